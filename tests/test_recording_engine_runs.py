@@ -12,6 +12,8 @@ import pytest
 from recorded_pair import of_kind, record
 
 import retrograd as rg
+from retrograd.engine import observe
+from retrograd.engine.overriding import overrides
 from retrograd.inspect import recording
 
 STEP = """import torch
@@ -288,3 +290,30 @@ def test_deep_graph():
 
     assert recorded.snapshots[0].measures["grad_norm"][-1] == 1.0
     assert np.isfinite(x.grad.item())
+
+
+def test_observers_hear_of_gradients_that_the_program_reads_alone(monkeypatch):
+    """An optimizer's step is one event; where a program reads a gradient, that is told."""
+    heard = []
+
+    class Ears:
+        """Hears of gradients."""
+
+        def read(self, tensor):
+            """``.grad`` was read."""
+            heard.append("read")
+
+    monkeypatch.setattr(overrides, "INSTALLED", False)  # a mode in an earlier test has had functions wrapped for good
+    w = rg.ones(2, requires_grad=True)
+    optimizer = rg.optim.SGD([w], lr=0.5)
+    w.sum().backward()
+    ears = Ears()
+    observe.add(ears)
+    try:
+        optimizer.step()
+        assert heard == []
+        assert w.grad is not None
+    finally:
+        observe.remove(ears)
+    assert heard == ["read"]
+    assert w.tolist() == [0.5, 0.5]

@@ -29,6 +29,14 @@ def batches() -> None:
         loss.backward()
 
 
+def constants() -> None:
+    """Operands without gradient change size, come twice, and are parts of one memory: only what is kept shows it."""
+    w, halves = torch.ones(4, requires_grad=True), torch.ones(8)
+    whole, one, parts = torch.ones(4), torch.ones(1), (halves[:4], halves[4:])
+    for first, second in (parts, parts, (whole, torch.ones(4)), (whole, whole), (one, whole)):
+        (w * first + w * second).sum().backward()
+
+
 def alternating() -> None:
     """Two losses by turns, from one line and from two."""
     w = torch.ones(3, requires_grad=True)
@@ -74,7 +82,7 @@ def functions() -> None:
         Twice.apply(w).sum().backward()
 
 
-PROGRAMS = [steady, batches, alternating, other_leaves, scopes, functions]
+PROGRAMS = [steady, batches, constants, alternating, other_leaves, scopes, functions]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -87,6 +95,20 @@ def test_repeated_pictures_are_those_of_a_walk(program: Callable[[], None], monk
 
     assert len(repeated.graphs) >= 3
     assert repeated.graphs == walked.graphs
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_memory_is_counted_once_as_in_a_walk(program: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    with torch.debug(level="backward") as repeated:
+        program()
+    monkeypatch.setattr(source, "outline_of", lambda roots: None)
+    with torch.debug(level="backward") as walked:
+        program()
+
+    assert len(repeated.graphs) >= 3
+    assert [graph.measures["saved_bytes"] for graph in repeated.graphs] == [
+        graph.measures["saved_bytes"] for graph in walked.graphs
+    ]
 
 
 def test_equal_steps_are_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:

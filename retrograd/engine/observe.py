@@ -86,12 +86,15 @@ def notify(event: str, *args: Any) -> None:
     if STATE.in_handler:
         return
     methods = _methods.get(event)
-    if methods is None:
-        methods = _methods[event] = tuple(
-            [getattr(observer, event) for observer in tuple(observers) if hasattr(observer, event)]
-        )
-    for method in methods:
+    for method in _look_up(event) if methods is None else methods:
         method(*args)
+
+
+def _look_up(event: str) -> tuple[Callable[..., None], ...]:
+    """Find the methods of an event for the first time."""
+    found = tuple([getattr(observer, event) for observer in tuple(observers) if hasattr(observer, event)])
+    _methods[event] = found
+    return found
 
 
 class BackwardCall:

@@ -63,6 +63,15 @@ class _Living:
         self.numbers.clear()
 
 
+class _Thing:
+    """Dies at once."""
+
+
+_ref: Any = weakref.ref
+_GONE: Any = _ref(_Thing())
+"""In place of a reference that is not there: it refers to nothing, so nobody has to ask whether there is one."""
+
+
 class _Reference(weakref.ref[Any]):
     """A weak reference that knows which key of memory to forget with its tensor."""
 
@@ -119,13 +128,10 @@ class TensorTable:
 
     def numbers(self, tensors: Iterable[Any]) -> list[int | None]:
         """Return what ``known`` does for each of several tensors."""
-        references, numbers = self._known.references, self._known.numbers
-        found: list[int | None] = []
-        for tensor in tensors:  # as ``find``, of which the calls would take as long as what it does
-            key = id(tensor)
-            reference = references.get(key)
-            found.append(None if reference is None or reference() is not tensor else numbers.get(key))
-        return found
+        reference_of, number_of = self._known.references.get, self._known.numbers.get
+        return [  # as ``find``, of which the calls would take as long as what it does
+            number_of(key) if reference_of(key := id(tensor), _GONE)() is tensor else None for tensor in tensors
+        ]
 
     def add(self, tensor: Any, facts: TensorFacts, storage: Hashable = None, *, memory: Any = None) -> int:
         """Number a tensor that is not known yet.
@@ -156,18 +162,15 @@ class TensorTable:
         """Number a tensor that is not known yet, and its memory; a note must follow that fills its row."""
         key, place, known, memories, rows = id(tensor), id(memory), self._known, self._memories, self._rows
         with self._lock:  # as ``_memory_number`` and ``_enter``, of which the calls would take as long as what they do
-            reference = memories.references.get(place)
-            if reference is not None and reference() is memory:
+            if memories.references.get(place, _GONE)() is memory:
                 storage = memories.numbers[place]
             else:
-                storage = self._next_storage
+                memories.numbers[place] = storage = self._next_storage
                 self._next_storage = storage + 1
-                memories.numbers[place] = storage
-                memories.references[place] = weakref.ref(memory)
-            number = len(rows)
+                memories.references[place] = _ref(memory)
+            known.numbers[key] = number = len(rows)
             rows.append(None)
-            known.numbers[key] = number
-            known.references[key] = weakref.ref(tensor)
+            known.references[key] = _ref(tensor)
             if len(known.numbers) > self._most:
                 self._throw_out()
         return number, storage

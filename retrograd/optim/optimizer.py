@@ -13,8 +13,10 @@ from typing import Any, ClassVar
 from ..engine import observe
 from ..engine.execution import watchers
 from ..engine.nodes.hooks import RemovableHandle
+from ..engine.overriding import overrides
 from ..engine.switches.modes import enable_grad, set_grad_enabled
 from ..engine.table.methods import FUNCTIONS
+from ..engine.tensors.base import LAZY, PLAIN_CLASSES
 from ..engine.tensors.gradient import clear_gradient
 from ..engine.tensors.tensor import Tensor
 from .real_parts import is_complex, update_parts
@@ -103,7 +105,7 @@ class Optimizer:
                 if watchers.DISPATCHING:
                     self._check_gradients(group)
                 for p in group["params"]:
-                    g = p.grad
+                    g = _held_grad(p)
                     if g is not None:
                         g = -g if group.get("maximize") else g
                         if self._by_parts and is_complex(p):
@@ -211,6 +213,14 @@ class Optimizer:
 
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
         raise NotImplementedError
+
+
+def _held_grad(p: Any) -> Any:
+    """``p.grad`` without a word to observers, who are told of an optimizer's doings as a whole."""
+    plain = type(p) in PLAIN_CLASSES
+    if plain and p._fn is LAZY and p._meta.view is None and not overrides.INSTALLED:
+        return p._meta.grad
+    return p.grad
 
 
 def _added(

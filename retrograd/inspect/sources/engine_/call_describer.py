@@ -7,7 +7,6 @@ import sys
 import threading
 import weakref
 from collections.abc import Collection, Sequence
-from types import FrameType
 from typing import Any
 
 from ....engine import observe
@@ -25,31 +24,10 @@ from .caller import Caller, caller_of
 from .names import Names, matched, worthy
 from .watching import Watching
 
-_MADE = 64
-"""Results after which a call counts as a new one: a loop comes to the same place again and again."""
 _PLAIN = (bool, int, float, str)
 _USUAL: Surroundings = (True, False, "", None)
 _SATURATED = 0.5
 """Share of flat entries from which a summary of the inputs is kept."""
-
-
-class UserCall:
-    """The latest call of the user, which may take several operators."""
-
-    __slots__ = ("frame", "instruction", "made")
-
-    def __init__(self) -> None:
-        self.frame = self.instruction = 0
-        """Identity of the user's frame, and where it stands."""
-        self.made: list[int] = []
-        """Numbers of what it has made so far."""
-
-    def goes_on(self, frame: FrameType) -> list[int]:
-        """Return what was made in the call that a frame stands at."""
-        here, instruction = id(frame), frame.f_lasti
-        if here != self.frame or instruction != self.instruction or len(self.made) > _MADE:
-            self.frame, self.instruction, self.made = here, instruction, []
-        return self.made
 
 
 class Pending(threading.local):
@@ -61,9 +39,6 @@ class Pending(threading.local):
     """The tensor of ``t[i] = v``, while the view that is written to is made."""
     began = 0
     """When the write under way began, in ns."""
-
-    def __init__(self) -> None:
-        self.call = UserCall()
 
 
 class CallDescriber:
@@ -88,7 +63,7 @@ class CallDescriber:
 
     def around(self) -> Surroundings:
         """What is in force now."""
-        here = self.watching.here
+        here = self.watching.local.state
         if state.MODE == observe.COUNT and not here.scopes and not here.runs:  # no other mode is on in any thread
             return _USUAL
         inference, scopes, runs = STATE.inference, here.scopes, here.runs
@@ -165,11 +140,10 @@ class CallDescriber:
         limits: Sequence[tuple[float, float] | None],
     ) -> None:
         """Note what the values of a call say, whose results have these limits."""
-        if site.may_be_flat:
-            share = values.flat_share(site.name, outputs[0]._array, limits[0])
-            if share:
-                data["flat_share"] = share
-        if data.get("flat_share") or not all(map(values.is_finite, limits)):
+        share = values.flat_share(site.name, outputs[0]._array, limits[0]) if site.may_be_flat else 0.0
+        if share:
+            data["flat_share"] = share
+        if share > _SATURATED or not all(map(values.is_finite, limits)):
             self.judge(data, limits, op.name, [*inputs, *outputs])
         if site.may_have_pole:
             self._note_pole(data, site.row, args)

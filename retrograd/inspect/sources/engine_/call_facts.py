@@ -14,7 +14,7 @@ from ..surroundings import Surroundings, described
 from .call_sites import Site
 from .names import fitting, matched, worthy
 from .saved import saved_numbers
-from .watching import ShapeAndDtype
+from .watching import shape_and_dtype
 
 Measured = tuple[tuple[float, float] | None, float | None]
 """Range and sum of a result."""
@@ -36,8 +36,9 @@ class CallFacts(NamedTuple):
     """Plain ones that are not as usual, by position."""
     results: int | Sequence[int]
     """A result alone is just its number."""
-    fresh: ShapeAndDtype | None
-    """Of a result whose row is to be filled, and ``storage`` the number of its memory."""
+    fresh: Any
+    """Shape and dtype, as the engine has them, of a result whose row is to be filled, and ``storage`` the number of
+    its memory."""
     storage: int
     limits: tuple[float, float] | None
     """Range of the first result, and ``total`` its sum."""
@@ -77,7 +78,7 @@ class CallFacts(NamedTuple):
                 if rows[number].made_by is None and number not in self.inputs:
                     rows[number].made_by = row
         else:
-            shape, dtype = fresh
+            shape, dtype = shape_and_dtype(fresh)
             name = site.variables[0] if len(site.variables) == 1 else ""
             facts = TensorFacts(shape, dtype, self.storage, requires_grad=True, leaf=False, name=name, made_by=row)
             facts.source = site.line

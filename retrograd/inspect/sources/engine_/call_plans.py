@@ -18,7 +18,10 @@ from .call_sites import Site
 class Plan:
     """An operator that is called at one instruction of the user, by way of these functions of ours."""
 
-    __slots__ = ("code", "instruction", "next", "noted", "op", "other", "site", "stack", "steps", "whole", "within")
+    __slots__ = (
+        "begins_write", "code", "instruction", "next", "noted", "op", "other", "site", "stack", "steps", "whole",
+        "within",
+    )  # fmt: skip
 
     def __init__(self, op: Any, within: list[CodeType], user: FrameType, site: Site, path: Path | None) -> None:
         """``within`` are the functions between the engine and the user, innermost first."""
@@ -26,6 +29,8 @@ class Plan:
         self.within = within
         self.code, self.instruction = user.f_code, user.f_lasti
         self.site = site
+        self.begins_write = op.view and site.function == "setitem"
+        """Whether it makes the view that ``t[i] = v`` is going to write to."""
         self.steps, self.whole = ([], False) if path is None else (path.steps, path.whole)
         """The way to the user's frame, where the stack is worth knowing."""
         self.stack = None if path is None else path.stack
@@ -36,20 +41,33 @@ class Plan:
         """Where lines of nodes are noted, in which scope, and which entry there stands for this place; set as one,
         since several threads may come to it."""
 
+    def foresee(self, frame: FrameType, op: Any) -> tuple[Plan, FrameType] | tuple[None, None]:
+        """The plan of the call that follows this one, and the user's frame; None if it was not expected."""
+        plan = self.next
+        if plan is not None and plan.op is op and (user := plan.user(frame)) is not None:
+            return plan, user
+        plan = self.other
+        if plan is not None and plan.op is op and (user := plan.user(frame)) is not None:
+            return plan, user
+        return UNFORESEEN
+
     def user(self, start: FrameType) -> FrameType | None:
         """The user's frame if the engine's frame, which calls the operator, was reached this way; else None."""
-        frame: FrameType | None = start
-        for code in self.within:
-            if frame is None or frame.f_code is not code:
+        frame: Any = start
+        try:
+            for code in self.within:
+                if frame.f_code is not code:
+                    return None
+                frame = frame.f_back
+            if frame.f_lasti != self.instruction or frame.f_code is not self.code:
                 return None
-            frame = frame.f_back
-        if frame is None or frame.f_lasti != self.instruction or frame.f_code is not self.code:
+            around = frame
+            for code, instruction in self.steps:
+                if around.f_lasti != instruction or around.f_code is not code:
+                    return None
+                around = around.f_back
+        except AttributeError:  # the stack has fewer frames: asking each whether there is another takes a fifth of this
             return None
-        around: FrameType | None = frame
-        for code, instruction in self.steps:
-            if around is None or around.f_lasti != instruction or around.f_code is not code:
-                return None
-            around = around.f_back
         return frame if around is None or not self.whole else None
 
     def comes_before(self, plan: Plan) -> None:
@@ -64,18 +82,6 @@ class Plan:
 _WAYS = 8
 """Plans that are kept of one place, which a program may reach by ever new ways: a recursion, say."""
 UNFORESEEN: tuple[None, None] = (None, None)
-
-
-def foresee(latest: Plan | None, frame: FrameType, op: Any) -> tuple[Plan, FrameType] | tuple[None, None]:
-    """The plan of a call that follows another one, and the user's frame; None if it was not expected."""
-    if latest is None:
-        return UNFORESEEN
-    for plan in (latest.next, latest.other):
-        if plan is not None and plan.op is op:
-            user = plan.user(frame)
-            if user is not None:
-                return plan, user
-    return UNFORESEEN
 
 
 def plan_of(site: Site, op: Any, frame: FrameType, user: FrameType) -> Plan:

@@ -19,20 +19,23 @@ from ...program.stacks import stack_of
 from .. import array_values as values
 from .call_describer import CallDescriber
 from .call_facts import event_of_call
-from .call_plans import UNFORESEEN, Plan, foresee, plan_of
+from .call_plans import UNFORESEEN, Plan, plan_of
 from .call_sites import Site
 from .caller import Caller, caller_of
+from .facts import memory_of
 from .index_tensors import index_tensors
 from .lines import LINES
 from .lost_writes import lost_writes
 from .names import fitting
 from .saved import saved_numbers, saved_positions
 from .shared import SharedMemory
-from .watching import Observer, Watching, guarded, report_problem
+from .watching import Observer, ThreadState, Watching, guarded, report_problem
 
 _PLAIN = frozenset({int, float, bool, str, type(None)})
 """Types of arguments that hold no tensors within."""
 _NONE: tuple[int, ...] = ()
+_MADE = 64
+"""Results after which a call of the user counts as a new one: a loop comes to the same place again and again."""
 _SCALARS = ("float", "int", "bool", "complex")
 
 
@@ -51,8 +54,9 @@ class Calls(Observer):
         """An operator ran; as ``guarded`` as the others, but lines are followed on any thread."""
         frame = sys._getframe(2)  # not: this and who tells
         watching = self.watching
-        here = watching.here
-        plan, user = UNFORESEEN if here.deaf else foresee(here.plan, frame, op)
+        here = watching.local.state
+        latest = here.plan
+        plan, user = UNFORESEEN if here.deaf or latest is None else latest.foresee(frame, op)
         if plan is None or user is None:
             caller = caller_of(frame)
             user = caller.frame
@@ -66,58 +70,63 @@ class Calls(Observer):
         here.deaf = True
         try:
             plan = plan or plan_of(self._describer.sites.at(caller, op), op, frame, user)
-            if here.plan is not None and here.plan.next is not plan:
-                here.plan.comes_before(plan)
+            if latest is not None and latest.next is not plan:
+                latest.comes_before(plan)
             here.plan = plan
-            self._note_call(plan, user, op, args, node, inputs, outputs, took)
+            if plan.begins_write:
+                pending = self._describer.pending
+                pending.whole = pending.whole or weakref.ref(inputs[0])
+            else:
+                self._note_call(here, plan, user, args, node, inputs, outputs, took)
         except BaseException as failure:  # never the program's business
             report_problem(watching, failure)
         finally:
             here.deaf = here.quiet
 
     def _note_call(
-        self, plan: Plan, user: FrameType, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int
+        self, here: ThreadState, plan: Plan, user: FrameType, args: Any, node: Any, inputs: Any, outputs: Any, took: int
     ) -> None:
         """Note what must be seen while the tensors live; ``event_of_call`` makes the event of it."""
-        describer, watching, site = self._describer, self.watching, plan.site
-        if op.view and site.function == "setitem":  # the view that ``t[i] = v`` is going to write to
-            describer.pending.whole = describer.pending.whole or weakref.ref(inputs[0])
-            return
+        sink, site, out, call_at = self.watching.sink, plan.site, outputs[0], (id(user), plan.instruction)
+        if here.call_at != call_at or len(here.made) > _MADE:
+            here.call_at, here.made = call_at, []
+        made = here.made
+        within = tuple(made) if site.several and made else _NONE
         more: dict[str, Any] = {}
-        made = describer.pending.call.goes_on(user)
-        within = tuple(made) if made and site.several else _NONE
-        numbers: Any = watching.sink.tensors.numbers(inputs)
+        numbers: Any = sink.tensors.numbers(inputs)
         if None in numbers:
-            describer.number_new(site, inputs, numbers, within, more)
+            self._describer.number_new(site, inputs, numbers, within, more)
         arguments = None
-        if len(args) != len(inputs) or op.lists:  # not all arguments are operands
-            arguments, indices = self._other_arguments(site, op, args, inputs, numbers)
+        if len(args) != len(inputs) or plan.op.lists:  # not all arguments are operands
+            arguments, indices = self._other_arguments(site, plan.op, args, inputs, numbers)
             numbers += indices
-            if site.may_lose and (lost := lost_writes(op, args)):
+            if site.may_lose and (lost := lost_writes(plan.op, args)):
                 more["duplicates"] = lost
-        out, storage, fresh = outputs[0], -1, None
         results: Any
+        others: Any = _NONE
         if node is not None and out._fn is node and out._meta is None and len(outputs) == 1:
-            results, storage, fresh = watching.reserve(out)
+            memory, fresh = out._array, out._sig
+            results, storage = sink.tensors.reserve(out, memory if memory.base is None else memory_of(memory))
             made.append(results)
         else:
-            results = describer.numbers_of_results(outputs, fitting(site.targets, outputs), site.line)
+            results = self._describer.numbers_of_results(outputs, fitting(site.targets, outputs), site.line)
+            storage, fresh, others = -1, None, [values.range_and_sum(t._array) for t in outputs[1:]]
             made += results
         limits, total = values.range_and_sum(out._array)
-        others: Any = [values.range_and_sum(t._array) for t in outputs[1:]] if len(outputs) > 1 else _NONE
         if site.may_tell or others or (total is not None and not isfinite(total)):
-            describer.note_values(more, site, op, args, inputs, outputs, [limits, *[limits for limits, _ in others]])
+            ranges = [limits, *[limits for limits, _ in others]]
+            self._describer.note_values(more, site, plan.op, args, inputs, outputs, ranges)
         kind, place, saves, stack = "operation", None, _NONE, plan.stack
         if node is not None:
-            place, saves = node._number - watching.begin, saved_positions(node, inputs)
+            place, saves = node._number - self.watching.begin, saved_positions(node, inputs)
             if saves and self._shared.memories:
                 kept = saved_numbers(saves, numbers, results if fresh is None else [results])
                 self._shared.keeps(kept, [*inputs, *outputs], user)
         elif reason := self._reason(inputs, outputs):
             kind, more["reason"], stack = "cut", reason, stack_of(user)
-        watching.sink.note(
-            (event_of_call, kind, site, describer.around(), tuple(numbers), len(inputs), within, arguments, results,
-             fresh, storage, limits, total, others, took, place, saves, stack, more or None)
+        sink.note(
+            (event_of_call, kind, site, self._describer.around(), tuple(numbers), len(inputs), within, arguments,
+             results, fresh, storage, limits, total, others, took, place, saves, stack, more or None)
         )  # fmt: skip
 
     def _other_arguments(

@@ -15,13 +15,14 @@ from ....engine.nodes.accumulate import AccumulateGrad
 from ....engine.nodes.opnode import OpNode
 from ....engine.nodes.saved import SavedTensor
 from ....engine.tensors.base import TensorBase
-from ....engine.tensors.dtypes import Size
+from ....engine.tensors.dtypes import Sig, Size
 from ....engine.tensors.parameter import Parameter
 from ....engine.tensors.tensor import Tensor
 from ..base import Node
 from .saved import reader_of, readers
 
-_NO_ARRAYS = frozenset({int, float, bool, str, type(None), Size})
+NO_ARRAYS: frozenset[type] = frozenset({int, float, bool, str, type(None), Size, Sig})
+"""Classes of kept values that are no arrays and hold none."""
 
 
 class Facts:
@@ -101,7 +102,7 @@ def _distinct(kept: Iterable[Any]) -> list[Any] | None:
         if sort is Tensor or sort is Parameter:
             value = value._array
         elif sort is not np.ndarray:
-            if sort in _NO_ARRAYS:
+            if sort in NO_ARRAYS:
                 continue
             return _distinct_of_any(kept)
         if not found or (found[0] is not value and not any(map(is_, found, repeat(value)))):
@@ -119,7 +120,7 @@ def _distinct_of_any(kept: Iterable[Any]) -> list[Any] | None:
             found[id(value._array)] = value._array
         elif sort is np.ndarray:
             found[id(value)] = value
-        elif sort in _NO_ARRAYS:
+        elif sort in NO_ARRAYS:
             continue
         elif isinstance(value, (list, tuple)):
             waiting.extend(value)

@@ -82,7 +82,10 @@ class Lines:
             return
         noted, scope, entry = plan.noted
         if marks is noted and marks.scope == scope:
-            marks.follow_place(entry)
+            if marks.entries[-1] == entry:  # as ``follow_place``
+                marks.end += 1
+            else:
+                marks.follow_place(entry)
         else:
             marks.follow(user)
             plan.noted = (marks, marks.scope, marks.entries[-1])
@@ -101,7 +104,9 @@ class Lines:
     def backward_ended(self, error: BaseException | None) -> None:
         """Note the line of the run for what it made: the graph of the gradients."""
         if self.tables is not None:
-            self.tables.here(self._begin).gap(peek_number(), user_frame(sys._getframe(1)))
+            marks, number = self.tables.here(self._begin), peek_number()
+            if number > marks.end:
+                marks.gap(number, user_frame(sys._getframe(1)))
 
     def enter(self, scope: str) -> None:
         """Nodes made on this thread from here on belong to a module."""

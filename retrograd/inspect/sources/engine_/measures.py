@@ -35,6 +35,12 @@ class AllFigures(NamedTuple):
     size: int
 
 
+class _Gradient:
+    """Dies at once."""
+
+
+_NOBODY: tuple[weakref.ref[Any], None] = (weakref.ref(_Gradient()), None)
+"""In place of a gradient that is not known: nothing, of which nothing is known."""
 Figures = AllFigures | float
 """Of a gradient of ordinary numbers in most runs the norm alone."""
 Ran = tuple[int, int | None, int | None, Figures | None, Figures | list[Figures] | None]
@@ -75,8 +81,8 @@ class Measures:
 
         To be called while NumPy is quiet.
         """
-        known = self._known.get(id(gradient))
-        if known is not None and known[0]() is gradient:
+        known = self._known.get(id(gradient), _NOBODY)
+        if known[0]() is gradient:
             return known[1]
         if gradient.__class__ is not np.ndarray:
             if isinstance(gradient, np.generic):  # a rule's arithmetic on arrays without dimensions; no weak reference
@@ -85,9 +91,10 @@ class Measures:
                 return self.figures(gradient._array)
         found = None if gradient.base is None else self._of_whole_memory(gradient)
         if not found:
-            quick = not self._whole and gradient.__class__ is np.ndarray
-            norm = values.ordinary_norm(gradient) if quick else None
-            found = figures_of(gradient, whole=self._whole) if norm is None else norm
+            if not self._whole and gradient.__class__ is np.ndarray:
+                found = values.ordinary_norm(gradient)
+            if found is None:
+                found = figures_of(gradient, whole=self._whole)
         self._known[id(gradient)] = (weakref.ref(gradient), found)
         return found
 
@@ -128,19 +135,15 @@ class Measures:
         if row is None:
             return
         gradient = grads[0] if grads else None
-        known = self._known.get(id(gradient))  # mostly it was seen when the node before passed it on
-        arrived: Figures | None = None
-        if known is not None and known[0]() is gradient:
-            arrived = known[1]
-        elif gradient is not None:
-            arrived = self.figures(gradient)
+        known = self._known.get(id(gradient), _NOBODY)  # mostly it was seen when the node before passed it on
+        arrived = known[1] if known[0]() is gradient else self.figures(gradient)
         passed = self.figures(results[0]) if len(results) == 1 and results[0] is not None else self._all(results)
         self._ran.append((row, began, ended, arrived, [] if passed is None else passed))
 
     def took(self, node: Node, gradient: Any, began: int, ended: int) -> Figures | None:
         """Note what a leaf took, which passes on nothing; returns its figures."""
-        known = self._known.get(id(gradient))  # mostly it was seen when a node passed it on
-        arrived = known[1] if known is not None and known[0]() is gradient else self.figures(gradient)
+        known = self._known.get(id(gradient), _NOBODY)  # mostly it was seen when a node passed it on
+        arrived = known[1] if known[0]() is gradient else self.figures(gradient)
         row = self._rows.get(id(node))
         if row is not None:
             self._ran.append((row, began, ended, arrived, None))
@@ -156,11 +159,8 @@ class Measures:
 
     def _all(self, results: Sequence[Any]) -> Figures | list[Figures]:
         """The figures of all that a node passes on; of a single gradient without a list."""
-        found: list[Figures] = []
-        for g in results:
-            figures = None if g is None else self.figures(g)
-            if figures is not None:
-                found.append(figures)
+        figures = self.figures
+        found = [one for g in results if g is not None and (one := figures(g)) is not None]
         return found[0] if len(found) == 1 else found
 
     def finish(self, begin: int, *, failed: bool) -> dict[str, Any]:

@@ -15,10 +15,11 @@ from ...snapshot import SourceLine
 from ...tensor_facts import TensorFacts
 from .. import array_values as values
 from ..base import Node
+from .facts import memory_of
 from .measures import AllFigures, Figures, Measures, arrived_figures, figures_of
-from .watching import Observer, Run, ShapeAndDtype, Walked, guarded, report_problem, version
+from .watching import Observer, Run, Walked, guarded, report_problem, shape_and_dtype, version
 
-_KNOWN: tuple[int, int, ShapeAndDtype | None] = (-1, -1, None)
+_KNOWN: tuple[int, int, Any] = (-1, -1, None)
 """In place of what ``Watching.reserve`` says of a gradient."""
 
 
@@ -53,10 +54,11 @@ class Nodes(Observer):
 
     def swept(self, node: Node, grads: list[Any], results: Any, began: int, ended: int) -> None:
         """One of a sweep has run."""
-        runs = self.watching.here.runs
-        if runs and runs[-1].measures is not None:
+        runs = self.watching.local.state.runs
+        measures = runs[-1].measures if runs else None
+        if measures is not None:
             try:
-                runs[-1].measures.swept(node, grads, results, began, ended)
+                measures.swept(node, grads, results, began, ended)
             except BaseException as failure:  # never the program's business
                 report_problem(self.watching, failure)
 
@@ -78,14 +80,15 @@ class Nodes(Observer):
     def filled(self, leaves: list[tuple[Node, Any, int, int]]) -> None:
         """A sweep stored the first gradients of leaves."""
         watching, run = self.watching, self.watching.run
-        measures = None if run is None else run.measures
+        measures, reserve = None if run is None else run.measures, watching.sink.tensors.reserve
         tensors = [accumulator.variable for accumulator, *_ in leaves]
         numbers = watching.sink.tensors.numbers(tensors)
         for (accumulator, array, began, ended), leaf, known in zip(leaves, tensors, numbers, strict=True):
             number = watching.enter(leaf, None, "") if known is None else known
             held, gradient = leaf._meta.grad, _KNOWN
             if held is not None:  # another thread may have cleared it
-                gradient = watching.reserve(held)
+                memory = held._array
+                gradient = (*reserve(held, memory if memory.base is None else memory_of(memory)), held._sig)
                 watching.gradients[gradient[0]] = number
             if measures is None:
                 figures = figures_of(array, whole=True)
@@ -118,18 +121,19 @@ class Nodes(Observer):
         number: int,
         array: Any,
         found: Figures | None,
-        gradient: tuple[int, int, ShapeAndDtype | None] = _KNOWN,
+        gradient: tuple[int, int, Any] = _KNOWN,
     ) -> None:
         """Note that a leaf got a gradient of these figures, which is a new tensor as ``Watching.reserve`` says."""
-        watching = self.watching
-        if run is not None and watching.sink.among_ranks():
-            watching.here.runs[0].filled[number] = weakref.ref(leaf)
-        bad = isinstance(found, AllFigures) and (found.arrived[5] or found.arrived[6])
-        summary = values.summary(array) if bad else None
-        place, line = (None, None) if run is None else (run.number, run.line)
-        before = watching.here.before
-        watching.sink.note(
-            (_event_of_gradient, line, *gradient, number, before, version(leaf), place, found, array.size, summary)
+        sink, here = self.watching.sink, self.watching.local.state
+        place = line = summary = None
+        if run is not None:
+            place, line = run.number, run.line
+            if sink.among_ranks():
+                here.runs[0].filled[number] = weakref.ref(leaf)
+        if found.__class__ is AllFigures and (found.arrived[5] or found.arrived[6]):
+            summary = values.summary(array)
+        sink.note(
+            (_event_of_gradient, line, *gradient, number, here.before, version(leaf), place, found, array.size, summary)
         )
 
 
@@ -141,7 +145,7 @@ class _Accumulated(NamedTuple):
     held: int
     """What the leaf has in ``.grad`` now, if its row is to be filled, and the number of its memory."""
     storage: int
-    fresh: ShapeAndDtype | None
+    fresh: Any
     tensor: int
     before: str
     version: int
@@ -175,7 +179,7 @@ def _event_of_gradient(note: Note, row: int, rows: list[TensorFacts]) -> Event:
     """Make the event of a gradient that arrived; ``Maker``."""
     noted = _Accumulated._make(note)
     if noted.fresh is not None:
-        shape, dtype = noted.fresh
+        shape, dtype = shape_and_dtype(noted.fresh)
         rows[noted.held] = TensorFacts(shape, dtype, noted.storage, name=_name_of_gradient(rows[noted.tensor].name))
     return Event.later("accumulate", "", noted.line, _described, note)
 

@@ -31,6 +31,8 @@ class Owners(Observer):
         self._call: Any = None
         self._roots = Roots(self._met)
         self._optimizers = ObjectNumbers()
+        self._mentioned: SourceLine | None = None
+        """The latest line of an optimizer's call."""
         self._parameters: BoundedDict[tuple[tuple[int, ...], ...], dict[str, int]] = BoundedDict(1_000)
         """Numbers of parameters by group -> the same by place."""
 
@@ -109,29 +111,32 @@ class Owners(Observer):
         watching = self.watching
         owner = self._optimizers.find(optimizer)
         caller = sys._getframe(2)
-        data: dict[str, Any] = {"action": action, "type": type(optimizer).__name__}
-        data["owner"] = self._optimizers.of(optimizer) if owner is None else owner
+        name = None
         if owner is None:
-            data["name"] = variable_of(optimizer, caller)
+            owner, name = self._optimizers.of(optimizer), variable_of(optimizer, caller)
         line = source_line(user_frame(caller))
+        if line is not self._mentioned:
+            watching.sink.mention(line)
+            self._mentioned = line
         groups = [group["params"] for group in optimizer.param_groups]
         numbers = tuple([self._numbers(group, line) for group in groups])
-        data["parameters"] = self._parameters.get(numbers) or self._placed(numbers)
-        watching.sink(Event("optimizer", type(optimizer).__name__, line, data))
+        placed = self._parameters.get(numbers) or self._placed(numbers)
+        watching.sink.note((_working, line, type(optimizer).__name__, action, owner, name, placed))
         if action == "zero_grad" and watching.wants("full"):
+            note = watching.sink.note
             for group, row in zip(groups, numbers, strict=True):
                 for leaf, number in zip(group, row, strict=True):
-                    if leaf._meta is not None and leaf._meta.grad is not None:
-                        watching.sink.note((_clearing, line, number))
+                    meta = leaf._meta
+                    if meta is not None and meta.grad is not None:
+                        note((_clearing, line, number))
         watching.here.quiet = action != "made"
 
     def _numbers(self, parameters: list[Any], line: SourceLine | None) -> tuple[int, ...]:
         """The numbers of the parameters of a group."""
-        found = self.watching.sink.tensors.numbers(parameters)
-        for place, known in enumerate(found):
-            if known is None:
-                found[place] = self.watching.number(parameters[place], line)
-        return tuple(found)  # type: ignore[arg-type]  # none of them is None any more
+        found: list[Any] = self.watching.sink.tensors.numbers(parameters)
+        if None in found:
+            found = [self.watching.number(p, line) for p in parameters]
+        return tuple(found)
 
     def _placed(self, numbers: tuple[tuple[int, ...], ...]) -> dict[str, int]:
         """Parameters by their place among the groups; the steps of an optimizer share what is said of them."""
@@ -143,6 +148,19 @@ class Owners(Observer):
         """It is done."""
         here = self.watching.here
         here.quiet = here.deaf = here.elsewhere
+
+
+def _working(note: Note, row: int, rows: list[TensorFacts]) -> Event:
+    """Make the event of an optimizer; ``Maker``."""
+    _, line, sort, *facts = note
+    return Event.later("optimizer", sort, line, _at_work, (sort, *facts))
+
+
+def _at_work(facts: tuple[Any, ...]) -> dict[str, Any]:
+    """What is said of an optimizer's work."""
+    sort, action, owner, name, parameters = facts
+    named = {} if name is None else {"name": name}
+    return {"action": action, "type": sort, "owner": owner, **named, "parameters": parameters}
 
 
 def _clearing(note: Note, row: int, rows: list[TensorFacts]) -> Event:

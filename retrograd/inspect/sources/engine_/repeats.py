@@ -20,6 +20,7 @@ from ...program.frames import stack_position
 from ...snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
 from ..base import Node, Origins
 from .facts import Facts
+from .kept_arrays import KeptArrays
 from .watching import Walked
 
 _MAX_NODES = 20_000
@@ -58,6 +59,9 @@ class _Seen(NamedTuple):
     """Rows of the other nodes."""
     place: list[tuple[CodeType, int]]
     snapshot: GraphSnapshot
+    kept: KeptArrays
+    saved_once: list[float | None]
+    """As ``Facts.saved_once``."""
 
 
 def outline_of(roots: list[Node]) -> Outline | None:
@@ -74,6 +78,8 @@ def outline_of(roots: list[Node]) -> Outline | None:
             return None
         add(cls)
         add(node._sigs)
+        if node.accumulates:
+            continue
         for edge in node._edges:
             if edge is None:
                 add(None)
@@ -91,6 +97,8 @@ class Repeats:
 
     def __init__(self) -> None:
         self._seen: _Seen | None = None
+        self._shifted: list[int | None] | None = None
+        """Sequence numbers of its nodes other than leaves, once they were asked for."""
         self._pattern: Any = None
         """What its lines and scopes depend on, once they were compared with those of another one."""
 
@@ -107,20 +115,24 @@ class Repeats:
         seq, first = self._sequence(seen, numbers)
         if not self._made_alike(seen, seq, numbers, origins):
             return None
-        facts = Facts()
-        saved = facts.saved_bytes(order)
-        if saved == seen.snapshot.saved_bytes:
-            saved = seen.snapshot.saved_bytes
+        saved, saved_once = seen.snapshot.saved_bytes, seen.saved_once
+        if not seen.kept.are_those_of(nodes):
+            facts = Facts()
+            found, saved_once = facts.saved_bytes(order), facts.saved_once
+            if saved != found:
+                saved = found
         fields = (*_read_same(seen.snapshot), saved, seq, *_read_edges(seen.snapshot))
         snapshot = GraphSnapshot(*fields)
         snapshot.first_seq = first
-        return Walked(snapshot, order, facts.saved_once, repeated=True)
+        return Walked(snapshot, order, saved_once, repeated=True)
 
     def _sequence(self, seen: _Seen, numbers: list[int]) -> tuple[list[int | None], int]:
         """The column of sequence numbers, the latest snapshot's where it is the same, and what was taken off them."""
         first, known = min(numbers, default=0), seen.snapshot.seq
         shifted = [number - first for number in numbers]
-        if shifted == [known[row] for row in seen.others]:
+        if self._shifted is None:
+            self._shifted = [known[row] for row in seen.others]
+        if shifted == self._shifted:
             return known, first
         seq: list[int | None] = [None] * len(known)
         for row, number in zip(seen.others, shifted, strict=True):
@@ -145,11 +157,12 @@ class Repeats:
         """Remember a snapshot, unless leaves in it have no name: these are looked for again."""
         snapshot = walked.snapshot
         rows = [row for row, kind in enumerate(snapshot.kind) if kind == "leaf"]
-        self._seen = self._pattern = None
+        self._seen = self._pattern = self._shifted = None
         if outline is not None and all(snapshot.name[row] for row in rows):
             leaves = [(row, weakref.ref(walked.order[row].variable)) for row in rows]
             others = [row for row, kind in enumerate(snapshot.kind) if kind != "leaf"]
-            self._seen = _Seen(outline.parts, leaves, others, stack_position(frame), snapshot)
+            kept = KeptArrays([walked.order[row] for row in others])
+            self._seen = _Seen(outline.parts, leaves, others, stack_position(frame), snapshot, kept, walked.saved_once)
 
 
 _EARLIER = ("engine", "label", *[name for name in NODE_COLUMNS if name not in ("saved_bytes", "seq")])

@@ -13,7 +13,7 @@ from ....engine.tensors.base import TensorBase
 from ...events import Event
 from ...program.frames import source_line, user_frame
 from ...program.signals import let_pass
-from ...snapshot import GraphSnapshot
+from ...snapshot import GraphSnapshot, SourceLine
 from ..base import Node
 from .nodes import kept_norms
 from .watching import Observer, Run, Walked, Watching, guarded
@@ -61,11 +61,18 @@ class Runs(Observer):
         data: dict[str, Any] = {"api": api, "retain_graph": bool(retain), "create_graph": bool(create)}
         data["gradients_given"] = any(g is not None for g in _listed(given))
         if self.watching.wants("full"):
-            line = source_line(user_frame(sys._getframe(1)))
-            for key, value in (("roots", outputs), ("inputs", inputs)):
-                data[key] = [self.watching.number(t, line) for t in _listed(value) if isinstance(t, TensorBase)]
+            data["roots"], data["inputs"] = self._numbers(outputs), self._numbers(inputs)
         data["root_shapes"] = [list(t._sig.shape) for t in _listed(outputs) if isinstance(t, TensorBase)]
         self._calls.stack.append(_Call(data, self._weights(given) if create else []))
+
+    def _numbers(self, value: Any) -> list[int]:
+        """Return the numbers of the tensors among what was given as one or several."""
+        tensors = [t for t in _listed(value) if isinstance(t, TensorBase)]
+        found: Any = self.watching.sink.tensors.numbers(tensors)
+        if None in found:
+            line = source_line(user_frame(sys._getframe(2)))
+            found = [self.watching.number(t, line) for t in tensors]
+        return found  # type: ignore[no-any-return]
 
     def _weights(self, given: Any) -> list[int]:
         """Return the numbers of given gradients that have a history, or begin one."""
@@ -138,7 +145,7 @@ class Runs(Observer):
             run.measures = None
         if run.filled:
             data["kept_norms"] = kept_norms(run.filled)
-        self.watching.send(Event("backward-end", source=source_line(user_frame(sys._getframe(1))), data=data))
+        self.watching.send(Event("backward-end", source=run.line, data=data))
 
     @guarded
     def backward_left(self, results: list[Any] | None, error: BaseException | None) -> None:
@@ -146,17 +153,21 @@ class Runs(Observer):
         if not self._calls.stack:
             return
         call = self._calls.stack.pop()
-        line = source_line(user_frame(sys._getframe(1)))
-        if call.event is None and error is not None:
+        if error is not None:
+            self._failed(call, error, source_line(user_frame(sys._getframe(1))))
+        elif results is not None and self.watching.wants("full"):
+            line = source_line(user_frame(sys._getframe(1)))
+            self._note_results(call, [g for g in results if isinstance(g, TensorBase)], line)
+
+    def _failed(self, call: _Call, error: BaseException, line: SourceLine | None) -> None:
+        """Report a call that was refused, or say of its run that it failed."""
+        if call.event is None:
             run = {"run": self.watching.sink.begin_run()}
             self.watching.send(Event("backward", source=line, data=run | call.data | _described(error)))
             self.watching.send(Event("backward-end", source=line, data=run | _described(error)))
-        elif call.event is not None and error is not None:
+        else:
             call.event.data |= _described(error)
-        if error is not None:
-            self.watching.sink.explain(error, line)
-        elif results is not None and self.watching.wants("full"):
-            self._note_results(call, [g for g in results if isinstance(g, TensorBase)], line)
+        self.watching.sink.explain(error, line)
 
     def _note_results(self, call: _Call, results: list[Any], line: Any) -> None:
         """Say where the gradients that ``grad`` returned come from."""

@@ -54,21 +54,28 @@ class Run:
         """Leaves that got a gradient, of ranks."""
 
 
-class _Thread(threading.local):
+class ThreadState:
     """What a watcher keeps for one thread."""
 
-    forwards = 0
-    """Forwards of custom Functions under way."""
-    quiet = False
-    """An optimizer is at work: its updates are one event, not many; or the thread is none that is watched."""
-    before = "none"
-    """What a leaf's ``.grad`` was before the gradient that is being added."""
+    __slots__ = (
+        "before", "call_at", "deaf", "elsewhere", "forwards", "made", "modules", "plan", "quiet", "runs", "scopes",
+    )  # fmt: skip
 
     def __init__(self, only: int | None) -> None:
-        self.elsewhere = self.quiet = only is not None and only != get_ident()
+        self.forwards = 0
+        """Forwards of custom Functions under way."""
+        self.before = "none"
+        """What a leaf's ``.grad`` was before the gradient that is being added."""
+        self.elsewhere = only is not None and only != get_ident()
         """Whether the thread is not watched."""
+        self.quiet = self.elsewhere
+        """An optimizer is at work: its updates are one event, not many; or the thread is none that is watched."""
         self.plan: Any = None
         """The latest call of an operator, which tells what is expected next."""
+        self.call_at = (0, 0)
+        """The latest call of the user, which may take several operators: identity of the frame, and where it stands."""
+        self.made: list[int] = []
+        """Numbers of what that call has made so far."""
         self.deaf = self.quiet
         """Nothing is to be heard: it is quiet, or an observer at work, whose doings are not the program's."""
         self.runs: list[Run] = []
@@ -79,13 +86,20 @@ class _Thread(threading.local):
         """Paths of the modules that are running."""
 
 
+class _Local(threading.local):
+    """Has the state of the current thread: reading one attribute here takes as long as five of another object."""
+
+    def __init__(self, only: int | None) -> None:
+        self.state = ThreadState(only)
+
+
 class Watching:
     """One watcher of the engine."""
 
     def __init__(self, sink: Sink, thread: int | None, level: str) -> None:
         self.sink = sink
         self.level = level
-        self.here = _Thread(thread)
+        self.local = _Local(thread)
         self.begin = peek_number()
         """Sequence number that the recording counts from."""
         self.gradients: dict[int, int] = {}
@@ -93,6 +107,11 @@ class Watching:
 
         self._levels = frozenset(LEVELS[: LEVELS.index(level) + 1])
         self._threads: dict[int, int] = {}
+
+    @property
+    def here(self) -> ThreadState:
+        """The state of the current thread."""
+        return self.local.state
 
     def thread(self) -> int:
         """A small number for the current thread."""
@@ -105,7 +124,7 @@ class Watching:
     @property
     def run(self) -> Run | None:
         """The innermost backward run of the current thread."""
-        runs = self.here.runs
+        runs = self.local.state.runs
         return runs[-1] if runs else None
 
     def send(self, event: Event, snapshot: Any = None) -> int:
@@ -130,21 +149,15 @@ class Watching:
         if t._meta is not None:
             return self.sink.tensors.add(t, self._facts(t, source, name), memory=memory)
         sig, recorded = t._sig, t._fn is not None  # most are nothing but results
-        shape, dtype = _shapes.get(sig) or _shape_of(sig)
+        shape, dtype = shape_and_dtype(sig)
         facts = TensorFacts(shape, dtype, None, recorded, not recorded, name, False, None, None, False, source)
         return self.sink.tensors.add(t, facts, memory=memory)
-
-    def reserve(self, t: TensorBase) -> tuple[int, int, ShapeAndDtype]:
-        """Number a tensor that is new and nothing but a result, and its memory; what is noted next fills its row."""
-        memory = t._array
-        number, storage = self.sink.tensors.reserve(t, memory if memory.base is None else memory_of(memory))
-        return number, storage, _shapes.get(t._sig) or _shape_of(t._sig)
 
     def _facts(self, t: TensorBase, source: SourceLine | None, name: str) -> TensorFacts:
         """What the table of tensors is told of a tensor seen for the first time."""
         meta, sig = t._meta, t._sig
         assert meta is not None
-        shape, dtype = _shapes.get(sig) or _shape_of(sig)
+        shape, dtype = shape_and_dtype(sig)
         return TensorFacts(
             shape=shape,
             dtype=dtype,
@@ -159,6 +172,11 @@ class Watching:
 
 _shapes: BoundedDict[Any, ShapeAndDtype] = BoundedDict(10_000)
 """Shape and name of the dtype by the pair of both that the engine has for each."""
+
+
+def shape_and_dtype(sig: Any) -> ShapeAndDtype:
+    """What a recording says of the pair of shape and dtype that the engine has for each tensor."""
+    return _shapes.get(sig) or _shape_of(sig)
 
 
 def _shape_of(sig: Any) -> ShapeAndDtype:
@@ -188,7 +206,7 @@ def guarded(method: F) -> F:
 
     @functools.wraps(method)
     def call(self: Observer, *args: Any) -> None:
-        here = self.watching.here
+        here = self.watching.local.state
         if here.deaf:
             return
         here.deaf = True
