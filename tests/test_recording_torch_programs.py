@@ -15,8 +15,8 @@ import pytest
 pytest.importorskip("torch")
 PROGRAM = Path(__file__).parent / "torch_programs" / "around_autograd.py"
 
-WATCHED = """
-import runpy, sys, threading, warnings
+WAYS = """
+import gc, os, runpy, sys, threading, warnings
 import torch
 from retrograd.inspect import diagnose, recording
 from retrograd.inspect.sources.torch_ import calls as torch_calls
@@ -30,11 +30,23 @@ def changed_by_watching():
         torch.overrides._get_current_function_mode_stack(), list(sys.meta_path),
     )
 
-program, level = sys.argv[1:]
-before = changed_by_watching()
+program, *ways = sys.argv[1:]
 sys.argv = [program]
+gc.freeze()  # or each fork would walk all of PyTorch's modules when it ends
+for way in ways:
+    if (child := os.fork()) == 0:
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+else:
+    sys.exit()
+for number, stream in ((1, "out"), (2, "err")):
+    os.dup2(os.open(f"{way}.{stream}", os.O_CREAT | os.O_WRONLY | os.O_APPEND), number)
+if way == "alone":
+    runpy.run_path(program, run_name="__main__")
+    sys.exit()
+before = changed_by_watching()
 try:
-    with recording(level=level) as record:
+    with recording(level=way) as record:
         runpy.run_path(program, run_name="__main__")
 finally:
     assert changed_by_watching() == before, "something was left behind"
@@ -44,23 +56,23 @@ finally:
     nested = {event.data["run"] for event in record.events if event.data.get("nested")}
     assert nested & {event.data["run"] for event in record.events if event.kind == "accumulate"}
 """
+"""Each way to run the program is a fork of one process, so that PyTorch is imported once."""
 
 
-def run(*command: str) -> tuple[int, str, str]:
-    """Run Python; of stderr the lines that PyTorch's own profiler writes are left out."""
-    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=300)
-    told = [line for line in done.stderr.splitlines() if "ActivityProfiler" not in line]
-    return done.returncode, done.stdout, "\n".join(told)
-
-
-@pytest.fixture(scope="module")
-def alone() -> tuple[int, str, str]:
-    """What the program does without being watched."""
-    return run(str(PROGRAM))
-
-
-@pytest.mark.parametrize("level", ["backward", "full"])
-def test_as_without_being_watched(alone, level):
+def test_as_without_being_watched(tmp_path: Path) -> None:
     """Same output, same exit code, same bits of every gradient; no finding, nothing left, no error of ours."""
-    assert alone[0] == 3
-    assert run("-c", WATCHED, str(PROGRAM), level) == alone
+    ways = ("alone", "backward", "full")
+    words = [sys.executable, "-c", WAYS, str(PROGRAM), *ways]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, cwd=tmp_path, check=True)
+    out = [(tmp_path / f"{way}.out").read_text() for way in ways]
+    err = [told((tmp_path / f"{way}.err").read_text()) for way in ways]
+
+    assert done.stdout == "3\n3\n3\n", err
+    assert out[0]
+    assert out == [out[0]] * 3
+    assert err == [err[0]] * 3
+
+
+def told(stderr: str) -> list[str]:
+    """The lines of standard error without those that PyTorch's own profiler writes."""
+    return [line for line in stderr.splitlines() if "ActivityProfiler" not in line]
