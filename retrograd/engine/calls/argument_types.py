@@ -28,43 +28,58 @@ def kind_check(name: str, fitting: set[Any] | None = None, *, spread: bool = Fal
     ``fitting`` is filled with the types of positional arguments that fit, so that a caller may look there first.
     ``spread``: several sizes may stand in place of one list of them, as in ``x.view(2, 3)``.
     """
-    fitting = set() if fitting is None else fitting
-    sequences: dict[Any, tuple[int, ...]] = {}  # where lists and tuples stand: the types of their elements count, too
-    passing: set[Any] = set()  # what fits of classes that may go
+    return _KindCheck(name, set() if fitting is None else fitting, spread).check
 
-    def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+
+class _KindCheck:
+    """What is known of the arguments of one function.
+
+    There are 2,000 of them, and Python's garbage collector looks at each object of each again and again: closures in
+    place of this class were 12 objects more for each, a quarter of all that the engine has.
+    """
+
+    __slots__ = ("fitting", "name", "passing", "sequences", "spread")
+
+    def __init__(self, name: str, fitting: set[Any], spread: bool) -> None:
+        self.name, self.fitting, self.spread = name, fitting, spread
+        self.sequences: dict[Any, tuple[int, ...]] = {}
+        """Where lists and tuples stand: the types of their elements count, too."""
+        self.passing: set[Any] | None = None
+        """What fits of classes that may go."""
+
+    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise ``TypeError`` for arguments that do not fit."""
         values = (*args, *kwargs.values()) if kwargs else args
         types = (*map(type, values), *kwargs) if kwargs else tuple(map(type, args))
+        fitting = self.fitting
         if types in fitting:
             return
         key = types
-        for i in sequences.get(types, ()):
+        for i in self.sequences.get(types, ()):
             key += (frozenset(map(type, values[i])),)
         if key not in fitting:
-            look(args, kwargs, types)
+            self._look(args, kwargs, types)
 
-    def look(args: tuple[Any, ...], kwargs: dict[str, Any], types: tuple[Any, ...]) -> None:
+    def _look(self, args: tuple[Any, ...], kwargs: dict[str, Any], types: tuple[Any, ...]) -> None:
         values = (*args, *kwargs.values())
         places = tuple([i for i, v in enumerate(values) if isinstance(v, (tuple, list))])
         key = (*types, *[frozenset(map(type, values[i])) for i in places])
         weak = _weakly(key)
-        if weak in passing:
+        if self.passing is not None and weak in self.passing:
             return
-        if signatures(name):
+        if signatures(self.name):
             named = {k: v for k, v in kwargs.items() if v is not None or k != "out"}
-            wrong = misfit(name, args, named, spread=spread)
+            wrong = misfit(self.name, args, named, spread=self.spread)
             if wrong is not None:
                 raise wrong
         if weak != key:
-            if len(passing) >= _MOST_PASSING:  # of classes that are gone, perhaps
-                passing.clear()
-            passing.add(weak)
+            if self.passing is None or len(self.passing) >= _MOST_PASSING:  # of classes that are gone, perhaps
+                self.passing = set()
+            self.passing.add(weak)
             return
         if places:
-            sequences[types] = places
-        fitting.add(key)
-
-    return check
+            self.sequences[types] = places
+        self.fitting.add(key)
 
 
 def _weakly(key: tuple[Any, ...]) -> tuple[Any, ...]:

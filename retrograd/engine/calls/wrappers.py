@@ -41,6 +41,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 """Those by place, and those by name."""
 Out = bool | Literal["exact"]
 """Whether a function takes ``out=``; ``"exact"``: of the result's dtype alone, which the signatures do not tell."""
+_USUALLY_SPECIAL = frozenset({"pin_memory"})
 _PUBLISHED: dict[Any, tuple[Callable[..., Any], Out, Mapping[str, str]]] = {}
 """Made by ``called`` -> what of, for functions that are published under several names."""
 
@@ -66,8 +67,8 @@ def called(
 def _without_out(f: Callable[..., Any], name: str, also: Mapping[str, str], spread: bool) -> Callable[..., Any]:
     fitting: set[Any] = set()
     check = kind_check(name, fitting, spread=spread)
-    respelled = _respelling(f, also)
-    special = {*also, _parameters(f)[1], "pin_memory"} - {""}
+    rest = _parameters(f)[1]
+    special = {*also, rest, "pin_memory"} - {""} if also or rest else _USUALLY_SPECIAL
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -75,7 +76,7 @@ def _without_out(f: Callable[..., Any], name: str, also: Mapping[str, str], spre
             check(args, kwargs)
         try:
             if kwargs and not special.isdisjoint(kwargs):
-                args, kwargs = respelled(args, kwargs)
+                args, kwargs = _respelled(*_parameters(f), also, args, kwargs)
             return f(*args, **kwargs)
         except Exception:
             return _retried(f, name, args, kwargs)
@@ -88,7 +89,7 @@ def _with_out(
 ) -> Callable[..., Any]:
     """``exact``: ``out=`` must have the dtype of the result, whatever the signatures say."""
     check = kind_check(name, spread=spread)
-    respelled, names = _respelling(f, also), _parameters(f)[0]
+    names, rest = _parameters(f)
 
     @functools.wraps(f)
     def call_with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -96,7 +97,7 @@ def _with_out(
         check(args, kwargs if out is None else {**kwargs, "out": out})
         try:
             if kwargs:
-                given, named = respelled(args, renamed(kwargs, names))
+                given, named = _respelled(names, rest, also, args, renamed(kwargs, names))
             if out is None:
                 return f(*given, **named)
             check_out(name)
@@ -107,18 +108,15 @@ def _with_out(
     return call_with_out
 
 
-def _respelling(f: Callable[..., Any], also: Mapping[str, str]) -> Callable[..., Arguments]:
-    """What brings a call's arguments under the function's own names; those that it takes as a list are spread out."""
-    names, rest = _parameters(f)
-
-    def respelled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        named = {also.get(key, key): value for key, value in kwargs.items() if key != "pin_memory"}
-        if rest in named:
-            first = (named.pop(names[0]),) if names and names[0] in named else ()
-            args = (*first, *args, named.pop(rest))
-        return args, named
-
-    return respelled
+def _respelled(
+    names: tuple[str, ...], rest: str, also: Mapping[str, str], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Arguments:
+    """A call's arguments under the function's own ``names``; the list ``rest`` is spread out."""
+    named = {also.get(key, key): value for key, value in kwargs.items() if key != "pin_memory"}
+    if rest in named:
+        first = (named.pop(names[0]),) if names and names[0] in named else ()
+        args = (*first, *args, named.pop(rest))
+    return args, named
 
 
 def _retried(f: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

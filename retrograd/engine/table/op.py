@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,15 @@ _QUALIFIED = {
     "CopyBackwards": "torch::autograd::CopyBackwards", "NotImplemented": "torch::autograd::NotImplemented",
 }  # fmt: skip
 """Nodes whose ``name()`` differs from their class name."""
+
+
+_EMPTY: frozenset[Any] = frozenset()
+
+
+def _frozen(items: Iterable[Any]) -> frozenset[Any]:
+    """A set of what a row has; the empty ones are one object: rows have 3,200 of them, and each takes the garbage
+    collector's time."""
+    return frozenset(items) or _EMPTY
 
 
 def camel_case(name: str) -> str:
@@ -111,8 +120,8 @@ class OpDef(RowFacts):
             self._take_facts(facts)
         except RowError as error:
             raise RowError(f"row {self.name!r}: {error}") from None
-        self.array_names = frozenset(name.rstrip("*") for name in self.arrays)
-        self.array_lists = frozenset(name.rstrip("*") for name in self.arrays if name.endswith("*"))
+        self.array_names = _frozen(name.rstrip("*") for name in self.arrays)
+        self.array_lists = _frozen(name.rstrip("*") for name in self.arrays if name.endswith("*"))
 
     def _read_tensors(self, tensors: str | None) -> None:
         """Which arguments are tensors: those that ``tensors`` names (``name*``: a list), or those with a rule."""
@@ -122,14 +131,14 @@ class OpDef(RowFacts):
             named = list(self.params[:1])
         else:
             named = list(self.rules)
-        self.lists = frozenset(n.rstrip("*") for n in named if n.endswith("*"))
+        self.lists = _frozen(n.rstrip("*") for n in named if n.endswith("*"))
         names = [n.rstrip("*") for n in named]
         unknown = [n for n in names if n not in self.params]
         if unknown:
             raise RowError(f"row {self.name!r}: no such argument: {', '.join(unknown)}")
         self.tensor_names = tuple(n for n in self.params if n in names or n in self.rules)
         self.tensor_positions = tuple(self.params.index(n) for n in self.tensor_names)
-        self.list_positions = frozenset(self.params.index(n) for n in self.lists)
+        self.list_positions = _frozen(self.params.index(n) for n in self.lists)
         if self.joint is not None:
             self.diff_names = tuple(n for n in self.tensor_names if n not in self.constant)
         else:
@@ -156,19 +165,19 @@ class OpDef(RowFacts):
         """Which of what a node keeps are no operands and no parameters."""
         self.saves_result = not {"result", *self.results}.isdisjoint(self.saved_names)
         whole = {*self.tensor_names, "result", *self.results, *self.aux, *self.array_names} - {*self.scalars}
-        self.tensor_saved = frozenset(n for n in self.saved_names if n in whole)
+        self.tensor_saved = _frozen(n for n in self.saved_names if n in whole)
         self._read_slots()
 
     def _read_slots(self) -> None:
         """Which slots of a node are always filled, and which of them backward frees."""
         others = [n for n in self.saved_names if n not in self.tensor_saved and parts(n)[1] != "_by_columns"]
-        self.always_saved = frozenset([*others, *self.keeps])
+        self.always_saved = _frozen([*others, *self.keeps])
         freed = [n for n in self.saved_names if n in self.tensor_saved]
         optional = self._may_be_none(freed)
         freed.sort(key=optional.__contains__)
         self.freed_slots = tuple([f"kept_{n}" for n in freed])
         """Slots that backward frees, the first one for certain; numbers, sizes and tensors that are ``None`` stay."""
-        self.optional_slots = frozenset(f"kept_{n}" for n in optional)
+        self.optional_slots = _frozen(f"kept_{n}" for n in optional)
 
     def _may_be_none(self, names: list[str]) -> list[str]:
         """Which tensors a caller can leave out: in rows of one formula only those that are ``None`` by default."""
