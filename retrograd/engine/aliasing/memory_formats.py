@@ -5,6 +5,7 @@ Strides count elements.  The rules are PyTorch's: https://docs.pytorch.org/docs/
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -108,6 +109,11 @@ def _compared(a: int, b: int, shape: Sequence[int], operands: Sequence[Strides])
     return 0
 
 
+def settles(shape: Sequence[int], strides: Strides, order: Sequence[int]) -> bool:
+    """Whether strides tell each dimension of an order, fastest first, from the next one."""
+    return all(_compared(a, b, shape, [strides]) < 0 for a, b in itertools.pairwise(order))
+
+
 def dense_strides(shape: Sequence[int], order: Sequence[int]) -> Strides:
     """Strides without gaps for dimensions in an order from the fastest to the slowest."""
     strides, step = [0] * len(order), 1
@@ -115,6 +121,19 @@ def dense_strides(shape: Sequence[int], order: Sequence[int]) -> Strides:
         strides[dim] = step
         step *= max(shape[dim], 1)
     return tuple(strides)
+
+
+def column_strides(shape: Sequence[int]) -> Strides:
+    """Strides of matrices column by column, as LAPACK writes them."""
+    return dense_strides(shape, [len(shape) - 2, len(shape) - 1, *reversed(range(len(shape) - 2))])
+
+
+def in_columns(array: Array) -> Array:
+    """Matrices column by column: the array itself, or a copy."""
+    if array.ndim < 2 or not array.size:
+        return array
+    strides = column_strides(array.shape)
+    return array if strides == element_strides(array) else copied_with(strides, array)
 
 
 def strides_like(array: Array, wanted: memory_format | None = None) -> Strides:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..aliasing.memory_formats import (
+    column_strides,
     copied_with,
     dense_strides,
     fastest_first,
@@ -68,7 +69,7 @@ def _in_columns(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int,
     """Strides of matrices column by column, as LAPACK writes them; vectors of a batch stay as they are."""
     if len(shape) < max(a.ndim for a in operands):
         return contiguous_strides(shape)
-    return dense_strides(shape, [len(shape) - 2, len(shape) - 1, *reversed(range(len(shape) - 2))])
+    return column_strides(shape)
 
 
 _RULES: dict[str, Callable[[tuple[int, ...], Sequence[Array]], tuple[int, ...]]] = {

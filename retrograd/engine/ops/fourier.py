@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..aliasing.memory_formats import copied_with, dense_strides
+from ..aliasing.strided import element_strides
 from ..table.registry import F
 from ..table.rows import linear
 
@@ -19,6 +21,18 @@ _INVERSE: tuple[Any, ...] = ("forward", "ortho", "backward")
 """NumPy's names, which depend on the direction, for the three normalisations."""
 
 
+def _laid_out(out: Any, strides: Dims, dim: Dims) -> Any:
+    """A transform in the order that PyTorch leaves it in: the dimensions ``dim`` fastest, others as the input's lie."""
+    rest = sorted((d for d in range(out.ndim) if d not in dim), key=lambda d: -strides[d])
+    wanted = dense_strides(out.shape, [*rest, *dim][::-1])
+    return out if wanted == element_strides(out) or not out.size else copied_with(wanted, out)
+
+
+def _by_stride(strides: Dims, dim: Dims) -> Dims:
+    """The dimensions to transform, widest stride first."""
+    return tuple(sorted(dim, key=lambda d: -strides[d]))
+
+
 def _c2c(self: Any, dim: Dims, normalization: int, forward: bool) -> Any:
     if not dim:
         return self.copy()
@@ -26,7 +40,8 @@ def _c2c(self: Any, dim: Dims, normalization: int, forward: bool) -> Any:
         out = np.fft.fftn(self, axes=dim, norm=_FORWARD[normalization])
     else:
         out = np.fft.ifftn(self, axes=dim, norm=_INVERSE[normalization])
-    return out.astype(self.dtype, copy=False)
+    strides = element_strides(self)
+    return _laid_out(out.astype(self.dtype, copy=False), strides, _by_stride(strides, dim))
 
 
 def _complex_of(dtype: Any) -> Any:
@@ -35,16 +50,18 @@ def _complex_of(dtype: Any) -> Any:
 
 def _r2c(self: Any, dim: Dims, normalization: int, onesided: bool) -> Any:
     transform = np.fft.rfftn if onesided else np.fft.fftn
-    return transform(self, axes=dim, norm=_FORWARD[normalization]).astype(_complex_of(self.dtype), copy=False)
+    out = transform(self, axes=dim, norm=_FORWARD[normalization]).astype(_complex_of(self.dtype), copy=False)
+    strides = element_strides(self)
+    return _laid_out(out, strides, (*_by_stride(strides, dim[:-1]), dim[-1]))
 
 
 def _c2r(self: Any, dim: Dims, normalization: int, last_dim_size: int) -> Any:
     """The inverse transform of half a spectrum."""
     real = np.dtype(np.float32) if self.dtype == np.complex64 else np.dtype(np.float64)
-    for axis in dim[:-1]:
-        self = np.fft.ifft(self, axis=axis, norm=_INVERSE[normalization])
+    if len(dim) > 1:
+        self = _c2c(self, dim[:-1], normalization, False)
     out = np.fft.irfft(self, last_dim_size, axis=dim[-1], norm=_INVERSE[normalization])
-    return out.astype(real, copy=False)
+    return _laid_out(out.astype(real, copy=False), element_strides(self), dim[-1:])
 
 
 def _grow(g: Any, axis: int, size: int) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..aliasing.memory_formats import in_columns
 from ..table.registry import F
 from ..table.rows import function
 from .matrix_checks import check_dtype
@@ -72,7 +73,15 @@ def _lstsq(self: Any, b: Any, rcond: Any = None, driver: str | None = None) -> A
         rank = np.asarray(np.linalg.matrix_rank(self), np.int64)
     if driver in ("gelsd", "gelss"):
         values = np.linalg.svd(self, compute_uv=False)
-    return solution if columns is b else solution[..., 0], residuals, rank, values
+    return _within_sides(solution, b) if columns is b else solution[..., 0], residuals, rank, values
+
+
+def _within_sides(solution: Any, b: Any) -> Any:
+    """The solution in the memory of the sides that LAPACK puts it in the place of: there may be more of those."""
+    rows, count = solution.shape[-2], max(solution.shape[-2], b.shape[-2])
+    room = in_columns(np.zeros((*solution.shape[:-2], count, solution.shape[-1]), solution.dtype))
+    room[..., :rows, :] = solution
+    return room[..., :rows, :]
 
 
 def _lstsq_back(grads: Any, needs: Any, self: Any, b: Any, rcond: Any) -> Any:

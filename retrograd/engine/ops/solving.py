@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..aliasing.memory_formats import copied_with, in_columns
+from ..aliasing.strided import contiguous_strides
 from ..table.registry import F
 from ..table.rows import function
 from .arithmetic import conj
@@ -69,7 +71,8 @@ def _solve(self: Any, other: Any, left: bool = True) -> Any:
         out = np.linalg.solve(self, rhs) if left else np.linalg.solve(self.mT, rhs.mT).mT
     except np.linalg.LinAlgError:
         raise no_solution("torch.linalg.solve", self) from None
-    return out[..., 0] if vector else np.ascontiguousarray(out)
+    out = out[..., 0] if vector else out
+    return in_columns(out) if left else copied_with(contiguous_strides(out.shape), out)
 
 
 def _solve_self(g: Any, self: Any, other: Any, result: Any, left: bool) -> Any:
@@ -91,7 +94,7 @@ def _solve_other(g: Any, self: Any, other: Any, left: bool) -> Any:
     return F.sum_to_size(_solve_other_full(g, self, other, left), tuple(other.shape))
 
 
-function("_solve", _solve, node="LinalgSolveExBackward0", self=_solve_self, other=_solve_other, layout="columns")
+function("_solve", _solve, node="LinalgSolveExBackward0", self=_solve_self, other=_solve_other)
 
 
 # -- triangular

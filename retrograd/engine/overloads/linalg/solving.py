@@ -13,6 +13,7 @@ from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import wrap
+from ...tensors.layouts import contiguous_format
 from .checks import check_same_dtype
 from .info import first_zero_pivot, left_where_failed, zero_info
 from .tolerances import tolerance_of
@@ -47,6 +48,12 @@ def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitrian
     return F._solve_triangular(A, B, upper, left, unitriangular)
 
 
+def _cloned(A: Any, batch: tuple[int, ...]) -> Any:  # noqa: N803
+    """A copy of the matrices for each of a batch, column by column."""
+    whole = F.expand(A, (*batch, *A.shape[-2:]))
+    return whole.mT.clone(memory_format=contiguous_format).mT
+
+
 @public("triangular_solve", out=True)
 def triangular_solve(
     input: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False  # noqa: A002, N803
@@ -56,7 +63,7 @@ def triangular_solve(
     check_same_dtype("Expected b and A", ("b", input), ("A", A))
     matrix = F.transpose(A, -2, -1) if transpose else A
     found = F._triangular_solve(matrix, input, upper != transpose, True, unitriangular)
-    return named("triangular_solve", found, F.expand(A, (*found.shape[:-2], *A.shape[-2:])).clone())
+    return named("triangular_solve", found, _cloned(A, tuple(found.shape[:-2])))
 
 
 @public("lstsq", namespace="linalg", out=True)
