@@ -108,6 +108,7 @@ def grad(
             FutureWarning,
         )
     create_graph, keep = _flags(create_graph, retain_graph)
+    keep = keep or STATE.repeating
     with observe.backward_call("grad", outputs, grad_outputs, inputs, keep, create_graph) as call:
         plain = None if is_grads_batched or grad_outputs is not None else _plain_run(outputs, inputs)
         if plain is not None:

@@ -53,6 +53,8 @@ class ThreadState(threading.local):
     view_replay: bool = False
     grad_layout: bool = True
     saved_hooks_disabled: str | None = None
+    repeating: bool = False
+    """Whether the running code runs again for other entries of a batch, which may share its graph."""
 
     def __init__(self) -> None:
         self.saved_hooks: list[tuple[Any, Any]] = []

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..pytree import TreeSpec, tree_flatten, tree_unflatten
+from ..switches.state import STATE
 from ..table.registry import F
 from ..tensors.tensor import Tensor
 from .function_rules import VmapInfo, by_rule, rule_of, transforming
@@ -44,7 +45,7 @@ def vmap(
         if owner is not None:
             return by_rule(owner, VmapInfo(batch.size, randomness), tuple(batch.dims), args, out_dims)
         with transforming("vmap"):
-            results = [func(*own, **keywords) for own, keywords in drawing_as_asked(batch.entries(), randomness)]
+            results = batch.results(func, randomness)
         return _stacked(_name_of(func), results, out_dims, batch.size)
 
     return mapped
@@ -70,7 +71,7 @@ class _Batch:
                 "function with no inputs. The latter is unsupported."
             )
         self.leaves, self.spec = tree_flatten(args)
-        self.keywords, self.keyword_spec = tree_flatten(kwargs)
+        self.keywords = kwargs
         dims = broadcast_to(in_dims, self.spec)
         if dims is None:
             raise ValueError(
@@ -78,7 +79,6 @@ class _Batch:
                 f"{tree_flatten(in_dims)[1]} but inputs has structure {self.spec}."
             )
         self.dims = [self._checked(leaf, dim) for leaf, dim in zip(self.leaves, dims, strict=True)]
-        self.keyword_dims = [0 if isinstance(v, Tensor) and v.ndim else None for v in self.keywords]
         self.size = self._size()
 
     def _checked(self, leaf: Any, dim: Any) -> int | None:
@@ -103,8 +103,7 @@ class _Batch:
 
     def _size(self) -> int:
         """The size that all batch dimensions have; ``ValueError`` where they differ or there is none."""
-        pairs = [*zip(self.leaves, self.dims, strict=True), *zip(self.keywords, self.keyword_dims, strict=True)]
-        sizes = [int(leaf.shape[dim]) for leaf, dim in pairs if dim is not None]
+        sizes = [int(leaf.shape[dim]) for leaf, dim in zip(self.leaves, self.dims, strict=True) if dim is not None]
         if not sizes:
             raise ValueError(f"{self.where}: at least one input must have a batch dimension; all in_dims are None.")
         if any(size != sizes[0] for size in sizes):
@@ -114,12 +113,24 @@ class _Batch:
             )
         return sizes[0]
 
-    def entries(self) -> Iterator[tuple[Any, Any]]:
-        """Positional and keyword arguments of each call; one of zeros where the batch is empty, to see the results."""
+    def entries(self) -> Iterator[Any]:
+        """Positional arguments of each call; one of zeros where the batch is empty, to see the results.
+
+        Until the last one, graphs that entries share must stay: PyTorch runs backward through them once.
+        """
+        above = STATE.repeating
         for i in range(self.size or 1):
             args = [_entry(leaf, dim, i) for leaf, dim in zip(self.leaves, self.dims, strict=True)]
-            keywords = [_entry(v, dim, i) for v, dim in zip(self.keywords, self.keyword_dims, strict=True)]
-            yield tree_unflatten(args, self.spec), tree_unflatten(keywords, self.keyword_spec)
+            STATE.repeating = above or i < self.size - 1
+            yield tree_unflatten(args, self.spec)
+
+    def results(self, func: Callable[..., Any], randomness: str) -> list[Any]:
+        """What ``func`` returns for each entry; keyword arguments are the same for all."""
+        above = STATE.repeating
+        try:
+            return [func(*own, **self.keywords) for own in drawing_as_asked(self.entries(), randomness)]
+        finally:
+            STATE.repeating = above
 
 
 def _entry(leaf: Any, dim: int | None, index: int) -> Any:
