@@ -53,6 +53,15 @@ _TEXTS: Final = {
         "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make "
         "it writable before converting it to a tensor."
     ),
+    "read-only buffer": (
+        "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write "
+        "to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer to "
+        "protect its data or make it writable before converting it to a tensor."
+    ),
+    "asarray": (
+        "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
+        "requires_grad=False explicitly to get the old behavior and silence this warning."
+    ),
     "complex to real": "Casting complex values to real discards the imaginary part",
     "resampling": "`nn.functional.{}` is deprecated. Use `nn.functional.interpolate` instead.",
     "dimensions": (

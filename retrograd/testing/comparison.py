@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..engine.table.methods import FUNCTIONS
 from ..engine.tensors.tensor import Tensor
 
 _TOLERANCES: Final = {
@@ -102,15 +103,10 @@ def _fault(actual: Any, expected: Any, rules: _Rules) -> str | None:
         raise TypeError(f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.")
     if isinstance(actual, _NUMBERS) and isinstance(expected, _NUMBERS):
         return _number_fault(actual, expected, rules)
-    if not isinstance(actual, (Tensor, np.ndarray)) or not isinstance(expected, (Tensor, np.ndarray)):
-        raise TypeError(f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.")
-    return _array_fault(_as_tensor(actual), _as_tensor(expected), rules)
-
-
-def _as_tensor(value: Any) -> Tensor:
-    if isinstance(value, Tensor):
-        return value
-    raise TypeError("arrays of NumPy cannot be compared: give tensors (torch.from_numpy), or use numpy.testing")
+    for kind in (Tensor, np.ndarray):
+        if isinstance(actual, kind) and isinstance(expected, kind):
+            return _array_fault(FUNCTIONS["as_tensor"](actual), FUNCTIONS["as_tensor"](expected), rules)
+    raise TypeError(f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.")
 
 
 def _number_fault(actual: Any, expected: Any, rules: _Rules) -> str | None:

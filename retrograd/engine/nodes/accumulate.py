@@ -122,7 +122,7 @@ class AccumulateGrad(GraphNode):
         meta = variable._meta
         if meta is not None and meta.post_accumulate_hooks:
             for handle, hook in list(meta.post_accumulate_hooks.items()):
-                _check_returned_nothing(call_hook(handle, hook, variable))
+                _check_returned_nothing(call_hook(handle, hook, variable), variable)
         return ()
 
 
@@ -149,8 +149,8 @@ def expect_dtype(meta: Any) -> None:
         node.expect_dtype()
 
 
-def _check_returned_nothing(result: Any) -> None:
-    if result is None:
+def _check_returned_nothing(result: Any, variable: TensorBase) -> None:
+    if result is None or result is variable:  # the leaf itself is what ``p.add_(…)`` returns
         return
     if not isinstance(result, TensorBase):
         raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")

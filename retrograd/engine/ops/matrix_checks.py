@@ -9,8 +9,12 @@ import numpy as np
 from ..calls.refusals import refuse_kind
 
 
-class LinAlgError(RuntimeError):
+class _LinAlgError(RuntimeError):
     """A matrix that the computation cannot take: singular, or not positive-definite."""
+
+
+LinAlgError = _LinAlgError
+"""PyTorch's public name; tracebacks show the other one."""
 
 
 def check_matrix(name: str, letter: str, t: Any) -> None:

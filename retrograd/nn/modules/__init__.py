@@ -14,6 +14,7 @@ from . import (
     dropout,
     lazy,
     linear,
+    linear_cross_entropy,
     loss,
     module,
     normalization,
@@ -27,8 +28,8 @@ from . import (
 )
 
 _FAMILIES = (
-    activation, adaptive, attention, container, conv, dropout, lazy, linear, loss, normalization, padding, pooling,
-    recurrent_cells, rnn, shaping, sparse, transformer,
+    activation, adaptive, attention, container, conv, dropout, lazy, linear, linear_cross_entropy, loss, normalization,
+    padding, pooling, recurrent_cells, rnn, shaping, sparse, transformer,
 )  # fmt: skip
 LAYERS: dict[str, Any] = {
     name: made

@@ -107,8 +107,10 @@ def pad_sequence(
 
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
     """The tensors that ``pad_sequence`` padded."""
-    rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
-    return [row[: int(n)] for row, n in zip(rows, lengths, strict=True)]
+    if not batch_first:
+        padded_sequences.transpose_(0, 1)  # of the caller's tensor, as PyTorch does
+    steps = FUNCTIONS["arange"](padded_sequences.shape[1])
+    return [row[steps < n] for row, n in zip(padded_sequences, lengths, strict=True)]
 
 
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:

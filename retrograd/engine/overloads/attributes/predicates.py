@@ -75,13 +75,6 @@ def is_set_to(self: Any, tensor: Any) -> bool:
 
 
 @public(function=False)
-def dim_order(self: Any, ambiguity_check: Any = False) -> tuple[int, ...]:
-    """The dimensions from the widest to the narrowest stride."""
-    strides = self.stride()
-    return tuple(sorted(range(self.ndim), key=lambda d: -strides[d]))
-
-
-@public(function=False)
 def share_memory_(self: Any) -> Any:
     """The tensor itself: nothing moves, memory is shared with threads anyway."""
     return self

@@ -12,11 +12,10 @@ from ...calls.refusals import refuse, refuse_kind
 from ...deprecations import discourage
 from ...table.public import public
 from ...tensors.base import TensorBase
-from ...tensors.convert import array_from
 from ...tensors.dtypes import dtype as Dtype  # noqa: N812
 from ...tensors.dtypes import from_numpy_dtype, get_default_dtype, is_castable, result_dtype, to_numpy_dtype
 from ...tensors.numbers_ import real_number
-from .creating import as_tensor, finish, numpy_of
+from .creating import finish, numpy_of
 
 
 def _number(value: Any) -> Any:
@@ -143,19 +142,6 @@ def scalar_tensor(
     return finish(np.asarray(s).astype(numpy_of(dtype)), requires_grad)
 
 
-@public("asarray", method=False)
-def asarray(
-    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
-) -> Any:  # fmt: skip
-    """A tensor of the data, sharing its memory where possible unless ``copy``."""
-    if copy:
-        source = obj.detach() if isinstance(obj, TensorBase) else obj
-        made = finish(array_from(source, None if dtype is None else to_numpy_dtype(dtype)))
-    else:
-        made = as_tensor(obj, dtype)
-    return made._requiring_grad() if requires_grad else made
-
-
 @public("empty_permuted", method=False)
 def empty_permuted(
     size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
@@ -182,14 +168,6 @@ def new_empty_strided(
         f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})",
     )
     return finish(zeros_like_layout(Geometry(tuple(size), tuple(stride), 0), numpy), requires_grad)
-
-
-@public("frombuffer", method=False)
-def frombuffer(
-    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Any:  # fmt: skip
-    """A tensor on the memory of an object with the buffer protocol."""
-    return finish(np.frombuffer(buffer, to_numpy_dtype(dtype), count, offset), requires_grad)
 
 
 # -- dtypes of results

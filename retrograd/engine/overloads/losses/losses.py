@@ -9,7 +9,7 @@ import numpy as np
 
 from ...calls.inert import refuse_gradients
 from ...calls.refusals import refuse
-from ...table.public import NAMESPACES, NN, check_tensor, public
+from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.argument_checks import check_scalar_type
 from ...tensors.base import TensorBase
@@ -159,20 +159,6 @@ def cross_entropy(
     return (1 - label_smoothing) * loss + label_smoothing * _smooth(
         logs, target, weight, reduction, ignore_index, classes
     )
-
-
-@public("linear_cross_entropy", namespace=NN)
-def linear_cross_entropy(
-    input: Any, linear_weight: Any, target: Any, *, linear_bias: Any = None, weight: Any = None,  # noqa: A002
-    reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
-) -> Any:  # fmt: skip
-    """Cross entropy of ``linear(input, linear_weight, linear_bias)``; ``options`` would only trade time for memory."""
-    check_tensor("linear_cross_entropy", input)
-    scores = NAMESPACES[NN]["linear"](input, linear_weight, linear_bias)
-    return cross_entropy(
-        scores, target, weight, ignore_index=-100 if ignore_index is None else ignore_index, reduction=reduction,
-        label_smoothing=label_smoothing,
-    )  # fmt: skip
 
 
 def _weighted(logs: Any, weight: Any, classes: int) -> Any:
