@@ -55,7 +55,14 @@ func.rearrange(c3, "a (b b1) c -> b c (a b1)", b=3); func.rearrange(c3, "a a b -
 func.rearrange(x, "a -> a", z=3); func.rearrange(x, "a -> ((a))"); func.rearrange(x, "a -> (a")
 func.rearrange(x, "a_ -> a_"); func.rearrange(x, "a -> ... a"); func.rearrange(x, "a -> a 2")
 func.rearrange(c3, "a b c d ... -> a b c d ..."); testing.assert_close(np.ones(2), np.ones(2))
-testing.assert_close(np.ones(2), np.zeros(2)); testing.assert_close(np.ones(2), np.ones(2, "f4"))
+testing.assert_close(np.ones(2), np.zeros(2)); testing.assert_close(np.ones(2), np.ones(2, "f4")); select(c3, 0, c)
+polygamma(c.long(), c); eye(c); fft.fftfreq(c.long()); randn(2).new_full((2,), 3.0, layout=t.strided)
+nn.functional.cross_entropy(b[0], b[0].softmax(1), ignore_index=1); cholesky_solve(c3[0].mT[:, :2], b[0])
+nn.functional.cross_entropy(b[0], b[0].softmax(1), ignore_index=-1); linalg.matrix_norm(t.ones(2, 2).long(), ord=1)
+linalg.matrix_norm(t.ones(2, 2).long(), dtype=t.float64); arange(6).reshape(2, 3).median(0).indices; arange(6).median(0)
+arange(6).reshape(2, 3).nanmedian(1, True).indices; range(1, 3); index_reduce(x.detach(), 0, c.long(), c, "prod")
+lu_solve(b[0, :, :1], *t.linalg.lu_factor(m[0])); from_file("/nonexistent/file", size=3)
+index_reduce(x.detach(), 0, t.tensor([0]), c[:1], "amax")
 """
 
 
@@ -138,5 +145,35 @@ def test_unpadding_turns_the_padded_tensor():
         parts = rnn.unpad_sequence(padded, t.tensor([3, 1]))
         packed = rnn.pack_sequence([t.tensor([1, 2, 3]), t.tensor([4])])
         return tuple(padded.shape), [(p.tolist(), p.stride()) for p in [*parts, *rnn.unpack_sequence(packed)]]
+
+    assert seen(retrograd) == seen(torch)
+
+
+def test_files_as_memory(tmp_path):
+    """``from_file`` writes to a shared file and makes it as long as needed; otherwise writes stay in memory."""
+
+    def seen(t):
+        name = str(tmp_path / f"{t.__name__}.bin")
+        shared = t.from_file(name, shared=True, size=3)
+        shared[1] = 7.0
+        private = t.from_file(name, shared=False, size=2, dtype=t.float32)
+        private[0] = 5.0
+        again = t.from_file(name, size=3)
+        with pytest.raises(RuntimeError, match="size <12> is smaller than the required mapping size <16>"):
+            t.from_file(name, size=4)
+        return shared.tolist(), private.tolist(), again.tolist(), t.from_file(name).tolist()
+
+    assert seen(retrograd) == seen(torch)
+
+
+def test_what_is_said_each_time():
+    """``torch.range`` warns at each call, not at the first alone."""
+
+    def seen(t):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(3):
+                t.range(1, 3)
+        return [str(entry.message) for entry in caught]
 
     assert seen(retrograd) == seen(torch)

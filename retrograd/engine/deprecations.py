@@ -1,10 +1,10 @@
-"""What PyTorch says of names and uses that it wants to be rid of; each thing is said once in a process."""
+"""What PyTorch says of names and uses that it wants to be rid of; most things are said once in a process."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from .warning import warn_once
+from .warning import warn, warn_once
 
 _REMOVED_LATER: Final = "will be removed in a future PyTorch release."
 _TEXTS: Final = {
@@ -35,6 +35,12 @@ _TEXTS: Final = {
         "LU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\n"
         "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)"
     ),
+    "lu_solve": (
+        f"torch.lu_solve is deprecated in favor of torch.linalg.lu_solve and {_REMOVED_LATER}\n"
+        "Note that torch.linalg.lu_solve has its arguments reversed.\nX = torch.lu_solve(B, LU, pivots)\n"
+        "should be replaced with\nX = torch.linalg.lu_solve(LU, pivots, B)"
+    ),
+    "index_reduce": "index_reduce() is in beta and the API may change at any time.",
     "triangular_solve": (
         f"torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangular and {_REMOVED_LATER}\n"
         "X = torch.triangular_solve(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B)."
@@ -75,6 +81,10 @@ _TEXTS: Final = {
 }
 
 
+_SAID_ALWAYS: Final = ("range",)
+
+
 def discourage(use: str, *details: Any) -> None:
     """Warn of a use that is still possible; ``details`` are put into its text."""
-    warn_once(_TEXTS[use].format(*details))
+    text = _TEXTS[use].format(*details)
+    (warn if use in _SAID_ALWAYS else warn_once)(text)

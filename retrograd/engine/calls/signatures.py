@@ -74,6 +74,8 @@ def fits(kind: str, value: Any) -> bool:
     if kind == "str":
         return isinstance(value, str)
     if kind in ("int", "int[n]"):
+        if isinstance(value, TensorBase):
+            return value._array.size == 1 and value._array.dtype.kind in "iu"
         return not isinstance(value, bool) and hasattr(value, "__index__")
     if kind == "float":
         return isinstance(value, _NUMBERS) and not isinstance(value, complex)

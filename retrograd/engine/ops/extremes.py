@@ -115,7 +115,7 @@ def select_along(choose: Any) -> Any:
         if self.shape[axis] == 0:
             raise IndexError(f"Expected reduction dim {axis} to have non-zero size.")
         moved = np.moveaxis(self, axis, -1)
-        indices = np.asarray(choose(moved), np.int64)
+        indices = np.asarray(choose(moved), np.int64, order="C")
         values = np.take_along_axis(moved, indices[..., None], -1)[..., 0]
         if keepdim:
             return np.expand_dims(values, axis), np.expand_dims(indices, axis)

@@ -208,8 +208,9 @@ public("new_empty", function=False, aten="new_empty.default")(_new(np.empty))
 
 @public("new_full", function=False, aten="new_full.default")
 def new_full(
-    self: Any, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Any:  # noqa: A002
+    self: Any, size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Any:  # fmt: skip
     """``torch.full`` with this tensor's dtype."""
     numpy = numpy_of(dtype, self._sig.numpy)
     value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value

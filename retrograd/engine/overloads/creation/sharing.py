@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ...table.public import public
 from ...tensors.base import TensorBase
 from ...tensors.dtypes import get_default_dtype, scalar_name, to_numpy_dtype
 from .copying import to
-from .creating import finish, from_numpy, tensor
+from .creating import finish, from_numpy, numpy_of, tensor
 
 
 @public("frombuffer", method=False)
@@ -97,3 +98,32 @@ def _from_numbers(obj: Any, dtype: Any, copy: bool | None) -> Any:
     if copy is False:
         raise ValueError("can't alias arbitrary sequence into a tensor.")
     return tensor(obj, dtype=dtype)
+
+
+@public("from_file", method=False)
+def from_file(
+    filename: str, shared: bool | None = None, size: int = 0, *, dtype: Any = None, layout: Any = None,
+    device: Any = None, pin_memory: bool = False,
+) -> Any:  # fmt: skip
+    """A tensor on a file's bytes: writes go to the file if ``shared``, which then is made or grows as needed."""
+    numpy = numpy_of(dtype)
+    wanted = size * numpy.itemsize
+    have = _file_size(filename, wanted if shared else None)
+    if wanted > have:
+        raise RuntimeError(f"file <{filename}> size <{have}> is smaller than the required mapping size <{wanted}>")
+    if not size:
+        return finish(np.empty(0, numpy))
+    return finish(np.asarray(np.memmap(filename, numpy, "r+" if shared else "c", shape=(size,))))
+
+
+def _file_size(filename: str, least: int | None) -> int:
+    """How many bytes a file has, which is made or grows to ``least`` where that is given."""
+    try:
+        with open(filename, "rb" if least is None else "ab") as file:
+            have = file.seek(0, os.SEEK_END)
+            return have if least is None else file.truncate(max(have, least))
+    except OSError as error:
+        mode = "read-only" if least is None else "read-write"
+        raise RuntimeError(
+            f"unable to open file <{filename}> in {mode} mode: {error.strerror} ({error.errno})"
+        ) from None

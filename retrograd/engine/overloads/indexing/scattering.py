@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import call_inplace
+from ...deprecations import discourage
 from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase, wrap
@@ -131,13 +132,17 @@ def index_fill_(self: Any, dim: int, index: Any, value: Any) -> Any:
 def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:  # noqa: A002
     """Slices of ``source`` reduced (prod, mean, amax, amin) into the given indices."""
     check_tensor("index_reduce", input)
-    return F._index_reduce(input, dim, index, source, reduce, include_self)
+    found = F._index_reduce(input, dim, index, source, reduce, include_self)
+    discourage("index_reduce")
+    return found
 
 
 @public("index_reduce_", function=False)
 def index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
     """In-place index_reduce."""
-    return call_inplace(OPS["_index_reduce"], (self, dim, index, source, reduce, include_self), {})
+    call_inplace(OPS["_index_reduce"], (self, dim, index, source, reduce, include_self), {})
+    discourage("index_reduce")
+    return self
 
 
 @public("unravel_index", method=False)

@@ -55,7 +55,11 @@ def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Any:  # noqa
         if t.ndim < 2:
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.ndim} dimensions instead")
     check_same_dtype("Expected b and A", ("b", input), ("A", input2))
-    if input2.shape[-1] == input2.shape[-2] != input.shape[-2]:
+    if input2.shape[-1] != input2.shape[-2]:
+        raise RuntimeError(
+            f"A must be batches of square matrices, but they are {input2.shape[-2]} by {input2.shape[-1]} matrices"
+        )
+    if input2.shape[-1] != input.shape[-2]:
         raise RuntimeError(
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2.shape[-1]} by {input2.shape[-1]} "
             f"but each b matrix is {input.shape[-2]} by {input.shape[-1]}"

@@ -110,4 +110,6 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
 @public("lu_solve", out=True)
 def old_lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:  # noqa: N803
     """``linalg.lu_solve`` under its old name."""
-    return lu_solve(LU_data, LU_pivots, b)
+    found = lu_solve(LU_data, LU_pivots, b)
+    discourage("lu_solve")
+    return found

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.refusals import refuse
 from ...ops.least_squares import cutoffs
 from ...ops.matrix_checks import check_matrix, check_sides
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
 from ...tensors.convert import checked_dim
+from ...tensors.dtypes import scalar_name
 
 
 def _singular_values(A: Any) -> Any:  # noqa: N803
@@ -46,6 +48,11 @@ def matrix_norm(
 ) -> Any:  # fmt: skip
     """The norm of matrices: ``"fro"``, ``"nuc"``, 1, 2, inf and their negatives."""
     check_matrix("linalg.matrix_norm", "A", A)
+    kind = A._sig.numpy
+    refuse(
+        kind.kind not in "fc",
+        f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {scalar_name(kind)}",
+    )
     if isinstance(ord, complex):
         raise RuntimeError("linalg.matrix_norm: Expected a non-complex scalar as the order of norm.")
     if dtype is not None:

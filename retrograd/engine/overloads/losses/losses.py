@@ -152,6 +152,7 @@ def cross_entropy(
     classes = 0 if input._array.ndim == 1 else 1
     logs = F._log_softmax(input, classes)
     if isinstance(target, TensorBase) and target._sig.differentiable and target._array.shape == input._array.shape:
+        refuse(ignore_index >= 0, "ignore_index is not supported for floating point target")
         return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing, classes)
     loss = _nll(logs, target, weight, reduction, ignore_index)
     if label_smoothing <= 0:
