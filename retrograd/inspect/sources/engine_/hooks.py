@@ -12,6 +12,7 @@ from ...program.frames import source_line, user_frame
 from ...snapshot import SourceLine
 from .. import array_values as values
 from ..object_numbers import ObjectNumbers
+from .entries import array_of
 from .watching import Observer, Watching, guarded
 
 
@@ -88,7 +89,7 @@ def _sums(given: Any) -> list[float | None]:
 
 
 def _sum(g: TensorBase) -> float | None:
-    total = values.range_and_sum(g._array)[1]
+    total = values.range_and_sum(array_of(g))[1]
     return None if total != total else total
 
 

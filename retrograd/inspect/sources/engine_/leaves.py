@@ -11,6 +11,7 @@ from ...events import Event
 from ...program.frames import source_line
 from ...program.stacks import stack_of
 from .caller import caller_of
+from .entries import array_of
 from .names import Names, worthy
 from .nodes import any_nonzero
 from .watching import Observer, Watching, guarded
@@ -36,7 +37,7 @@ class Leaves(Observer):
         """``.grad`` was assigned to, or deleted."""
         change = "grad-cleared" if value is None else "grad-set"
         data = {"change": change, "value": value is not None}
-        if value is not None and not any_nonzero(value._array):
+        if value is not None and not any_nonzero(array_of(value)):
             data["change"] = "grad-zeroed"
         self._send("leaf", "grad", t, data)
         if value is not None:

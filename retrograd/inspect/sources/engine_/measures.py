@@ -16,6 +16,7 @@ from ...event_data import MEASURES
 from ...snapshot import GraphSnapshot
 from .. import array_values as values
 from ..base import Node
+from .entries import array_of
 
 _GRADIENT = ("grad_norm", "grad_min", "grad_max", "grad_mean", "zero_share", "nan_count", "inf_count")
 _PASSED = ("out_norm", "out_zero_share", "out_nan_count", "out_inf_count", "out_tiny_share")
@@ -88,13 +89,21 @@ class Measures:
             if isinstance(gradient, np.generic):  # a rule's arithmetic on arrays without dimensions; no weak reference
                 return figures_of(np.asarray(gradient), whole=self._whole)
             if isinstance(gradient, TensorBase):
-                return self.figures(gradient._array)
+                return self._of_tensor(gradient)
         found = None if gradient.base is None else self._of_whole_memory(gradient)
         if not found:
             if not self._whole and gradient.__class__ is np.ndarray:
                 found = values.ordinary_norm(gradient)
             if found is None:
                 found = figures_of(gradient, whole=self._whole)
+        self._known[id(gradient)] = (weakref.ref(gradient), found)
+        return found
+
+    def _of_tensor(self, gradient: TensorBase) -> Figures | None:
+        """Those of a tensor; of a sparse one, whose entries are copied, they are known by itself."""
+        if not gradient.is_sparse:
+            return self.figures(gradient._array)
+        found = figures_of(array_of(gradient), whole=self._whole)
         self._known[id(gradient)] = (weakref.ref(gradient), found)
         return found
 

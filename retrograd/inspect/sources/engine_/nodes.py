@@ -15,6 +15,7 @@ from ...snapshot import SourceLine
 from ...tensor_facts import TensorFacts
 from .. import array_values as values
 from ..base import Node
+from .entries import array_of
 from .facts import memory_of
 from .measures import AllFigures, Figures, Measures, arrived_figures, figures_of
 from .watching import Observer, Run, Walked, guarded, report_problem, shape_and_dtype, version
@@ -74,7 +75,7 @@ class Nodes(Observer):
         """A gradient is about to be added to a leaf's."""
         have = None if leaf._meta is None else leaf._meta.grad
         here = self.watching.here
-        here.before = "none" if have is None else "kept" if any_nonzero(have._array) else "zero"
+        here.before = "none" if have is None else "kept" if any_nonzero(array_of(have)) else "zero"
 
     @guarded
     def filled(self, leaves: list[tuple[Node, Any, int, int]]) -> None:
@@ -99,7 +100,7 @@ class Nodes(Observer):
     @guarded
     def accumulated(self, leaf: TensorBase, grad: Any) -> None:
         """It was added."""
-        watching, array = self.watching, grad._array if isinstance(grad, TensorBase) else grad
+        watching, array = self.watching, array_of(grad) if isinstance(grad, TensorBase) else grad
         number = watching.number(leaf)
         if leaf._meta is not None and leaf._meta.grad is not None:
             name = watching.sink.tensors.rows[number].name
@@ -194,7 +195,7 @@ def kept_norms(filled: dict[int, weakref.ref[TensorBase]]) -> dict[str, float]:
     for number, reference in filled.items():
         leaf = reference()
         grad = None if leaf is None or leaf._meta is None else leaf._meta.grad
-        figures = None if grad is None else values.gradient_figures(grad._array)
+        figures = None if grad is None else values.gradient_figures(array_of(grad))
         if figures is not None:
             found[str(number)] = figures[0]
     return found

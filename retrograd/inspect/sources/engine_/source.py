@@ -19,6 +19,7 @@ from ..base import Gradient, Node, Ran, Sink
 from ..collect import collect
 from ..hook_lines import attach
 from ..naming import Naming, add_origins
+from .entries import array_of
 from .facts import Facts
 from .lines import LINES
 from .observers import observers_for, observing
@@ -112,7 +113,7 @@ class EngineSource:
         """Read a tensor's gradient."""
         meta = tensor._meta
         held = None if meta is None else meta.grad
-        value = None if held is None else held._array
+        value = None if held is None else array_of(held)
         return Gradient(not has_history(tensor), requires_grad(tensor), meta is not None and meta.retains_grad, value)
 
     def replay(self) -> EngineReplay:

@@ -10,6 +10,7 @@ from typing import Any
 from ....engine import observe
 from ....engine.tensors.base import TensorBase
 from ..base import Node, Ran
+from .entries import array_of
 from .lines import LINES, Follower
 
 
@@ -61,4 +62,4 @@ def stepping(look: Callable[[Ran], None]) -> Iterator[None]:
 
 
 def _array(g: Any) -> Any:
-    return g._array if isinstance(g, TensorBase) else g
+    return array_of(g) if isinstance(g, TensorBase) else g

@@ -13,6 +13,7 @@ import numpy as np
 from ...bounded import BoundedDict
 from ...program.signals import let_pass
 from ..array_values import Array
+from ..sparse_entries import summed
 from .library import LIBRARY
 
 
@@ -27,6 +28,7 @@ class Readable:
         torch: Any = LIBRARY.torch
         self.plain = frozenset({torch.Tensor, torch.nn.Parameter})
         self.strided = torch.strided
+        self._sparse = torch.sparse_coo
         self.wide: dict[Any, np.dtype[Any]] = {
             torch.float32: np.dtype(np.float32),
             torch.float64: np.dtype(np.float64),
@@ -95,6 +97,8 @@ class Readable:
             dtype = self.wide.get(tensor.dtype)
             if dtype is None and tensor.dtype not in self._narrow:
                 return None
+            if tensor.layout is self._sparse:
+                return self._entries(tensor)
             pointer = self.pointer(tensor)
             if dtype is None:
                 converted: Array | None = tensor.detach().float().numpy() if pointer else None
@@ -105,6 +109,15 @@ class Readable:
         except Exception as failure:  # of a shape that it does not tell, …
             let_pass(failure)
             return None
+
+    def _entries(self, tensor: Any) -> Array | None:
+        """Return the entries of a sparse tensor, those of one place added up, as an array of their own."""
+        indices, values = tensor._indices(), self.array(tensor._values())
+        pointer = self.pointer(indices)
+        if values is None or not (pointer or not indices.numel()):
+            return None
+        places = self._view(indices, np.dtype(np.int64), pointer) if pointer else np.empty(indices.shape, np.int64)
+        return summed(places, values)
 
     def _view(self, tensor: Any, dtype: np.dtype[Any], pointer: int) -> Array:
         """Return memory as an array."""

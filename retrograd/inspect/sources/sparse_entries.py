@@ -1,0 +1,23 @@
+"""What figures of a sparse gradient are taken of: its entries, those of one place added up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+def summed(indices: Array, values: Array) -> Array:
+    """The entries, once each, of places that are columns of ``indices``."""
+    if not len(values):
+        return values
+    if not len(indices):
+        return np.asarray(values.sum(axis=0, keepdims=True))
+    _, where = np.unique(indices, axis=1, return_inverse=True)
+    where = where.reshape(-1)
+    entries = np.zeros((int(where.max()) + 1, *values.shape[1:]), values.dtype)
+    with np.errstate(all="ignore"):
+        np.add.at(entries, where, values)
+    return entries
