@@ -7,11 +7,16 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+from fork_server import AT_START, ForkServer
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = re.compile(r"^retrograd: .*\n", re.MULTILINE)
 """What the command line itself says on stderr: whole lines."""
+ANEW = ("-m", "retrograd")
+"""What starts retrograd in a process of its own."""
 ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 ENGINE_FRAME = re.compile(r'  File "[^"]*/retrograd/engine/[^"]*", line .*\n(?:    .*\n)*')
 
@@ -53,9 +58,23 @@ def _steady(text: str) -> str:
     return ENGINE_FRAME.sub("", ADDRESS.sub("0x…", text))
 
 
-def retrograd(*arguments: str, cwd: Path, stdin: bytes = b"", **extra: str) -> Outcome:
-    """Run ``python -m retrograd ARGUMENTS`` and return its outcome as it is."""
-    return finish(start([sys.executable, "-m", "retrograd", *arguments], cwd, **extra), stdin)
+@cache
+def server(*more: str) -> ForkServer:
+    """The process that forks for commands, with these modules loaded beside what a command loads."""
+    return ForkServer((*AT_START, *more), environment())
+
+
+ENGINE = "retrograd._face"
+"""The module whose import loads all of the engine."""
+
+
+def retrograd(*arguments: str, cwd: Path, stdin: bytes = b"", engine: bool = False, **extra: str) -> Outcome:
+    """Run ``python -m retrograd ARGUMENTS``, in a fork, and return its outcome as it is.
+
+    ``engine``: it is loaded when the program starts, for tests of what comes after that.
+    """
+    forked = server(*[ENGINE] * engine).run(list(arguments), cwd, environment(**extra), stdin)
+    return Outcome(forked[0], _steady(forked[1].decode()), _steady(forked[2].decode()))
 
 
 def both(
@@ -64,14 +83,20 @@ def both(
     args: tuple[str, ...] = (),
     flags: tuple[str, ...] = (),
     stdin: bytes = b"",
-    entry: tuple[str, ...] = ("-m", "retrograd"),
+    entry: tuple[str, ...] = (),
+    engine: bool = False,
 ) -> tuple[Outcome, Outcome]:
     """Run ``python PROGRAM ARGS`` and ``python -m retrograd trace PROGRAM -- ARGS`` at the same time.
 
-    ``entry`` is another way to start retrograd: the path of a console script.
+    ``flags`` are python's; ``entry`` starts retrograd in a process of its own: ``ANEW``, or a console script.
+    Without them it is a fork, as of ``retrograd`` above.
     The second outcome comes without the lines that retrograd itself says.
     """
     plain = start([sys.executable, *flags, *program, *args], cwd)
-    traced = start([sys.executable, *flags, *entry, "trace", "-q", *program, "--", *args], cwd)
-    first, second = finish(plain, stdin), finish(traced, stdin)
+    command = ["trace", "-q", *program, "--", *args]
+    if flags or entry:
+        second = finish(start([sys.executable, *flags, *(entry or ANEW), *command], cwd), stdin)
+    else:
+        second = retrograd(*command, cwd=cwd, stdin=stdin, engine=engine)
+    first = finish(plain, stdin)
     return first, Outcome(second.code, second.out, OURS.sub("", second.err))

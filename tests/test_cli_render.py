@@ -11,8 +11,10 @@ from pathlib import Path
 
 import click
 import pytest
+import side_by_side
 from click.testing import CliRunner, Result
 from recording_samples import chain, diamond, hostile, recording
+from side_by_side import Outcome
 
 from retrograd.cli.group import cli
 from retrograd.errors import LayoutError, OutputError
@@ -36,10 +38,9 @@ def retrograd(*arguments: object, **asked: object) -> Result:
     return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="retrograd", **asked)  # type: ignore[arg-type]
 
 
-def process(*arguments: object, **asked: object) -> subprocess.CompletedProcess[str]:
-    """Run the command as a process of its own."""
-    command = [sys.executable, "-m", "retrograd", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300, check=False, **asked)  # type: ignore[call-overload, no-any-return]
+def process(*arguments: object, stdin: bytes = b"") -> Outcome:
+    """Run the command as a process."""
+    return side_by_side.retrograd(*map(str, arguments), cwd=Path(), stdin=stdin)
 
 
 BY_GRAPHVIZ = ("png", "pdf")
@@ -99,10 +100,10 @@ def test_options_from_the_environment(run_json: Path) -> None:
 
 def test_from_standard_input(run_json: Path) -> None:
     """``-`` reads the recording from standard input."""
-    done = process("render", "-", "-o", "-", "-f", "dot", input=run_json.read_text(encoding="utf-8"))
+    done = process("render", "-", "-o", "-", "-f", "dot", stdin=run_json.read_bytes())
 
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("digraph")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("digraph")
 
 
 def bad_calls(tmp_path: Path) -> dict[str, tuple[list[object], int, str]]:
@@ -205,10 +206,10 @@ def test_as_a_process(run_json: Path, tmp_path: Path) -> None:
     good = process("render", run_json, "-o", tmp_path / "x.dot")
     bad = process("render", tmp_path / "nope.json")
 
-    assert (good.returncode, good.stdout, good.stderr) == (0, "", "")
+    assert (good.code, good.out, good.err) == (0, "", "")
     assert (tmp_path / "x.dot").read_text(encoding="utf-8").startswith("digraph")
-    assert (bad.returncode, bad.stdout) == (2, "")
-    assert bad.stderr.count("\n") == 1
+    assert (bad.code, bad.out) == (2, "")
+    assert bad.err.count("\n") == 1
 
 
 def test_a_reader_that_leaves(run_json: Path) -> None:
@@ -261,35 +262,33 @@ def test_no_standard_output(run_json: Path) -> None:
 
 
 PROBE = """
-import sys
+import ast, sys
 from retrograd.cli.main import main
-sys.argv = ["retrograd", *{arguments!r}]
-try:
-    main()
-except SystemExit as end:
-    assert not end.code, end.code
-print(sorted({heavy!r} & {{name.split(".")[0] for name in sys.modules}}))
+for line in sys.stdin:
+    before = set(sys.modules)
+    sys.argv = ["retrograd", *ast.literal_eval(line)]
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code, end.code
+    print("loaded", *sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
 """
+HEAVY = {"networkx", "rich", "graphviz", "torch", "ssl"}
 
 
-def loaded_by(*arguments: object) -> str:
-    """Which heavy packages are loaded after a command."""
-    heavy = {"networkx", "rich", "graphviz", "torch", "ssl"}
-    code = PROBE.format(arguments=[str(argument) for argument in arguments], heavy=heavy)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
-    return done.stdout.splitlines()[-1]
+def test_nothing_heavy_is_loaded_for_nothing(run_json: Path, tmp_path: Path) -> None:
+    """``--version`` loads nothing heavy; a recording is drawn without torch; graphviz and rich come with their formats.
 
+    The commands follow each other in one process: each adds what it needs to what those before it loaded.
+    """
+    files = [str(tmp_path / name) for name in ("x.mmd", "x.dot", "x.txt")]
+    commands = [["--version"], *(["render", str(run_json), "-o", file] for file in files)]
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE], input="\n".join(map(repr, commands)), capture_output=True, text=True, check=True
+    )
+    loaded = [HEAVY.intersection(line.split()) for line in done.stdout.splitlines() if line.startswith("loaded")]
 
-def test_version_and_help_load_nothing_heavy() -> None:
-    """``--version`` imports no renderer, no networkx, no rich, no torch, no encryption."""
-    assert loaded_by("--version") == "[]"
-
-
-def test_render_needs_no_torch(run_json: Path, tmp_path: Path) -> None:
-    """A recording of a torch program is drawn without torch; graphviz and rich come with their formats only."""
-    assert loaded_by("render", run_json, "-o", tmp_path / "x.mmd") == "[]"
-    assert loaded_by("render", run_json, "-o", tmp_path / "x.dot") == "['graphviz']"
-    assert loaded_by("render", run_json, "-o", tmp_path / "x.txt") == "['rich']"
+    assert loaded == [set(), set(), {"graphviz"}, {"rich"}]
 
 
 def test_commands_are_found_by_listing_the_folder() -> None:

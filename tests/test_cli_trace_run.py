@@ -51,7 +51,7 @@ def test_several_files_at_once(tmp_path: Path) -> None:
     """Each -o is written in the format of its suffix and named on stderr; the JSON holds every backward run."""
     place = prepared(tmp_path, "import os; os.chdir('/')\n" + STEPS)
     names = ["a.svg", "a.json", "a.dot", "a.html"]
-    outcome = retrograd("trace", "steps.py", *[word for name in names for word in ("-o", name)], cwd=place)
+    outcome = retrograd("trace", "steps.py", *[word for name in names for word in ("-o", name)], cwd=place, engine=True)
 
     assert outcome.code == 0
     said = [line for line in outcome.err.splitlines() if "wrote" in line and "3 backward runs" in line]
@@ -68,7 +68,7 @@ def test_several_files_at_once(tmp_path: Path) -> None:
 def test_step_chooses(tmp_path: Path, step: str, exps: int) -> None:
     """--step draws one backward run, counted from 0 or from the end, or all; and -o - -f puts it on stdout."""
     place = prepared(tmp_path, STEPS)
-    outcome = retrograd("trace", "-q", "steps.py", "-o", "-", "-f", "dot", "--step", step, cwd=place)
+    outcome = retrograd("trace", "-q", "steps.py", "-o", "-", "-f", "dot", "--step", step, cwd=place, engine=True)
 
     assert outcome.code == 0
     assert outcome.err == ""
@@ -80,7 +80,7 @@ def test_step_chooses(tmp_path: Path, step: str, exps: int) -> None:
 def test_a_step_there_is_not(tmp_path: Path) -> None:
     """A step beyond the last is a sentence that says which there are; the JSON, which has them all, is written."""
     place = prepared(tmp_path, STEPS)
-    outcome = retrograd("trace", "steps.py", "-o", "x.svg", "-o", "x.json", "--step", "3", cwd=place)
+    outcome = retrograd("trace", "steps.py", "-o", "x.svg", "-o", "x.json", "--step", "3", cwd=place, engine=True)
 
     assert outcome.code == 2
     assert "0 to 2" in outcome.err
@@ -99,7 +99,7 @@ def test_a_step_there_is_not(tmp_path: Path) -> None:
 )
 def test_standard_output_in_the_programs_hands(tmp_path: Path, end: str, code: int, drawn: bool) -> None:
     """`-o -` goes to the standard output that the process was started with, or says that it is closed."""
-    outcome = retrograd("trace", "steps.py", "-o", "-", cwd=prepared(tmp_path, f"{STEPS}\n{end}\n"))
+    outcome = retrograd("trace", "steps.py", "-o", "-", cwd=prepared(tmp_path, f"{STEPS}\n{end}\n"), engine=True)
 
     assert outcome.code == code
     assert ("SumBackward0" in outcome.out) == drawn
@@ -118,7 +118,7 @@ def test_standard_output_in_the_programs_hands(tmp_path: Path, end: str, code: i
 def test_a_program_that_never_calls_backward(tmp_path: Path, end: str, code: int, words: str) -> None:
     """One sentence says that there is nothing to draw and what was not written; the exit code is the program's."""
     text = f"import retrograd as rg\nx = rg.tensor([1.0], requires_grad=True) * 2\n{end}\n"
-    outcome = retrograd("trace", "nothing.py", "-o", "x.svg", cwd=prepared(tmp_path, text, "nothing.py"))
+    outcome = retrograd("trace", "nothing.py", "-o", "x.svg", cwd=prepared(tmp_path, text, "nothing.py"), engine=True)
 
     assert outcome.code == code
     assert f"{words}, so there is no graph to draw and x.svg was not written." in outcome.err
@@ -143,7 +143,7 @@ def test_results_are_written_however_it_ends(tmp_path: Path, end: str) -> None:
     """The recording is written after exceptions, exits and Ctrl-C; words and exit code stay python's."""
     place = prepared(tmp_path, f"import os\n{STEPS}\n{end}\n")
     (place / "pyproject.toml").write_text('[tool.retrograd.trace]\noutput = "x.json"\n')
-    expected, got = both("steps.py", cwd=place)
+    expected, got = both("steps.py", cwd=place, engine=True)
 
     assert expected.code == ENDINGS[end]
     assert got == expected
@@ -172,7 +172,7 @@ threading.Thread(target=run, args=(2,)).start()
 ThreadPoolExecutor(1).submit(run, 3)
 """
     place = prepared(tmp_path, text)
-    outcome = retrograd("trace", "steps.py", "-o", "x.json", cwd=place)
+    outcome = retrograd("trace", "steps.py", "-o", "x.json", cwd=place, engine=True)
 
     assert outcome.code == 0
     counts = [graph.count("ExpBackward0") for graph in ops(place / "x.json")]
@@ -184,7 +184,7 @@ def test_a_forked_child_leaves_the_results_alone(tmp_path: Path) -> None:
     """A child that runs on to the script's end writes nothing; its parent writes what the parent did."""
     text = STEPS.replace("for step in range(3)", "import os\nchild = os.fork()\nfor step in range(1 if child else 3)")
     place = prepared(tmp_path, text + "\nif child: os.waitpid(child, 0)\n")
-    outcome = retrograd("trace", "steps.py", "-o", "x.json", cwd=place)
+    outcome = retrograd("trace", "steps.py", "-o", "x.json", cwd=place, engine=True)
 
     assert outcome.code == 0
     assert outcome.err.count("wrote") == 1
@@ -196,7 +196,9 @@ def test_a_folder_that_vanishes_while_the_program_runs(tmp_path: Path, end: str,
     """A result that cannot be written after all is one sentence and exit code 3, unless the program has its own."""
     (tmp_path / "out").mkdir()
     place = prepared(tmp_path, f"import os; os.rmdir('out')\n{STEPS}\n{end}\n")
-    outcome = retrograd("trace", "steps.py", "-o", "out/x.svg", "-o", "x.dot", "-o", "out/y.json", cwd=place)
+    outcome = retrograd(
+        "trace", "steps.py", "-o", "out/x.svg", "-o", "x.dot", "-o", "out/y.json", cwd=place, engine=True
+    )
 
     assert outcome.code == code
     assert outcome.err.count("Could not write") == 2

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 from bug_programs import record
+from side_by_side import Outcome as Ended
+from side_by_side import retrograd
 
 from retrograd.inspect.diagnose import all_checks, diagnose, kinds
 from retrograd.inspect.events import Event, Recording
@@ -121,11 +123,9 @@ def test_suffix_says_the_form() -> None:
     assert names == ["json", "sarif", "sarif", "text", "text"]
 
 
-def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, cwd: Path) -> Ended:
     """Run the command."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "retrograd", "diagnose", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, timeout=300, check=False)
+    return retrograd("diagnose", *arguments, cwd=cwd, engine=True)
 
 
 PROGRAM = """\
@@ -146,12 +146,12 @@ def test_command_tells_of_a_program_that_raises(tmp_path: Path) -> None:
     )  # fmt: skip
     watched = run("bad.py", "--", "--x", cwd=tmp_path)
 
-    assert watched.returncode == 1
-    assert watched.stdout == alone.stdout
+    assert watched.code == 1
+    assert watched.out == alone.stdout
     # Inside the engine another line runs while somebody watches; the program's own lines and the message are the same.
-    assert watched.stderr.startswith("".join(alone.stderr.splitlines(keepends=True)[:3]))
-    assert alone.stderr.splitlines()[-1] in watched.stderr
-    assert "leaf-inplace" in watched.stderr
+    assert watched.err.startswith("".join(alone.stderr.splitlines(keepends=True)[:3]))
+    assert alone.stderr.splitlines()[-1] in watched.err
+    assert "leaf-inplace" in watched.err
 
 
 def test_command_writes_whole_files(tmp_path: Path) -> None:
@@ -163,8 +163,8 @@ def test_command_writes_whole_files(tmp_path: Path) -> None:
 
     assert [(item["kind"], item["line"]) for item in found["findings"]] == [("leaf-inplace", 5)]
     assert found["script"] == "bad.py"
-    assert refused.returncode == 3
-    assert refused.stdout == ""
+    assert refused.code == 3
+    assert refused.out == ""
 
 
 def test_exit_codes(tmp_path: Path) -> None:
@@ -173,9 +173,9 @@ def test_exit_codes(tmp_path: Path) -> None:
     (tmp_path / "leaves.py").write_text("import sys\nsys.exit(7)\n")
     good = run("good.py", cwd=tmp_path)
 
-    assert good.returncode == 0
-    assert good.stderr == "retrograd: no findings\n"
-    assert run("leaves.py", cwd=tmp_path).returncode == 7
+    assert good.code == 0
+    assert good.err == "retrograd: no findings\n"
+    assert run("leaves.py", cwd=tmp_path).code == 7
 
 
 def test_table_of_kinds_is_current() -> None:

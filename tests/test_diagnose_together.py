@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from rank_samples import network, rank, ranks
+from side_by_side import retrograd
 
 from retrograd.inspect.diagnose import diagnose_together
 from retrograd.inspect.events import Event, Recording
@@ -133,12 +132,11 @@ def test_twice(mode: str, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(PROGRAM)
     last = "exit" if mode == "backward" else "end"
-    command = [sys.executable, "-m", "retrograd", "diagnose", "--twice", "train.py", "--", mode, last]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
-    said = " ".join(done.stderr.replace("│", " ").split())
+    done = retrograd("diagnose", "--twice", "train.py", "--", mode, last, cwd=tmp_path)
+    said = " ".join(done.err.replace("│", " ").split())
 
-    assert done.stdout == "ran\n"
-    assert done.returncode == {"same": 0, "forward": 1, "backward": 4}[mode], done.stderr
+    assert done.out == "ran\n"
+    assert done.code == {"same": 0, "forward": 1, "backward": 4}[mode], done.err
     expected = {
         "same": "no findings",
         "forward": "noise = tensor(...) at train.py:7 is the first operation whose result differs",

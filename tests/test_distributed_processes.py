@@ -49,14 +49,13 @@ def mpirun(ranks: int, *program: str) -> subprocess.CompletedProcess[str]:
     return run([launcher, *only_here, "-n", str(ranks), sys.executable, *program])
 
 
-@pytest.mark.parametrize("ranks", [2, 4])
-def test_digits_on_several_mpi_ranks(ranks: int) -> None:
-    """The sample trains and reaches the gradients of the whole batch."""
-    ended = mpirun(ranks, str(SAMPLE))
+def test_digits_on_several_mpi_ranks() -> None:
+    """The sample trains on four ranks and reaches the gradients of the whole batch; two are torchrun's, below."""
+    ended = mpirun(4, str(SAMPLE))
 
     assert ended.returncode == 0, ended.stderr
     first, *_, last = ended.stdout.splitlines()
-    assert first.startswith(f"{ranks} ranks")
+    assert first.startswith("4 ranks")
     assert float(first.rpartition(" ")[2]) < 1e-6
     assert float(last.rpartition(" ")[2].rstrip("%")) > 85
 

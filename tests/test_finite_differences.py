@@ -8,7 +8,6 @@ from __future__ import annotations
 import gc
 import json
 import random
-import subprocess
 import sys
 import threading
 import weakref
@@ -16,6 +15,7 @@ import weakref
 import numpy as np
 import pytest
 from derivative_functions import MEANT, RIGHT, WRONG, drawn, function
+from side_by_side import finish, retrograd, start
 
 from retrograd.inspect import recording
 from retrograd.inspect.diagnose import diagnose
@@ -280,15 +280,11 @@ def test_program_runs_as_alone(arguments, tmp_path):
     """What the program writes, and its exit code, are those of ``python``; the Function was checked nevertheless."""
     path = tmp_path / "program.py"
     path.write_text(PROGRAM.replace("import torch", "import retrograd as torch"))
-    alone = subprocess.run([sys.executable, str(path), *arguments], capture_output=True, text=True, check=False)
+    alone = finish(start([sys.executable, str(path), *arguments], tmp_path))
     report = tmp_path / "found.json"
-    watched = subprocess.run(
-        [sys.executable, "-m", "retrograd", "diagnose", "--exit-zero", "-o", str(report), str(path), "--", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (watched.stdout, watched.stderr, watched.returncode) == (alone.stdout, alone.stderr, alone.returncode)
+    words = ["diagnose", "--exit-zero", "-o", str(report), str(path), "--", *arguments]
+    watched = retrograd(*words, cwd=tmp_path, engine=True)
+    assert watched == alone
     assert [finding["kind"] for finding in json.loads(report.read_text())["findings"]] == ["wrong-backward"]
 
 
