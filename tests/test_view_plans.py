@@ -65,3 +65,12 @@ def test_sizes_that_do_not_fit_are_refused_each_time(torch):
     x = torch.ones(2, 4, requires_grad=True) * 1
     calls = [(x.chunk, 0, 1), (x.chunk, 2, 5), (x.split, [1, 2], 1), (x.split, 0, 1), (x.unbind, 3)]
     return [raises("", call, *given) for call, *given in (*calls, *calls)]
+
+
+@differential
+def test_more_pieces_than_are_remembered(torch):
+    """V-30: rows of a long tensor are the same with a plan that is made each time."""
+    x = torch.arange(600.0).reshape(300, 2).requires_grad_()
+    twice = [(x * 1).unbind() for _ in range(2)]
+    rows = [twice[0][1], twice[1][299]]
+    return [rows, len(twice[1]), torch.autograd.grad((rows[0] * rows[1]).sum(), x)]

@@ -40,7 +40,7 @@ _PIECES = (
     "if _tag != INFERENCE: _tag = MULTI_OUTPUT",
     "_args = _plan.args",
     "_views = []",
-    "for _nr, _index, _s, _alone, _after in _plan.pieces:",
+    "for _nr, _index, _s, _after in zip(_plan.numbers, _plan.indices, _plan.sigs, _plan.after):",
     "    _t = new(Tensor)",
     "    _t._array = _d[_index]",
     "    _t._sig = _s",
@@ -53,7 +53,7 @@ _PIECES = (
     "        _p.node = _n",
     "        _p.nr = _nr",
     "        _p._pending = None",
-    "        _p._sigs = _alone",
+    "        _p._sigs = _s.alone",
     "        _p._number = _n._number + _after",
     "    _views.append(_t)",
     "if _n is not None and len(_views) == 1: _v.fn = _n",  # no ports: the view leads to the node itself
@@ -157,22 +157,20 @@ def _node_of_views(source: CallSource, differentiable: str, sigs: str) -> list[s
 class Plan:
     """What calls of a row have in common where shape and dtype of the operand, and the parameters, are the same."""
 
-    __slots__ = ("args", "differentiable", "pieces", "sigs")
+    __slots__ = ("after", "args", "differentiable", "indices", "numbers", "sigs")
 
     def __init__(self, op: Any, x: Any, others: tuple[Any, ...]) -> None:
         array = x._array
         indices = op.pieces(array.shape, *others)
-        sigs = [sig_of(array[index]) for index in indices]
+        alike = indices.__class__ is range and len(indices) > 0  # rows, of which there may be many
+        sigs = [sig_of(array[0])] * len(indices) if alike else [sig_of(array[index]) for index in indices]
         self.args = (HOLE, *others)
         """As ``View.args``."""
         self.sigs = tuple(sigs) if len(sigs) != 1 else sigs[0].alone
         self.differentiable = bool(sigs) and x._sig.differentiable
-        self.pieces = [
-            (nr, index, sig, sig.alone, 0.5 / (nr + 1))
-            for nr, (index, sig) in enumerate(zip(indices, sigs, strict=True))
-        ]
-        """Of each view: its number, its index, its shape and dtype (twice), and how much newer than the node its port
-        is."""
+        self.indices, self.numbers = indices, range(len(sigs))
+        self.after = [0.5 / (nr + 1) for nr in self.numbers]
+        """How much newer than the node the port of each view is."""
 
 
 _MOST_PIECES = 256
@@ -185,7 +183,7 @@ def _planning(op: Any, plans: dict[Any, Plan]) -> Callable[..., Plan]:
 
     def planned(x: Any, *others: Any) -> Plan:
         plan = Plan(op, x, others)
-        if len(plan.pieces) <= _MOST_PIECES:
+        if len(plan.numbers) <= _MOST_PIECES:
             if len(plans) >= _MOST_PLANS:
                 plans.clear()
             plans[x._sig, *others] = plan
