@@ -209,6 +209,8 @@ class OwnersData(TypedDict, total=False):
     frozen: list[str]
     unregistered: dict[str, int]
     """Tensors to train that a module uses without registering them: name -> tensor."""
+    training: bool
+    """False of a module that was in ``eval()`` at its first call."""
     action: str
     """``"made"``, ``"step"`` or ``"zero_grad"``."""
     owner: int

@@ -107,7 +107,7 @@ def _ordered(cases: list[Case], table: dict[str, Kind]) -> list[Case]:
 
     def place(case: Case) -> tuple[bool, int, int]:
         kind = table[case.kind]
-        return not case.explains_error, SEVERITIES.index(kind.severity), kind.stage
+        return not case.explains_error, SEVERITIES.index(case.severity or kind.severity), kind.stage
 
     return sorted(cases, key=place)
 

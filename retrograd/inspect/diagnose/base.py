@@ -50,6 +50,8 @@ class Case:
     op: str = ""
     subjects: frozenset[int] = frozenset()
     """Tensors whose trouble this explains; a later case about nothing but these is dropped."""
+    severity: Severity | None = None
+    """Less than the kind's where something is only likely."""
     explains_error: bool = False
     """It is the reason for the exception that ended the program."""
     marks: tuple[Mark, ...] = ()
@@ -71,7 +73,7 @@ def finding_of(case: Case, kind: Kind) -> Finding:
         kind=case.kind,
         message=case.message,
         remedy=case.remedy,
-        severity=kind.severity,
+        severity=case.severity or kind.severity,
         file=case.source.file if case.source else "",
         line=case.source.line if case.source else 0,
         op=case.op,

@@ -10,6 +10,16 @@ from .flow import Flow
 from .runs import Run
 
 
+def optimizers_served(flow: Flow) -> dict[int, int]:
+    """Return leaf -> row that made the first optimizer whose step follows a gradient for that leaf."""
+    made = {event.data.get("owner"): row for row, event in flow.of_kind("optimizer", action="made")}
+    found: dict[int, int] = {}
+    for event, runs in steps_with_runs(flow):
+        for leaf in set().union(*map(flow.arrivals_in, runs)) if event.data.get("owner") in made else ():
+            found.setdefault(leaf, made[event.data.get("owner")])
+    return found
+
+
 def steps_with_runs(flow: Flow) -> Iterator[tuple[Event, list[Run]]]:
     """Yield the steps of all optimizers, and the backward runs for each: those since the step before.
 

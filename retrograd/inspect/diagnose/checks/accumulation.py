@@ -49,7 +49,8 @@ def _never_cleared(flow: Flow) -> Iterator[Case]:
         if held and leaf not in held:
             continue  # what changes it is no step along its gradient
         updates = _updates(flow, leaf)
-        for stale in _stale_arrivals(flow, arrivals, updates):
+        uses = flow.leaf_events.get((leaf, "step")) or updates  # what else writes into it uses no gradient
+        for stale in _stale_arrivals(flow, arrivals, updates, uses):
             run = runs.get(flow.events[stale].data.get("run", -1))
             source = run.source if run else flow.events[stale].source
             pile = piles.setdefault(source, _Pile(source))
@@ -74,8 +75,11 @@ def _last_update(flow: Flow, leaf: int, updates: list[int], before: int) -> int 
     return next((rows[place - 1] for rows in (steps, updates) if (place := bisect_left(rows, before))), None)
 
 
-def _stale_arrivals(flow: Flow, arrivals: list[int], updates: list[int]) -> list[int]:
-    """Return the arrivals that were added to a gradient which an update had used, and that an update used in turn."""
+def _stale_arrivals(flow: Flow, arrivals: list[int], updates: list[int], uses: list[int]) -> list[int]:
+    """Return the arrivals that were added to a gradient of before an update, and that a later one used in turn.
+
+    ``uses``: the updates that take a gradient; of a leaf that an optimizer steps, its steps alone.
+    """
     found: list[int] = []
     stale, last = False, -1
     for place, row in enumerate(arrivals):
@@ -85,7 +89,7 @@ def _stale_arrivals(flow: Flow, arrivals: list[int], updates: list[int]) -> list
         elif place and _between(updates, last, row) is not None:
             stale = True
         following = arrivals[place + 1] if place + 1 < len(arrivals) else len(flow.events)
-        used = _between(updates, row, following)
+        used = _between(uses, row, following)
         if stale and used is not None and not _cleared(flow, data["tensor"], row, used):
             found.append(row)
         last = row

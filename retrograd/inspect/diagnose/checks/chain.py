@@ -11,7 +11,7 @@ from ..detached_values import COPYING, number_cut, value_cut
 from ..expected_gradients import expected_gradients, held_for_others, without_any_grad
 from ..flow import Flow
 from ..leaves_by_line import answer_per_leaf
-from ..phrases import NO_GRAPH
+from ..refused_runs import run_without_graph
 from ..runs import Run
 from ..words import at, listed, operator_word
 from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
@@ -44,7 +44,7 @@ class _Cut:
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that cuts off a leaf whose gradient is wanted."""
-    failed = next((run for run in flow.runs if NO_GRAPH in run.error), None)
+    failed = run_without_graph(flow)
     cuts: dict[tuple[SourceLine | None, str], _Cut] = {}
     for leaf, found in answer_per_leaf(flow, _without_gradient(flow, failed), lambda leaf: _cut_of(flow, leaf, failed)):
         if found is not None:
@@ -60,7 +60,8 @@ CHECK = Check("chain", KINDS, find)
 def _without_gradient(flow: Flow, failed: Run | None) -> list[int]:
     """Return the leaves to ask about: wanted ones without gradient, or all behind a loss without a graph."""
     idle = without_any_grad(flow)
-    wanted = expected_gradients(flow).keys() - held_for_others(flow)
+    refused = [flow.reached_by(run) for run in flow.runs if run.error and run is not failed]  # would have given some
+    wanted = expected_gradients(flow).keys() - held_for_others(flow) - set().union(*(one.tensors for one in refused))
     leaves = [leaf for leaf in sorted(wanted) if leaf not in flow.got_gradient or leaf in idle]
     if failed is not None and not trained_then_frozen(flow, failed):
         behind = flow.behind(failed.roots, failed.begin, gradients=False)
@@ -150,7 +151,7 @@ def _case(flow: Flow, cut: _Cut, failed: Run | None) -> Case:
         source=cause.line,
         op=event.op,
         subjects=frozenset(cut.leaves),
-        explains_error=failed is not None,
+        explains_error=failed is not None and bool(failed.error),
         marks=_marks(flow, cut, run, operator_word(event.op)),
         evidence={"leaves": [flow.name(leaf) for leaf in cut.leaves], "reason": reason, "path": _path(flow, cut.way)},
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..base import Case, Check, Kind, Stage
 from ..expected_gradients import optimized, updated_by_hand
 from ..flow import Flow
+from ..refused_runs import run_without_graph
 from ..runs import Run
 from ..spelling import assigned
 from ..words import at, listed
@@ -79,7 +80,8 @@ def _constant_in(flow: Flow, gradient: int, row: int) -> Run | None:
                 new = [made for made in flow.outputs(call) if made not in constants]
                 constants.update(new)
                 todo.extend((made, call) for made in new)
-    roots = {root: run for run in flow.runs for root in run.roots}
+    untried = run_without_graph(flow)
+    roots = {root: run for run in [*flow.runs, *([untried] if untried else [])] for root in run.roots}
     return next((roots[tensor] for tensor in constants if tensor in roots), None)
 
 

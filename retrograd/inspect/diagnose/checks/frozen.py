@@ -10,7 +10,8 @@ from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..expected_gradients import made_since, optimized
 from ..flow import Flow
-from ..phrases import NO_GRAPH, NOT_REQUIRED
+from ..phrases import NOT_REQUIRED
+from ..refused_runs import run_without_graph
 from ..runs import Run
 from ..words import at, counted, listed
 from .frozen_by_name import caught_by_name
@@ -21,7 +22,7 @@ KINDS = {"frozen-parameter": Kind("`requires_grad` was switched off", "error", S
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that froze what a program goes on to train."""
-    failed = next((run for run in flow.runs if NO_GRAPH in run.error), None)
+    failed = run_without_graph(flow)
     frozen = _behind(flow, failed) if failed is not None else _frozen_amid_training(flow)
     by_line: dict[SourceLine | None, list[int]] = {}
     for leaf, row in frozen.items():
@@ -113,7 +114,7 @@ def _case(flow: Flow, leaves: list[int], source: SourceLine | None, failed: Run 
         source=source,
         op="requires_grad_",
         subjects=frozenset(leaves),
-        explains_error=failed is not None,
+        explains_error=failed is not None and bool(failed.error),
         evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
     )
 

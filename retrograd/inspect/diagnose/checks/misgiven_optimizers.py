@@ -10,6 +10,7 @@ from ..base import Case
 from ..flow import Flow
 from ..steps import steps_with_runs
 from ..words import at, listed
+from .forgotten_networks import feeds
 
 
 def misgiven(flow: Flow, missing: list[int]) -> Case | None:
@@ -77,7 +78,7 @@ def _doubled(flow: Flow, missing: set[int]) -> tuple[int, int] | None:
         held = set(event.data["parameters"].values())
         alone = bool(serves[mine]) and theirs in turns and not serves[theirs]
         same = held == set(twin.data["parameters"].values())
-        if alone and same and _in_turn(turns, mine, theirs) and _feeds(flow, serves[mine], held):
+        if alone and same and _in_turn(turns, mine, theirs) and feeds(flow, serves[mine], held):
             return row, other
     return None
 
@@ -85,12 +86,6 @@ def _doubled(flow: Flow, missing: set[int]) -> tuple[int, int] | None:
 def _in_turn(turns: list[object], one: object, other: object) -> bool:
     """Whether each of two optimizers steps again after the other has: they serve no phases that follow one another."""
     return len(list(groupby(owner for owner in turns if owner in (one, other)))) > 2
-
-
-def _feeds(flow: Flow, leaves: set[int], held: set[int]) -> bool:
-    """Whether what is computed with the first leaves goes into calls of a graph that take the others."""
-    calls = flow.descendants(leaves, follow=flow.has_node).calls
-    return any(flow.has_node(row) and row in calls for leaf in held for row in flow.used_in.get(leaf, ()))
 
 
 def _doubled_case(flow: Flow, missing: list[int], made: int, twin: int) -> Case:

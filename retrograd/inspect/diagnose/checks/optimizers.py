@@ -10,9 +10,10 @@ from ..base import Case, Check, Kind, Stage
 from ..expected_gradients import creation_row, made_since, optimized, updated_by_hand
 from ..flow import Flow
 from ..phrases import EMPTY_OPTIMIZER
-from ..steps import steps_with_runs
+from ..steps import optimizers_served, steps_with_runs
 from ..words import at, counted, listed
 from .empty_optimizers import empty_case
+from .forgotten_networks import forgotten, used_as_they_are
 from .misgiven_optimizers import misgiven
 
 KINDS = {
@@ -45,14 +46,20 @@ def find(flow: Flow) -> Iterator[Case]:
     if not missing:
         return
     stale = [leaf for leaf in held if leaf not in flow.got_gradient and not _used(flow, leaf)]
-    late = made_since(flow, missing, min(held.values()))
+    late = _late(flow, missing)
     if stale or late or not strangers.isdisjoint(missing) or _share_a_module(flow, missing, held):
         yield _case(flow, _Mismatch(missing, stale, strangers, max(held.values())))
-    elif (case := misgiven(flow, missing)) is not None:
+    elif (case := misgiven(flow, missing) or forgotten(flow, missing, set(held))) is not None:
         yield case
 
 
 CHECK = Check("unused", KINDS, find)
+
+
+def _late(flow: Flow, missing: list[int]) -> bool:
+    """Whether a leaf came to be after the optimizer that its gradients are for, and not to be used as it is."""
+    served, settled = optimizers_served(flow), used_as_they_are(flow)
+    return any(made_since(flow, [leaf], served[leaf]) for leaf in missing if leaf in served and leaf not in settled)
 
 
 def _used(flow: Flow, leaf: int) -> bool:
@@ -144,7 +151,7 @@ def _cause(flow: Flow, mismatch: _Mismatch) -> tuple[SourceLine | None, str, str
     if _was_forgotten(flow, mismatch):
         remedy = "give it all parameters of the model that computes the loss: model.parameters()"
         return optimizer, f", which was not given {it}", remedy
-    source = _line_of(flow, missing) or optimizer
+    source = _own_line(flow, missing) or optimizer
     if mismatch.unregistered >= set(missing):
         remedy = "use torch.nn.ModuleList or ModuleDict in place of a list or dict, torch.nn.Parameter for a tensor"
         return source, f": made{at(source)}, no module registers {it}", remedy
@@ -165,6 +172,24 @@ def _dead_words(stale: list[int]) -> str:
     if not stale:
         return ""
     return f"; {counted(len(stale), 'tensor')} that it holds {'is' if len(stale) == 1 else 'are'} in no graph"
+
+
+def _own_line(flow: Flow, missing: list[int]) -> SourceLine | None:
+    """Return the innermost line that made a missing leaf and nothing that an optimizer holds.
+
+    The line of a function that builds networks, called for both, says less than who called it again.
+    """
+    held = {line for leaf in optimized(flow) for line in _lines(flow, leaf)}
+    lines = next((lines for leaf in missing if (lines := _lines(flow, leaf))), [])
+    return next((line for line in lines if line not in held), _line_of(flow, missing))
+
+
+def _lines(flow: Flow, leaf: int) -> list[SourceLine]:
+    """Return the user's lines on the stack when a leaf was made or first filled, innermost first."""
+    made, storage = flow.facts(leaf).made_by, flow.facts(leaf).storage
+    filled = flow.writes_to.get(storage, ()) if storage is not None else ()
+    rows = [*([] if made is None else [made]), *filled[:1]]  # the stack is kept of writes
+    return max((flow.lines(row) for row in rows), key=len, default=[])
 
 
 def _line_of(flow: Flow, leaves: list[int]) -> SourceLine | None:

@@ -29,7 +29,8 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that compares a prediction with a target which gradients flow into."""
     reported = set()
     held = _trained(flow)
-    depends = Dependence(flow, lambda leaf: _TRAINED if leaf in held else _OTHER)
+    data = _coordinates(flow) - held
+    depends = Dependence(flow, lambda leaf: 0 if leaf in data else _TRAINED if leaf in held else _OTHER)
     known = bool(optimized(flow))  # of what is trained; a look at some .grad tells less
     for runs, calls in steps_of(flow):
         for run in runs:
@@ -71,9 +72,7 @@ def _bootstraps(flow: Flow, target: int, prediction: int, row: int, calls: set[i
         return False
     mine, theirs = flow.behind([prediction], row), flow.behind([value], row)
     leaves = flow.leaves_behind(mine)
-    same = (
-        leaves < flow.leaves_behind(theirs) if _of_several(flow, value, row) else leaves == flow.leaves_behind(theirs)
-    )
+    same = _of_the_same(flow, value, leaves, flow.leaves_behind(theirs), row)
     by_size = flow.events[row].op.strip("_") not in _SUBTRACTING or counts_by_size(flow, row)
     if leaves and same and comes_next(flow, value, prediction, row):
         return by_size
@@ -82,6 +81,19 @@ def _bootstraps(flow: Flow, target: int, prediction: int, row: int, calls: set[i
     if added is not None and place_of(flow, added) in {place_of(flow, call) for call in mine.calls}:
         return False  # the prediction is made by the same addition: that is how outputs are scaled
     return by_size and alike(flow, mine, theirs, leaves)
+
+
+def _of_the_same(flow: Flow, value: int, leaves: set[int], behind: set[int], row: int) -> bool:
+    """Whether what is behind a value are the leaves of a prediction, and what only chose for it, as an actor does."""
+    if leaves == behind or not leaves < behind:
+        return leaves == behind
+    return _of_several(flow, value, row) or behind - leaves <= _of_other_optimizers(flow, leaves)
+
+
+def _of_other_optimizers(flow: Flow, leaves: set[int]) -> set[int]:
+    """Return what is held by optimizers that have none of these leaves."""
+    held = (set(event.data.get("parameters", {}).values()) for _, event in flow.of_kind("optimizer", action="made"))
+    return set().union(*(own for own in held if own.isdisjoint(leaves)))
 
 
 def _of_several(flow: Flow, value: int, row: int) -> bool:
@@ -143,6 +155,12 @@ def _trained(flow: Flow) -> set[int]:
     """Return the leaves that gradients train: held by optimizers, or else those whose ``.grad`` the program reads."""
     held = set(optimized(flow))
     return held or set(flow.reads_of)
+
+
+def _coordinates(flow: Flow) -> set[int]:
+    """Return the leaves of data that derivatives are taken by: a known function of them is compared with as it is."""
+    asked = {leaf for run in flow.runs for leaf in run.inputs}
+    return {leaf for leaf in asked if not flow.facts(leaf).parameter}
 
 
 def _case(flow: Flow, row: int, target: int, run: Run) -> Case:

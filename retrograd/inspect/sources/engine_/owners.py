@@ -102,6 +102,8 @@ class Owners(Observer):
         strangers = {dotted: watching.number(tensor) for dotted, tensor in unregistered(module)}
         if strangers:
             data["unregistered"] = strangers
+        if not getattr(module, "training", True):
+            data["training"] = False
         watching.send(Event("module", type(module).__name__, line, data | {"owner": len(self._roots) - 1}))
 
     # -- optimizers

@@ -59,6 +59,8 @@ class Owners:
                 table.name(parameter, dotted, parameter=True)
             data: dict[str, Any] = {"name": name, "type": kind, "parameters": parameters, "frozen": frozen}
             data["owner"] = owner
+            if not getattr(module, "training", True):
+                data["training"] = False
             if strangers:
                 data["unregistered"] = {dotted: number_of(table, tensor) for dotted, tensor in strangers}
             watch.sink(Event("module", op=kind, source=line, data=data))
