@@ -10,7 +10,7 @@ import numpy as np
 from both_engines import differential, raises
 
 import retrograd
-from retrograd.engine.pytree import tree_flatten
+from retrograd.engine.pytree.trees import tree_flatten
 
 
 def _product(torch, calls, **attributes):

@@ -4,7 +4,6 @@ from ..engine.custom_op.fake_mode import get_ctx
 from ..engine.custom_op.legacy import (
     SUPPORTED_DEVICES,
     CustomOp,
-    FuncAndLocation,
     _find_custom_op,
     custom_op,
     custom_op_from_existing,
@@ -16,6 +15,7 @@ from ..engine.custom_op.legacy import (
     validate_namespace,
     validate_schema,
 )
+from ..engine.custom_op.legacy_autograd import FuncAndLocation
 
 __all__ = [
     "SUPPORTED_DEVICES",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 import pkgutil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,10 +17,7 @@ from ..errors import OutputError, RetrogradError
 from . import commands
 from .interrupts import leave_by_interrupt, silent_interrupt
 from .messages import INTERRUPTED, forget_stdout, leave_by_broken_pipe, one_line, say
-from .requested import RunRequested
-
-if TYPE_CHECKING:
-    from .recorded import RecordedRun
+from .requested import RequestedRun, RunRequested
 
 
 class CommandFolder(click.Group):
@@ -120,7 +117,7 @@ def cli() -> None:
     """See and debug the backward graph of a retrograd or PyTorch program."""
 
 
-def requested_run() -> RecordedRun:
+def requested_run() -> RequestedRun:
     """Run the command that was typed, and return the program that it wants to be run; without one the process ends."""
     try:
         raise SystemExit(_exit_code())

@@ -15,8 +15,8 @@ from . import messages
 from .interrupts import leave_by_interrupt
 from .launcher import Launch
 from .lifeline import lifeline, main_frame
-from .requested import RunRequested
-from .runner import Ending, Prepare, Run, leave
+from .requested import Prepare, RunRequested
+from .runner import Ending, Run, leave
 from .target import Target
 from .tracers import NONE, Tracers
 

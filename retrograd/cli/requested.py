@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import NoReturn, Protocol
 
-if TYPE_CHECKING:
-    from .recorded import RecordedRun
+from .tracers import Tracers
+
+Execute = Callable[[], object]
+"""Executes a program that was prepared."""
+Prepare = Callable[[], Execute]
+"""Reads and compiles a program; what that raises, the program raised."""
+
+
+class RequestedRun(Protocol):
+    """A program that ``main`` is to run in its own frame, between the two."""
+
+    def begin(self) -> Prepare:
+        """Return what prepares the program."""
+
+    def end(self, error: BaseException | None, tracers: Tracers) -> NoReturn:
+        """End the process as the program ended, with what it raised and the functions that traced its calls."""
 
 
 class RunRequested(BaseException):
@@ -14,6 +29,6 @@ class RunRequested(BaseException):
     It is no ordinary exception, which click would take for a failure of the command.
     """
 
-    def __init__(self, run: RecordedRun) -> None:
+    def __init__(self, run: RequestedRun) -> None:
         super().__init__(run)
         self.run = run

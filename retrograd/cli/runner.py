@@ -33,6 +33,7 @@ from typing import NoReturn
 from ..inspect.program.texts import keep_text
 from .environment import Environment
 from .interrupts import leave_by_interrupt
+from .requested import Execute, Prepare
 from .target import Target
 from .tracers import (
     NONE,
@@ -50,11 +51,6 @@ from .tracers import (
     tuple_,
 )
 from .uncaught import show_exit, show_ignored, show_uncaught
-
-Execute = Callable[[], object]
-"""Executes a program that was prepared."""
-Prepare = Callable[[], Execute]
-"""Reads and compiles a program; what that raises, the program raised."""
 
 
 @dataclass(frozen=True, slots=True)

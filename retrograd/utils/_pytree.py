@@ -2,7 +2,35 @@
 
 from typing import Any
 
-from ..engine.pytree import (
+from ..engine.pytree.classes import (
+    CONSTANT_NODES,
+    ConstantNode,
+    is_constant_class,
+    register_constant,
+    register_dataclass,
+)
+from ..engine.pytree.paths import (
+    GetAttrKey,
+    KeyEntry,
+    KeyPath,
+    MappingKey,
+    SequenceKey,
+    key_get,
+    keystr,
+    tree_flatten_with_path,
+    tree_leaves_with_path,
+    tree_map_with_path,
+)
+from ..engine.pytree.specs import (
+    DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL,
+    treespec_dict,
+    treespec_dumps,
+    treespec_leaf,
+    treespec_loads,
+    treespec_pprint,
+    treespec_tuple,
+)
+from ..engine.pytree.trees import (
     LeafSpec,
     TreeSpec,
     arg_tree_leaves,
@@ -23,35 +51,7 @@ from ..engine.pytree import (
     tree_structure,
     tree_unflatten,
 )
-from ..engine.pytree_classes import (
-    CONSTANT_NODES,
-    ConstantNode,
-    is_constant_class,
-    register_constant,
-    register_dataclass,
-)
-from ..engine.pytree_paths import (
-    GetAttrKey,
-    KeyEntry,
-    KeyPath,
-    MappingKey,
-    SequenceKey,
-    key_get,
-    keystr,
-    tree_flatten_with_path,
-    tree_leaves_with_path,
-    tree_map_with_path,
-)
-from ..engine.pytree_specs import (
-    DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL,
-    treespec_dict,
-    treespec_dumps,
-    treespec_leaf,
-    treespec_loads,
-    treespec_pprint,
-    treespec_tuple,
-)
-from ..engine.pytree_tuples import (
+from ..engine.pytree.tuples import (
     is_namedtuple,
     is_namedtuple_class,
     is_namedtuple_instance,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import pytree
 from ..function.function import Function
+from ..pytree import trees
 from ..switches.modes import is_grad_enabled
 from ..tensors.tensor import Tensor
 from .registry import AutogradKernel, OpOverload, tensors_in
@@ -138,8 +138,8 @@ def _unspread(call: _Call, grads: list[Any]) -> list[Any]:
     if not fits:
         raise RuntimeError(
             "Expected the return from backward to be of the same structure as the inputs. "
-            f"Got: {pytree.tree_structure(tuple(grads))} (return from backward), "
-            f"{pytree.tree_structure(call.nested([None] * sum(call.lengths)))} (inputs)"
+            f"Got: {trees.tree_structure(tuple(grads))} (return from backward), "
+            f"{trees.tree_structure(call.nested([None] * sum(call.lengths)))} (inputs)"
         )
     return leaves
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ..warning import warn
 from . import registry as op_registry
 from .fake_mode import refuse_context
 from .legacy_autograd import (
+    FuncAndLocation,
     autograd_kernel_indirection,
     check_differentiability,
     construct_autograd_kernel,
@@ -26,13 +27,6 @@ from .schema_inference import infer_schema
 
 RESERVED_NS: Final = ("prim", "prims", "aten", "at", "torch", "pytorch")
 SUPPORTED_DEVICES: Final = ("cpu", "cuda")
-
-
-class FuncAndLocation(NamedTuple):
-    """A registered function and the ``file:line`` that registered it."""
-
-    func: Kernel
-    location: str
 
 
 def _caller(stacklevel: int) -> str:

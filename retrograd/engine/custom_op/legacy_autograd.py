@@ -5,19 +5,33 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, NamedTuple, Protocol
 
-from .. import pytree
 from ..function.function import Function
+from ..pytree import trees
 from ..switches.modes import is_grad_enabled
 from ..tensors.tensor import Tensor
 from .registry import AutogradKernel, Kernel, OpOverload
 from .schema import FunctionSchema
 
-if TYPE_CHECKING:
-    from .legacy import CustomOp
-
 _RETURN_TYPES: Final = ("int", "SymInt", "bool", "float", "Tensor", "Tensor[]")
+
+
+class FuncAndLocation(NamedTuple):
+    """A registered function and the ``file:line`` that registered it."""
+
+    func: Kernel
+    location: str
+
+
+class Declared(Protocol):
+    """What the gradient is told of an old-style operator: its schema, and what was registered for it."""
+
+    _op: OpOverload
+    _schema: FunctionSchema
+
+    def _has_impl(self, kind: str) -> bool: ...
+    def _get_impl(self, kind: str) -> FuncAndLocation: ...
 
 
 # -- what may be registered
@@ -67,7 +81,7 @@ def check_differentiability(flags: Any, returns: int) -> None:
 
 
 # -- the autograd entry
-def autograd_kernel_indirection(custom_op: CustomOp) -> AutogradKernel:
+def autograd_kernel_indirection(custom_op: Declared) -> AutogradKernel:
     """Look up at each call what to do, so that the gradient may be registered after the operator exists."""
 
     def kernel(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -86,11 +100,11 @@ def autograd_kernel_indirection(custom_op: CustomOp) -> AutogradKernel:
     return kernel
 
 
-def autograd_not_implemented(custom_op: CustomOp) -> Kernel:
+def autograd_not_implemented(custom_op: Declared) -> Kernel:
     """The entry of an operator without gradient: an error as soon as one would be needed."""
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        leaves = pytree.tree_leaves((args, kwargs))
+        leaves = trees.tree_leaves((args, kwargs))
         if is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad for x in leaves):
             raise RuntimeError("Autograd has not been implemented for operator")
         return custom_op._op.below_autograd(args, kwargs)
@@ -101,20 +115,20 @@ def autograd_not_implemented(custom_op: CustomOp) -> Kernel:
 class _Call:
     """One call on its way through the Function: how arguments and results were flattened."""
 
-    def __init__(self, names: Sequence[str], kwargs_from: int, in_spec: pytree.TreeSpec) -> None:
+    def __init__(self, names: Sequence[str], kwargs_from: int, in_spec: trees.TreeSpec) -> None:
         self.names = names
         self.kwargs_from = kwargs_from
         self.in_spec = in_spec
-        self.out_spec: pytree.TreeSpec | None = None
+        self.out_spec: trees.TreeSpec | None = None
 
     def rebuild(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...]]:
         """Positional arguments, keyword-only ones, and both together."""
-        values = pytree.tree_unflatten(leaves, self.in_spec)
+        values = trees.tree_unflatten(leaves, self.in_spec)
         at = self.kwargs_from
         return values[:at], dict(zip(self.names[at:], values[at:], strict=True)), values
 
 
-def construct_autograd_kernel(custom_op: CustomOp, output_differentiability: list[bool] | None) -> Kernel:
+def construct_autograd_kernel(custom_op: Declared, output_differentiability: list[bool] | None) -> Kernel:
     """The kernel that runs the operator inside a Function built from both halves."""
     schema = custom_op._schema
     names = [a.name for a in (*schema.positional, *schema.keyword_only)]
@@ -126,16 +140,16 @@ def construct_autograd_kernel(custom_op: CustomOp, output_differentiability: lis
 
     def apply(*args: Any, **kwargs: Any) -> Any:
         values = (*args, *(kwargs[name] for name in names[len(args) :]))
-        leaves, in_spec = pytree.tree_flatten(values)
+        leaves, in_spec = trees.tree_flatten(values)
         call = _Call(names, len(args), in_spec)
         results = generated.apply(*leaves, call)
         assert call.out_spec is not None
-        return pytree.tree_unflatten(list(results), call.out_spec)
+        return trees.tree_unflatten(list(results), call.out_spec)
 
     return apply
 
 
-def _forward_half(custom_op: CustomOp, output_differentiability: list[bool] | None) -> Kernel:
+def _forward_half(custom_op: Declared, output_differentiability: list[bool] | None) -> Kernel:
     schema, op = custom_op._schema, custom_op._op
 
     def forward(ctx: Any, *leaves_and_call: Any) -> tuple[Any, ...]:
@@ -145,21 +159,21 @@ def _forward_half(custom_op: CustomOp, output_differentiability: list[bool] | No
         output = op.below_autograd(args, kwargs)
         save = custom_op._get_impl("save_for_backward").func
         saved = save(namedtuple_args(schema, values), output)
-        args_info = namedtuple_args(schema, tuple(pytree.tree_map(type, v) for v in values))
+        args_info = namedtuple_args(schema, tuple(trees.tree_map(type, v) for v in values))
         save_pytree_for_backward(ctx, (saved, args_info))
         mark_non_differentiable(ctx, output, output_differentiability)
-        flat, call.out_spec = pytree.tree_flatten(output)
+        flat, call.out_spec = trees.tree_flatten(output)
         ctx._custom_call = call
         return tuple(flat)
 
     return forward
 
 
-def _backward_half(custom_op: CustomOp) -> Kernel:
+def _backward_half(custom_op: Declared) -> Kernel:
     def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
         call: _Call = ctx._custom_call
         assert call.out_spec is not None
-        structured = pytree.tree_unflatten(list(grads), call.out_spec)
+        structured = trees.tree_unflatten(list(grads), call.out_spec)
         if not isinstance(structured, tuple):
             structured = (structured,)
         saved, args_info = unpack_saved(ctx)
@@ -186,7 +200,7 @@ def namedtuple_args(schema: FunctionSchema, args: tuple[Any, ...]) -> Any:
 # -- saving nested structures
 def save_pytree_for_backward(ctx: Any, stuff: Any) -> None:
     """Save a nested structure: its tensors through ``save_for_backward``, everything else on ``ctx``."""
-    leaves, spec = pytree.tree_flatten(stuff)
+    leaves, spec = trees.tree_flatten(stuff)
     is_tensor = [isinstance(leaf, Tensor) for leaf in leaves]
     ctx.save_for_backward(*(leaf for leaf, t in zip(leaves, is_tensor, strict=True) if t))
     ctx.spec = spec
@@ -203,7 +217,7 @@ def unpack_saved(ctx: Any) -> Any:
         leaves[index] = tensor
     for index, value in zip(ctx.non_tensor_idxs, ctx.saved_non_tensors, strict=True):
         leaves[index] = value
-    return pytree.tree_unflatten(leaves, ctx.spec)
+    return trees.tree_unflatten(leaves, ctx.spec)
 
 
 def mark_non_differentiable(ctx: Any, output: Any, output_differentiability: list[bool] | None) -> None:
@@ -229,7 +243,7 @@ def mark_non_differentiable(ctx: Any, output: Any, output_differentiability: lis
 
 
 # -- what backward returned
-def validate_grad_inputs_dict(grad_inputs: Any, custom_op: CustomOp, args_info: Any) -> None:
+def validate_grad_inputs_dict(grad_inputs: Any, custom_op: Declared, args_info: Any) -> None:
     """``RuntimeError`` unless there is exactly one fitting gradient per argument that is or may hold tensors."""
 
     def fail(what: str) -> None:
@@ -304,8 +318,6 @@ def grad_inputs_dict_to_flat_tuple(grad_inputs: dict[str, Any], args_info: Any) 
     """One gradient per flattened argument in the order of the schema; ``None`` for what is not in the dictionary."""
     flat: list[Any] = []
     for name, info in args_info._asdict().items():
-        leaves = pytree.tree_leaves(info)
-        flat.extend(
-            pytree.tree_leaves(grad_inputs[name]) if grad_inputs.get(name) is not None else [None] * len(leaves)
-        )
+        leaves = trees.tree_leaves(info)
+        flat.extend(trees.tree_leaves(grad_inputs[name]) if grad_inputs.get(name) is not None else [None] * len(leaves))
     return tuple(flat)

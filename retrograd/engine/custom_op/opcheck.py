@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from .. import pytree
 from ..execution.backward import backward
+from ..pytree import trees
 from ..switches.modes import no_grad
 from ..tensors.tensor import Tensor
 from .definition import CustomOpDef
@@ -41,12 +41,12 @@ def _copies(args: tuple[Any, ...], kwargs: dict[str, Any], copy: Callable[[Any],
             made[id(tensor)] = copy(tensor)
         return made[id(tensor)]
 
-    new_args, new_kwargs = pytree.tree_map_only(Tensor, replaced, (args, kwargs))
+    new_args, new_kwargs = trees.tree_map_only(Tensor, replaced, (args, kwargs))
     return new_args, new_kwargs
 
 
 def _tensors(tree: Any) -> list[Any]:
-    return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, Tensor)]
+    return [leaf for leaf in trees.tree_leaves(tree) if isinstance(leaf, Tensor)]
 
 
 def _values(tensors: list[Any]) -> list[Any]:
@@ -135,7 +135,7 @@ def _aliases(result: Any, arguments: Any) -> bool:
 def _compare_metadata(op: OpOverload, fake: Any, real: Any) -> None:
     """``RuntimeError`` where a fake kernel's results differ in number, kind, shape or dtype from the real ones."""
     prefix = f"When comparing the output of {op} on FakeTensor and concrete Tensors, found mismatched"
-    fake_leaves, real_leaves = pytree.tree_leaves(fake), pytree.tree_leaves(real)
+    fake_leaves, real_leaves = trees.tree_leaves(fake), trees.tree_leaves(real)
     if len(fake_leaves) != len(real_leaves):
         raise RuntimeError(f"{prefix} number of results: {len(real_leaves)} and {len(fake_leaves)}")
     for a, b in zip(real_leaves, fake_leaves, strict=True):

@@ -8,10 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import observe
-from ..tensors.base import TensorBase
+from ..tensors.base import Hook, TensorBase
 from ..tensors.dtypes import Sig
-
-Hook = Callable[..., Any]
 
 
 class RemovableHandle:

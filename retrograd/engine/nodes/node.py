@@ -18,9 +18,9 @@ from .. import observe
 from ..execution import watchers
 from ..frames import outside
 from ..switches import state
-from ..tensors.base import TensorBase
+from ..tensors.base import Hook, TensorBase
 from ..tensors.dtypes import CPU, Sig, float32
-from .hooks import Hook, RemovableHandle, register
+from .hooks import RemovableHandle, register
 
 if TYPE_CHECKING:
     from ..tensors.dtypes import device, dtype

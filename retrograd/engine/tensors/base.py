@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -21,10 +22,9 @@ from ..aliasing.storage import Storage
 from .absent import AbsentMemory, refusal
 from .dtypes import Sig, sig_of
 
-if TYPE_CHECKING:
-    from ..nodes.hooks import Hook
-
 Array = np.ndarray[Any, np.dtype[Any]]
+Hook = Callable[..., Any]
+"""What a program registers on a tensor or a node."""
 
 
 class _Lazy:

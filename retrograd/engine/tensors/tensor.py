@@ -12,7 +12,7 @@ from ..aliasing.views import grad_fn_of, gradient_edge, has_history, requires_gr
 from ..execution.backward import backward as run_backward_from
 from ..execution.watchers import HookDict
 from ..nodes.accumulate import expect_dtype
-from ..nodes.hooks import Hook, RemovableHandle, register
+from ..nodes.hooks import RemovableHandle, register
 from ..nodes.node import Port, edge_parts
 from ..overriding import dispatch_classes, overrides, subclasses, wrappers
 from ..switches.state import STATE
@@ -21,7 +21,7 @@ from ..table.registry import F
 from ..warning import warn
 from . import convert, copying, detaching, gradient
 from .argument_checks import check_bool
-from .base import LAZY, PLAIN_CLASSES, TensorBase, is_inference, set_array, set_tensor_class
+from .base import LAZY, PLAIN_CLASSES, Hook, TensorBase, is_inference, set_array, set_tensor_class
 from .dtypes import CPU, Size, c_name, device, dtype, scalar_name
 from .printing import tensor_repr
 

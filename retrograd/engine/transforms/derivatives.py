@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..pytree import tree_flatten, tree_unflatten
+from ..pytree.trees import tree_flatten, tree_unflatten
 from ..table.registry import F
 from ..tensors.tensor import Tensor
 from .level import Level, recording, without_saved_hooks

@@ -23,7 +23,7 @@ from ..forward_mode.forward_ad import (
     open_level,
     unpack_dual,
 )
-from ..pytree import tree_flatten, tree_map, tree_unflatten
+from ..pytree.trees import tree_flatten, tree_map, tree_unflatten
 from ..switches.modes import inference_mode, set_grad_enabled
 from ..switches.state import STATE
 from ..table.registry import F

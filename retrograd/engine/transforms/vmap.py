@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..pytree import TreeSpec, tree_flatten, tree_unflatten
+from ..pytree.trees import TreeSpec, tree_flatten, tree_unflatten
 from ..switches.state import STATE
 from ..table.registry import F
 from ..tensors.tensor import Tensor

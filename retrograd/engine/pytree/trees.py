@@ -10,7 +10,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from .return_types import RETURN_TYPES
+from ..return_types import RETURN_TYPES
 
 Flatten = Callable[[Any], tuple[list[Any], Any]]
 """Container to (children, context)."""

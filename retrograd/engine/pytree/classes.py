@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, NamedTuple
 
-from .pytree import register_pytree_node
+from .trees import register_pytree_node
 
 CONSTANT_NODES: set[type] = set()
 """Classes whose instances are constants."""

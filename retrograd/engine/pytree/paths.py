@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .pytree import IsLeaf, TreeSpec, tree_flatten, tree_unflatten
-from .pytree_classes import FieldNames
+from .classes import FieldNames
+from .trees import IsLeaf, TreeSpec, tree_flatten, tree_unflatten
 
 
 @dataclass(frozen=True)

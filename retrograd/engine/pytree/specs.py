@@ -7,7 +7,7 @@ from collections import OrderedDict, deque
 from collections.abc import Iterable
 from typing import Any, Final
 
-from .pytree import LeafSpec, TreeSpec, tree_flatten, tree_unflatten
+from .trees import LeafSpec, TreeSpec, tree_flatten, tree_unflatten
 
 DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL: Final = 1
 _WRITTEN: Final[dict[type, str]] = {
