@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -293,3 +294,41 @@ def test_nothing_is_drawn_for_a_place_that_cannot_be_written(monkeypatch: pytest
     monkeypatch.setattr(output, "renderer_for", lambda wanted: Never())
     with pytest.raises(OutputError):
         save(recording(diamond()), str(tmp_path / "nope" / "x.never"))
+
+
+KILLED = """
+import os, signal, sys
+from retrograd.inspect.output import write_output
+def pieces():
+    yield "x" * 100_000
+    os.kill(os.getpid(), getattr(signal, sys.argv[2]))
+write_output(pieces(), sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
+def test_a_signal_half_way_leaves_nothing_but_the_old_file(name: str, tmp_path: Path) -> None:
+    """Where no code of ours runs any more, the system takes away what was written so far."""
+    (tmp_path / "run.json").write_text("old")
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "run.json"), name], timeout=200)
+
+    assert done.returncode == -getattr(signal, name)
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("run.json", "old")]
+
+
+@pytest.mark.parametrize("missing", ["O_TMPFILE", "/proc"])
+def test_files_where_the_system_has_none_without_a_name(
+    missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are written beside their place then, with the permissions of any new file."""
+    if missing == "O_TMPFILE":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    else:
+        monkeypatch.setattr("retrograd.inspect.output._OPEN_FILES", str(tmp_path / "none"))
+    usual = tmp_path / "usual"
+    usual.write_text("")
+    write_output("text", str(tmp_path / "new"))
+
+    assert (tmp_path / "new").read_text() == "text"
+    assert (tmp_path / "new").stat().st_mode == usual.stat().st_mode
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["new", "usual"]

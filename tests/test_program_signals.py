@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import signal
+import traceback
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 import retrograd as rg
+from retrograd.cli.uncaught import strip_our_frames
 from retrograd.engine import observe
 from retrograd.engine.execution import sweep, watchers
 from retrograd.inspect import recording
@@ -59,13 +61,15 @@ def test_the_error_of_a_handler_arrives(engine: str, level: Any, place: str, mon
 
     with recording(level=level) as recorded:
         monkeypatch.setattr(place, ring)
-        with pytest.raises(LateError):
+        with pytest.raises(LateError) as caught:
             (w * 2).sin().sum().backward()
         monkeypatch.undo()
         (w * 2).sin().sum().backward()
 
     assert recorded.snapshots
     assert None not in recorded.tensors
+    strip_our_frames(caught.value)
+    assert not [line for line in traceback.format_tb(caught.value.__traceback__) if "/retrograd/inspect/" in line]
 
 
 @pytest.mark.parametrize("error", [LateError, KeyboardInterrupt])

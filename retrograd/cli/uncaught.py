@@ -10,7 +10,8 @@ from types import TracebackType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _WATCHERS = tuple(
-    os.path.join(_PACKAGE, *part) for part in [("cli", ""), ("inspect", "sources", ""), ("inspect", "record.py")]
+    os.path.join(_PACKAGE, *part)
+    for part in [("cli", ""), ("inspect", "sources", ""), ("inspect", "program", ""), ("inspect", "record.py")]
 )
 """Files whose frames stand in a program's stack only because it is watched."""
 

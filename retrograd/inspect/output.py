@@ -24,6 +24,8 @@ from .snapshot import GraphSnapshot
 
 STDOUT = "-"
 """The output path that means standard output."""
+_OPEN_FILES = "/proc/self/fd"
+"""Where Linux has the open files of a process."""
 _MARKED = ("html", "svg", "png", "pdf", "tree")
 """Formats that show what a diagnosis finds unless they are given findings: those that people look at."""
 
@@ -153,13 +155,36 @@ def _replace(target: Path, data: Iterable[bytes]) -> None:
     # Made by open and not by tempfile, so that the umask decides on its permissions as for any new file.
     beside = target.parent / f".retrograd-{secrets.token_hex(8)}.tmp"
     try:
-        with open(beside, "xb") as file:
-            file.writelines(data)
+        _write_new(beside, data)
         if target.exists():
             _take_after(target, beside)
         os.replace(beside, target)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _write_new(path: Path, data: Iterable[bytes]) -> None:
+    """Write a new file, which has no name before it is whole: whatever ends the process meanwhile leaves nothing."""
+    nameless = _nameless_in(path.parent)
+    if nameless is None:
+        with open(path, "xb") as file:
+            file.writelines(data)
+        return
+    with open(nameless, "wb") as file:
+        file.writelines(data)
+        file.flush()
+        # With a folder's number, which an absolute path has no use for, python asks the system to follow the link.
+        os.link(f"{_OPEN_FILES}/{nameless}", path, src_dir_fd=nameless, follow_symlinks=True)
+
+
+def _nameless_in(folder: Path) -> int | None:
+    """Return the descriptor of a new file without a name, or None where the system or the disk has no such files."""
+    if not hasattr(os, "O_TMPFILE") or not os.path.isdir(_OPEN_FILES):
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666)
+    except OSError:
+        return None
 
 
 def _take_after(old: Path, new: Path) -> None:
