@@ -27,17 +27,15 @@ def _channels_last(t):
 LAYOUTS = {"columns": _columns, "channels last": _channels_last}
 DIFFERENT = {
     "columns": """
-        _log_softmax_backward_data; _softmax_backward_data; _weight_norm; addr; angle; as_strided_copy;
-        einsum; float_power; gru_cell; linalg.householder_product; linalg.lu; linalg.matrix_power;
-        lu_solve False True; lu_solve True True; matrix_power; mvlgamma; narrow_copy;
-        nn.functional.adaptive_avg_pool2d; nn.functional.logsigmoid; nn.functional.one_hot; nn.functional.rms_norm;
-        nn.functional.rrelu; nn.functional.scaled_dot_product_attention; orgqr; ormqr; pow; rms_norm; rot90;
-        rrelu; special.multigammaln; view_copy; x[..., i]; x[True]
+        _log_softmax_backward_data; _softmax_backward_data; addr; angle; as_strided_copy; einsum; float_power;
+        gru_cell; linalg.lu; linalg.matrix_power; matrix_power; mvlgamma; nn.functional.adaptive_avg_pool2d;
+        nn.functional.logsigmoid; nn.functional.one_hot; nn.functional.rrelu; pow; rot90; rrelu;
+        sparse.addmm; special.multigammaln; view_copy; x[..., i]; x[True]
     """,
     "channels last": """
         channel_shuffle; conv2d; native_channel_shuffle; nn.functional.adaptive_max_pool2d;
         nn.functional.adaptive_max_pool2d_with_indices; nn.functional.channel_shuffle; nn.functional.conv2d;
-        nn.functional.max_unpool2d; nn.functional.pad
+        nn.functional.max_unpool2d
     """,
 }
 """Functions whose results lie elsewhere in memory than PyTorch's."""

@@ -36,14 +36,17 @@ _VIEW = (
     "_v.op = row",
 )
 """With the lines before: what ``make_views`` does while no mode is on that could forbid writing to views."""
-_PIECES = (
-    "if _tag != INFERENCE: _tag = MULTI_OUTPUT",
-    "_args = _plan.args",
+_EACH_PIECE = (
     "_views = []",
     "for _nr, _index, _s, _after in zip(_plan.numbers, _plan.indices, _plan.sigs, _plan.after):",
     "    _t = new(Tensor)",
     "    _t._array = _d[_index]",
     "    _t._sig = _s",
+)
+_PIECES = (
+    "if _tag != INFERENCE: _tag = MULTI_OUTPUT",
+    "_args = _plan.args",
+    *_EACH_PIECE,
     *["    " + line for line in _VIEW],
     "    _v.args = _args",
     "    _v.nr = _nr",
@@ -58,6 +61,16 @@ _PIECES = (
     "    _views.append(_t)",
     "if _n is not None and len(_views) == 1: _v.fn = _n",  # no ports: the view leads to the node itself
 )
+_PARTS = (
+    *_EACH_PIECE,
+    "    if _n is None or len(_plan.indices) == 1: _t._fn = _n",
+    "    else:",
+    "        _t._fn = _p = new_port(Port)",
+    "        _p.node, _p.nr, _p._pending, _p._sigs, _p._number = _n, _nr, None, _s.alone, _n._number + _after",
+    "    _t._meta = None",
+    "    _views.append(_t)",
+)
+"""Tensors of their own on the same memory (``unsafe_split``): nothing follows writes to them."""
 VIEW_NAMES: dict[str, Any] = {
     "storage_of": storage_of, "Meta": Meta, "View": View, "HOLE": HOLE, "Port": Port, "new_port": Port.__new__,
     "DEFAULT": CreationTag.DEFAULT, "MULTI_OUTPUT": CreationTag.MULTI_OUTPUT, "INFERENCE": CreationTag.INFERENCE,
@@ -97,7 +110,7 @@ class ViewCallSource(CallSource):
 
 
 class PiecesCallSource(CallSource):
-    """The same for a row that returns several views, with ``pieces``."""
+    """The same for a row that returns several views, or other parts, with ``pieces``."""
 
     def __init__(self, op: Any, namespace: dict[str, Any], form: str) -> None:
         super().__init__(op, namespace, form)
@@ -125,8 +138,8 @@ class PiecesCallSource(CallSource):
     def _node(self) -> list[str]:
         return [
             *_node_of_views(self, "_plan.differentiable", "_plan.sigs"),
-            *[line.format(x=self.tensors[0]) for line in _ORIGIN],
-            *_PIECES,
+            *([line.format(x=self.tensors[0]) for line in _ORIGIN] if self.op.view else ()),
+            *(_PIECES if self.op.view else _PARTS),
             f"if _mode: {self._notifying('_n')}",
             "return tuple(_views)",
         ]

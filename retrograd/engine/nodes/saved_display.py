@@ -143,8 +143,6 @@ def shown_parameter(node_name: str, name: str, value: Any) -> Any:
     """
     if name == "indices" and not isinstance(value, np.ndarray):
         return shown_indices(value)
-    if name == "ord" and isinstance(value, int):
-        return float(value)
     if name == "reduction":
         return _REDUCTIONS.get(value, value)
     if isinstance(value, Size):

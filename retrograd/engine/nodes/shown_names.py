@@ -130,7 +130,7 @@ SHOWN: dict[str, Shown] = {
     "LinalgEighBackward0": _results("eigenvalues eigenvectors"),
     "LinalgInvExBackward0": ("result", {"inverse": "result"}),
     "LinalgLstsqBackward0": ("rcond", {}),
-    "LinalgLuBackward0": _results("P L U"),
+    "LinalgLuBackward0": _results("L U P"),
     "LinalgLuFactorExBackward0": _results("LU pivots"),
     "LinalgQrBackward0": ("result self", _results("Q R")[1]),
     "LinalgSlogdetBackward0": ("result self", {"A": "self", "sign": "result[0]"}),
@@ -169,6 +169,7 @@ SHOWN: dict[str, Shown] = {
         },
     ),
     "NativeLayerNormBackward0": ("eps", {}),
+    "NormBackward0": ("ord dim keepdim", {"p": "ord"}),  # noqa: A006
     "NormBackward1": ("ord", {"p": "ord"}),  # noqa: A006
     "PolarBackward0": ("angle", {}),
     "PackPaddedSequenceBackward0": ("self_sizes steps entries", {"input_sym_sizes": "self_sizes"}),
@@ -203,4 +204,9 @@ SHOWN: dict[str, Shown] = {
     "UpsampleNearestExact2DBackward0": _resized("hw", "scales align_corners"),
     "UpsampleNearestExact3DBackward0": _resized("dhw", "scales align_corners"),
     "UpsampleTrilinear3DBackward0": _resized("dhw"),
+    "WeightNormInterfaceBackward0": ("magnitude norms", {"g": "magnitude", "result1": "norms"}),
+    "LinalgLuSolveBackward0": ("self other_sizes adjointly", {"LU": "self", "adjoint": "adjointly"}),
+    "LinalgHouseholderProductBackward0": ("self", {"input": "self"}),
+    "OrmqrBackward0": ("tau other", {"input2": "tau", "input3": "other"}),
+    "UnfoldBackwardBackward0": ("dimension", {"dim": "dimension"}),
 }

@@ -171,7 +171,7 @@ elementwise("threshold", _threshold, tensors="self", inplace=True, public=False,
             self=lambda g, self, threshold: F._threshold_backward(g, self, threshold), kinds="fiu")  # fmt: skip
 
 
-def _hardtanh(self: Any, min_val: float = -1, max_val: float = 1) -> Any:
+def _hardtanh(self: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, but they are {min_val} and {max_val}")
     return np.minimum(np.maximum(self, self.dtype.type(min_val)), self.dtype.type(max_val))
@@ -269,6 +269,9 @@ elementwise("celu", _celu, tensors="self", inplace=True, public=False, in_place_
 
 def _gelu(self: Any, approximate: str = "none") -> Any:
     """``x`` times its gate, which is ``Φ(x)`` or nearly so; and the gate."""
+    if self.dtype == np.float16:  # rounded once, at the end
+        out, gate = _gelu(self.astype(np.float32), approximate)
+        return out.astype(np.float16), gate
     if approximate == "tanh":
         return computed_in_pieces(_gelu_tanh, self, results=2)
     if approximate != "none":
@@ -307,6 +310,13 @@ def _gelu_tanh_slope(x: Any, g: Any, gate: Any, out: Any) -> None:
 def _gelu_slope(g: Any, self: Any, approximate: str, gate: Any) -> Any:
     if not isinstance(g, np.ndarray):
         return _gelu_formula(g, self, approximate)
+    if self.dtype == np.float16:
+        wide: Any = _gelu_slope(g.astype(np.float32), self.astype(np.float32), approximate, gate)
+        return wide.astype(np.float16)
+    if not self.flags.c_contiguous:  # the slope lies as the operand does
+        slope = np.empty_like(self)
+        slope[...] = _gelu_slope(np.ascontiguousarray(g), np.ascontiguousarray(self), approximate, gate)
+        return slope
     if gate is None:
         gate = _gelu(self, approximate)[1]
     if approximate == "tanh":

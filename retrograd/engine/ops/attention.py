@@ -42,9 +42,16 @@ def _attention_weights(query: Any, key: Any, mask: Any, scale: float) -> Any:
     return np.divide(scores, total, out=scores)
 
 
+def _product(left: Any, right: Any) -> Any:
+    """A product in memory in which all heads of a place lie side by side."""
+    batch, heads, length, _ = left.shape
+    out = np.empty((batch, length, heads, right.shape[-1]), left.dtype).transpose(0, 2, 1, 3)
+    return np.matmul(left, right, out=out)
+
+
 def _attention(query: Any, key: Any, value: Any, mask: Any, scale: float) -> Any:
     weights = _attention_weights(query, key, mask, scale)
-    return np.matmul(weights, value), weights
+    return np.matmul(weights, value, out=np.empty_like(query)), weights
 
 
 def _attention_grads(
@@ -55,14 +62,14 @@ def _attention_grads(
         return _attention_formula(g, needs, (query, key, value), mask, scale)
     into_query = into_key = into_value = None
     if needs[2]:
-        into_value = np.matmul(weights.swapaxes(-1, -2), g)
+        into_value = _product(weights.swapaxes(-1, -2), g)
     if needs[0] or needs[1]:
         slope = np.matmul(g, value.swapaxes(-1, -2))
         slope -= np.einsum("...ij,...ij->...i", slope, weights)[..., None]
         slope *= weights
         slope *= slope.dtype.type(scale)
-        into_query = np.matmul(slope, key) if needs[0] else None
-        into_key = np.matmul(slope.swapaxes(-1, -2), query) if needs[1] else None
+        into_query = _product(slope, key) if needs[0] else None
+        into_key = _product(slope.swapaxes(-1, -2), query) if needs[1] else None
     return into_query, into_key, into_value
 
 

@@ -25,9 +25,11 @@ def _cholesky(self: Any, upper: bool = False) -> Any:
 
 
 def _not_positive(self: Any) -> LinAlgError:
+    element, order = bad_minor(self)
+    which = f"(Batch element {element}): " if self.ndim > 2 else ""
     return LinAlgError(
-        "linalg.cholesky: The factorization could not be completed because the input is not positive-definite "
-        f"(the leading minor of order {bad_minor(self)} is not positive-definite)."
+        f"linalg.cholesky: {which}The factorization could not be completed because the input is not positive-definite "
+        f"(the leading minor of order {order} is not positive-definite)."
     )
 
 
@@ -39,13 +41,13 @@ def is_positive_definite(matrix: Any) -> bool:
         return False
 
 
-def bad_minor(a: Any) -> int:
-    """The order of the first leading minor that is not positive."""
-    for matrix in a.reshape(-1, *a.shape[-2:]):
+def bad_minor(a: Any) -> tuple[int, int]:
+    """The first matrix of a batch that is not positive, and the order of its first leading minor that is not."""
+    for element, matrix in enumerate(a.reshape(-1, *a.shape[-2:])):
         for k in range(1, a.shape[-1] + 1):
             if not is_positive_definite(matrix[:k, :k]):
-                return k
-    return a.shape[-1]  # type: ignore[no-any-return]
+                return element, k
+    return 0, a.shape[-1]
 
 
 def begun_factor(matrix: Any, order: int) -> Any:

@@ -119,7 +119,7 @@ multilinear(
 )  # fmt: skip
 
 
-def _bag_winners(weight: Any, winners: Any) -> Any:
+def _bag_winners(weight: Any, per_sample: Any, winners: Any) -> Any:
     """For each bag and column the element of the winning row; bags without one are 0."""
     picked = np.take_along_axis(weight, np.maximum(winners, 0), 0)
     return np.where(winners >= 0, picked, weight.dtype.type(0))
@@ -134,20 +134,21 @@ def _bag_winners_back(grad: Any, winners: Any, count: int) -> Any:
 
 
 linear(
-    "_embedding_bag_max", _bag_winners, node="EmbeddingBagBackward0", tensors="weight winners",
+    "_embedding_bag_max", _bag_winners, node="EmbeddingBagBackward0", tensors="weight per_sample winners",
+    per_sample=lambda g: None,
     weight=lambda g, weight_sizes, winners: F._bag_winners_back(g, winners, weight_sizes[0]),
     kinds="f",
 )  # fmt: skip
 linear(
     "_bag_winners_back", _bag_winners_back, node="EmbeddingBagBackwardBackward0", tensors="grad winners",
-    grad=lambda g, winners: F._embedding_bag_max(g, winners),
+    grad=lambda g, winners: F._embedding_bag_max(g, None, winners),
 )  # fmt: skip
 
 
 # -- the bilinear form and its transpose with respect to the weight
 
 
-def _trilinear(input1: Any, input2: Any, weight: Any) -> Any:
+def _trilinear(input1: Any, weight: Any, input2: Any) -> Any:
     """``sum_ij input1[n, i] weight[o, i, j] input2[n, j]``."""
     half = np.tensordot(input1, weight, (1, 1))
     return np.einsum("noj,nj->no", half, input2)
@@ -160,14 +161,14 @@ def _outer_of_three(a: Any, b: Any, c: Any) -> Any:
 
 multilinear(
     "_trilinear", _trilinear, promote="", node="TrilinearBackward0", real_only="_trilinear",
-    input1=lambda g, input2, weight: F._trilinear(g, input2, F._permute(weight, (1, 0, 2))),
-    input2=lambda g, input1, weight: F._trilinear(input1, g, F._permute(weight, (2, 1, 0))),
+    input1=lambda g, input2, weight: F._trilinear(g, F._permute(weight, (1, 0, 2)), input2),
+    input2=lambda g, input1, weight: F._trilinear(input1, F._permute(weight, (2, 1, 0)), g),
     weight=lambda g, input1, input2: F._outer_of_three(g, input1, input2),
     kinds="fciu",
 )  # fmt: skip
 multilinear(
     "_outer_of_three", _outer_of_three, promote="", node="TrilinearBackward0",
-    a=lambda g, b, c: F._trilinear(b, c, g),
-    b=lambda g, a, c: F._trilinear(a, c, F._permute(g, (1, 0, 2))),
-    c=lambda g, a, b: F._trilinear(b, a, F._permute(g, (2, 1, 0))),
+    a=lambda g, b, c: F._trilinear(b, g, c),
+    b=lambda g, a, c: F._trilinear(a, F._permute(g, (1, 0, 2)), c),
+    c=lambda g, a, b: F._trilinear(b, F._permute(g, (2, 1, 0)), a),
 )  # fmt: skip

@@ -75,7 +75,7 @@ linear("_split_with_sizes", _split, node="SplitWithSizesBackward0", view=True, o
        self=_joined)  # fmt: skip
 
 for _name in ("split", "split_with_sizes"):
-    linear(f"_unsafe_{_name}", _split, outputs="many", self=_joined)
+    linear(f"_unsafe_{_name}", _split, outputs="many", pieces=_pieces, self=_joined)
 
 
 # -- together

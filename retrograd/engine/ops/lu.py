@@ -76,7 +76,7 @@ def _lu(self: Any, pivot: bool = True) -> Any:
     both, pivots = factored(self, pivot)
     lower, upper = parts_of(both)
     turn = permutation_of(pivots, self.shape[-2], self.dtype) if pivot else np.zeros(0, self.dtype)
-    return turn, lower, upper
+    return lower, upper, turn
 
 
 def _factors_back(gl: Any, gu: Any, p: Any, lower: Any, upper: Any) -> Any:
@@ -104,12 +104,13 @@ def _factors_back(gl: Any, gu: Any, p: Any, lower: Any, upper: Any) -> Any:
 
 
 def _lu_back(g: Any, result: Any) -> Any:
-    return _factors_back(g[1], g[2], *result)
+    lower, upper, p = result
+    return _factors_back(g[0], g[1], p, lower, upper)
 
 
 def _lu_factor_back(g: Any, result: Any, pivot: bool) -> Any:
     both, pivots = result
-    p, lower, upper = F._lu_unpack(both, pivots)
+    lower, upper, p = F._lu_unpack(both, pivots)
     k = min(both.shape[-2:])
     gl = F.tril(F._slice(g[0], -1, 0, k), -1)
     gu = F.triu(F._slice(g[0], -2, 0, k), 0)
@@ -117,13 +118,13 @@ def _lu_factor_back(g: Any, result: Any, pivot: bool) -> Any:
 
 
 def _lu_unpack(self: Any, pivots: Any) -> Any:
-    return (permutation_of(pivots, self.shape[-2], self.dtype), *parts_of(self))
+    return (*parts_of(self), permutation_of(pivots, self.shape[-2], self.dtype))
 
 
 def _lu_unpack_back(g: Any, self_sizes: Any) -> Any:
     m, n = self_sizes[-2:]
     k = min(m, n)
-    lower, upper = F.tril(g[1], -1), F.triu(g[2], 0)
+    lower, upper = F.tril(g[0], -1), F.triu(g[1], 0)
     if n > k:
         lower = F.cat([lower, F.zeros_like(F._slice(upper, -1, k, n))], -1)
     if m > k:
@@ -140,6 +141,52 @@ function(
     self=_lu_factor_back,
     layout="columns",
 )
-function("_lu", _lu, node="LinalgLuBackward0", outputs=3, nondiff=(0,), self=_lu_back, keeps="pivot")
-function("_lu_unpack", _lu_unpack, node="LuUnpackBackward0", tensors="self pivots", outputs=3, nondiff=(0,),
+function("_lu", _lu, node="LinalgLuBackward0", outputs=3, nondiff=(2,), self=_lu_back, keeps="pivot")
+function("_lu_unpack", _lu_unpack, node="LuUnpackBackward0", tensors="self pivots", outputs=3, nondiff=(2,),
          self=_lu_unpack_back)  # fmt: skip
+
+
+# -- systems solved by factors
+
+
+def _lu_solve(self: Any, pivots: Any, other: Any, left: bool, adjointly: bool) -> Any:
+    """As ``_solved``, in columns; from the right in rows."""
+    found = _solved(self, pivots, other, left, adjointly)
+    return np.ascontiguousarray(found.mT).mT if left else np.ascontiguousarray(found)
+
+
+def _solved(self: Any, pivots: Any, other: Any, left: bool, adjointly: bool) -> Any:
+    """``X`` with ``A X = B`` (or ``X A = B``), or of the adjoint of ``A``; ``self`` and ``pivots`` are its factors."""
+    lower, upper = parts_of(self)
+    p = permutation_of(pivots, self.shape[-2], self.dtype)
+    if left and not adjointly:
+        side = F._solve_triangular(lower, p.mT @ other, False, True, True)
+        return F._solve_triangular(upper, side, True, True)
+    if left:
+        side = F._solve_triangular(adjoint(upper), other, False, True)
+        return p @ F._solve_triangular(adjoint(lower), side, True, True, True)
+    if adjointly:
+        side = F._solve_triangular(adjoint(lower), other @ p, True, False, True)
+        return F._solve_triangular(adjoint(upper), side, False, False)
+    side = F._solve_triangular(upper, other, True, False)
+    return F._solve_triangular(lower, side, False, False, True) @ p.mT
+
+
+def _lu_solve_other(g: Any, self: Any, pivots: Any, other_sizes: Any, left: bool, adjointly: bool) -> Any:
+    return F.sum_to_size(F._lu_solve(self, pivots, g, left, not adjointly), tuple(other_sizes))
+
+
+def _lu_solve_self(g: Any, self: Any, pivots: Any, result: Any, left: bool, adjointly: bool) -> Any:
+    """The gradient of the factors, from the one of the matrix that they stand for."""
+    side = F._lu_solve(self, pivots, g, left, not adjointly)
+    a, b = (result, side) if adjointly else (side, result)
+    into_matrix = -(F._matmul(a, adjoint(b)) if left else F._matmul(adjoint(b), a))
+    into_matrix = F.sum_to_size(into_matrix, tuple(self.shape))
+    lower, upper, p = F._lu_unpack(self, pivots)
+    below = F._matmul(F._matmul(adjoint(p), into_matrix), adjoint(upper))
+    above = F._matmul(adjoint(F._matmul(p, lower)), into_matrix)
+    return F.tril(below, -1) + F.triu(above, 0)
+
+
+function("_lu_solve", _lu_solve, node="LinalgLuSolveBackward0", tensors="self pivots other", self=_lu_solve_self,
+         other=_lu_solve_other)  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 from ..kernels.matrices import SMALL, matrix_product
 from ..table.registry import F
 from ..table.rows import multilinear
+from ..tensors.base import wrap
 from ..tensors.dtypes import c_name, scalar_name
 from .arithmetic import conj
 from .broadcasting import expanded
@@ -190,7 +191,7 @@ def product_added_jvp(product: Any) -> Any:
 
     def jvp(primal: Any, tangents: Any, results: Any) -> Any:
         _, a, b, beta, alpha = primal
-        total = results[0] * 0
+        total = wrap(np.zeros(results[0]._sig.shape, results[0]._sig.numpy))
         if 0 in tangents:
             total = total + scaled(tangents[0], beta)
         if 1 in tangents:

@@ -1,4 +1,4 @@
-"""Negative log likelihood: input (N, C) or (C,), target (N,) or ()."""
+"""Negative log likelihood: input (N, C) or (C,), target (N,) or (); of images (N, C, H, W) and (N, H, W)."""
 
 from __future__ import annotations
 
@@ -79,11 +79,51 @@ def _nll_backward_grad(
     return F._nll_loss(g, target, weight, reduction, ignore_index)
 
 
-for _name, _node in (("_nll_loss", "NllLossBackward0"), ("_nll_loss_2d", "NllLoss2DBackward0")):
-    function(_name, _nll_loss, node=_node, tensors="self target weight", aux=("total_weight",), self=_nll_grad,
-             layout="rows", kinds="f",
-             jvp=lambda primal, tangents, results: F._nll_loss(tangents[0], *primal[1:]))  # fmt: skip
+function(
+    "_nll_loss", _nll_loss, node="NllLossBackward0", tensors="self target weight", aux=("total_weight",),
+    self=_nll_grad, layout="rows", kinds="f",
+    jvp=lambda primal, tangents, results: F._nll_loss(tangents[0], *primal[1:]),
+)  # fmt: skip
 function(
     "_nll_backward", _nll_backward, node="NllLossBackwardBackward0", tensors="grad_output target weight",
     grad_output=_nll_backward_grad,
+)  # fmt: skip
+
+
+# -- of images: the classes are the second dimension
+
+
+def _nll_loss_2d(
+    self: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
+) -> tuple[Any, float]:
+    return _nll_loss(self.transpose(0, 2, 3, 1), target, weight, reduction, ignore_index)
+
+
+def _nll_grad_2d(
+    g: Any, self: Any, self_options: Any, target: Any, weight: Any, reduction: str, ignore_index: int,
+    total_weight: float,
+) -> Any:  # fmt: skip
+    make = _nll_backward_2d if g.__class__ is np.ndarray else F._nll_backward_2d
+    return make(g, tuple(self.shape), self_options.numpy, target, weight, reduction, ignore_index, total_weight)
+
+
+def _nll_backward_2d(
+    grad_output: Any, sizes: tuple[int, ...], numpy: Any, target: Any, weight: Any = None, reduction: str = "mean",
+    ignore_index: int = -100, total_weight: float = 0.0,
+) -> Any:  # fmt: skip
+    n, c, h, w = sizes
+    last = _nll_backward(grad_output, (n, h, w, c), numpy, target, weight, reduction, ignore_index, total_weight)
+    return np.ascontiguousarray(last.transpose(0, 3, 1, 2))
+
+
+function(
+    "_nll_loss_2d", _nll_loss_2d, node="NllLoss2DBackward0", tensors="self target weight", aux=("total_weight",),
+    self=_nll_grad_2d, layout="rows", kinds="f",
+    jvp=lambda primal, tangents, results: F._nll_loss_2d(tangents[0], *primal[1:]),
+)  # fmt: skip
+function(
+    "_nll_backward_2d", _nll_backward_2d, node="NllLoss2DBackwardBackward0", tensors="grad_output target weight",
+    grad_output=lambda g, numpy, sizes, target, weight, reduction, ignore_index: F._nll_loss_2d(
+        g, target, weight, reduction, ignore_index
+    ),
 )  # fmt: skip

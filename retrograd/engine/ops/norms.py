@@ -65,7 +65,7 @@ def norm_back(g: Any, self: Any, result: Any, ord: Any, dim: Any, keepdim: bool)
     sizes = tuple(self.shape)
     g, result = restored(g, sizes, dim, keepdim), restored(result, sizes, dim, keepdim)
     if ord == 0:
-        return F.zeros_like(self)
+        return None
     if ord == 1:
         return F.sgn(self) * g
     if math.isinf(ord):
@@ -106,6 +106,32 @@ def _dist_other(g: Any, self: Any, other: Any, result: Any, p: Any) -> Any:
 
 
 function("dist", _dist, promote="float", self=_dist_self, other=_dist_other, kinds="fc")
+
+
+# -- directions with lengths of their own
+
+
+def _weight_norm(v: Any, magnitude: Any, dim: int) -> tuple[Any, Any]:
+    """``v`` with the norms ``magnitude`` over all dimensions but ``dim``, and the norms that it had."""
+    others = tuple(a for a in range(v.ndim) if a != dim)
+    norms = np.sqrt(np.add.reduce(v * v, axis=others, keepdims=True))
+    return v * (magnitude / norms), norms
+
+
+def _weight_norm_grads(g: Any, needs: Any, v: Any, magnitude: Any, dim: int, norms: Any) -> Any:
+    others = tuple(a for a in range(len(v.shape)) if a != dim)
+    if not isinstance(g, np.ndarray):
+        norms = F._vector_norm(v, 2, others, True)  # it takes part in second derivatives
+    along = F._sum_dim(g * v, others, True) if others else g * v
+    through = along / norms
+    into_v = (g - v * (through / norms)) * (magnitude / norms) if needs[0] else None
+    return into_v, through if needs[1] else None
+
+
+function(
+    "_weight_norm_interface", _weight_norm, node="WeightNormInterfaceBackward0", tensors="v magnitude",
+    joint=_weight_norm_grads, aux=("norms",), public=False, layout="rows",
+)  # fmt: skip
 
 
 # -- sub-tensors of bounded norm

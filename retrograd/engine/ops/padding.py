@@ -1,4 +1,4 @@
-"""Padding of the last dimensions: with a constant, reflected, with the edge repeated, or around in a circle.
+"""Padding of the last dimensions: with a constant, reflected, or with the edge repeated.
 
 ``pad`` counts as in torch: before and after for the last dimension first.
 """
@@ -52,8 +52,6 @@ def _source(mode: str, n: int, before: int, after: int) -> Any:
     at = np.arange(-before, n + after)
     if mode == "replicate":
         return np.clip(at, 0, n - 1)
-    if mode == "circular":
-        return at % n
     at = np.abs(at)
     return np.where(at >= n, 2 * (n - 1) - at, at)
 
@@ -81,14 +79,10 @@ def _by_input(back: str) -> Any:
     return lambda g, padding, self: getattr(F, back)(g, padding, tuple(self.shape))
 
 
-def _by_sizes(back: str) -> Any:
-    return lambda g, padding, self_sizes: getattr(F, back)(g, padding, tuple(self_sizes))
-
-
-def _rows(mode: str, name: str, node: str, rule: Any = _by_input) -> None:
+def _rows(mode: str, name: str, node: str) -> None:
     """A padding and its transpose; the node names count dimensions as torch's do."""
     back = f"_{name}_backward"
-    linear(f"_{name}", _repeat_pad(mode), node=node, self=rule(back), layout="format")
+    linear(f"_{name}", _repeat_pad(mode), node=node, self=_by_input(back), layout="format")
     linear(
         back, _repeat_back(mode), node=node.replace("Backward0", "BackwardBackward0"), tensors="grad",
         grad=lambda g, padding: getattr(F, f"_{name}")(g, padding),
@@ -98,4 +92,3 @@ def _rows(mode: str, name: str, node: str, rule: Any = _by_input) -> None:
 for _dims in (1, 2, 3):
     _rows("reflect", f"reflection_pad{_dims}d", f"ReflectionPad{_dims}DBackward0")
     _rows("replicate", f"replication_pad{_dims}d", f"ReplicationPad{_dims}DBackward0")
-_rows("circular", "circular_pad", "CircularPadBackward0", _by_sizes)

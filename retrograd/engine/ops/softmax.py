@@ -36,12 +36,26 @@ def _is_bounded(x: Any) -> bool:
 
 def _softmax_grad(g: Any, result: Any, dim: int) -> Any:
     if not isinstance(g, np.ndarray) or g.dtype.char not in "fd" or dim not in (-1, g.ndim - 1) or not g.ndim:
-        return result * (g - F._sum_dim(g * result, dim, True))
+        if isinstance(g, np.ndarray):
+            return _softmax_back(g, result, dim)
+        return F._softmax_back(g, result, dim)
     gi = g - np.vecdot(g, result)[..., None]  # the sum of products without the products: a quarter of the time
     gi *= result
     return gi
 
 
+def _softmax_back(grad_output: Any, output: Any, dim: int) -> Any:
+    return output * (grad_output - F._sum_dim(grad_output * output, dim, True))
+
+
+function(
+    "_softmax_back", _softmax_back, node="SoftmaxBackwardDataBackward0", tensors="grad_output output",
+    grad_output=lambda g, output, dim: F._softmax_back(g, output, dim),
+    output=lambda g, grad_output, output, dim: (
+        g * (grad_output - F._sum_dim(grad_output * output, dim, True))
+        - F._sum_dim(g * output, dim, True) * grad_output
+    ),
+)  # fmt: skip
 function("_softmax", _softmax, self=_softmax_grad, kinds="f", layout="rows")
 
 

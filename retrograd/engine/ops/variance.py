@@ -11,28 +11,33 @@ from ..table.rows import function
 from .reduce import axes_of, count_of, restored, spread
 
 
-def _var(self: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
+def _lost(correction: Any) -> Any:
+    """How many degrees of freedom are lost: one, where nobody says."""
+    return 1 if correction is None else correction
+
+
+def _var(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Any:
     if self.dtype.kind not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")
     axes = axes_of(dim, self.ndim)
     mean = np.mean(self, axis=axes, keepdims=True) if self.size else self.dtype.type(0)
     distance = np.abs(self - mean)
-    freedom = max(count_of(self.shape, dim) - correction, 0)
+    freedom = max(count_of(self.shape, dim) - _lost(correction), 0)
     total = np.sum(distance * distance, axis=axes, keepdims=keepdim)
     return np.divide(total, total.dtype.type(freedom))
 
 
 def _var_back(g: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
     sizes = tuple(self.shape)
-    count = count_of(sizes, dim)
+    freedom = count_of(sizes, dim) - _lost(correction)
     g = restored(g, sizes, dim, keepdim)
     distance = self - F._mean_dim(self, dim, True)
-    if count - correction <= 0:
+    if freedom <= 0:
         return g * F._where(distance == 0, distance * np.nan, distance * np.inf)
-    return g * distance * (2.0 / (count - correction))
+    return g * distance * (2.0 / freedom)
 
 
-def _std(self: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
+def _std(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Any:
     return np.sqrt(_var(self, dim, correction, keepdim))
 
 
@@ -44,7 +49,7 @@ def _std_back(g: Any, self: Any, result: Any, dim: Any, correction: Any, keepdim
 
 
 def _mean_too(spread_of: Any) -> Any:
-    def forward(self: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
+    def forward(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Any:
         value = spread_of(self, dim, correction, keepdim)
         return value, np.mean(self, axis=axes_of(dim, self.ndim), keepdims=keepdim)
 

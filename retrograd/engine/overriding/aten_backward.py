@@ -215,11 +215,9 @@ def _nll_loss(name: str) -> None:
         grad_output: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, total_weight: Any
     ) -> Any:  # fmt: skip
         rows = float(total_weight) if total_weight.numel() else 0.0
-        sizes = tuple(self.shape)
-        last = sizes if self.ndim == 1 else (sizes[0], *sizes[2:], sizes[1])  # rows have the classes at the end
+        row = F._nll_backward if self.ndim < 4 else F._nll_backward_2d
         how = (REDUCTIONS[reduction], ignore_index, rows)
-        found = F._nll_backward(grad_output, last, self._sig.numpy, target, weight, *how)
-        return found.movedim(-1, 1) if self.ndim > 2 else found
+        return row(grad_output, tuple(self.shape), self._sig.numpy, target, weight, *how)
 
     backward.__name__ = name
     backward.__doc__ = "The gradient of the logarithms of ``nll_loss``."

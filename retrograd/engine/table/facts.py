@@ -70,7 +70,7 @@ class RowFacts:
     view: bool = False
     """The results share memory with the first tensor argument."""
     pieces: Callable[..., Any] | None = None
-    """Of several views: their indices, ``pieces(shape, *parameters)``; the forward takes them one by one."""
+    """Of several views or other parts: indices, ``pieces(shape, *parameters)``; the forward takes them one by one."""
     toggles: int | None = 0
     """Of views: which of ``CONJUGATE`` and ``NEGATIVE`` is done to values when the result is read; ``None``: the
     operator needs values to which that was done, and makes no view of others."""

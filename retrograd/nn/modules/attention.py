@@ -78,7 +78,8 @@ class MultiheadAttention(Module):
         """Outputs and, if wanted, the weights of the attention."""
         swapped = self.batch_first and query.ndim == 3
         if swapped:
-            query, key, value = (given.transpose(0, 1) for given in (query, key, value))
+            turned = {id(given): given.transpose(1, 0) for given in (query, key, value)}  # one tensor stays one
+            query, key, value = (turned[id(given)] for given in (query, key, value))
         separate = {}
         if not self._qkv_same_embed_dim:
             names = ("q_proj_weight", "k_proj_weight", "v_proj_weight")

@@ -13,13 +13,6 @@ from ..modules.conv import ConvTranspose1d
 from .parametrize import register_parametrization
 
 
-def norm_except(v: Any, dim: int | None) -> Any:
-    """The norms of the slices along ``dim``, or of everything, in a shape that multiplies ``v``."""
-    if dim is None or dim == -1:
-        return v.norm()
-    return v.norm(2, [d for d in range(v.ndim) if d != dim], keepdim=True)
-
-
 class _WeightNorm(Module):
     """Length ``g`` and direction ``v`` (Salimans and Kingma 2016)."""
 
@@ -29,11 +22,11 @@ class _WeightNorm(Module):
 
     def forward(self, weight_g: Any, weight_v: Any) -> Any:
         """``g * v / |v|``."""
-        return weight_v * (weight_g / norm_except(weight_v, self.dim))
+        return FUNCTIONS["_weight_norm"](weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Any) -> Any:
         """Length and direction of a weight."""
-        return norm_except(weight, self.dim), weight
+        return FUNCTIONS["norm_except_dim"](weight, 2, self.dim), weight
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:

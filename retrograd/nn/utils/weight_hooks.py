@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ...engine.table.methods import FUNCTIONS
 from ...engine.tensors.parameter import Parameter
 from ..module import Module
-from .parametrizations import norm_except
 
 
 class WeightNorm:
@@ -19,7 +19,7 @@ class WeightNorm:
     def compute_weight(self, module: Any) -> Any:
         """``g * v / |v|``."""
         g, v = getattr(module, f"{self.name}_g"), getattr(module, f"{self.name}_v")
-        return v * (g / norm_except(v, self.dim))
+        return FUNCTIONS["_weight_norm"](v, g, self.dim)
 
     def __call__(self, module: Any, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module))
@@ -39,7 +39,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Modul
         raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
     hook, weight = WeightNorm(name, dim), getattr(module, name)
     del module._parameters[name]
-    module.register_parameter(f"{name}_g", Parameter(norm_except(weight, hook.dim).detach()))
+    module.register_parameter(f"{name}_g", Parameter(FUNCTIONS["norm_except_dim"](weight, 2, hook.dim).detach()))
     module.register_parameter(f"{name}_v", Parameter(weight.detach()))
     setattr(module, name, hook.compute_weight(module))
     module.register_forward_pre_hook(hook)

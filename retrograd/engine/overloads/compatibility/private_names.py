@@ -22,8 +22,7 @@ from ..layers import native
 def _softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
     """The gradient of ``softmax`` from the one of its ``output``."""
     refuse_kind("softmax_backward_lastdim_kernel_impl", grad_output._sig.numpy, "f")
-    shares = grad_output * output
-    found = shares - output * shares.sum(dim, keepdim=True)
+    found = F._softmax_back(grad_output, output, dim)
     return found if found.dtype is input_dtype else found.to(input_dtype)
 
 
@@ -31,7 +30,7 @@ def _softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype:
 def _log_softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
     """The gradient of ``log_softmax`` from the one of its ``output``."""
     refuse_kind("log_softmax_backward_lastdim_kernel_impl", grad_output._sig.numpy, "f")
-    found = F._log_softmax_back(grad_output, output, checked_dim(int(dim), grad_output.ndim))
+    found = F._log_softmax_back(grad_output, output, dim)
     return found if found.dtype is input_dtype else found.to(input_dtype)
 
 
@@ -89,6 +88,9 @@ def _native_batch_norm_legit(input: Any, weight: Any, bias: Any, *rest: Any, **n
 def _weight_norm(v: Any, g: Any, dim: int = 0) -> Any:
     """``v`` with the norms ``g`` over all dimensions but ``dim``."""
     refuse_kind("weight_norm_kernel", v._sig.numpy, "f")
+    v, g = v.contiguous(), g.contiguous()
+    if dim in (0, v.ndim - 1):
+        return F._weight_norm_interface(v, g, dim)
     return v * (g / native.norm_except_dim(v, 2, dim))
 
 

@@ -239,7 +239,7 @@ def new(self: Any, *size: Any) -> Any:
 @property_("real")
 def real(self: Any) -> Any:
     """The real part (a view); a real tensor itself."""
-    return F.select(_parts(self), -1, 0) if self._sig.numpy.kind == "c" else self
+    return F.select(_parts(self), self.ndim, 0) if self._sig.numpy.kind == "c" else self
 
 
 @property_("imag")
@@ -247,7 +247,7 @@ def imag(self: Any) -> Any:
     """The imaginary part (a view)."""
     if self._sig.numpy.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return F.select(F._neg_view(_parts(self)) if bits_of(self) & CONJUGATE else _parts(self), -1, 1)
+    return F.select(F._neg_view(_parts(self)) if bits_of(self) & CONJUGATE else _parts(self), self.ndim, 1)
 
 
 def _parts(self: Any) -> Any:

@@ -118,7 +118,7 @@ def _walked(self: Any, parts: list[Any], found: dict[int, Any]) -> Any:
         elif part is None:
             result, dim = F.unsqueeze(result, dim), dim + 1
         elif isinstance(part, slice):
-            result = result if part == slice(None) else _sliced(result, dim, part)
+            result = result if _takes_all(part, result, dim) else _sliced(result, dim, part)
             dim += 1
         elif isinstance(part, bool) or _is_one_truth(part):
             found[dim] = wrap(np.zeros(int(bool(part)), np.int64))
@@ -167,6 +167,14 @@ def _sliced(t: Any, dim: int, part: slice) -> Any:
         raise ValueError("step must be greater than zero")
     size = t.shape[dim] if t.ndim else 0  # a view that may not be used is refused before its dimensions are
     return F._slice(t, dim, *slice(start, stop).indices(size)[:2], step)
+
+
+def _takes_all(part: slice, t: Any, dim: int) -> bool:
+    """Whether a slice is written so that it takes all of a dimension: beside other parts it makes no view then."""
+    if part.start is part.stop is part.step is None:
+        return True
+    start, stop, step = (_int(v) for v in (part.start, part.stop, part.step))
+    return start in (None, 0) and step in (None, 1) and bool(t.ndim) and (stop is None or stop >= t.shape[dim])
 
 
 def setitem(self: Any, index: Any, value: Any) -> None:

@@ -145,15 +145,15 @@ def _per_channel(input: Any, weight: Any) -> Any:  # noqa: A002
         raise RuntimeError(
             f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}. Flatten it first"
         )
-    if weight.numel() == 1:
-        return weight.reshape(()) if weight.ndim == 0 or input.ndim == 0 else weight.reshape(*(1,) * input.ndim)
     channels = input.shape[1] if input.ndim > 1 else 1
-    if channels != weight.numel():
+    if weight.numel() not in (1, channels):
         raise RuntimeError(
             f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} and "
             f"channel size = {channels}."
         )
-    return weight.reshape(*(-1 if d == 1 else 1 for d in range(input.ndim)))
+    if weight.ndim == input.ndim:
+        return weight
+    return weight.reshape(tuple([weight.numel() if d == 1 else 1 for d in range(input.ndim)]))
 
 
 public("prelu", namespace=NN)(prelu)

@@ -184,11 +184,11 @@ def embedding_bag(
         _shorten_rows(weight, input, max_norm, norm_type)
     kept = indices != _padding_row(padding_idx, weight.shape[0])
     if mode == "max":
-        return F._embedding_bag_max(weight, wrap(_winners(weight._array, indices, bag, bags, kept)))
+        return F._embedding_bag_max(weight, None, wrap(_winners(weight._array, indices, bag, bags, kept)))
     factor = kept.astype(np.float64)
     if mode == "mean":
         factor = factor / np.maximum(np.bincount(bag[kept], minlength=bags), 1)[bag]
-    flat = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    flat = per_sample_weights if per_sample_weights is None or input.ndim == 1 else per_sample_weights.reshape(-1)
     rarity = _rarity(indices) if scale_grad_by_freq else None
     bags_of = F._embedding_bag_sparse if sparse else F._embedding_bag
     return bags_of(weight, flat, wrap(indices), (bag, bags, factor), rarity)

@@ -15,21 +15,20 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:  # noqa: A002
     """``input @ weight.T + bias``; recorded as torch composes it."""
     check_tensor("linear", input)
     check_tensor("linear", weight, 2, "weight")
-    matrix = F.t(weight)
     if bias is None or weight.ndim != 2:
-        product = input.matmul(matrix)
+        product = input.matmul(F.t(weight))
         return product if bias is None else product + bias
     if input.ndim == 2:
-        return F.addmm(bias, input, matrix, 1, 1)
+        return F.addmm(bias, input, F.t(weight), 1, 1)
     if not input.is_contiguous():
-        return input.matmul(matrix) + bias
+        return input.matmul(F.t(weight)) + bias
     refuse(
         not input.ndim or input.shape[-1] != weight.shape[1],
         f"mat1 and mat2 shapes cannot be multiplied ({input.numel() // max(input.shape[-1], 1) if input.ndim else 1}x"
         f"{input.shape[-1] if input.ndim else 1} and {weight.shape[1]}x{weight.shape[0]})",
     )
     rows = F._view(input, (input.numel() // max(input.shape[-1], 1), input.shape[-1]))
-    return F._view(F.addmm(bias, rows, matrix, 1, 1), (*input.shape[:-1], weight.shape[0]))
+    return F._view(F.addmm(bias, rows, F.t(weight), 1, 1), (*input.shape[:-1], weight.shape[0]))
 
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
@@ -54,7 +53,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
         f"bilinear(): input batch dimensions do not match: got {list(input1.shape[:-1])} and {list(input2.shape[:-1])}",
     )
     flat = [x.reshape(-1, x.shape[-1]) for x in (input1, input2)]
-    out = F._view(F._trilinear(*flat, weight), (*input1.shape[:-1], weight.shape[0]))
+    out = F._view(F._trilinear(flat[0], weight, flat[1]), (*input1.shape[:-1], weight.shape[0]))
     return out if bias is None else out + bias
 
 

@@ -12,6 +12,7 @@ from ...ops.normalization import batch_statistics, row_statistics
 from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
+from ..reductions.older_norms import norm_along, norm_of_all
 
 _NN = NAMESPACES[NN]
 
@@ -107,10 +108,12 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:  # noqa: A002
 def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:  # noqa: A002
     """The norm over all dimensions but one, which keep size 1."""
     if dim == -1:
-        return v.norm(pow)
-    if dim == 0:
-        return v.reshape(v.shape[0], -1).norm(pow, 1).view(v.shape[0], *(1,) * (v.ndim - 1))
+        return norm_of_all(v, pow)
     last = v.ndim - 1
+    if dim == 0:
+        rows = F._view(v.contiguous(), (v.shape[0], -1))
+        return F._view(norm_along(rows, pow, (1,)), (v.shape[0], *(1,) * last))
     if dim == last:
-        return v.reshape(-1, v.shape[last]).norm(pow, 0).view(*(1,) * last, v.shape[last])
-    return norm_except_dim(F.transpose(v, 0, dim), pow, 0).transpose(0, dim)
+        columns = F._view(v.contiguous(), (-1, v.shape[last]))
+        return F._view(norm_along(columns, pow, (0,)), (*(1,) * last, v.shape[last]))
+    return F.transpose(norm_except_dim(F.transpose(v, 0, dim), pow, 0), 0, dim)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import bump_version
+from ...aliasing.memory_formats import format_of, lies_in
 from ...calls.inert import refuse_gradients
 from ...calls.refusals import refuse, refuse_kind
 from ...execution import watchers
@@ -16,6 +17,7 @@ from ...overriding.dispatch_classes import asked_of
 from ...switches.modes import no_grad
 from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
+from ...tensors.layouts import channels_last, channels_last_3d, contiguous_format
 from ...tensors.numbers_ import real_argument
 from ..pointwise.by_number import plus
 
@@ -142,9 +144,7 @@ def instance_norm(
     n, c = input.shape[:2]
     repeated: Any = [None if t is None else t.repeat(n) for t in (weight, bias)]
     stats: Any = [None if t is None else t.detach().repeat(n) for t in (running_mean, running_var)]
-    x = input.reshape(1, n * c, *input.shape[2:]) if not input.is_contiguous() else input.view(
-        1, n * c, *input.shape[2:]
-    )  # fmt: skip
+    x = input.contiguous().view(1, n * c, *input.shape[2:])
     out = _batch_norm(x, repeated[0], repeated[1], (stats[0], stats[1]), (use_input_stats, momentum, eps))
     for running, wide in zip((running_mean, running_var), stats, strict=True):
         if running is not None and use_input_stats:
@@ -230,7 +230,15 @@ def group_norm(
     if weight is not None or bias is not None:
         _check_dtypes(input, weight, bias)
     real_argument("group_norm", "eps", 5, eps)
-    return F._group_norm(input, weight, bias, num_groups, eps)
+    return F._group_norm(_in_rows(input), weight, bias, num_groups, eps)
+
+
+def _in_rows(input: Any) -> Any:  # noqa: A002
+    """The input, or a copy of it that a kernel can go through: one after the other, or with the channels last."""
+    array = input._array
+    if array.flags.c_contiguous or lies_in(array, channels_last) or lies_in(array, channels_last_3d):
+        return input
+    return F.clone(input, contiguous_format)
 
 
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Any:  # noqa: A002
@@ -241,11 +249,11 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = N
     half = input._sig.numpy == np.float16  # computed, as in PyTorch, in float32
     numpy = np.float32 if half else input._sig.numpy
     epsilon = float(np.finfo(numpy).eps) if eps is None else real_argument("rms_norm", "eps", 4, eps)
-    axes = tuple(range(-len(shape), 0))
+    axes = tuple(range(input.ndim - 1, input.ndim - 1 - len(shape), -1))
     x = input.float() if half else input
     out = x * F.rsqrt(plus(F._mean_dim(x.pow(2), axes, True), epsilon))
     out = out if weight is None else out * weight
-    return out.type_as(input) if half else out
+    return out.type_as(input) if half else out.contiguous(memory_format=format_of(input._array))
 
 
 for _norm in (layer_norm, rms_norm):

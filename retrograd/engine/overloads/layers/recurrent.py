@@ -18,8 +18,8 @@ Step = Callable[[Any, Any, Any], Any]
 """From the input's part of the gates, the state and the parameters of a direction to the next state."""
 
 
-def _chunks(gates: Any, count: int) -> list[Any]:
-    return list(gates.chunk(count, gates.ndim - 1))
+def _chunks(gates: Any, count: int) -> Any:
+    return gates.unsafe_chunk(count, gates.ndim - 1)
 
 
 def _check_cell(x: Any, hidden: Any, weights: tuple[Any, Any], factor: int) -> None:
@@ -54,8 +54,9 @@ def _lstm_step(gates: Any, state: Any, params: Any) -> Any:
     hidden, cell = state
     _, w_hh, _, b_hh, w_hr = params
     i, f, g, o = _chunks(linear(hidden, w_hh, b_hh) + gates, 4)
-    cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
-    hidden = o.sigmoid() * cell.tanh()
+    i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+    cell = f * cell + i * g
+    hidden = o * cell.tanh()
     return (hidden if w_hr is None else linear(hidden, w_hr)), cell
 
 
@@ -64,7 +65,7 @@ def _gru_step(gates: Any, state: Any, params: Any) -> Any:
     (hidden,) = state
     given_r, given_z, given_n = _chunks(gates, 3)
     own_r, own_z, own_n = _chunks(linear(hidden, w_hh, b_hh), 3)
-    reset, update = (given_r + own_r).sigmoid(), (given_z + own_z).sigmoid()
+    reset, update = (own_r + given_r).sigmoid(), (own_z + given_z).sigmoid()
     fresh = (given_n + own_n * reset).tanh()
     return ((hidden - fresh) * update + fresh,)
 
@@ -134,13 +135,14 @@ def _layers(
 ) -> tuple[Any, Any]:
     """All layers; ``how`` is (directions per layer, dropout between layers, training), ``sizes`` of packed data."""
     width, drop, train = how
+    starts = [s.unbind(0) for s in states]
     finals = []
     for first in range(0, len(directions), width):
         if first and drop and train:
             x = dropout(x, drop, True)
         made = []
         for k in range(first, first + width):
-            start = tuple(s.select(0, k) for s in states)
+            start = tuple([s[k] for s in starts])
             if sizes is None:
                 out, final = _run(step, x, start, directions[k], backwards=k > first)
             else:
@@ -167,7 +169,9 @@ def _layered(
     x = x.transpose(0, 1) if batch_first else x
     sizes = None if batch_sizes is None else batch_sizes.tolist()
     out, finals = _layers(step, x, states, directions, (width, drop, train), sizes)
-    return (out.transpose(0, 1) if batch_first else out), *finals
+    if batch_first:
+        out = out.transpose(0, 1) if name == "lstm" else out.transpose_(0, 1)
+    return out, *finals
 
 
 @public("lstm", method=False)

@@ -33,7 +33,7 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
             raise
     half = A._array.mT.conj() if upper else A._array
     matrices = half.reshape(-1, *A.shape[-2:])
-    orders = [0 if is_positive_definite(m) else bad_minor(m) for m in matrices]
+    orders = [0 if is_positive_definite(m) else bad_minor(m)[1] for m in matrices]
     info = wrap(np.reshape(orders, A.shape[:-2]).astype(np.int32))
     begun = np.reshape([begun_factor(m, k) if k else m for m, k in zip(matrices, orders, strict=True)], A.shape)
     left = wrap(np.ascontiguousarray(begun.mT.conj()) if upper else begun)

@@ -27,7 +27,8 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     shape = (*(a.shape[d] for d in rest_a), *(b.shape[d] for d in rest_b))
     a, b = F._permute(a, (*rest_a, *left)), F._permute(b, (*right, *rest_b))
     if not shape:
-        return F._view(F.dot(a.reshape(inner), b.reshape(inner)), ())
+        a, b = (t if t.ndim == 1 else t.reshape(inner) for t in (a, b))
+        return F._view(F.dot(a, b), ())
     rows, columns = math.prod(a.shape[: len(rest_a)]), math.prod(b.shape[len(right) :])
     return F._view(F.mm(a.reshape(rows, inner), b.reshape(inner, columns)), shape)
 

@@ -139,8 +139,9 @@ def _aligned(t: Any, term: list[Any], order: list[Any]) -> Any:
             first = term.index(label)
             second = term.index(label, first + 1)
             t = F.diagonal(t, 0, first, second)
-            del term[second], term[first]
-            term.append(label)
+            del term[second]
+            rest = t.ndim - 1
+            t = F._permute(t, (*range(first), rest, *range(first, rest)))
     missing = [label for label in order if label not in term]
     for _ in missing:
         t = F.unsqueeze(t, t.ndim)

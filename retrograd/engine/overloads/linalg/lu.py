@@ -10,7 +10,6 @@ from ...calls.refusals import refuse
 from ...deprecations import discourage
 from ...ops.lu import check_factorable, permutation_of
 from ...ops.matrix_checks import check_matrix, check_sides
-from ...ops.products import adjoint as adjoint_of
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
@@ -23,7 +22,8 @@ from .info import zero_info
 def linalg_lu(A: Any, *, pivot: bool = True) -> Any:  # noqa: N803
     """``P``, ``L`` and ``U`` with ``A = P L U``."""
     check_factorable("linalg.lu", A)
-    return named("linalg_lu", *F._lu(A, pivot))
+    lower, upper, p = F._lu(A, pivot)
+    return named("linalg_lu", p, lower, upper)
 
 
 def _check_pivoting(pivot: bool) -> None:
@@ -61,7 +61,7 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
     if not unpack_data:
         turn = permutation_of(LU_pivots._array, LU_data.shape[-2], LU_data._sig.numpy)
         return named("lu_unpack", wrap(turn), *(wrap(np.zeros(0, turn.dtype)) for _ in range(2)))
-    p, lower, upper = F._lu_unpack(LU_data, LU_pivots)
+    lower, upper, p = F._lu_unpack(LU_data, LU_pivots)
     return named("lu_unpack", p if unpack_pivots else wrap(np.zeros(0, LU_data._sig.numpy)), lower, upper)
 
 
@@ -93,18 +93,7 @@ def _check_factors(LU: Any, pivots: Any, B: Any, left: bool) -> None:  # noqa: N
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:  # noqa: N803
     """``X`` with ``A X = B``, given the factors of ``A``."""
     _check_factors(LU, pivots, B, left)
-    p, lower, upper = F._lu_unpack(LU, pivots)
-    if left and not adjoint:
-        side = F._solve_triangular(lower, F._matmul(adjoint_of(p), B), False, True, True)
-        return F._solve_triangular(upper, side, True, True)
-    if left:
-        side = F._solve_triangular(adjoint_of(upper), B, False, True)
-        return F._matmul(p, F._solve_triangular(adjoint_of(lower), side, True, True, True))
-    if adjoint:
-        side = F._solve_triangular(adjoint_of(lower), F._matmul(B, p), True, False, True)
-        return F._solve_triangular(adjoint_of(upper), side, False, False)
-    side = F._solve_triangular(upper, B, True, False)
-    return F._matmul(F._solve_triangular(lower, side, False, False, True), adjoint_of(p))
+    return F._lu_solve(LU, pivots, B, left, adjoint)
 
 
 @public("lu_solve", out=True)

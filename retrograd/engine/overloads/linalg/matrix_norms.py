@@ -27,16 +27,12 @@ def _matrix_last(A: Any, dim: Any) -> tuple[Any, tuple[int, int]]:  # noqa: N803
     if first == second:
         raise RuntimeError("linalg.matrix_norm: dims must be different. Got " + str(tuple(dim)))
     rest = [d for d in range(A.ndim) if d not in (first, second)]
-    if (first, second) == (A.ndim - 2, A.ndim - 1):
-        return A, (first, second)
     return F._permute(A, (*rest, first, second)), (first, second)
 
 
-def _kept(out: Any, dims: tuple[int, int], keepdim: bool) -> Any:
-    """Two dimensions of size one where the matrices were."""
-    if not keepdim:
-        return out
-    out = F.unsqueeze(F.unsqueeze(out, -1), -1)
+def _put_back(out: Any, dims: tuple[int, int]) -> Any:
+    """Two dimensions of size one, of which the last is there, where the matrices were."""
+    out = F.unsqueeze(out, -1)
     rest = iter(range(out.ndim - 2))
     last = {dims[0]: out.ndim - 2, dims[1]: out.ndim - 1}
     return F._permute(out, tuple(last[d] if d in last else next(rest) for d in range(out.ndim)))
@@ -60,18 +56,21 @@ def matrix_norm(
     if len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     if ord == "fro":
-        return F._vector_norm(A, 2, tuple(dim), keepdim)
+        return F._vector_norm(A, 2, tuple([checked_dim(d, A.ndim) for d in dim]), keepdim)
     if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
         matrices, dims = _matrix_last(A, dim)
         values = _singular_values(matrices)
-        found = F._sum_dim(values, -1) if ord == "nuc" else (F.amax if ord > 0 else F.amin)(values, -1, False)
-        return _kept(found, dims, keepdim)
+        if ord == "nuc":
+            found = F._sum_dim(values, -1, keepdim)
+        else:
+            found = (F.amax if ord > 0 else F.amin)(values, -1, keepdim)
+        return _put_back(found, dims) if keepdim else found
     if isinstance(ord, str) or (abs(ord) != 1 and not math.isinf(ord)):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     rows, columns = (checked_dim(d, A.ndim) for d in dim)
     if math.isinf(ord):
         rows, columns = columns, rows
-    sums = F._vector_norm(A, 1, rows, keepdim)
+    sums = F._vector_norm(A, 1.0, rows, keepdim)
     if not keepdim and columns > rows:
         columns -= 1
     return (F.amax if ord > 0 else F.amin)(sums, columns, keepdim)
@@ -91,7 +90,7 @@ public("nuclear_norm", method=False, out=True)(nuclear_norm)
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002, N803
     """The norm of vectors or matrices, depending on ``ord`` and the number of dimensions."""
     if ord is None:
-        return F._vector_norm(A, 2, tuple(dim) if isinstance(dim, list) else dim, keepdim, dtype)
+        return F._vector_norm(A, 2.0, tuple(dim) if isinstance(dim, list) else dim, keepdim, dtype)
     if dim is None:
         if A.ndim not in (1, 2):
             raise RuntimeError(
@@ -124,7 +123,9 @@ def cond(A: Any, p: Any = None) -> Any:  # noqa: N803
         most, least = F._slice(values, -1, 0, 1), F._slice(values, -1, last - 1, last)
         return F._squeeze_dim(F.div(least, most) if p == -2 else F.div(most, least), -1)
     if p == "nuc":
-        return matrix_norm(A, p) * matrix_norm(F._inv(A), p)
+        values = _singular_values(A)
+        inverse = F.reciprocal(values)
+        return F._sum_dim(values, -1) * F._sum_dim(inverse, -1)
     return F.nan_to_num(matrix_norm(A, p) * matrix_norm(F._inv(A), p), math.inf)
 
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...calls.refusals import refuse_kind
 from ...deprecations import discourage
-from ...ops.products import adjoint as adjoint_of
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
-from ...tensors.base import wrap
 from ...tensors.dtypes import scalar_name
 
 
@@ -33,19 +29,6 @@ def old_qr(input: Any, some: bool = True) -> Any:  # noqa: A002
 def geqrf(input: Any) -> Any:  # noqa: A002
     """Householder reflections of a QR decomposition, without gradient."""
     return named("geqrf", *F._geqrf(input))
-
-
-def _reflected(A: Any, tau: Any, q: Any) -> Any:  # noqa: N803
-    """The product of the reflections below the diagonal of ``A``, applied to ``q``."""
-    m = A.shape[-2]
-    for i in reversed(range(tau.shape[-1])):
-        v = F.tril(F._slice(A, -1, i, i + 1), -i - 1)
-        unit = np.zeros((m, 1), A._sig.numpy)
-        unit[i] = 1
-        v = v + wrap(unit)
-        scale = F.unsqueeze(F._slice(tau, -1, i, i + 1), -1)
-        q = q - F._matmul(v * scale, F._matmul(adjoint_of(v), q))
-    return q
 
 
 def _check_reflections(name: str, A: Any, tau: Any) -> None:  # noqa: N803
@@ -77,8 +60,7 @@ def householder_product(A: Any, tau: Any) -> Any:  # noqa: N803
     if n < tau.shape[-1]:
         raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     refuse_kind("orgqr_cpu", A._sig.numpy, "wc")
-    eye = np.broadcast_to(np.eye(m, n, dtype=A._sig.numpy), tuple(A.shape))
-    return _reflected(A, tau, wrap(eye.copy()))
+    return F._householder_product(A, tau)
 
 
 @public("orgqr", out=True)
@@ -109,7 +91,4 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
             f"{scalar_name(input._sig.numpy)} and other has dtype {scalar_name(other._sig.numpy)}"
         )
     refuse_kind("ormqr_cpu", input._sig.numpy, "wc")
-    eye = np.broadcast_to(np.eye(m, dtype=input._sig.numpy), (*input.shape[:-2], m, m))
-    q = _reflected(input, tau, wrap(eye.copy()))
-    q = adjoint_of(q) if transpose else q
-    return F._matmul(q, other) if left else F._matmul(other, q)
+    return F._ormqr(input, tau, other, left, transpose)

@@ -8,15 +8,14 @@ import numpy as np
 
 from ...calls.refusals import refuse
 from ...table.public import NN, check_tensor, public
-from ...table.registry import OPS, F
+from ...table.registry import F
 from ...tensors.argument_checks import check_scalar_type
 from ...tensors.dtypes import result_dtype, scalar_name
 from ...tensors.numbers_ import real_argument
 from ..pointwise.by_number import plus
+from ..reductions.older_norms import norm_along
 from ..shapes.broadcasting import broadcast_pair
 from .lower_bounds import at_least
-
-_OLD_NORM = OPS["_vector_norm"].with_node("NormBackward1")
 
 
 def _norm(input: Any, p: float, dim: int) -> Any:  # noqa: A002
@@ -37,7 +36,10 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out:
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along ``dim``."""
     check_tensor("cosine_similarity", x1, name="x1")
-    a, b = broadcast_pair(x1, x2)
+    a, b = x1, x2
+    if a._array.shape != b._array.shape:  # both are expanded, also one that has the common shape
+        shape = tuple(broadcast_pair(a, b)[0].shape)
+        a, b = F.expand(a, shape), F.expand(b, shape)
     common = result_dtype((a._sig.numpy, b._sig.numpy), (), ())
     refuse(
         common.kind != "f",
@@ -45,7 +47,8 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     )
     refuse(eps < 0, f"eps must be non-negative, got: {eps}")
     a, b = (t if t._sig.numpy.kind == "f" else F._to_copy(t, common) for t in (a, b))
-    return ((a / at_least(_norm(a, 2, dim), eps)) * (b / at_least(_norm(b, 2, dim), eps))).sum(dim)
+    first, second = (at_least(F._vector_norm(t, 2, dim, True), eps) for t in (a, b))
+    return ((a / first) * (b / second)).sum(dim)
 
 
 @public("pairwise_distance", method=False)
@@ -53,7 +56,7 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
     """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension."""
     check_tensor("pairwise_distance", x1, name="x1")
     away = plus(x1 - x2, eps)
-    return _OLD_NORM(away, p, -1, keepdim)
+    return norm_along(away, float(p), away.ndim - 1, keepdim)
 
 
 public("cosine_similarity", namespace=NN)(cosine_similarity)
@@ -93,8 +96,10 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
 def _by_products(x1: Any, x2: Any) -> Any:
     """Euclidean distances by products of matrices, in as many dimensions as PyTorch's node has."""
     batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-    flat = [F.expand(x, (*batch, *x.shape[-2:])).reshape(-1, *x.shape[-2:]) if x.ndim > 2 or batch else x
-            for x in (x1, x2)]  # fmt: skip
+    flat = [
+        F._view(F.expand(x, (*batch, *x.shape[-2:])).contiguous(), (-1, *x.shape[-2:])) if batch else x
+        for x in (x1, x2)
+    ]
     return F._view(F._euclidean_dist(*flat), (*batch, x1.shape[-2], x2.shape[-2]))
 
 
@@ -107,7 +112,7 @@ def pdist(input: Any, p: float = 2.0) -> Any:  # noqa: A002
     refuse(input._sig.numpy.kind != "f", "pdist only supports floating-point dtypes")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    return F._pdist(input, float(p))
+    return F._pdist(input.contiguous(), float(p))
 
 
 public("pdist", namespace=NN)(pdist)

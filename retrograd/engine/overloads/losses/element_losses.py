@@ -14,7 +14,7 @@ from ...tensors.base import TensorBase
 from ...tensors.dtypes import scalar_name
 from ...tensors.numbers_ import real_argument
 from ...warning import warn
-from ..pointwise.by_number import plus
+from ..pointwise.by_number import plus, times
 from ..shapes.broadcasting import broadcast_pair
 from .losses import reduced, reduction_of
 from .lower_bounds import at_least
@@ -195,10 +195,8 @@ def poisson_nll_loss(
     real_argument("poisson_nll_loss", "eps", 5, eps)
     loss = F.exp(input) - target * input if log_input else input - target * F.log(plus(input, eps))
     if full:
-        many = target > 1
-        safe = F._where(many, target, F.ones_like(target))
-        stirling = safe * F.log(safe) - safe + 0.5 * F.log(2 * math.pi * safe)
-        loss = loss + F._where(many, stirling, F.zeros_like(stirling))
+        stirling = target * F.log(target) - target + times(F.log(times(target, 2 * math.pi)), 0.5)
+        loss = loss + F.masked_fill(stirling, target <= 1, 0)
     return reduced(loss, reduction)
 
 

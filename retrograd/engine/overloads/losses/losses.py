@@ -17,6 +17,7 @@ from ...tensors.convert import checked_dim
 from ...tensors.dtypes import scalar_name
 from ...tensors.numbers_ import real_argument
 from ...warning import warn
+from ..pointwise.by_number import over, plus, times
 
 _REDUCTIONS = ("none", "mean", "sum")
 
@@ -59,7 +60,9 @@ def _default_dim(name: str, input: Any, dim: int | None) -> int:  # noqa: A002
             "Change the call to include dim=X as an argument."
         )
         return 0 if input.ndim in (0, 1, 3) else 1
-    return checked_dim(dim if dim.__class__ is int else operator.index(dim), input.ndim)
+    given = dim if dim.__class__ is int else operator.index(dim)
+    checked_dim(given, input.ndim)
+    return given  # as PyTorch's node shows it
 
 
 @public("nll_loss", namespace=NN)
@@ -95,8 +98,19 @@ def _nll(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int)
     if ndim <= 2:
         loss = F._nll_loss(logs, target, weight, reduction, ignore_index)
     else:
-        loss = F._nll_loss_2d(logs.movedim(1, -1), target, weight, reduction, ignore_index)
-    return F._view(loss, tuple(target.shape)) if reduction == "none" and ndim not in (1, 2, 4) else loss
+        return _nll_of_images(logs, target, weight, reduction, ignore_index)
+    return loss
+
+
+def _nll_of_images(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
+    """The same of ``(N, C, H, W)``; of one position, or more than two, as images of one row."""
+    if logs._array.ndim == 4:
+        return F._nll_loss_2d(logs, target, weight, reduction, ignore_index)
+    n, c, *_ = logs._array.shape
+    line = (1, -1) if logs._array.size else (0, 0)
+    rows, places = F._view(logs.contiguous(), (n, c, *line)), F._view(target.contiguous(), (n, *line))
+    loss = F._nll_loss_2d(rows, places, weight, reduction, ignore_index)
+    return F._view(loss, tuple(target.shape)) if reduction == "none" else loss
 
 
 _CLASS_NUMBERS = (np.dtype("int64"), np.dtype("uint8"))  # (a dtype finds its name in 10 to 20 µs)
@@ -157,9 +171,8 @@ def cross_entropy(
     loss = _nll(logs, target, weight, reduction, ignore_index)
     if label_smoothing <= 0:
         return loss
-    return (1 - label_smoothing) * loss + label_smoothing * _smooth(
-        logs, target, weight, reduction, ignore_index, classes
-    )
+    smooth = _smooth(logs, target, weight, reduction, ignore_index, classes)
+    return times(loss, 1 - label_smoothing) + times(smooth, label_smoothing / logs._array.shape[classes])
 
 
 def _weighted(logs: Any, weight: Any, classes: int) -> Any:
@@ -169,26 +182,26 @@ def _weighted(logs: Any, weight: Any, classes: int) -> Any:
 
 
 def _smooth(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int, classes: int) -> Any:
-    per_row = -_weighted(logs, weight, classes).sum(classes) / logs.shape[classes]
-    kept = target != ignore_index
-    per_row = F._where(kept, per_row, 0.0)
+    """The loss against even probabilities, summed over the classes."""
+    ignored = target == ignore_index
+    per_row = F.masked_fill(-_weighted(logs, weight, classes).sum(classes), ignored, 0.0)
     if reduction == "none":
         return per_row
     if reduction == "sum":
         return per_row.sum()
-    rows = kept.to(logs.dtype) if weight is None else F._where(kept, weight[F._where(kept, target, 0)], 0.0)
+    rows = ~ignored if weight is None else weight.gather(0, target.masked_select(~ignored).flatten())
     return per_row.sum() / rows.sum()
 
 
 def _soft_cross_entropy(logs: Any, target: Any, weight: Any, reduction: str, smoothing: float, classes: int) -> Any:
     if smoothing:
-        target = target * (1 - smoothing) + smoothing / logs.shape[classes]
-    per_class = _weighted(logs, weight, classes) * target
+        target = plus(times(target, 1 - smoothing), smoothing / logs.shape[classes])
+    per_class = _weighted(logs * target, weight, classes)
     if reduction == "none":
         return -per_class.sum(classes)
     total = -per_class.sum()
     rows = logs.numel() // max(logs.shape[classes], 1)
-    return total if reduction == "sum" else total / max(rows, 1)
+    return total if reduction == "sum" else over(total, max(rows, 1))
 
 
 def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...ops.products import adjoint
 from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase
@@ -34,23 +33,28 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     subtract = F.logical_xor if t._sig.numpy.kind == "b" else F.sub
     for _ in range(n):
         size = t.shape[axis]
-        t = subtract(F._slice(t, axis, min(1, size), size), F._slice(t, axis, 0, max(size - 1, 0)))
+        t = subtract(F._slice(t, dim, min(1, size), size), F._slice(t, dim, 0, max(size - 1, 0)))
     return t
 
 
-def _steps(y: Any, x: Any, axis: int) -> Any:
+def _neighbours(t: Any, dim: int) -> tuple[Any, Any]:
+    """All entries of a dimension but the last one, and all but the first."""
+    return F._slice(t, dim, 0, -1, 1), F._slice(t, dim, 1, None, 1)
+
+
+def _steps(y: Any, x: Any, dim: int) -> Any:
+    """The distances of the places ``x``, in a shape that multiplies the samples ``y``."""
+    shape = tuple(x.shape)
     if x.ndim == 1:
-        if x.shape[0] != y.shape[axis]:
+        axis = checked_dim(dim, y.ndim)
+        if shape[0] != y.shape[axis]:
             raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
-        return diff(x).reshape((-1,) + (1,) * (y.ndim - 1 - axis))
-    return diff(x.reshape((1,) * (y.ndim - x.ndim) + tuple(x.shape)), dim=axis)
-
-
-def _pieces(y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, Any, int]:
-    axis = checked_dim(dim, y.ndim)
-    n = y.shape[axis]
-    both = F._slice(y, axis, 1, n), F._slice(y, axis, 0, max(n - 1, 0))
-    return both, dx if x is None else _steps(y, x, axis), axis
+        shape = tuple([shape[0] if d == axis else 1 for d in range(y.ndim)])
+        x = F._view(x, shape)
+    elif x.ndim < y.ndim:
+        x = F._view(x, (1,) * (y.ndim - x.ndim) + shape)
+    left, right = _neighbours(x, dim)
+    return right - left
 
 
 def _area(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
@@ -62,18 +66,18 @@ def _area(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
         raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
     if isinstance(dx, complex):
         raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
-    (right, left), step, axis = _pieces(y, x, dx, dim)
-    if name == "cumulative_trapezoid":
-        if x is None:
-            return F.cumsum(times(right + left, step / 2.0), axis)
-        return over(F.cumsum((right + left) * step, axis), 2.0)
-    if x is not None:
-        return over(F._sum_dim((right + left) * step, axis), 2.0)
-    n = y.shape[axis]
-    if n == 0:
-        return F._sum_dim(y.detach(), axis, dtype=y.dtype)
-    ends = F.select(y, axis, 0) + F.select(y, axis, n - 1)
-    return times(F._sum_dim(y, axis) - times(ends, 0.5), dx)
+    n = y.shape[checked_dim(dim, y.ndim)]
+    if name == "trapezoid" and x is None:
+        if n == 0:
+            return F._sum_dim(y.detach(), dim, dtype=y.dtype)
+        ends = F.select(y, dim, 0) + F.select(y, dim, -1)
+        return times(F._sum_dim(y, dim) - times(ends, 0.5), float(dx))
+    steps = None if x is None else _steps(y, x, dim)
+    left, right = _neighbours(y, dim)
+    if steps is None:
+        return F.cumsum(times(left + right, dx / 2.0), dim)
+    pieces = (left + right) * steps
+    return over(F._sum_dim(pieces, dim) if name == "trapezoid" else F.cumsum(pieces, dim), 2.0)
 
 
 @public("trapezoid", method=False)
@@ -109,11 +113,11 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
             _check_weights(name, kinds, given, rows.shape[1])
     weight = _weights(fweights, aweights)
     total = rows.shape[1] if weight is None else F.sum(weight)
-    mean = F._sum_dim(rows if weight is None else rows * weight, 1, True) / total
+    mean = F._sum_dim(rows if weight is None else rows * weight, 1) / total
     freedom = _freedom(total, weight, aweights, correction)
-    centred = rows - mean
+    centred = rows - F.unsqueeze(mean, 1)
     weighted = centred if weight is None else centred * weight
-    return (F.mm(centred, adjoint(weighted)) / freedom).squeeze()
+    return (F.mm(centred, F.t(weighted).conj()) / freedom).squeeze()
 
 
 def _check_weights(name: str, kinds: str, weights: Any, count: int) -> None:
@@ -145,8 +149,9 @@ def _weights(fweights: Any, aweights: Any) -> Any:
 def _freedom(total: Any, weight: Any, aweights: Any, correction: int) -> Any:
     if weight is None:
         return max(total - correction, 0)
-    lost = correction if aweights is None else correction * F.sum(weight * aweights) / total
-    return (total - lost).clamp(min=0)
+    lost = correction if aweights is None else times(F.sum(weight * aweights), correction) / total
+    freedom = total - lost
+    return freedom if freedom._array > 0 else freedom.zero_()
 
 
 @public("corrcoef")
@@ -159,8 +164,9 @@ def corrcoef(input: Any) -> Any:  # noqa: A002
     covariance = cov(input)
     if covariance.ndim == 0:
         return covariance / covariance
-    scale = F.sqrt(covariance.diag().real if covariance._sig.numpy.kind == "c" else covariance.diag())
-    found = covariance / F.unsqueeze(scale, -1) / F.unsqueeze(scale, 0)
+    variances = F.diagonal(covariance)
+    scale = F.sqrt(variances.real if covariance._sig.numpy.kind == "c" else variances)
+    found = covariance / F._view(scale, (-1, 1)) / F._view(scale, (1, -1))
     if found._sig.numpy.kind == "c":
         return OPS["_complex"](found.real.clip(-1, 1), found.imag.clip(-1, 1))
     return found.clip(-1, 1)
@@ -208,8 +214,9 @@ def _slope(t: Any, spacing: Any, axis: int, edge_order: int) -> Any:
         first = over(take(1, 2) - take(0, 1), spacing)
         last = over(take(n - 1, n) - take(n - 2, n - 1), spacing)
     else:
-        first = (-1.5 * take(0, 1) + 2 * take(1, 2) - 0.5 * take(2, 3)) / spacing
-        last = (1.5 * take(n - 1, n) - 2 * take(n - 2, n - 1) + 0.5 * take(n - 3, n - 2)) / spacing
+        first = times(take(0, 1), -1.5) + times(take(1, 2), 2) - times(take(2, 3), 0.5)
+        last = times(take(n - 1, n), 1.5) - times(take(n - 2, n - 1), 2) + times(take(n - 3, n - 2), 0.5)
+        first, last = over(first, spacing), over(last, spacing)
     return F.cat([first, inner, last], axis)
 
 
@@ -219,20 +226,21 @@ def _slope_of_places(t: Any, step: Any, axis: int, edge_order: int) -> Any:
     take, at = _pieces_along(t, axis), _pieces_along(step, 0)
     low, high = at(0, n - 2), at(1, n - 1)
     inner = (
-        take(0, n - 2) * (-high / (low * (low + high)))
-        + take(1, n - 1) * ((high - low) / (low * high))
-        + take(2, n) * (low / (high * (low + high)))
+        (-high / (low * (low + high))) * take(0, n - 2)
+        + ((high - low) / (low * high)) * take(1, n - 1)
+        + (low / (high * (low + high))) * take(2, n)
     )
     first, last = at(0, 1), at(n - 2, n - 1)
     if edge_order == 1:
         start, end = (take(1, 2) - take(0, 1)) / first, (take(n - 1, n) - take(n - 2, n - 1)) / last
     else:
-        start, end = (
-            _edge(take(0, 1), take(1, 2), take(2, 3), first, at(1, 2)),
-            -_edge(take(n - 1, n), take(n - 2, n - 1), take(n - 3, n - 2), last, at(n - 3, n - 2)),
-        )
+        near, middle, far = _edge(first, at(1, 2))
+        start = near * take(0, 1) + middle * take(1, 2) + far * take(2, 3)
+        near, middle, far = (-factor for factor in _edge(last, at(n - 3, n - 2)))
+        end = far * take(n - 3, n - 2) + middle * take(n - 2, n - 1) + near * take(n - 1, n)
     return F.cat([start, inner, end], axis)
 
 
-def _edge(a: Any, b: Any, c: Any, h: Any, k: Any) -> Any:
-    return -a * ((2 * h + k) / (h * (h + k))) + b * ((h + k) / (h * k)) - c * (h / (k * (h + k)))
+def _edge(h: Any, k: Any) -> tuple[Any, Any, Any]:
+    """Factors of the outermost value, the next and the one after, with steps ``h`` and ``k`` between them."""
+    return -(2 * h + k) / (h * (h + k)), (h + k) / (h * k), -h / (k * (h + k))

@@ -8,6 +8,7 @@ from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
 from ..linalg.matrix_norms import nuclear_norm
+from .older_norms import norm_along
 
 
 @public("vector_norm", namespace="linalg", out=True)
@@ -19,7 +20,7 @@ def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *,
 
 def _number(order: Any) -> Any:
     order = order.item() if isinstance(order, TensorBase) else order
-    return order if isinstance(order, complex) else float(order)  # which the row refuses
+    return order if isinstance(order, (int, float, complex)) else float(order)
 
 
 @public("norm", out="exact")
@@ -31,7 +32,7 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dty
         return nuclear_norm(input, dim, keepdim)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
-    order = 2.0 if p in ("fro", None) else _number(p)
+    order = 2 if p in ("fro", None) else _number(p)
     if input.is_sparse and not dim:
         input = input.coalesce().values()  # noqa: A001
     return F._vector_norm(input, order, dim, keepdim, dtype)
@@ -42,4 +43,4 @@ def frobenius_norm(input: Any, dim: Any, keepdim: bool = False) -> Any:  # noqa:
     """The square root of the sum of squares."""
     if not isinstance(dim, int) and len(dim) > 2:
         raise RuntimeError(f"Expected at most 2 dimensions, but got {len(dim)} dimensions instead.")
-    return F._vector_norm(input, 2.0, dim, keepdim)
+    return norm_along(input, 2.0, dim, keepdim)

@@ -10,6 +10,8 @@ from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
 from ...tensors.convert import checked_dim
+from ..pointwise.by_number import times
+from ..shapes.broadcasting import broadcast_pair
 
 
 def _quantile(input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore_nan: bool) -> Any:  # noqa: A002
@@ -20,12 +22,17 @@ def _quantile(input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, i
     if not ndim and dim is not None:
         checked_dim(dim, 0)
         dim = None
-    lines = input.reshape(-1) if dim is None else F.transpose(F.unsqueeze(input, -1), checked_dim(dim, ndim), -1)
-    if dim is not None and not keepdim:
-        lines = F._squeeze_dim(lines, checked_dim(dim, ndim))
-    out = _interpolated(F._sort(lines, -1, False)[0], q, interpolation, ignore_nan)
-    if dim is None and keepdim:
-        out = out.reshape((1,) * ndim + (-1,))
+    axis = 0 if dim is None else checked_dim(dim, ndim)
+    shape = [1] * ndim if dim is None else [1 if d == axis else n for d, n in enumerate(input.shape)]
+    if not keepdim:
+        shape = [] if dim is None else [n for d, n in enumerate(shape) if d != axis]
+    if dim is None:
+        lines = input.flatten()
+    else:
+        lines = input if axis == ndim - 1 else F.transpose(F.unsqueeze(input, -1), axis, -1)
+    ordered = F._sort(lines, -1, False)[0]
+    ordered = F._view(ordered, (*shape, ordered.shape[-1]))
+    out = _interpolated(ordered, q, interpolation, ignore_nan)
     if q.ndim:
         out.unsqueeze_(0).transpose_(0, -1)
     return out.squeeze_(-1)
@@ -57,10 +64,12 @@ def _interpolated(ordered: Any, q: Any, interpolation: str, ignore_nan: bool) ->
     values = ordered._array
     missing, n = np.isnan(values), values.shape[-1]
     if ignore_nan:
-        last = np.maximum(n - missing.sum(-1, keepdims=True) - 1, 0).astype(values.dtype)
-        exact = q.reshape(-1) * wrap(last)
+        last = wrap((n - missing.sum(-1, keepdims=True) - 1).astype(values.dtype))
+        exact = q * last
+        exact = F.masked_fill(exact, wrap(exact._array < 0), 0)
     else:
-        exact = F._where(wrap(missing.any(-1, keepdims=True)), wrap(values.dtype.type(n - 1)), q.reshape(-1) * (n - 1))
+        exact, absent = broadcast_pair(times(q, n - 1), wrap(missing.any(-1, keepdims=True)))
+        exact = F.masked_fill(exact, absent, n - 1)
     ranks = exact._array
     rounding: dict[str, Any] = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}
     ranks = rounding[interpolation](ranks) if interpolation in rounding else ranks

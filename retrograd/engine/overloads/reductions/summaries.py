@@ -27,15 +27,15 @@ def _spread_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[An
     for alias, name in (("axis", "dim"), ("keepdims", "keepdim")):
         if alias in given:
             given[name] = given.pop(alias)
+    correction = given.pop("correction", 1 if "dim" in given else None)  # as the overloads of PyTorch have it
     dim, keepdim = given.pop("dim", None), given.pop("keepdim", False)
-    correction = given.pop("correction", None)
     if "unbiased" in given:
         correction = int(given.pop("unbiased"))
     if given:
         raise TypeError(f"got an unexpected keyword argument '{next(iter(given))}'")
     if isinstance(dim, list):
         dim = tuple(dim)
-    return dim, 1 if correction is None else real_number(correction), keepdim
+    return dim, correction if correction is None else real_number(correction), keepdim
 
 
 def _spread(name: str, doc: str) -> None:

@@ -66,6 +66,10 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return wrap(np.zeros(0, input._sig.numpy))
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = np.asarray(list(choose(range(input.numel()), r)), np.int64).reshape(-1, r)
-    return F._index(input, (rows,))
+    n = input.numel()
+    places = np.indices((n,) * r, sparse=True)
+    chosen = np.ones((n,) * r, bool)
+    for first, second in itertools.pairwise(places):
+        chosen &= first <= second if with_replacement else first < second
+    mask = wrap(chosen)
+    return F.stack([F.masked_select(grid, mask) for grid in meshgrid(*[input] * r, indexing="ij")], 1)

@@ -44,7 +44,8 @@ def view_copy(input: Any, size: Any) -> Any:  # noqa: A002
 @public("narrow_copy", out=True)
 def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:  # noqa: A002
     """A copy of ``length`` entries of a dimension."""
-    return F.clone(narrow(input, dim, start, length))
+    shown = narrow(input.detach(), dim, start, length)  # which refuses what does not fit
+    return F._narrow_copy(input, dim, start % max(input.shape[dim], 1) if start < 0 else start, shown.shape[dim])
 
 
 @public("unbind_copy", method=False, out=True)
@@ -86,7 +87,7 @@ def as_strided_copy(input: Any, size: Any, stride: Any, storage_offset: int | No
 @public("view_as_real_copy", method=False, out=True)
 def view_as_real_copy(input: Any) -> Any:  # noqa: A002
     """A copy of the parts of complex numbers in a new last dimension."""
-    return F.clone(FUNCTIONS["view_as_real"](input))
+    return F.view_as_real_copy(input)
 
 
 @public("view_as_complex_copy", method=False, out=True)

@@ -30,7 +30,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:  # noqa: A002
     start = start + n if start < 0 else start
     if start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
-    return F._slice(input, axis, start, start + length, 1)
+    return F._slice(input, dim, start, start + length, 1)
 
 
 @public("unfold", function=False)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...calls.refusals import refuse
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
+from ...tensors.base import wrap
 from ...tensors.numbers_ import real_argument
 
-_ROWS = {"reflect": "_reflection_pad{}d", "replicate": "_replication_pad{}d", "circular": "_circular_pad"}
+_ROWS = {"reflect": "_reflection_pad{}d", "replicate": "_replication_pad{}d"}
 
 
 @public("pad", namespace=NN)
@@ -21,7 +24,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     refuse(len(amounts) % 2 != 0, f"Padding length must be divisible by 2, but got {len(amounts)}")
     if mode == "constant":
         return constant_pad_nd(input, amounts, 0 if value is None else value)
-    if mode not in _ROWS:
+    if mode not in (*_ROWS, "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     refuse(value not in (None, 0), f'Padding mode "{mode}" doesn\'t take in value argument')
     dims = len(amounts) // 2
@@ -31,10 +34,33 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
             f"or 3 dimensions; got {len(amounts)} numbers for an input of {input.ndim} dimensions"
         )
     _check_repeated(input, amounts, mode)
-    if mode == "circular" and min(amounts) < 0:  # what is cut off does not come in again on the other side
-        input = F.constant_pad_nd(input, tuple(min(a, 0) for a in amounts), 0)  # noqa: A001
-        amounts = tuple(max(a, 0) for a in amounts)
+    if mode == "circular":
+        return _circular(input, amounts)
     return getattr(F, _ROWS[mode].format(dims))(input, amounts)
+
+
+def _circular(x: Any, amounts: tuple[int, ...]) -> Any:
+    """Written into new memory, as PyTorch does: the middle, then dimension by dimension what lies around it.
+
+    What a negative amount cuts off does not come in again on the other side.
+    """
+    sides = [(x.ndim - 1 - i, amounts[2 * i], amounts[2 * i + 1]) for i in range(len(amounts) // 2)]
+    shape = list(x._array.shape)
+    for dim, before, after in sides:
+        shape[dim] += before + after
+    out = wrap(np.empty(shape, x._sig.numpy))
+    middle, taken = out, x
+    for dim, before, after in sides:
+        middle = F._slice(middle, dim, max(before, 0), shape[dim] - max(after, 0), 1)
+        taken = F._slice(taken, dim, max(-before, 0), x.shape[dim] - max(-after, 0), 1)
+    middle.copy_(taken)
+    for dim, before, after in sides:
+        start, end = max(before, 0), shape[dim] - max(after, 0)
+        if before > 0:
+            F._slice(out, dim, 0, before, 1).copy_(F._slice(out, dim, end - before, end, 1))
+        if after > 0:
+            F._slice(out, dim, end, shape[dim], 1).copy_(F._slice(out, dim, start, start + after, 1))
+    return out
 
 
 def _check_repeated(x: Any, amounts: tuple[int, ...], mode: str) -> None:

@@ -227,7 +227,7 @@ def _means(x: Any, size: Sizes) -> Any:
     """As in PyTorch, a single cell is a mean."""
     dims = len(size)
     if all(n == 1 for n in size):
-        return F._mean_dim(x, tuple(range(-dims, 0)), True)
+        return F._mean_dim(x, tuple(range(-1, -dims - 1, -1)), True)
     return getattr(F, f"_adaptive_avg_pool{dims}d")(x, size)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...calls.refusals import refuse
-from ...table.public import NAMESPACES, NN, check_tensor, public
+from ...table.public import FUNCTIONS, NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
 from ...warning import warn_once
@@ -19,17 +19,21 @@ _NO_WINDOW = (
 
 
 def _window(window: Any, win_length: int, n_fft: int, numpy: Any) -> Any:
-    """The window, with zeros on both sides up to ``n_fft``."""
-    if window is None:
-        window = wrap(np.ones(win_length, numpy))
+    """The window, with zeros on both sides up to ``n_fft``; ``None`` where there is nothing to multiply by."""
     refuse(
-        window.ndim != 1 or window.shape[0] != win_length,
+        window is not None and (window.ndim != 1 or window.shape[0] != win_length),
         f"expected a 1D window tensor of size equal to win_length={win_length}, but got window with size "
-        f"{list(window.shape)}",
+        f"{list(getattr(window, 'shape', ()))}",
     )
-    left = (n_fft - win_length) // 2
-    missing = n_fft - win_length
-    return F.constant_pad_nd(window, (left, missing - left), 0) if missing else window
+    if win_length == n_fft:
+        return window
+    wide = wrap(np.zeros(n_fft, numpy if window is None else window._sig.numpy))
+    middle = F._slice(wide, 0, (n_fft - win_length) // 2, (n_fft - win_length) // 2 + win_length, 1)
+    if window is None:
+        middle.fill_(1)
+    else:
+        middle.copy_(window)
+    return wide
 
 
 @public("stft")
@@ -56,19 +60,22 @@ def stft(
             ",which is known to cause spectral leakage. Other windows such as torch.hann_window or "
             "torch.hamming_window are recommended to reduce spectral leakage."
         ))  # fmt: skip
-    x = F.unsqueeze(input, 0) if input.ndim == 1 else input
-    x = _extended(x, n_fft // 2, pad_mode) if center else x
+    x = _extended(input, n_fft // 2, pad_mode) if center else input
+    x = F.unsqueeze(x, 0) if input.ndim == 1 else x
     refuse(not 0 < n_fft <= x.shape[1], f"stft: expected 0 < n_fft < {x.shape[1]}, but got n_fft={n_fft}")
-    frames = x.unfold(1, n_fft, hop) * _window(window, width, n_fft, _real_of(x._sig.numpy))
-    out = F.transpose(_spectra(frames, normalized, not is_complex if onesided is None else onesided), 1, 2)
-    out = F._squeeze_dim(out, 0) if input.ndim == 1 else out
+    batch, time = x.stride()
+    frames = x.as_strided((x.shape[0], 1 + (x.shape[1] - n_fft) // hop, n_fft), (batch, hop * time, time))
+    window = _window(window, width, n_fft, _real_of(x._sig.numpy))
+    frames = frames if window is None else frames * window
+    out = _spectra(frames, normalized, not is_complex if onesided is None else onesided).transpose_(1, 2)
+    out = out.squeeze_(0) if input.ndim == 1 else out
     return F.view_as_real(out) if return_complex is not None and not return_complex else out
 
 
 def _extended(x: Any, by: int, pad_mode: str) -> Any:
-    """Signals ``(N, time)`` with more at both ends, so that frames are centered on their times."""
-    padded = NAMESPACES[NN]["pad"](F._view(x, (1, *x.shape)), (by, by), pad_mode)
-    return F._view(padded, tuple(padded.shape[1:]))
+    """Signals ``(N, time)`` or ``(time,)`` with more at both ends, so that frames are centered on their times."""
+    padded = NAMESPACES[NN]["pad"](F._view(x, (*(1,) * (3 - x.ndim), *x.shape)), (by, by), pad_mode)
+    return F._view(padded, tuple(padded.shape[3 - x.ndim :]))
 
 
 def _real_of(numpy: Any) -> Any:
@@ -93,11 +100,8 @@ def _frames(spectra: Any, n_fft: int, mode: int, onesided: bool, return_complex:
 
 def _overlapped(frames: Any, n_fft: int, hop: int) -> Any:
     """Frames ``(N, count, n_fft)`` summed up where they overlap: ``(N, time)``."""
-    n, count = frames.shape[0], frames.shape[1]
-    time = n_fft + hop * (count - 1)
-    columns = F.transpose(frames, 1, 2)
-    out = F._col2im(columns, (1, time), (1, n_fft), (1, 1), (0, 0), (1, hop))
-    return F.reshape(out, (n, time))
+    time = n_fft + hop * (frames.shape[1] - 1)
+    return F._unfold_backward(frames, (frames.shape[0], time), 1, n_fft, hop)
 
 
 @public("istft")
@@ -115,7 +119,8 @@ def istft(
     )
     hop, width = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
     refuse(not 0 < hop <= width, f"istft: expected 0 < hop_length <= win_length, but got {hop} and {width}")
-    x = F.unsqueeze(input, 0) if input.ndim == 2 else input
+    x = FUNCTIONS["view_as_real"](input.resolve_conj())
+    x = F.unsqueeze(x, 0) if input.ndim == 2 else x
     onesided = x.shape[1] != n_fft if onesided is None else onesided
     expected = n_fft // 2 + 1 if onesided else n_fft
     refuse(
@@ -125,10 +130,12 @@ def istft(
     )
     if window is None:
         warn_once(_NO_WINDOW.format(".Please provide the same window used by stft to make the inversion lossless."))
-    weights = _window(window, width, n_fft, _real_of(x._sig.numpy))
-    frames = _frames(F.transpose(x, 1, 2), n_fft, 1 if normalized else 2, onesided, return_complex)
-    signal = _overlapped(frames * weights, n_fft, hop)
-    squares = (weights * weights).expand(1, x.shape[2], n_fft)
+    weights = _window(window, width, n_fft, x._sig.numpy)
+    weights = wrap(np.ones(n_fft, x._sig.numpy)) if weights is None else weights
+    spectra = FUNCTIONS["view_as_complex"](F.transpose(x, 1, 2))
+    frames = _frames(spectra, n_fft, 1 if normalized else 2, onesided, return_complex)
+    signal = _overlapped(frames * F._view(weights, (1, 1, n_fft)), n_fft, hop)
+    squares = weights.pow(2).expand(1, x.shape[2], n_fft)
     envelope = _overlapped(squares, n_fft, hop)
     return _trimmed(signal, envelope, (n_fft // 2 if center else 0, length, center), input.ndim == 2)
 

@@ -1,0 +1,174 @@
+"""Attention with several heads, composed as in PyTorch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...calls.refusals import refuse
+from ...table.public import NN, public
+from ...table.registry import F
+from ...tensors.base import wrap
+from .attention import scaled_dot_product_attention
+from .dropout import dropout
+from .linear import linear
+
+
+def _parted(projected: Any, count: int, width: int) -> Any:
+    """What one product gave for several projections, each with memory of its own."""
+    apart = F.transpose(F.unsqueeze(projected.unflatten(-1, (count, width)), 0), 0, -2)
+    apart = F._squeeze_dim(apart, -2).contiguous()
+    return [F.select(apart, 0, i) for i in range(count)]
+
+
+def _packed(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> Any:
+    """Query, key and value through the thirds of one weight; in one product where they are one tensor."""
+    width = query.shape[-1]
+    if key is not value:
+        parts = zip((query, key, value), weight.chunk(3), _chunks(bias), strict=True)
+        return [linear(x, w, b) for x, w, b in parts]
+    if query is key:
+        return _parted(linear(query, weight, bias), 3, width)
+    sizes = [width, 2 * width]
+    for_query, for_both = weight.split(sizes)
+    bias_of_query, bias_of_both = (None, None) if bias is None else bias.split(sizes)
+    own = linear(query, for_query, bias_of_query)
+    return [own, *_parted(linear(key, for_both, bias_of_both), 2, width)]
+
+
+def _chunks(bias: Any) -> Any:
+    return (None,) * 3 if bias is None else bias.chunk(3)
+
+
+def _check_sizes(query: Any, key: Any, value: Any, expected: int, heads: int, separate: bool) -> None:
+    """``AssertionError`` for operands that do not fit together."""
+    width = query.shape[2]
+    if width != expected:
+        raise AssertionError(f"was expecting embedding dimension of {expected}, but got {width}")
+    if width % heads:
+        raise AssertionError(f"embed_dim {width} not divisible by num_heads {heads}")
+    if separate and key.shape[:2] != value.shape[:2]:
+        raise AssertionError(f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}")
+    if not separate and key.shape != value.shape:
+        raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
+
+
+@public("multi_head_attention_forward", namespace=NN)
+def multi_head_attention_forward(
+    query: Any, key: Any, value: Any, embed_dim_to_check: int, num_heads: int, in_proj_weight: Any, in_proj_bias: Any,
+    bias_k: Any, bias_v: Any, add_zero_attn: bool, dropout_p: float, out_proj_weight: Any, out_proj_bias: Any,
+    training: bool = True, key_padding_mask: Any = None, need_weights: bool = True, attn_mask: Any = None,
+    use_separate_proj_weight: bool = False, q_proj_weight: Any = None, k_proj_weight: Any = None,
+    v_proj_weight: Any = None, static_k: Any = None, static_v: Any = None, average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> Any:  # fmt: skip
+    """Attention with several heads; ``(L, N, E)`` or ``(L, E)``; returns the result and the weights."""
+    single = query.ndim == 2
+    if single:
+        query, key, value = (F.unsqueeze(x, 1) for x in (query, key, value))
+        key_padding_mask = None if key_padding_mask is None else F.unsqueeze(key_padding_mask, 0)
+    refuse(is_causal and attn_mask is None, _CAUSAL_WITHOUT_MASK)
+    if is_causal and key_padding_mask is None and not need_weights:
+        attn_mask = None  # the kernel masks by itself
+    is_causal = is_causal and key_padding_mask is None
+    length, batch, width = query.shape
+    _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
+    if use_separate_proj_weight:
+        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+        parts = zip((query, key, value), weights, _chunks(in_proj_bias), strict=True)
+        q, k, v = (linear(x, w, b) for x, w, b in parts)
+    else:
+        q, k, v = _packed(query, key, value, in_proj_weight, in_proj_bias)
+    if bias_k is not None:
+        k = F.cat([k, bias_k.repeat(1, batch, 1)], 0)
+        v = F.cat([v, bias_v.repeat(1, batch, 1)], 0)
+    heads = _by_head(q, k, v, (static_k, static_v), batch * num_heads, width // num_heads)
+    if add_zero_attn:
+        zeros = wrap(np.zeros((batch * num_heads, 1, width // num_heads), q._sig.numpy))
+        heads[1:] = [F.cat([x, zeros], 1) for x in heads[1:]]
+    mask = _head_mask(attn_mask, key_padding_mask, heads, (batch, num_heads))
+    drop = dropout_p if training else 0.0
+    if need_weights:
+        attention = _attention_weights(heads[0], heads[1], mask)
+        attention = dropout(attention, drop, True) if drop else attention
+        out = F.transpose(F.bmm(attention, heads[2]), 0, 1).reshape(length * batch, width)
+    else:
+        out = _attended(heads, mask, (batch, num_heads), drop, is_causal)
+    out = linear(out, out_proj_weight, out_proj_bias)
+    out = F._view(out, (length, batch, out.shape[1]))
+    if not need_weights:
+        return (F._squeeze_dim(out, 1) if single else out), None
+    attention = F._view(attention, (batch, num_heads, length, heads[1].shape[1]))
+    attention = attention.mean(1) if average_attn_weights else attention
+    return (F._squeeze_dim(out, 1), F._squeeze_dim(attention, 0)) if single else (out, attention)
+
+
+_CAUSAL_WITHOUT_MASK = (
+    "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+    "`generate_square_subsequent_mask` to create this mask."
+)
+
+
+def _by_head(q: Any, k: Any, v: Any, static: tuple[Any, Any], rows: int, width: int) -> list[Any]:
+    """Query, key and value as ``(rows, length, width)``, with a row for each head of each entry of the batch."""
+    given = [None, *[None if x is None else _static(x, rows, width) for x in static]]
+    return [
+        F.transpose(F._view(own, (own.shape[0], rows, width)), 0, 1) if fixed is None else fixed
+        for own, fixed in zip((q, k, v), given, strict=True)
+    ]
+
+
+def _attention_weights(query: Any, key: Any, mask: Any) -> Any:
+    """``softmax(query @ key.T / sqrt(width) + mask)``."""
+    scaled, turned = query * math.sqrt(1.0 / query.shape[-1]), F.transpose(key, -2, -1)
+    return F._softmax(F.bmm(scaled, turned) if mask is None else F.baddbmm(mask, scaled, turned, 1, 1), -1)
+
+
+def _attended(heads: list[Any], mask: Any, sizes: tuple[int, int], drop: float, causal: bool) -> Any:
+    """The values that the heads look at, ``(length * batch, width)``, without the weights."""
+    batch, count = sizes
+    length, width = heads[0].shape[1:]
+    if mask is not None:
+        alone = mask.shape[0] == 1 and mask.ndim == 3
+        mask = F.unsqueeze(mask, 0) if alone else F._view(mask, (batch, count, -1, heads[1].shape[1]))
+    split = [F._view(x, (batch, count, x.shape[1], width)) for x in heads]
+    out = scaled_dot_product_attention(*split, mask, drop, causal)
+    return out.permute(2, 0, 1, 3).reshape(batch * length, count * width)
+
+
+def _static(given: Any, rows: int, width: int) -> Any:
+    """Keys or values that came with the call, already split by head."""
+    for dim, size in ((0, rows), (2, width)):
+        if given.shape[dim] != size:
+            raise AssertionError(f"expecting static_k.size({dim}) of {size}, but got {given.shape[dim]}")
+    return given
+
+
+def _head_mask(mask: Any, padding: Any, heads: Any, sizes: tuple[int, int]) -> Any:
+    """Attention and padding masks as one that is added to the scores of all heads."""
+    batch, count = sizes
+    dtype = heads[0]._sig.numpy
+    keys = heads[1].shape[1]
+    mask, padding = (_inverted(m, dtype) for m in (mask, padding))
+    mask, padding = (None if m is None else _widened(m, keys) for m in (mask, padding))
+    if mask is not None and mask.ndim == 2:
+        mask = F.unsqueeze(mask, 0)
+    if padding is None:
+        return mask
+    spread = padding.reshape(batch, 1, 1, keys).expand(batch, count, 1, keys).reshape(batch * count, 1, keys)
+    return spread if mask is None else mask + spread
+
+
+def _inverted(mask: Any, dtype: Any) -> Any:
+    """In this function True means "do not look"."""
+    if mask is None or mask._sig.numpy.kind != "b":
+        return mask
+    return wrap(np.where(mask._array, dtype.type(-np.inf), dtype.type(0)))
+
+
+def _widened(mask: Any, keys: int) -> Any:
+    """Keys that were added behind are not masked."""
+    missing = keys - mask.shape[-1]
+    return F.constant_pad_nd(mask, (0, missing), 0) if missing else mask
