@@ -13,6 +13,7 @@ from .engine.forward_mode.forward_ad import _set_fwd_grad_enabled
 from .engine.overriding.wrappers import make_overridable as _make_overridable
 from .engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, set_rng_state
 from .engine.scope import scope
+from .engine.sparse.compressed import sparse_csr, sparse_csr_tensor
 from .engine.sparse.coo import sparse_coo
 from .engine.sparse.creating import hspmm, smm, sparse_coo_tensor, spmm, sspaddmm
 from .engine.switches.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
@@ -66,7 +67,8 @@ __all__ = [
     "initial_seed", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",
     "is_inference_mode_enabled", "layout", "manual_seed", "memory_format", "nan", "newaxis", "no_grad", "pi",
     "preserve_format", "promote_types", "scope", "set_default_dtype", "set_grad_enabled", "set_printoptions",
-    "set_rng_state", "set_warn_always", "smm", "sparse_coo", "sparse_coo_tensor", "spmm", "sspaddmm", "strided", "vmap",
+    "set_rng_state", "set_warn_always", "smm", "sparse_coo", "sparse_coo_tensor",
+    "sparse_csr", "sparse_csr_tensor", "spmm", "sspaddmm", "strided", "vmap",
 ]  # fmt: skip
 
 NAMES: dict[str, Any] = {name: globals()[name] for name in __all__}

@@ -22,6 +22,13 @@ def made(torch, entries, size=(2, 3)):  # type: ignore[no-untyped-def]
         return torch.sparse_coo_tensor(torch.tensor(PLACES), entries, size)
 
 
+def csr(torch, entries):  # type: ignore[no-untyped-def]
+    """A matrix by rows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that this form is in beta
+        return torch.sparse_csr_tensor([0, 2, 3], [0, 2, 1], entries, (2, 3))
+
+
 def of_entries(name, call, *others, **options):  # type: ignore[no-untyped-def]
     """A sample whose first argument becomes a sparse matrix's entries."""
     return program(
@@ -63,6 +70,12 @@ SAMPLES = [
     ),
     of_entries("hspmm", lambda torch, a, x: torch.hspmm(a.detach(), x.detach()).to_dense(), Const(DENSE), grad=False),
     of_entries("smm", lambda torch, a, x: torch.smm(a.detach(), x.detach()).to_dense(), Const(DENSE), grad=False),
+    of_entries("to_sparse_csr", lambda torch, a, x: (a.to_sparse_csr() @ x, a.to_sparse_csr().to_sparse().to_dense()),
+               DENSE, second=False),
+    program(
+        "sparse_csr_tensor", lambda torch, v, x: (csr(torch, v) @ x, csr(torch, v).to_dense()), real(3), DENSE,
+        note="sparse", forward=False, node=False, variants=False, second=False,
+    ),
     look_up(
         NN + "embedding", lambda torch, table, where: torch.nn.functional.embedding(where, table, sparse=True),
         TABLE, WHERE,

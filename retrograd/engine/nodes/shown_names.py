@@ -186,6 +186,7 @@ SHOWN: dict[str, Shown] = {
     "ToDenseBackward0": ("masked", {}),
     "ToSparseBackward0": ("", {"self_self_sym_blocksize_opt": lambda: None}),
     "ToSparseBackward1": ("", {"self_self_sym_blocksize_opt": lambda: None}),
+    "ToSparseCsrBackward0": ("self", {"self_self_sym_blocksize_opt": lambda: None}),
     "TriangularSolveBackward0": (
         "self result other other_sizes left",
         {"A": "self", "self": "other", "solution": "result"},

@@ -153,7 +153,7 @@ class SparseTensor(Tensor):
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         values = self._values_kept._array
-        contents = [f"indices={_elements(self._indices_kept._array, 15)}", f"values={_elements(values, 14)}"]
+        contents = [f"indices={elements(self._indices_kept._array, 15)}", f"values={elements(values, 14)}"]
         dtype = [] if is_usual(values.dtype) else [f"dtype={self.dtype}"]
         said = [f"size={tuple(self.shape)}", f"nnz={self._nnz()}", *dtype, "layout=torch.sparse_coo"]
         text = "tensor(" + ",\n       ".join(contents)
@@ -171,8 +171,8 @@ def rebuild(indices: Any, values: Any, size: Any, coalesced: bool) -> SparseTens
     return SparseTensor.made(indices, values, size, coalesced)
 
 
-def _elements(array: Any, columns: int) -> str:
-    """Indices or values, which stand ``columns`` to the right."""
+def elements(array: Any, columns: int) -> str:
+    """The text of indices or values, which stand ``columns`` to the right."""
     return f"tensor({elements_text(array, columns + 7) if array.size else f'[], size={array.shape}'})"
 
 

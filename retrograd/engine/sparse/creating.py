@@ -11,7 +11,7 @@ from ..table.registry import F
 from ..tensors import dtypes
 from ..tensors.base import wrap
 from ..tensors.tensor import Tensor
-from . import answers, lookups, parts, products, reductions, writes  # noqa: F401 - they answer for operators
+from . import answers, compressed, lookups, parts, products, reductions, writes  # noqa: F401 - they answer for operators
 from .coo import SparseTensor
 from .rows import masked_by, sparse_of
 

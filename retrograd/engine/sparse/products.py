@@ -14,7 +14,7 @@ from ..table.rows import multilinear, underivable
 from ..tensors.base import wrap
 from ..tensors.dtypes import scalar_name
 from .coo import SparseTensor, answers_for
-from .rows import masked_by, sparse_of
+from .rows import entries_at, masked_by, of_values, sparse_of
 
 
 def _is_sparse(value: Any) -> bool:
@@ -87,6 +87,8 @@ def _addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> An
 
 def _at_entries(g: Any, mat2: Any, mat1: Any, alpha: Any) -> Any:
     """The gradient of a sparse ``mat1`` by a dense ``mat2``: ``alpha * (g @ mat2^H)`` at the places of its entries."""
+    if mat1.is_sparse_csr:
+        return _times(of_values(mat1, entries_at(F.mm(g, F.t(conj(mat2))), mat1.places())), alpha)
     if not _is_sparse(mat1):
         return _times(F.mm(g, F.t(conj(mat2))), alpha)
     mask = mat1.coalesce()

@@ -55,8 +55,15 @@ def _values(self: SparseTensor) -> Any:
     return self._values().detach()
 
 
+def of_values(self: Any, values: Any) -> Any:
+    """Other values at the same places, each of which is named once."""
+    if isinstance(self, SparseTensor):
+        return sparse_of(self._indices(), values, self.shape, True)
+    return F._sparse_compressed_tensor(values, self.crow_indices(), self.col_indices(), tuple(self.shape))
+
+
 linear("_sparse_values", _values, sparse=True, public=False, node="ValuesBackward0",
-       self=lambda g, self: sparse_of(self._indices(), g, self.shape, True))  # fmt: skip
+       self=lambda g, self: of_values(self, g))  # fmt: skip
 
 
 @answers_for("coalesce")
@@ -116,8 +123,15 @@ def _to_dense(self: SparseTensor, masked: bool) -> Any:
     return wrap(out)
 
 
+def _at_entries_of(self: Any, g: Any) -> Any:
+    """The entries of a gradient at the places of a sparse tensor."""
+    if isinstance(self, SparseTensor):
+        return masked_by(g, F._coalesce(self))
+    return of_values(self, entries_at(g, self.places()))
+
+
 linear("_to_dense", _to_dense, sparse=True, public=False,
-       self=lambda g, self, masked: masked_by(g, F._coalesce(self)) if masked else _entries(g))  # fmt: skip
+       self=lambda g, self, masked: _at_entries_of(self, g) if masked else _entries(g))  # fmt: skip
 
 
 def _to_sparse(self: Any, sparse_dim: int) -> SparseTensor:

@@ -101,11 +101,12 @@ def sparse_dim(self: Any) -> int:
     return 0
 
 
+_LAYOUTS = {"torch.sparse_coo": "Sparse", "torch.sparse_csr": "SparseCsr"}
+
+
 def _only_sparse(name: str, kind: str) -> None:
     def refuse(self: Any) -> Any:
-        raise RuntimeError(
-            f"{name} expected {kind} layout but got Strided; tensors are dense here, use the tensor itself"
-        )
+        raise RuntimeError(f"{name} expected {kind} layout but got {_LAYOUTS.get(str(self.layout), 'Strided')}")
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = "``RuntimeError``: of sparse tensors only."
@@ -114,4 +115,6 @@ def _only_sparse(name: str, kind: str) -> None:
 
 for _name in ("is_coalesced", "coalesce", "indices"):
     _only_sparse(_name, "sparse coordinate tensor")
+for _name in ("crow_indices", "col_indices"):
+    _only_sparse(_name, "sparse row compressed tensor")
 _only_sparse("values", "sparse tensor")

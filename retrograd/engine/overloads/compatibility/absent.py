@@ -16,8 +16,8 @@ _INSTEAD = {
     "there is only the CPU, use the tensor itself": "cuda hpu ipu mtia xpu pin_memory record_stream to_mkldnn",
     "NumPy has no such dtype, use float16 or float32": "bfloat16 chalf",
     "of sparse tensors only the coordinate form is here (to_sparse)": (
-        "to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc sparse_resize_ "
-        "sparse_resize_and_clear_ crow_indices col_indices ccol_indices row_indices to_padded_tensor"
+        "to_sparse_csc to_sparse_bsr to_sparse_bsc sparse_resize_ "
+        "sparse_resize_and_clear_ ccol_indices row_indices to_padded_tensor"
     ),
     "there is no quantization": (
         "dequantize int_repr q_scale q_zero_point q_per_channel_axis q_per_channel_scales q_per_channel_zero_points "

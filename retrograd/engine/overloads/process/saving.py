@@ -17,6 +17,7 @@ _TRUSTED = {
     "numpy._core.multiarray": {"_reconstruct", "scalar"},
     "numpy._core.numeric": {"_frombuffer"},
     "retrograd.engine.sparse.coo": {"rebuild"},
+    "retrograd.engine.sparse.compressed": {"rebuild"},
     "retrograd.engine.tensors.copying": {"rebuild"},
     "retrograd.engine.tensors.dtypes": {"Size", "by_name", "device", "dtype"},
 }
