@@ -119,7 +119,7 @@ def test_missing_method_names_the_way_out() -> None:
     """Tensor methods that are not here say why, and count as missing."""
     x = retrograd.ones(2)
 
-    assert not hasattr(x, "to_sparse_csr")
+    assert not hasattr(x, "to_sparse_csc")
     with pytest.raises(AttributeError, match="no attribute 'cuda'; there is only the CPU"):
         x.cuda()
     with pytest.raises(AttributeError, match="nearest names are .*float"):
