@@ -22,7 +22,7 @@ from ..layers import native
 def _softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
     """The gradient of ``softmax`` from the one of its ``output``."""
     refuse_kind("softmax_backward_lastdim_kernel_impl", grad_output._sig.numpy, "f")
-    found = F._softmax_back(grad_output, output, dim)
+    found = F._softmax_back(grad_output, output, int(dim))
     return found if found.dtype is input_dtype else found.to(input_dtype)
 
 
@@ -30,7 +30,7 @@ def _softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype:
 def _log_softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
     """The gradient of ``log_softmax`` from the one of its ``output``."""
     refuse_kind("log_softmax_backward_lastdim_kernel_impl", grad_output._sig.numpy, "f")
-    found = F._log_softmax_back(grad_output, output, dim)
+    found = F._log_softmax_back(grad_output, output, int(dim))
     return found if found.dtype is input_dtype else found.to(input_dtype)
 
 
