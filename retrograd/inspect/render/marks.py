@@ -49,21 +49,30 @@ def with_ghosts(
             if mark.snapshot == step and 0 <= mark.node < len(snapshot):
                 notes.append((mark.node, Note(finding.severity, mark.text or finding.message)))
                 ghosts += [(mark.node, mark.ghost)] if mark.ghost else []
-    if not ghosts:
-        return snapshot, notes
+    return (_extended(snapshot, ghosts) if ghosts else snapshot), notes
+
+
+def _extended(snapshot: GraphSnapshot, ghosts: list[tuple[int, str]]) -> GraphSnapshot:
+    """Return the graph with a ghost for each (node that lost an edge, text), as one more input of that node."""
     made = replace(snapshot)
     extra = {"op": "", "kind": GHOST, "scope": ""}
     for column in NODE_COLUMNS:
         setattr(made, column, getattr(snapshot, column) + [extra.get(column)] * len(ghosts))
     made.measures = {name: values + [None] * len(ghosts) for name, values in snapshot.measures.items()}
-    used = {node: 0 for node, _ in ghosts}
-    for source, number in zip(snapshot.edge_source, snapshot.edge_input_nr, strict=True):
-        if source in used:
-            used[source] = max(used[source], number + 1)
+    free = _free_inputs(snapshot, {node for node, _ in ghosts})
     start = len(snapshot)
     made.op[start:] = [text for _, text in ghosts]
     made.edge_source = snapshot.edge_source + [node for node, _ in ghosts]
     made.edge_target = snapshot.edge_target + list(range(start, len(made)))
-    made.edge_input_nr = snapshot.edge_input_nr + [used[node] for node, _ in ghosts]
+    made.edge_input_nr = snapshot.edge_input_nr + [free[node] for node, _ in ghosts]
     made.edge_output_nr = snapshot.edge_output_nr + [0] * len(ghosts)
-    return made, notes
+    return made
+
+
+def _free_inputs(snapshot: GraphSnapshot, nodes: set[int]) -> dict[int, int]:
+    """Return for each of these nodes the first input number behind those that its edges have."""
+    free = dict.fromkeys(nodes, 0)
+    for source, number in zip(snapshot.edge_source, snapshot.edge_input_nr, strict=True):
+        if source in free:
+            free[source] = max(free[source], number + 1)
+    return free

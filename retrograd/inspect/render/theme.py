@@ -105,24 +105,21 @@ DARK = {
 def rules(palette: dict[str, str], prefix: str = "") -> str:
     """Return the colour rules of one palette; ``prefix`` is a selector that limits them."""
     dot = f"{prefix} ." if prefix else "."
-    heats = "".join(
-        f"{dot}heat{step} .card{{fill:{heat}}}{dot}graph .heat{step} .m{{fill:{palette['ink']}}}"
-        for step, heat in enumerate(palette["heat"].split())
+    # Of rules equally specific the last one counts: a kind before a heat, and what is said of a node after both.
+    return "".join(
+        [
+            _usual_rules(palette, dot),
+            *(_kind_rules(palette, dot, kind) for kind in KINDS),
+            *(_heat_rules(palette, dot, step, heat) for step, heat in enumerate(palette["heat"].split())),
+            *(_severity_rules(palette, dot, severity) for severity in ("note", "warning", "error")),
+            *(_difference_rules(palette, dot, status) for status in ("added", "removed")),
+            f"{dot}odd .card{{stroke:{palette['odd']};stroke-width:2.5}}",
+        ]
     )
-    kinds = "".join(
-        f"{dot}{kind} .card{{fill:{palette[f'{kind}-card']};stroke:{palette[f'{kind}-rim']}}}"
-        f"{dot}{kind} .strip{{fill:{palette[kind]}}}"
-        for kind in KINDS
-    )
-    marks = "".join(
-        f"{dot}{severity}>.card{{stroke:{palette[severity]};stroke-width:2.5}}"
-        f"{dot}graph .{severity} .w{{fill:{palette[severity]}}}"
-        for severity in ("note", "warning", "error")
-    )
-    sides = "".join(
-        f"{dot}edge.{status} path{{stroke:{palette[status]}}}{dot}tip.{status}{{fill:{palette[status]}}}"
-        for status in ("added", "removed")
-    )
+
+
+def _usual_rules(palette: dict[str, str], dot: str) -> str:
+    """Return the rules of what every drawing has."""
     return (
         f"{dot}paper{{fill:{palette['paper']}}}"
         f"{dot}graph text{{fill:{palette['ink']}}}"
@@ -137,8 +134,33 @@ def rules(palette: dict[str, str], prefix: str = "") -> str:
         f"{dot}dot{{fill:{palette['leaf']}}}{dot}graph a text{{text-decoration:underline dotted}}"
         f"{dot}holds-root .strip{{fill:{palette['root']}}}"
         f"{dot}cut path{{stroke:{palette['error']}}}"
-        f"{kinds}{heats}{marks}{sides}{dot}odd .card{{stroke:{palette['odd']};stroke-width:2.5}}"
     )
+
+
+def _kind_rules(palette: dict[str, str], dot: str, kind: str) -> str:
+    """Return the rules for cards of one kind."""
+    return (
+        f"{dot}{kind} .card{{fill:{palette[f'{kind}-card']};stroke:{palette[f'{kind}-rim']}}}"
+        f"{dot}{kind} .strip{{fill:{palette[kind]}}}"
+    )
+
+
+def _heat_rules(palette: dict[str, str], dot: str, step: int, heat: str) -> str:
+    """Return the rules for one step of the scale."""
+    return f"{dot}heat{step} .card{{fill:{heat}}}{dot}graph .heat{step} .m{{fill:{palette['ink']}}}"
+
+
+def _severity_rules(palette: dict[str, str], dot: str, severity: str) -> str:
+    """Return the rules for cards that a finding of this severity points at."""
+    return (
+        f"{dot}{severity}>.card{{stroke:{palette[severity]};stroke-width:2.5}}"
+        f"{dot}graph .{severity} .w{{fill:{palette[severity]}}}"
+    )
+
+
+def _difference_rules(palette: dict[str, str], dot: str, status: str) -> str:
+    """Return the rules for edges that only one of two graphs has."""
+    return f"{dot}edge.{status} path{{stroke:{palette[status]}}}{dot}tip.{status}{{fill:{palette[status]}}}"
 
 
 def shapes() -> str:

@@ -70,19 +70,8 @@ class Groups:
 
     def open_at_first(self, most: int | None = None, unrolled: Collection[int] = ()) -> list[int]:
         """Return the boxes that a page opens by itself: the largest first, while few cards are to be seen."""
-        cards, totals = [0] * len(self), [0] * len(self)
-        inner: list[list[int]] = [[] for _ in cards]
-        for group in self.of_atom:
-            cards[group] += 1
-            totals[group] += 1
-        for group in range(len(self) - 1, 0, -1):
-            around = self.parents[group]
-            cards[around] += 1
-            totals[around] += totals[group]
-            inner[around].append(group)
-        for group, repeats in enumerate(self.repeats):
-            if 1 < repeats == cards[group] and group not in unrolled:  # the page shows one block, the first
-                cards[group], inner[group] = 1, inner[group][-1:]
+        cards, inner = self._shown_inside(unrolled)
+        totals = self._atoms_inside()
         seen, opened, waiting = cards[0], [0], [(-totals[group], group) for group in inner[0]]
         heapq.heapify(waiting)
         closed = self.too_deep() if most is None else set()
@@ -94,6 +83,29 @@ class Groups:
                 for each in inner[group]:
                     heapq.heappush(waiting, (-totals[each], each))
         return sorted(opened)
+
+    def _atoms_inside(self) -> list[int]:
+        """Return how many atoms each box holds, those of boxes inside it included."""
+        totals = [0] * len(self)
+        for group in self.of_atom:
+            totals[group] += 1
+        for group in range(len(self) - 1, 0, -1):
+            totals[self.parents[group]] += totals[group]
+        return totals
+
+    def _shown_inside(self, unrolled: Collection[int]) -> tuple[list[int], list[list[int]]]:
+        """Return how many cards each box shows directly inside it when open, and which of them are boxes."""
+        cards = [0] * len(self)
+        inner: list[list[int]] = [[] for _ in cards]
+        for group in self.of_atom:
+            cards[group] += 1
+        for group in range(len(self) - 1, 0, -1):
+            cards[self.parents[group]] += 1
+            inner[self.parents[group]].append(group)
+        for group, repeats in enumerate(self.repeats):
+            if 1 < repeats == cards[group] and group not in unrolled:  # the page shows one block, the first
+                cards[group], inner[group] = 1, inner[group][-1:]
+        return cards, inner
 
 
 def groups_of(folded: Folded) -> Groups:

@@ -11,9 +11,9 @@ from ...snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
 from .. import labels
 from ..base import RenderOptions
 from .faces import atom_sizes, group_sizes
-from .groups import groups_of
-from .interiors import interiors_of
-from .links import links_of
+from .groups import Groups, groups_of
+from .interiors import Interiors, interiors_of
+from .links import Links, links_of
 from .packing import Packing, table
 
 
@@ -53,43 +53,53 @@ def _folded(snapshot: GraphSnapshot, options: RenderOptions) -> Folded:
 
 
 def _drawing_data(folded: Folded, options: RenderOptions, packing: Packing) -> dict[str, Any]:
-    """Return atoms, boxes, links and places."""
+    """Return atoms, boxes, cards and links.  Packed columns lie in the file in the order in which they are made."""
     groups = groups_of(folded)
     links = links_of(folded, groups)
-    places = interiors_of(folded, groups, links, [*atom_sizes(folded, groups), *group_sizes(groups)])
+    interiors = interiors_of(folded, groups, links, [*atom_sizes(folded, groups), *group_sizes(groups)])
     return {
-        "atoms": {
-            "head": packing.numbers(folded.heads),
-            "ofNode": packing.numbers(folded.atom_of),
-            "rows": [[atom, *leaves] for atom, leaves in sorted(folded.rows.items())],
-        },
-        "boxes": {
-            "name": groups.names,
-            "path": groups.paths,
-            "repeats": {box: count for box, count in enumerate(groups.repeats) if count > 1},
-            "parent": groups.parents,
-            "ofAtom": packing.numbers(groups.of_atom),
-            **groups.opened(folded, options.expand, options.max_boxes),
-            "innerWidth": packing.numbers(places.inner_width),
-            "innerHeight": packing.numbers(places.inner_height),
-            "entry": packing.numbers(places.entry),
-            "exit": packing.numbers(places.exit),
-        },
-        "cards": {
-            "x": packing.numbers(places.x),
-            "y": packing.numbers(places.y),
-            "width": packing.numbers(places.width),
-            "height": packing.numbers(places.height),
-        },
-        "links": {
-            "box": packing.numbers(links.box),
-            "source": packing.numbers(links.source),
-            "target": packing.numbers(links.target),
-            "edge": packing.numbers(np.asarray(folded.last_edges, dtype=np.int64)[links.edge]),
-            "count": packing.numbers(links.count),
-            "pieces": packing.numbers(places.pieces),
-            "points": packing.numbers(places.points),
-        },
+        "atoms": _atoms_data(folded, packing),
+        "boxes": _boxes_data(groups, interiors, groups.opened(folded, options.expand, options.max_boxes), packing),
+        "cards": {name: packing.numbers(getattr(interiors, name)) for name in ("x", "y", "width", "height")},
+        "links": _links_data(links, interiors, folded.last_edges, packing),
+    }
+
+
+def _atoms_data(folded: Folded, packing: Packing) -> dict[str, Any]:
+    """Return which node every atom shows, which atom every node stands on, and the leaves in rows of cards."""
+    return {
+        "head": packing.numbers(folded.heads),
+        "ofNode": packing.numbers(folded.atom_of),
+        "rows": [[atom, *leaves] for atom, leaves in sorted(folded.rows.items())],
+    }
+
+
+def _boxes_data(groups: Groups, interiors: Interiors, opened: dict[str, list[int]], packing: Packing) -> dict[str, Any]:
+    """Return names and nesting of the boxes, which are open at first, and the room inside each."""
+    return {
+        "name": groups.names,
+        "path": groups.paths,
+        "repeats": {box: count for box, count in enumerate(groups.repeats) if count > 1},
+        "parent": groups.parents,
+        "ofAtom": packing.numbers(groups.of_atom),
+        **opened,
+        "innerWidth": packing.numbers(interiors.inner_width),
+        "innerHeight": packing.numbers(interiors.inner_height),
+        "entry": packing.numbers(interiors.entry),
+        "exit": packing.numbers(interiors.exit),
+    }
+
+
+def _links_data(links: Links, interiors: Interiors, last_edges: list[int], packing: Packing) -> dict[str, Any]:
+    """Return what each link joins in which box, the edges that it stands for, and its curve."""
+    return {
+        "box": packing.numbers(links.box),
+        "source": packing.numbers(links.source),
+        "target": packing.numbers(links.target),
+        "edge": packing.numbers(np.asarray(last_edges, dtype=np.int64)[links.edge]),
+        "count": packing.numbers(links.count),
+        "pieces": packing.numbers(interiors.pieces),
+        "points": packing.numbers(interiors.points),
     }
 
 
