@@ -41,6 +41,29 @@ def _agrees(snapshot: GraphSnapshot, keys: np.ndarray, wanted: list[int]) -> boo
 
 def _sorted_by_edges(snapshot: GraphSnapshot, ranks: list[int], wanted: list[int]) -> list[int]:
     """Sort topologically, lowest rank first among the free; in a cycle the lowest node left is taken."""
+    below, waiting = _links_among(snapshot, wanted)
+    free = [(ranks[node], node) for node in wanted if not waiting[node]]
+    heapq.heapify(free)
+    placed = bytearray(len(snapshot))
+    order: list[int] = []
+    leftover = iter(wanted)
+    while len(order) < len(wanted):
+        if not free:  # whatever is left stands in a cycle, or behind one
+            heapq.heappush(free, next((0, node) for node in leftover if not placed[node]))
+        _, node = heapq.heappop(free)
+        if placed[node]:
+            continue
+        placed[node] = 1
+        order.append(node)
+        for target in below.get(node, ()):
+            waiting[target] -= 1
+            if not waiting[target] and not placed[target]:
+                heapq.heappush(free, (ranks[target], target))
+    return order
+
+
+def _links_among(snapshot: GraphSnapshot, wanted: list[int]) -> tuple[dict[int, list[int]], list[int]]:
+    """Return the edges between wanted nodes: targets by source, and per node how many lead to it."""
     is_wanted = bytearray(len(snapshot))
     for node in wanted:
         is_wanted[node] = 1
@@ -50,20 +73,4 @@ def _sorted_by_edges(snapshot: GraphSnapshot, ranks: list[int], wanted: list[int
         if is_wanted[source] and is_wanted[target] and source != target:
             below.setdefault(source, []).append(target)
             waiting[target] += 1
-    free = [(ranks[node], node) for node in wanted if not waiting[node]]
-    heapq.heapify(free)
-    order: list[int] = []
-    leftover = iter(wanted)
-    while len(order) < len(wanted):
-        if not free:
-            heapq.heappush(free, next((0, node) for node in leftover if is_wanted[node] == 1))
-        _, node = heapq.heappop(free)
-        if is_wanted[node] == 2:
-            continue
-        is_wanted[node] = 2
-        order.append(node)
-        for target in below.get(node, ()):
-            waiting[target] -= 1
-            if not waiting[target] and is_wanted[target] == 1:
-                heapq.heappush(free, (ranks[target], target))
-    return order
+    return below, waiting

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 
 def spread(wishes: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
@@ -15,16 +16,18 @@ def spread(wishes: Sequence[float], weights: Sequence[float], gaps: Sequence[flo
             break
     else:
         return list(wishes)
-    offset = 0.0
-    offsets = [0.0]
-    for gap in gaps:
-        offset += gap
-        offsets.append(offset)
+    offsets = list(accumulate(gaps, initial=0.0))
+    rising = _isotonic((wish - offset for wish, offset in zip(wishes, offsets, strict=True)), weights)
+    return [place + offset for place, offset in zip(rising, offsets, strict=True)]
+
+
+def _isotonic(values: Iterable[float], weights: Sequence[float]) -> list[float]:
+    """Return the numbers that never fall and are least squares nearest to ``values``: means of neighbours pooled."""
     means: list[float] = []
     masses: list[float] = []
     sizes: list[int] = []
-    for wish, weight, shift in zip(wishes, weights, offsets, strict=True):
-        mean, mass, size = wish - shift, weight, 1
+    for value, weight in zip(values, weights, strict=True):
+        mean, mass, size = value, weight, 1
         while means and means[-1] > mean:
             below = masses.pop()
             mean = (mean * mass + means.pop() * below) / (mass + below)
@@ -33,5 +36,4 @@ def spread(wishes: Sequence[float], weights: Sequence[float], gaps: Sequence[flo
         means.append(mean)
         masses.append(mass)
         sizes.append(size)
-    pooled = [mean for mean, size in zip(means, sizes, strict=True) for _ in range(size)]
-    return [mean + shift for mean, shift in zip(pooled, offsets, strict=True)]
+    return [mean for mean, size in zip(means, sizes, strict=True) for _ in range(size)]
