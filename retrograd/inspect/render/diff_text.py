@@ -58,17 +58,9 @@ def node_words(found: GraphDiff, node: NodeDiff) -> str:
 
 def lineup_lines(found: Lineup, rows: int = ROWS) -> Iterator[tuple[str, str]]:
     """Yield the sentences about runs side by side, each with its style."""
-    names = found.names
-    steps = [len(run.steps) for run in found.runs]
-    count = str(steps[0]) if len(set(steps)) == 1 else ", ".join(map(str, steps))
-    kind = "ranks" if found.ranks else "runs"
-    kind = kind.removesuffix("s") if len(names) == 1 else kind
-    yield f"{len(names)} {kind}, backward runs: {count}. {'They differ.' if found else 'No difference.'}", "bold"
-    levels = list(dict.fromkeys(run.recording.level for run in found.runs))
-    if len(levels) > 1:
-        yield f"Recorded at levels {' and '.join(map(clean, levels))}: what only some tell of is not compared.", ""
+    yield from _headlines(found)
     if found.divergence is not None:
-        yield from _divergence_lines(found.divergence, names)
+        yield from _divergence_lines(found.divergence, found.names)
     if found.result is not None:
         place = place_words(Place(None, None, found.result.op, found.result.name, found.result.source))
         sides = f"{clean(found.result.before)} → {clean(found.result.after)}"
@@ -76,9 +68,25 @@ def lineup_lines(found: Lineup, rows: int = ROWS) -> Iterator[tuple[str, str]]:
     yield from _odd_lines(found)
     yield from _limited([*_partial_lines(found)], rows, "yellow")
     yield from _limited([*_norm_lines(found)], rows, "yellow")
+    yield from _ending_lines(found)
+
+
+def _headlines(found: Lineup) -> Iterator[tuple[str, str]]:
+    """Yield how many runs there are and whether they differ, and what cannot be compared."""
+    steps = [len(run.steps) for run in found.runs]
+    count = str(steps[0]) if len(set(steps)) == 1 else ", ".join(map(str, steps))
+    kind = f"{'rank' if found.ranks else 'run'}{'s' * (len(found.names) != 1)}"
+    yield f"{len(found.names)} {kind}, backward runs: {count}. {'They differ.' if found else 'No difference.'}", "bold"
+    levels = list(dict.fromkeys(run.recording.level for run in found.runs))
+    if len(levels) > 1:
+        yield f"Recorded at levels {' and '.join(map(clean, levels))}: what only some tell of is not compared.", ""
+
+
+def _ending_lines(found: Lineup) -> Iterator[tuple[str, str]]:
+    """Yield how each run ended, unless all finished, and which runs left no recording."""
     if any(one.state != "finished" for one in found.endings):
         for one in found.endings:
-            yield f"{clean(names[one.run])}: {ending_words(one)}", "" if one.state == "finished" else "red"
+            yield f"{clean(found.names[one.run])}: {ending_words(one)}", "" if one.state == "finished" else "red"
     if found.missing:
         lost = listed([f"rank {number}" for number in found.missing], range(len(found.missing)))
         yield (

@@ -76,10 +76,18 @@ def _flowchart(scenes: list[Scene], options: RenderOptions, room: int) -> str:
 
 def _graph_lines(made: Scene, prefix: str, options: RenderOptions, room: int) -> Iterator[str]:
     """Yield the statements of one graph: its first boxes, as many as leave at most ``room`` edges."""
-    seen = made.seen
-    keep = _nodes_within(seen, room)
-    styles = _styles(seen, options)
+    keep = _nodes_within(made.seen, room)
     ids = [prefix + name.replace("-", "_") for name in made.ids]
+    yield from _box_lines(made, prefix, options, ids, keep)
+    yield from _edge_lines(made, ids, keep)
+    hidden = len(made.whole) - made.nodes_within(keep)
+    if hidden > 0:
+        yield f'  {prefix}n_more["… {hidden:,} more nodes not drawn"]\n'
+
+
+def _box_lines(made: Scene, prefix: str, options: RenderOptions, ids: list[str], keep: int) -> Iterator[str]:
+    """Yield the first ``keep`` boxes, within the open scopes around them."""
+    kind, styles = made.seen.kind, _styles(made.seen, options)
     for what, number in outline(made.view, keep):
         if what == "open":
             frame = made.view.frames[number]
@@ -90,17 +98,19 @@ def _graph_lines(made: Scene, prefix: str, options: RenderOptions, room: int) ->
             yield "  end\n"
         else:
             text = "<br/>".join(_escape(line) for line in _lines(made, number) if line)
-            shape = f'(["{text}"])' if seen.kind[number] == "leaf" else f'["{text}"]'
+            shape = f'(["{text}"])' if kind[number] == "leaf" else f'["{text}"]'
             yield f"  {ids[number]}{shape}{styles[number]}\n"
+
+
+def _edge_lines(made: Scene, ids: list[str], keep: int) -> Iterator[str]:
+    """Yield the edges between the first ``keep`` boxes; what was cut is dashed."""
+    seen = made.seen
     for edge, (source, target, _, _) in enumerate(seen.edges()):
         if source < keep and target < keep:
             text = _escape(made.edge_labels[edge])
             label = f'|"{text}"|' if text else ""
             arrow = "-.->" if seen.kind[target] == GHOST else "-->"
             yield f"  {ids[source]} {arrow}{label} {ids[target]}\n"
-    hidden = len(made.whole) - made.nodes_within(keep)
-    if hidden > 0:
-        yield f'  {prefix}n_more["… {hidden:,} more nodes not drawn"]\n'
 
 
 def _lines(made: Scene, box: int) -> list[str]:
