@@ -44,7 +44,7 @@ DATA = (
     "compare",
     "stats",
 )
-DATA_MODULES = tuple(f"retrograd.inspect.{name}" for name in DATA)
+DATA_MODULES = ("retrograd.locks", *[f"retrograd.inspect.{name}" for name in DATA])
 
 # Module or package → what of ours it may import. The longest matching name decides; each may import its own package.
 # "retrograd" alone means the face (retrograd/__init__.py), not everything below it.
@@ -54,9 +54,9 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "retrograd.__main__": ("retrograd.cli",),
     "retrograd.errors": (),
     "retrograd.pytest_plugin": ("retrograd.inspect",),
-    "retrograd.engine": ("retrograd.errors",),
+    "retrograd.engine": ("retrograd.errors", "retrograd.locks"),
     **dict.fromkeys(FACE, ("retrograd.engine", *FACE)),
-    "retrograd.inspect": ("retrograd.errors",),
+    "retrograd.inspect": ("retrograd.errors", "retrograd.locks"),
     **dict.fromkeys(DATA_MODULES, ("retrograd.errors", *DATA_MODULES)),
     "retrograd.inspect.sources": ("retrograd.errors", *DATA_MODULES),
     "retrograd.inspect.sources.engine_": (

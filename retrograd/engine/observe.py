@@ -39,6 +39,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..locks import reentrant_lock
 from .switches.state import STATE, enter_mode, leave_mode
 
 observers: list[Any] = []
@@ -52,33 +53,36 @@ _NODE_EVENTS = ("node_began", "node_ended", "accumulating", "accumulated", "rele
 OPERATION: tuple[Callable[..., None], ...] = ()
 """The methods ``operation`` of the present observers, which are called most often of all."""
 _methods: dict[str, tuple[Callable[..., None], ...]] = {}
-"""Event -> the methods of the present observers, as far as they were looked up."""
+"""Event -> the methods of the present observers, as far as they were looked up; another one for other observers."""
+_changing = reentrant_lock()
 
 
 def add(observer: Any) -> None:
     """Let ``observer`` hear of what happens from now on."""
-    observers.append(observer)
-    enter_mode()  # before counting: at no moment may the count be the mode while something else is on in some thread
-    _count()
+    with _changing:
+        observers.append(observer)
+        enter_mode()  # before counting: at no moment may the count be the mode while something else is on in a thread
+        _count()
 
 
 def remove(observer: Any) -> None:
     """Let ``observer`` hear of nothing any more; unknown observers are ignored."""
-    if observer in observers:
-        observers.remove(observer)
-        _count()
-        leave_mode()
+    with _changing:
+        if observer in observers:
+            observers.remove(observer)
+            _count()
+            leave_mode()
 
 
 def _count() -> None:
     """Note what follows from who is there."""
-    global COUNT, HEAR_NODES, HEAR_SWEEPS, OPERATION
+    global COUNT, HEAR_NODES, HEAR_SWEEPS, OPERATION, _methods
     COUNT = len(observers)
     content = [observer for observer in observers if hasattr(observer, "swept")]
     HEAR_SWEEPS = bool(content)
     HEAR_NODES = any(hasattr(o, event) for o in observers if o not in content for event in _NODE_EVENTS)
     OPERATION = tuple([observer.operation for observer in observers if hasattr(observer, "operation")])
-    _methods.clear()
+    _methods = {}
 
 
 def notify(event: str, *args: Any) -> None:
@@ -92,8 +96,9 @@ def notify(event: str, *args: Any) -> None:
 
 def _look_up(event: str) -> tuple[Callable[..., None], ...]:
     """Find the methods of an event for the first time."""
+    known = _methods  # before observers are asked for: if others come or go meanwhile, the answer is for nobody
     found = tuple([getattr(observer, event) for observer in tuple(observers) if hasattr(observer, event)])
-    _methods[event] = found
+    known[event] = found
     return found
 
 

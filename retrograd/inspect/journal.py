@@ -7,10 +7,10 @@ of the notes as soon as events or tensors are read, by whomever.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
+from ..locks import reentrant_lock
 from .events import Event
 from .tensor_facts import TensorFacts
 
@@ -30,7 +30,7 @@ class Journal:
         """Rows of tensors; None for those that a note is going to fill."""
         self._made = 0
         """Entries that are events, from the beginning."""
-        self._lock = threading.RLock()
+        self._lock = reentrant_lock()
         self._making = False
 
     def add(self, event: Event) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import UsageError
+from ..locks import lock
 from .event_data import LEVELS
 from .events import Event, Recording
 from .figure_schedule import FigureSchedule
@@ -114,7 +114,7 @@ class Recorder:
         self._after_run = after_run
         self._explain = explain
         self._max_events = max_events
-        self._lock = threading.Lock()
+        self._lock = lock()
         self._runs = 0
         self._graphs = 0
         self._lines_read: set[SourceLine] = set()

@@ -7,11 +7,11 @@ the key may come again for other memory, which then gets a number of its own.
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
+from ..locks import lock
 from .tensor_facts import TensorFacts
 
 _DEAD = 250
@@ -91,7 +91,7 @@ class TensorTable:
         """``settle`` is called before rows are read, and fills those that were only reserved."""
         self._rows = rows
         self._settle = settle
-        self._lock = threading.Lock()
+        self._lock = lock()
         self._known = _Living()
         self._memories = _Living()
         self._storages: dict[Hashable, list[int]] = {}
@@ -259,8 +259,9 @@ class TensorTable:
             if self.rows[number] is None:  # a program that was interrupted while a note was taken leaves a row without
                 self.fill()
             self.rows[number].kept = reference() is not None
-        for table in (self._known, self._memories, self._storages):
-            table.clear()
+        with self._lock:  # other threads may go on
+            for table in (self._known, self._memories, self._storages):
+                table.clear()
 
     def _forgetter(self) -> Callable[[weakref.ref[Any]], None]:
         """Return what is called when a tensor dies whose memory is counted: on any thread, so without a lock."""

@@ -7,10 +7,10 @@ view-replay mode).
 
 from __future__ import annotations
 
-import threading
 import weakref
 from typing import Any
 
+from ...locks import reentrant_lock
 from ..nodes.node import NODE_CLASSES, GraphNode, Port
 from ..nodes.saved import set_edge_finder
 from ..overriding.dispatch_classes import is_dispatching
@@ -86,7 +86,7 @@ def requires_grad(t: TensorBase) -> bool:
     return view is not None and (view.fn is not None or (t._sig.differentiable and requires_grad(view.base)))
 
 
-_making = threading.RLock()
+_making = reentrant_lock()
 
 
 def accumulator(t: TensorBase) -> GraphNode:

@@ -13,13 +13,13 @@ newest of all, it runs next without passing through the heap (60 ns less).
 
 from __future__ import annotations
 
-import threading
 from heapq import heappop, heappush, heappushpop
 from math import inf
 from typing import Any
 
 import numpy as np
 
+from ...locks import lock
 from .. import observe
 from ..aliasing import storage
 from ..calls.quiet import QUIET, quietly, reset_quiet, set_quiet
@@ -30,7 +30,7 @@ from ..tensors.base import LAZY
 from . import watchers
 from .general_sweep import Heap, Run, run_without_fast_path
 
-_busy = threading.Lock()
+_busy = lock()
 
 
 def possible() -> bool:

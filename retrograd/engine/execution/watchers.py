@@ -6,11 +6,12 @@ While there is none, the order in which independent nodes run is unobservable, a
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from typing import Any
 
-_lock = threading.RLock()  # re-entered when the garbage collector runs inside
+from ...locks import reentrant_lock
+
+_lock = reentrant_lock()  # re-entered when the garbage collector runs inside
 LIVE = 0
 DISPATCHING = 0
 """How many tensors live whose class has a ``__torch_dispatch__``; gradients are tensors then, as they may be such."""

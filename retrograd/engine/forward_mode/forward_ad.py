@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from ...locks import lock
 from ..aliasing.strided import element_strides, root_array, storage_offset
 from ..aliasing.versions import storage_of
 from ..aliasing.views import gradient_edge, replay
@@ -53,7 +54,7 @@ class Level:
 NESTED: Final = "Nested forward mode AD is not supported at the moment. Close the open level before you enter another."
 _open: Level | None = None
 """The open level; there is one for all threads, and any of them may close it between two looks at this."""
-_opening = threading.Lock()
+_opening = lock()
 
 
 class UnpackedDualTensor(NamedTuple):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from functools import partial
 from time import perf_counter_ns as now
 from typing import Any
 
 import numpy as np
 
+from ...locks import reentrant_lock
 from .. import observe
 from ..aliasing.inplace import prepare_write
 from ..aliasing.memory_formats import copied_with, laid_out
@@ -29,7 +29,7 @@ from .node_call import call_node
 from .references import getrefcount
 from .totals import total
 
-_lock = threading.RLock()
+_lock = reentrant_lock()
 
 
 class AccumulateGrad(GraphNode):

@@ -12,8 +12,10 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from ...locks import lock
+
 MODE = 0
-_lock = threading.Lock()
+_lock = lock()
 
 _numbers = itertools.count()
 next_number = _numbers.__next__

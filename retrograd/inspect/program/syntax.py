@@ -8,10 +8,11 @@ threads that parse at once may both get ``SystemError: AST constructor recursion
 from __future__ import annotations
 
 import ast
-import threading
 from typing import Literal
 
-_lock = threading.RLock()
+from ...locks import reentrant_lock
+
+_lock = reentrant_lock()
 """One that a handler of signals may take while its thread has it."""
 _ATTEMPTS = 5
 

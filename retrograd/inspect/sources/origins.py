@@ -164,7 +164,8 @@ class OriginTables:
         marks = self.local.marks
         if marks is None:
             marks = self.local.marks = Marks(counter)
-            self._all = [*self._all[-_MAX_TABLES + 1 :], marks]
+            self._all.append(marks)  # in place: of two new lists by two threads one would be lost
+            del self._all[:-_MAX_TABLES]
         return marks
 
     def find(self, numbers: list[int | None]) -> tuple[list[SourceLine | None], list[str]]:
@@ -174,10 +175,11 @@ class OriginTables:
         current thread's word counts.
         """
         mine = self.local.marks
-        if len(self._all) == 1:
-            found = self._all[0].find_all(numbers)
+        known = tuple(self._all)
+        if len(known) == 1:
+            found = known[0].find_all(numbers)
         else:
-            tables = sorted(self._all, key=lambda marks: marks is not mine)
+            tables = sorted(known, key=lambda marks: marks is not mine)
             found = [_UNKNOWN if number is None else _first_known(tables, number) for number in numbers]
         return [line for line, _ in found], [scope for _, scope in found]
 

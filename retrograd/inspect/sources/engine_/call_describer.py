@@ -69,8 +69,9 @@ class CallDescriber:
         inference, scopes, runs = STATE.inference, here.scopes, here.runs
         scope, run = scopes[-1] if scopes else "", runs[-1].number if runs else None
         found = (STATE.grad_enabled and not inference, inference, scope, run)
-        if found == self._around:  # mostly it is as at the call before, and one object
-            return self._around
+        latest = self._around  # read once: other threads set it, too
+        if found == latest:  # mostly it is as at the call before, and one object
+            return latest
         self._around = found
         return found
 

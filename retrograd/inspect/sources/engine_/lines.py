@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -12,6 +11,7 @@ from typing import Any
 from ....engine import observe
 from ....engine.function.function import Function
 from ....engine.switches.state import peek_number
+from ....locks import lock
 from ...program.frames import applying_frame, forget_judgements, user_frame
 from ..base import Node
 from ..naming import NameMemory
@@ -32,7 +32,7 @@ class Lines:
         self._begin = 0
         """Number of the first node made under watch."""
         self._watching = 0
-        self._lock = threading.Lock()
+        self._lock = lock()
 
     @contextmanager
     def watch(self) -> Iterator[None]:

@@ -107,12 +107,20 @@ class Owners(Observer):
         watching.send(Event("module", type(module).__name__, line, data | {"owner": len(self._roots) - 1}))
 
     # -- optimizers
-    @guarded
     def optimizer(self, action: str, optimizer: Any) -> None:
-        """An optimizer was made, steps, or clears gradients."""
+        """An optimizer was made, steps, or clears gradients; what it does within another one's step is part of that."""
+        here = self.watching.local.state
+        if here.deaf:
+            here.within += action != "made"
+        else:
+            self._works(action, optimizer)
+
+    @guarded
+    def _works(self, action: str, optimizer: Any) -> None:
+        """An optimizer of the program's own is at work."""
         watching = self.watching
         owner = self._optimizers.find(optimizer)
-        caller = sys._getframe(2)
+        caller = sys._getframe(3)
         name = None
         if owner is None:
             owner, name = self._optimizers.of(optimizer), variable_of(optimizer, caller)
@@ -149,7 +157,10 @@ class Owners(Observer):
     def optimizer_done(self, optimizer: Any) -> None:
         """It is done."""
         here = self.watching.here
-        here.quiet = here.deaf = here.elsewhere
+        if here.within:
+            here.within -= 1
+        else:
+            here.quiet = here.deaf = here.elsewhere
 
 
 def _working(note: Note, row: int, rows: list[TensorFacts]) -> Event:

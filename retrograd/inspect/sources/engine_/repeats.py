@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from operator import attrgetter
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -49,8 +50,12 @@ class Outline(NamedTuple):
     """For each node its class, what is known of its outputs, and the places of those it leads to."""
 
 
-class _Seen(NamedTuple):
-    """The snapshot of an earlier step."""
+@dataclass(slots=True, eq=False)
+class _Seen:
+    """The snapshot of an earlier step.
+
+    What was found out about it stands in it: another thread may put another snapshot in its place at any moment.
+    """
 
     parts: list[Any]
     leaves: list[tuple[int, weakref.ref[Any]]]
@@ -62,6 +67,10 @@ class _Seen(NamedTuple):
     kept: KeptArrays
     saved_once: list[float | None]
     """As ``Facts.saved_once``."""
+    shifted: tuple[list[int | None], list[int | None]] | None = None
+    """Its sequence numbers, once they were asked for, and those of nodes other than leaves among them."""
+    pattern: Any = None
+    """What its lines and scopes depend on, once they were compared with those of another one."""
 
 
 def outline_of(roots: list[Node]) -> Outline | None:
@@ -97,10 +106,6 @@ class Repeats:
 
     def __init__(self) -> None:
         self._seen: _Seen | None = None
-        self._shifted: list[int | None] | None = None
-        """Sequence numbers of its nodes other than leaves, once they were asked for."""
-        self._pattern: Any = None
-        """What its lines and scopes depend on, once they were compared with those of another one."""
 
     def snapshot(self, outline: Outline, frame: FrameType | None, origins: Origins | None) -> Walked | None:
         """The snapshot of a graph that is like the latest; None if it is not."""
@@ -130,9 +135,11 @@ class Repeats:
         """The column of sequence numbers, the latest snapshot's where it is the same, and what was taken off them."""
         first, known = min(numbers, default=0), seen.snapshot.seq
         shifted = [number - first for number in numbers]
-        if self._shifted is None:
-            self._shifted = [known[row] for row in seen.others]
-        if shifted == self._shifted:
+        of, own = seen.shifted or (None, None)
+        if of is not known:  # the recording counts them from zero when it gets the snapshot
+            own = [known[row] for row in seen.others]
+            seen.shifted = (known, own)
+        if shifted == own:
             return known, first
         seq: list[int | None] = [None] * len(known)
         for row, number in zip(seen.others, shifted, strict=True):
@@ -144,20 +151,20 @@ class Repeats:
         if origins is None:
             return True
         pattern = origins.pattern(min(numbers), max(numbers)) if numbers else None
-        if pattern is None or pattern != self._pattern or seq is not seen.snapshot.seq:
+        if pattern is None or pattern != seen.pattern or seq is not seen.snapshot.seq:
             found: list[int | None] = [None] * len(seq)
             for row, number in zip(seen.others, numbers, strict=True):
                 found[row] = number
             if origins.find(found) != (seen.snapshot.source, seen.snapshot.scope):
                 return False
-            self._pattern = pattern
+            seen.pattern = pattern
         return True
 
     def learn(self, outline: Outline | None, frame: FrameType | None, walked: Walked) -> None:
         """Remember a snapshot, unless leaves in it have no name: these are looked for again."""
         snapshot = walked.snapshot
         rows = [row for row, kind in enumerate(snapshot.kind) if kind == "leaf"]
-        self._seen = self._pattern = self._shifted = None
+        self._seen = None
         if outline is not None and all(snapshot.name[row] for row in rows):
             leaves = [(row, weakref.ref(walked.order[row].variable)) for row in rows]
             others = [row for row, kind in enumerate(snapshot.kind) if kind != "leaf"]

@@ -6,6 +6,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable
+from itertools import count
 from threading import get_ident
 from typing import Any, NamedTuple, TypeVar
 
@@ -59,6 +60,7 @@ class ThreadState:
 
     __slots__ = (
         "before", "call_at", "deaf", "elsewhere", "forwards", "made", "modules", "plan", "quiet", "runs", "scopes",
+        "within",
     )  # fmt: skip
 
     def __init__(self, only: int | None) -> None:
@@ -70,6 +72,8 @@ class ThreadState:
         """Whether the thread is not watched."""
         self.quiet = self.elsewhere
         """An optimizer is at work: its updates are one event, not many; or the thread is none that is watched."""
+        self.within = 0
+        """Optimizers at work that were not to be heard: within another one's step, say."""
         self.plan: Any = None
         """The latest call of an operator, which tells what is expected next."""
         self.call_at = (0, 0)
@@ -107,6 +111,7 @@ class Watching:
 
         self._levels = frozenset(LEVELS[: LEVELS.index(level) + 1])
         self._threads: dict[int, int] = {}
+        self._new_threads = count()  # two threads that come at once get two numbers
 
     @property
     def here(self) -> ThreadState:
@@ -115,7 +120,11 @@ class Watching:
 
     def thread(self) -> int:
         """A small number for the current thread."""
-        return self._threads.setdefault(threading.get_ident(), len(self._threads))
+        me = get_ident()
+        known = self._threads.get(me)
+        if known is None:
+            known = self._threads[me] = next(self._new_threads)
+        return known
 
     def wants(self, level: str) -> bool:
         """Whether events of a level are recorded."""

@@ -12,13 +12,13 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-import threading
 import weakref
 from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 
+from ....locks import reentrant_lock
 from ..array_values import LEAST, MOST, Array, gradient_figures, sum_of_squares, tiny_share
 from ..measure_columns import Worked
 from .calls import note_problem
@@ -51,7 +51,7 @@ class Memory:
     """
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = reentrant_lock()
         self._spare: Array | None = None
         self._wanted = False
         self._waiting: Callable[[], GradientFigures | None] = _nothing

@@ -21,6 +21,7 @@ import threading
 from collections.abc import Sequence
 from types import ModuleType
 
+from ....locks import reentrant_lock
 from ...snapshot import GraphSnapshot
 from ..base import Node
 
@@ -107,7 +108,7 @@ class _Holding:
     """Nodes held, one batch per graph, and who looks after them."""
 
     batches: list[list[Node | None]] = []
-    lock = threading.RLock()  # letting go may run a user's finalizer, which may walk a graph
+    lock = reentrant_lock()  # letting go may run a user's finalizer, which may walk a graph
     busy = False
     keeper: threading.Thread | None = None
     end = threading.Event()

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ....locks import reentrant_lock
 from ...program.frames import forget_judgements
 from ...program.spelling import forget_places
 from ...program.stacks import forget_stacks
@@ -26,7 +27,7 @@ class Watcher:
     """Begins and ends watches, on any thread, before or after the program has imported PyTorch."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = reentrant_lock()
         self._watches = Watches()
         self._threads = WatchedThreads(self._watches)
         self._lasting = Lasting()

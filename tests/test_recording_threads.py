@@ -1,0 +1,159 @@
+"""Several threads at once: none sees what another has half done, nor does a child that is forked meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Callable
+from contextlib import contextmanager
+
+import pytest
+
+import retrograd as rg
+from retrograd import locks
+from retrograd.engine import observe
+from retrograd.inspect.program.syntax import parsed_expression
+from retrograd.inspect.record import Recorder, recording
+from retrograd.inspect.sources.engine_.call_describer import CallDescriber
+from retrograd.inspect.sources.engine_.watching import Watching
+
+
+def ends(work: Callable[[], bool]) -> bool:
+    """Whether work comes to a good end in a child of this process, within seconds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 says what is proved here
+        child = os.fork()
+    if not child:
+        try:
+            os._exit(not work())
+        finally:
+            os._exit(2)
+    for _ in range(500):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status == 0
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+@contextmanager
+def another_thread_has_all_locks():
+    """As if a thread stood in the middle of everything that only one may do at a time."""
+    taken, done = threading.Event(), threading.Event()
+
+    def hold():
+        held = [lock for lock in list(locks._made) if lock.acquire(blocking=False)]
+        taken.set()
+        done.wait(30)
+        for lock in held:
+            lock.release()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    taken.wait(30)
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def steps() -> bool:
+    """Whether a step on each path of the engine gives what it should."""
+    w = rg.ones(3, requires_grad=True)
+    with rg.no_grad():
+        half = w * 0.5
+    handle = w.register_hook(lambda g: g * 2)
+    (w * w + half).sum().backward()
+    handle.remove()
+    (w.view(3)[1:] ** 2).sum().backward()
+    return w.grad is not None and w.grad.tolist() == [4.0, 6.0, 6.0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_computes_as_its_parent():
+    """E-21: forked while another thread computes."""
+    assert steps()
+    with another_thread_has_all_locks():
+        assert ends(steps)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_of_a_recorded_program_computes_as_its_parent():
+    """E-21: forked while a thread of a recorded program computes, and may parse a line of its source."""
+    with recording(level="full") as recorded:
+        assert steps()
+        with another_thread_has_all_locks():
+            assert ends(lambda: steps() and parsed_expression("x + 1") is not None)
+        assert steps()
+    assert len([event for event in recorded.events if event.kind == "backward-end"]) == 4
+
+
+def test_locks_go_with_their_owners():
+    """A program that records again and again piles up none."""
+    made = locks.lock()
+    alive = weakref.ref(made)
+    assert made in locks._made
+    del made
+    assert alive() is None
+
+
+def test_an_observer_that_comes_while_others_are_told_hears_all_that_follows():
+    """E-21: methods that were looked up for the observers of before are nobody's."""
+    heard: list[str] = []
+
+    class Late:
+        """Hears of what is cut."""
+
+        def cut(self, *_: object) -> None:
+            """A value was taken out."""
+            heard.append("cut")
+
+    late = Late()
+
+    class First:
+        """While it is asked what it hears, another thread begins to watch."""
+
+        def __getattr__(self, name: str) -> object:
+            if name == "cut" and late not in observe.observers:
+                thread = threading.Thread(target=observe.add, args=(late,))
+                thread.start()
+                thread.join()
+            raise AttributeError(name)
+
+    first, w = First(), rg.ones(2, requires_grad=True)
+    observe.add(first)
+    try:
+        w.detach()
+        heard.clear()
+        w.detach()
+        assert heard == ["cut"]
+    finally:
+        observe.remove(first)
+        observe.remove(late)
+
+
+def test_what_is_in_force_is_what_the_thread_has_set():
+    """E-21: another thread that makes a call meanwhile has its own surroundings."""
+    describer = CallDescriber(Watching(Recorder(level="full"), None, "full"))
+    theirs = (False, False, "other", None)
+
+    class Interrupted(tuple):
+        """While surroundings are compared with these, another thread notes its own."""
+
+        def __eq__(self, other: object) -> bool:
+            describer._around = theirs
+            return tuple(self) == other
+
+        __hash__ = tuple.__hash__
+
+    describer.watching.here.scopes.append("mine")
+    describer._around = Interrupted((True, False, "mine", None))
+    assert describer.around() == (True, False, "mine", None)
+    assert describer._around == theirs
