@@ -38,7 +38,12 @@ def first_opening(folded: Folded, max_boxes: int | None = None) -> Opening:
         return everything(folded)
     if max_boxes is None and len(folded) <= SMALL:
         return _as_deep_as_is_read(folded, everything(folded))
-    limit = max_boxes or MAX_BOXES
+    chosen = _outer_first(folded, max_boxes or MAX_BOXES)
+    return chosen if max_boxes is not None else _as_deep_as_is_read(folded, chosen)
+
+
+def _outer_first(folded: Folded, limit: int) -> Opening:
+    """Open scopes, outer ones before inner ones, as long as there are at most ``limit`` boxes to be seen."""
     chosen = Opening()
     shown = len(folded.items(ROOT))
     waiting = deque(folded.scopes[ROOT].children)
@@ -55,7 +60,7 @@ def first_opening(folded: Folded, max_boxes: int | None = None) -> Opening:
             shown += more
             chosen.opened.add(number)
             waiting.extend(folded.scopes[inner].children)
-    return chosen if max_boxes is not None else _as_deep_as_is_read(folded, chosen)
+    return chosen
 
 
 def _as_deep_as_is_read(folded: Folded, chosen: Opening) -> Opening:

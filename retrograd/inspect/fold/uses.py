@@ -48,17 +48,13 @@ def find_uses(snapshot: GraphSnapshot, edges: Edges, leaves: bytearray, order: l
     place = [0] * len(snapshot)
     for number, node in enumerate(order):
         place[node] = number
-    targets, sources = snapshot.edge_target, snapshot.edge_source
-    ends = [targets[last] for last in edges.last]
-    by_leaf: dict[int, list[int]] = {}
-    for position, target in enumerate(ends):
-        if leaves[target]:
-            by_leaf.setdefault(target, []).append(position)
+    ends = [snapshot.edge_target[last] for last in edges.last]
+    by_leaf = _edges_by_leaf(ends, leaves)
     shared = {leaf for leaf, positions in by_leaf.items() if len(positions) > 1}
     alone = _working_on(snapshot, edges, ends, shared) if parameters else {}
     found = Uses()
     for leaf, positions in followed(by_leaf.items()):
-        placed = [(place[sources[edges.first[position]]], position) for position in positions]
+        placed = [(place[snapshot.edge_source[edges.first[position]]], position) for position in positions]
         groups = _apart(leaf, placed, order, alone) if parameters else [_together(leaf, placed)]
         for use in groups:
             node = order[use.last]
@@ -69,6 +65,15 @@ def find_uses(snapshot: GraphSnapshot, edges: Edges, leaves: bytearray, order: l
         if len(groups) > 1:
             found.copies[leaf] = len(groups)
     return found
+
+
+def _edges_by_leaf(ends: list[int], leaves: bytearray) -> dict[int, list[int]]:
+    """Return the edges that end at each leaf, by their place among all edges."""
+    by_leaf: dict[int, list[int]] = {}
+    for position, target in enumerate(ends):
+        if leaves[target]:
+            by_leaf.setdefault(target, []).append(position)
+    return by_leaf
 
 
 def _working_on(snapshot: GraphSnapshot, edges: Edges, ends: list[int], shared: set[int]) -> dict[int, int]:

@@ -124,6 +124,15 @@ class _Nested:
             frame = self.view.frames[frame].parent
         return found
 
+    def _frames_between(self, source: int, target: int) -> tuple[list[int], int, list[int]]:
+        """Return the frames that an edge leaves, the one in which its ends meet, those it enters; innermost first."""
+        out, into = self._around(source), self._around(target)
+        while len(out) > 1 and len(into) > 1 and out[-2] == into[-2]:
+            out.pop()
+            into.pop()
+        meeting, _ = out.pop(), into.pop()
+        return out, meeting, into
+
     def split_edges(self, label_widths: Sequence[float]) -> None:
         """Divide every edge into the pieces of its way: out of frames, across, into frames."""
         twins: dict[tuple[int, int], int] = {}
@@ -131,11 +140,7 @@ class _Nested:
         entries: dict[tuple[int, int], int] = {}
         for source, target, label in zip(self.view.sources, self.view.targets, label_widths, strict=True):
             twin = twins[source, target] = twins.get((source, target), -1) + 1
-            out, into = self._around(source), self._around(target)
-            while len(out) > 1 and len(into) > 1 and out[-2] == into[-2]:
-                out.pop()
-                into.pop()
-            meeting, _ = out.pop(), into.pop()
+            out, meeting, into = self._frames_between(source, target)
             way = []
             start, end = End("box", source), End("box", target)
             for frame in out:
@@ -181,6 +186,18 @@ class _Nested:
         """Lay out one frame, whose inner frames have been laid out."""
         part = self.parts[number]
         sizes = [self.sizes[inner] if kind == "box" else placing.sizes[inner] for kind, inner in part.members]
+        net = self._net_with_ports(placing, part)
+        made = layout_net(net, sizes + [Size(0.0, 0.0)] * (net.tops + net.bottoms), part.labels, screen)
+        placing.layouts[number] = made
+        # Lines come in right of the title.
+        entry = min((made.boxes[len(part.members) + port].x for port in part.tops.values()), default=float("inf"))
+        shift = max((self.title_widths[number] - made.width) / 2, self.title_widths[number] - entry, 0.0)
+        placing.shifts[number] = shift
+        width = max(made.width + shift, self.title_widths[number])
+        placing.sizes[number] = Size(round(width, 1), round(made.height + (HEADER - 2 * _SPARED if number else 0.0), 1))
+
+    def _net_with_ports(self, placing: _Placing, part: Part) -> Net:
+        """Return what stands in a frame as a net, whose edges meet inner frames at the ports that these have."""
         net = part.net()
         for node, (kind, inner) in enumerate(part.members):
             if kind == "frame":
@@ -192,14 +209,7 @@ class _Nested:
                 net.leaves_at[edge] = self._port(placing, piece.start.number, "bottom", piece.start.port)
             if piece.end.kind == "frame":
                 net.enters_at[edge] = self._port(placing, piece.end.number, "top", piece.end.port)
-        made = layout_net(net, sizes + [Size(0.0, 0.0)] * (net.tops + net.bottoms), part.labels, screen)
-        placing.layouts[number] = made
-        # Lines come in right of the title.
-        entry = min((made.boxes[len(part.members) + port].x for port in part.tops.values()), default=float("inf"))
-        shift = max((self.title_widths[number] - made.width) / 2, self.title_widths[number] - entry, 0.0)
-        placing.shifts[number] = shift
-        width = max(made.width + shift, self.title_widths[number])
-        placing.sizes[number] = Size(round(width, 1), round(made.height + (HEADER - 2 * _SPARED if number else 0.0), 1))
+        return net
 
     def _port(self, placing: _Placing, frame: int, kind: str, number: int) -> float:
         """Return where a port of a frame stands, from the left side of the frame."""

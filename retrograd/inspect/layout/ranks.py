@@ -90,18 +90,10 @@ def light_nodes(net: Net, ranks: list[int]) -> bytearray:
     branches of similar length stay symmetrical.
     """
     count = len(net)
-    heights, tallest = [0] * count, [0] * count
-    heights[net.first_bottom :] = [_ENDLESS] * net.bottoms
-    by_rank = np.argsort(np.asarray(ranks)[np.asarray(net.edge_source, dtype=np.int64)], kind="stable")[::-1]
-    edges = by_rank.tolist()
-    sources, targets = net.edge_source, net.edge_target
-    for edge in edges:
-        source, height = sources[edge], heights[targets[edge]]
-        tallest[source] = max(tallest[source], height)
-        heights[source] = max(heights[source], height + 1)
+    heights, tallest = _heights(net, ranks)
     light = bytearray(1 if height <= _TWIG else 0 for height in heights)
     rooted = bytearray(count)
-    for source, target in zip(sources, targets, strict=True):
+    for source, target in zip(net.edge_source, net.edge_target, strict=True):
         rooted[target] = 1
         if heights[target] and tallest[source] < 2 * heights[target] + 4:
             light[target] = 0
@@ -109,3 +101,15 @@ def light_nodes(net: Net, ranks: list[int]) -> bytearray:
         if not rooted[node] and heights[node]:
             light[node] = 0
     return light
+
+
+def _heights(net: Net, ranks: list[int]) -> tuple[list[int], list[int]]:
+    """Return per node the length of the longest path below it, and the height of the highest node right below it."""
+    heights, tallest = [0] * len(net), [0] * len(net)
+    heights[net.first_bottom :] = [_ENDLESS] * net.bottoms
+    upward = np.argsort(np.asarray(ranks)[np.asarray(net.edge_source, dtype=np.int64)], kind="stable")[::-1]
+    for edge in upward.tolist():
+        source, height = net.edge_source[edge], heights[net.edge_target[edge]]
+        tallest[source] = max(tallest[source], height)
+        heights[source] = max(heights[source], height + 1)
+    return heights, tallest
