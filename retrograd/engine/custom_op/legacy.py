@@ -298,21 +298,30 @@ def warn_deprecated() -> None:
     )
 
 
+def _checked_name(qualname: str, func: Any) -> str:
+    """The name without its namespace; ``ValueError`` unless it may be declared, and is that of the function."""
+    if not inspect.isfunction(func):
+        raise ValueError(f"custom_op(...)(func): Expected `func` to be a Python function, got: {type(func)}")
+    namespace, name = parse_qualname(qualname)
+    validate_namespace(namespace)
+    if func.__name__ != name:
+        raise ValueError(
+            f"custom_op(qualname='{qualname}', ...)(func): expected `func` to have name '{name}' but got "
+            f"'{func.__name__}'. Please either change the name of `func` or the qualname that is passed to "
+            "`custom_op`"
+        )
+    return name
+
+
 def custom_op(qualname: str, manual_schema: str | None = None) -> Callable[[Kernel], CustomOp]:
-    """Decorator: declare ``namespace::name``; the function gives name, schema and documentation and never runs."""
+    """Decorator: declare ``namespace::name``; the function gives name, schema and documentation and never runs.
+
+    ``ValueError`` for a bad name, a function of another name, and a schema that is not functional or not its own.
+    """
     warn_deprecated()
 
     def make(func: Kernel) -> CustomOp:
-        if not inspect.isfunction(func):
-            raise ValueError(f"custom_op(...)(func): Expected `func` to be a Python function, got: {type(func)}")
-        namespace, name = parse_qualname(qualname)
-        validate_namespace(namespace)
-        if func.__name__ != name:
-            raise ValueError(
-                f"custom_op(qualname='{qualname}', ...)(func): expected `func` to have name '{name}' but got "
-                f"'{func.__name__}'. Please either change the name of `func` or the qualname that is passed to "
-                "`custom_op`"
-            )
+        name = _checked_name(qualname, func)
         text = (
             infer_schema(func, mutates_args=()) if manual_schema is None else manual_schema[manual_schema.find("(") :]
         )
