@@ -65,7 +65,7 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
     """A function that returns the gradient of ``func`` (a scalar) by its arguments ``argnums``, and its value.
 
     With ``has_aux`` ``func`` returns ``(value, anything)`` and the result is ``(gradient, (value, anything))``.
-    ``RuntimeError`` for an output that is no scalar.
+    A gradient has the shape of its argument.  ``RuntimeError`` for an output that is no real scalar.
     """
 
     @functools.wraps(func)
@@ -93,7 +93,14 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
 
 
 def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that returns the gradient of ``func`` by its arguments ``argnums``; with ``has_aux`` also the rest."""
+    """A function that returns the gradient of ``func`` by its arguments ``argnums``; with ``has_aux`` also the rest.
+
+    It raises what that of ``grad_and_value`` raises.
+
+    >>> import retrograd as torch
+    >>> torch.func.grad(lambda x: x**3)(torch.tensor(2.0))
+    tensor(12.)
+    """
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
@@ -107,7 +114,8 @@ def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """``(output, vjp_fn)``: ``vjp_fn(cotangents)``, nested like the output, gives its vector-Jacobian products.
 
-    With ``has_aux`` ``func`` returns ``(output, anything)``, and that is returned as third.
+    With ``has_aux`` ``func`` returns ``(output, anything)``, and that is returned as third.  ``RuntimeError`` for
+    outputs that are not all tensors, and from ``vjp_fn`` for cotangents nested otherwise.
     """
     level = Level(primals)
     with recording("vjp"), without_saved_hooks():
@@ -137,7 +145,14 @@ def jacrev(
 ) -> Callable[..., Any]:  # fmt: skip
     """A function that returns the Jacobian of ``func``: shape of output, then of input; one backward per output number.
 
-    Nested like the outputs, and inside like the arguments ``argnums``.
+    Nested like the outputs, and inside like the arguments ``argnums``.  ``RuntimeError`` for outputs that are not all
+    tensors of floating-point or complex numbers, ``ValueError`` for a ``chunk_size`` that is not positive; any other
+    one changes nothing.
+
+    >>> import retrograd as torch
+    >>> torch.func.jacrev(lambda x: x**2)(torch.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
     """
 
     if chunk_size is not None and chunk_size <= 0:

@@ -161,10 +161,10 @@ def _pushed(level: Level, outputs: list[Any], tangents: list[Any]) -> list[Any]:
 def jacfwd(
     func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """A function that returns the Jacobian of ``func`` column by column, one direction per input number.
+    """A function that returns what that of ``jacrev`` returns, column by column: one direction per input number.
 
     ``func`` is called once.  ``RuntimeError`` where it draws random numbers, unless ``randomness`` is ``"different"``
-    or ``"same"``.
+    or ``"same"``; ``ValueError`` for an argument of integers.
     """
 
     @functools.wraps(func)
@@ -206,7 +206,13 @@ def _columns(level: Level, outputs: list[Any], place: int) -> list[Any]:
 
 
 def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
-    """A function that returns the matrix of second derivatives of ``func``."""
+    """A function that returns the second derivatives of ``func``: shape of output, then twice that of the argument.
+
+    >>> import retrograd as torch
+    >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
     return jacfwd(jacrev(func, argnums), argnums)
 
 
@@ -228,15 +234,20 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             raise RuntimeError(
                 f"Expected the tangents {given_structure} to have the same argspec as the primals {structure}"
             )
-        for i, (primal, tangent) in enumerate(zip(points, given, strict=True)):
-            for fact in ("shape", "dtype"):
-                wanted, found = getattr(primal, fact), getattr(tangent, fact)
-                if wanted != found:
-                    raise RuntimeError(
-                        f"tangent:{i} with {fact} {found} in flattened pytree doesn't match the {fact} {wanted} of the "
-                        "corresponding primal."
-                    )
+        _check_like(points, given)
         with recording("linearize"):
             return tree_unflatten(_pushed(level, leaves, given), spec)
 
     return result, jvp_fn
+
+
+def _check_like(primals: list[Any], tangents: list[Any]) -> None:
+    """``RuntimeError`` unless each tangent has the shape and dtype of its primal."""
+    for i, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):
+        for fact in ("shape", "dtype"):
+            wanted, found = getattr(primal, fact), getattr(tangent, fact)
+            if wanted != found:
+                raise RuntimeError(
+                    f"tangent:{i} with {fact} {found} in flattened pytree doesn't match the {fact} {wanted} of the "
+                    "corresponding primal."
+                )

@@ -32,6 +32,10 @@ def vmap(
     entries may draw random numbers, each its own or all the same.  ``ValueError`` for dimensions that do not fit,
     ``RuntimeError`` for random numbers under ``"error"``.  Each entry is one call, so ``chunk_size`` changes nothing;
     only where ``func`` is the ``apply`` of a custom Function with a ``vmap`` of its own is that called, once.
+
+    >>> import retrograd as torch
+    >>> torch.func.vmap(torch.dot)(torch.ones(5, 3), torch.ones(5, 3)).shape
+    torch.Size([5])
     """
     if randomness not in _RANDOMNESS:
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
@@ -114,23 +118,24 @@ class _Batch:
         return sizes[0]
 
     def entries(self) -> Iterator[Any]:
-        """Positional arguments of each call; one of zeros where the batch is empty, to see the results.
-
-        Until the last one, graphs that entries share must stay: PyTorch runs backward through them once.
-        """
-        above = STATE.repeating
+        """Positional arguments of each call; one of zeros where the batch is empty, to see the results."""
         for i in range(self.size or 1):
             args = [_entry(leaf, dim, i) for leaf, dim in zip(self.leaves, self.dims, strict=True)]
-            STATE.repeating = above or i < self.size - 1
             yield tree_unflatten(args, self.spec)
 
     def results(self, func: Callable[..., Any], randomness: str) -> list[Any]:
-        """What ``func`` returns for each entry; keyword arguments are the same for all."""
-        above = STATE.repeating
+        """What ``func`` returns for each entry; keyword arguments are the same for all.
+
+        Until the last one, graphs that entries share must stay: PyTorch runs backward through them once.
+        """
+        above, found = STATE.repeating, []
         try:
-            return [func(*own, **self.keywords) for own in drawing_as_asked(self.entries(), randomness)]
+            for i, own in enumerate(drawing_as_asked(self.entries(), randomness)):
+                STATE.repeating = above or i < self.size - 1
+                found.append(func(*own, **self.keywords))
         finally:
             STATE.repeating = above
+        return found
 
 
 def _entry(leaf: Any, dim: int | None, index: int) -> Any:
