@@ -176,13 +176,13 @@ class CustomOpDef:
         rule = self._owner._rule
         rule.backward, rule.setup_context = backward, setup_context
 
-    # -- hooks into subsystems that a NumPy engine does not have
+    # -- registrations for what a NumPy engine does not have; all raise ``NotImplementedError``
     def register_vmap(self, func: Callable[..., Any] | None = None) -> Any:
-        """Not available: there is no vmap."""
+        """Not available: ``vmap`` calls the operator once for each entry."""
         raise _out_of_scope("register_vmap", "functional.vmap over custom operators")
 
     def register_autocast(self, device_type: str, cast_inputs: Any) -> Any:
-        """Not available: there is no autocast."""
+        """Not available: ``autocast`` never changes a dtype here."""
         raise _out_of_scope("register_autocast", "autocast")
 
     def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Kernel | None = None, /) -> Any:
@@ -228,6 +228,16 @@ def custom_op(
     ``mutates_args`` names the arguments it writes to (or ``"unknown"``), ``device_types`` the devices it serves
     (all by default), ``schema`` replaces the one inferred from annotations.  ``ValueError`` for a bad name, for
     annotations that have no schema, and when ``schema`` and ``mutates_args`` contradict each other.
+
+    >>> import retrograd as torch
+    >>> @torch.library.custom_op("shown::twice", mutates_args=())
+    ... def twice(x: torch.Tensor) -> torch.Tensor:
+    ...     return x * 2
+    >>> twice.register_autograd(lambda ctx, g: g * 2)
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> twice(x).sum().backward()
+    >>> x.grad
+    tensor([2., 2.])
     """
 
     def make(fn: Kernel) -> CustomOpDef:

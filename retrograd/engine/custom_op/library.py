@@ -137,7 +137,11 @@ def _everlasting(namespace: str) -> Library:
 def define(
     qualname: str, schema: str, *, lib: Library | None = None, tags: Tag | Iterable[Tag] = ()
 ) -> Callable[[Kernel], Kernel] | None:
-    """Declare ``namespace::name`` with a signature ``(arguments) -> returns``."""
+    """Declare ``namespace::name`` with a signature ``(arguments) -> returns``.
+
+    Without ``lib`` it stays declared until the process ends.  ``ValueError`` for a name without a namespace,
+    ``RuntimeError`` for one that is declared already.
+    """
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
     namespace, name = parse_qualname(qualname)
@@ -148,7 +152,10 @@ def define(
 
 
 def impl(qualname: str, types: str | Sequence[str], func: Kernel | None = None, *, lib: Library | None = None) -> Any:
-    """Register a kernel for ``"cpu"``, ``"default"`` or other device types; decorator or direct call."""
+    """Register a kernel for ``"cpu"``, ``"default"`` or other device types; decorator or direct call.
+
+    ``RuntimeError`` for an unknown device type.
+    """
     namespace, name = parse_qualname(qualname)
     keys = []
     for device in [types] if isinstance(types, str) else types:

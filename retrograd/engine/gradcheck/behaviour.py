@@ -23,7 +23,7 @@ _BATCHED_ADVICE = (
 
 
 def check_zero_grads(case: Case) -> None:
-    """Zero gradients put in must give zero gradients of the right type and size. Frees the case's graph."""
+    """``GradcheckError`` unless zero gradients give zero gradients of the right type and size. Frees the graph."""
     outputs, inputs = case.checked, case.varied
     if not outputs:
         return
@@ -60,7 +60,7 @@ class _UndefinedGrad(Function):
 
 
 def check_undefined_grads(case: Case) -> None:
-    """Backward must cope with outputs that receive no gradient: all of them, and each one alone."""
+    """``GradcheckError`` unless backward copes with outputs without gradient: all of them, and each one alone."""
     count = len(case.checked)
     cases = [set(range(count))]
     if count > 1:
@@ -99,7 +99,7 @@ def _warn_of_undefined() -> None:
 
 
 def check_undefined_tangents(case: Case) -> None:
-    """An input without tangent must count as one whose tangent is zero."""
+    """``GradcheckError`` unless an input without tangent counts as one whose tangent is zero."""
     generator = np.random.default_rng(1)
     tangents: dict[int, Array | None] = {
         position: generator.random(case.inputs[position].numel()) for position in case.varied_positions
@@ -117,7 +117,7 @@ def check_undefined_tangents(case: Case) -> None:
 
 
 def check_batched_grads(case: Case) -> None:
-    """``grad`` of a batch of gradients must equal ``grad`` of each."""
+    """``GradcheckError`` unless ``grad`` of a batch of gradients equals ``grad`` of each."""
     inputs = case.varied
     for number, output in enumerate(case.checked):
         batch = _random_batch(output)
@@ -137,7 +137,7 @@ def check_batched_grads(case: Case) -> None:
 
 
 def check_batched_tangents(case: Case) -> None:
-    """Tangents of a batch of directions must equal the tangents of each."""
+    """``GradcheckError`` unless tangents of a batch of directions equal the tangents of each."""
     for position in case.varied_positions:
         batch = _random_batch(case.inputs[position])
 

@@ -60,6 +60,14 @@ def gradcheck(
     the modes of differentiation. The other checks: gradients that are missing (``check_undefined_grad``), of another
     dtype than the input (``check_grad_dtypes``), computed for a batch (``check_batched_grad``,
     ``check_batched_forward_grad``). ``masked`` only loosens the test with zero gradients from equal to close.
+
+    ``ValueError`` where no input requires grad, ``AssertionError`` for options that contradict each other,
+    ``RuntimeError`` for an input whose elements share memory.
+
+    >>> import retrograd as torch
+    >>> x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradcheck(torch.exp, x)
+    True
     """
     options = Options(
         eps=eps,
@@ -103,7 +111,8 @@ def gradgradcheck(
 
     ``grad_outputs`` are drawn from [-1, 1] where not given, with gaps in memory when
     ``gen_non_contig_grad_outputs``. ``check_rev_over_rev`` and ``check_fwd_over_rev`` choose how the gradients are
-    differentiated; the other options are those of :func:`gradcheck`.
+    differentiated; the other options are those of :func:`gradcheck`, and so is what is raised. ``GradcheckError`` also
+    where no output requires grad.
     """
     options = Options(
         eps=eps,

@@ -19,7 +19,13 @@ class profile:  # noqa: N801 - torch's name
     """Measure what runs inside: ``with profile() as p: ...``, then ``p.key_averages().table()``.
 
     ``record_shapes`` notes the shapes of inputs. The other arguments concern devices and are accepted.
-    ``RuntimeError`` for an instance that is entered twice.
+    ``RuntimeError`` for an instance that is entered twice, and for one that is asked before the block has ended.
+
+    >>> import retrograd as torch
+    >>> with torch.autograd.profiler.profile() as p:
+    ...     y = torch.ones(3).exp().sum()
+    >>> [event.name for event in p.function_events]
+    ['aten::exp', 'aten::sum']
     """
 
     def __init__(

@@ -19,7 +19,7 @@ class _Thread(threading.local):
 
 
 class Recorder:
-    """Measures from ``start`` to ``stop``."""
+    """Measures from when it is put among the observers until it is taken out; its clock is ``perf_counter``."""
 
     def __init__(self, *, record_shapes: bool) -> None:
         self.record_shapes = record_shapes

@@ -41,7 +41,12 @@ class ProfilerActivity(enum.Enum):
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
-    """Skip, wait, warm up and measure so many steps, ``repeat`` times (0: as long as there are steps)."""
+    """What is done in step 0, 1, …: after ``skip_first`` steps, cycles of waiting, warming up and measuring.
+
+    ``wait``, ``warmup``, ``active`` and ``skip_first`` count steps, ``repeat`` counts cycles (0: as long as there are
+    steps); with ``skip_first_wait`` the first cycle does not wait.  ``AssertionError`` for negative counts, and unless
+    a step is measured.
+    """
     length = wait + warmup + active
 
     def action(step: int) -> ProfilerAction:
