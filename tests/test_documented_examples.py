@@ -1,8 +1,10 @@
-"""What the documents tell people to type: every command is one, those on recordings work, every Python example runs."""
+"""What documents and docstrings tell people to type: commands exist and work, every Python example runs."""
 
 from __future__ import annotations
 
 import dataclasses
+import doctest
+import importlib
 import re
 import shlex
 from collections.abc import Callable, Iterator
@@ -112,3 +114,18 @@ EXAMPLES = [
 def test_example_runs(example: str, place: Path) -> None:
     """A Python example runs as it stands, given the model and data that it speaks of."""
     exec(compile(example, "example", "exec"), surroundings())
+
+
+MODULES = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in sorted((ROOT / "retrograd").rglob("*.py"))
+    if ">>> import" in path.read_text(encoding="utf-8")
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_give_what_they_show(name: str) -> None:
+    """Python's own doctest runs the examples of a module and finds the output that stands below them."""
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.attempted
+    assert not found.failed
