@@ -8,40 +8,36 @@ by weak references: a class holds its methods, and those hold everything that th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Set
 from typing import Any
 from weakref import ref
 
 from .overload_choice import misfit
 from .signatures import signatures
 
-Check = Callable[[tuple[Any, ...], dict[str, Any]], None]
 _HEAP = 1 << 9
 """``Py_TPFLAGS_HEAPTYPE``: the class was made while Python runs."""
 _OURS = __name__.partition(".")[0] + "."
 _MOST_PASSING = 256
+_NOTHING: frozenset[Any] = frozenset()
 
 
-def kind_check(name: str, fitting: set[Any] | None = None, *, spread: bool = False) -> Check:
-    """A function that raises ``TypeError`` in torch's words for arguments of the wrong kind to a public function.
+class KindCheck:
+    """Raises ``TypeError`` in torch's words for arguments of the wrong kind to one public function.
 
-    ``fitting`` is filled with the types of positional arguments that fit, so that a caller may look there first.
     ``spread``: several sizes may stand in place of one list of them, as in ``x.view(2, 3)``.
-    """
-    return _KindCheck(name, set() if fitting is None else fitting, spread).check
 
-
-class _KindCheck:
-    """What is known of the arguments of one function.
-
-    There are 2,000 of them, and Python's garbage collector looks at each object of each again and again: closures in
-    place of this class were 12 objects more for each, a quarter of all that the engine has.
+    There are 1,200 of them, and Python's garbage collector looks at each object of each again and again: closures in
+    place of this class were 12 objects more for each, a quarter of all that the engine has, and a set of their own for
+    each function, most of which are never called, one.
     """
 
     __slots__ = ("fitting", "name", "passing", "sequences", "spread")
 
-    def __init__(self, name: str, fitting: set[Any], spread: bool) -> None:
-        self.name, self.fitting, self.spread = name, fitting, spread
+    def __init__(self, name: str, *, spread: bool = False) -> None:
+        self.name, self.spread = name, spread
+        self.fitting: Set[Any] = _NOTHING
+        """Types of arguments that fit; callers with none but positional ones may look here first."""
         self.sequences: dict[Any, tuple[int, ...]] = {}
         """Where lists and tuples stand: the types of their elements count, too."""
         self.passing: set[Any] | None = None
@@ -61,6 +57,7 @@ class _KindCheck:
             self._look(args, kwargs, types)
 
     def _look(self, args: tuple[Any, ...], kwargs: dict[str, Any], types: tuple[Any, ...]) -> None:
+        """Judge arguments of types that have not been seen, and remember them if they fit."""
         values = (*args, *kwargs.values())
         places = tuple([i for i, v in enumerate(values) if isinstance(v, (tuple, list))])
         key = (*types, *[frozenset(map(type, values[i])) for i in places])
@@ -79,7 +76,9 @@ class _KindCheck:
             return
         if places:
             self.sequences[types] = places
-        self.fitting.add(key)
+        if not self.fitting:
+            self.fitting = set()
+        self.fitting.add(key)  # type: ignore[attr-defined]
 
 
 def _weakly(key: tuple[Any, ...]) -> tuple[Any, ...]:

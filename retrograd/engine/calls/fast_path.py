@@ -70,7 +70,7 @@ _NAMES: dict[str, Any] = {
     "arranged": arranged, "all_arranged": all_arranged,
     "is_from_elsewhere": is_from_elsewhere, **VIEW_NAMES,
 }  # fmt: skip
-TAKEN.update(_NAMES, ("Node", "ComplexNode", "general", "computed"))
+TAKEN.update(_NAMES, ("Node", "ComplexNode", "general", "computed", "become", "form", "function"))
 
 
 def has_fast_path(op: Any) -> bool:
@@ -89,23 +89,26 @@ def with_fast_path(op: Any, general: Callable[..., Any], form: str) -> Any:
     """
     if not has_fast_path(op):
         return general
-    function: Any = FunctionType(_first_call.__code__, {"__builtins__": __builtins__}, general.__name__)
-
-    def become(args: Any, kwargs: Any) -> Any:
-        if any(a.__class__ is Term for a in args):
-            # A rule is being read as a formula. Making this row's node now would read its rules, which may call the
-            # row whose rule is being read (sin and cos), and so on.
-            return general(*args, **kwargs)
-        _become_fast(function, op, general, form)
-        return function(*args, **kwargs)
-
-    function.__globals__["become"] = become
+    names = {"__builtins__": __builtins__, "become": _become, "row": op, "general": general, "form": form}
+    function: Any = FunctionType(_first_call.__code__, names, general.__name__)
+    names["function"] = function
     function.__doc__, function.__module__ = general.__doc__, general.__module__
     return function
 
 
 def _first_call(*args: Any, **kwargs: Any) -> Any:
-    return become(args, kwargs)  # type: ignore[name-defined]  # noqa: F821 - the function's globals are its own
+    # the function's globals are its own, and hold what a closure would in seven objects for the garbage collector
+    return become(function, row, general, form, args, kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+def _become(function: Any, op: Any, general: Any, form: str, args: Any, kwargs: Any) -> Any:
+    """What the first call does."""
+    if any(a.__class__ is Term for a in args):
+        # A rule is being read as a formula. Making this row's node now would read its rules, which may call the
+        # row whose rule is being read (sin and cos), and so on.
+        return general(*args, **kwargs)
+    _become_fast(function, op, general, form)
+    return function(*args, **kwargs)
 
 
 def _become_fast(function: FunctionType, op: Any, general: Callable[..., Any], form: str) -> None:

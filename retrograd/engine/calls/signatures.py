@@ -86,12 +86,12 @@ Signature = tuple[Parameter, ...]
 
 
 @functools.cache
-def _lines() -> dict[str, list[str]]:
+def _lines() -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for line in TABLE.read_text(encoding="utf-8").splitlines():
         name, _, rest = line.partition("(")
         found.setdefault(name, []).append(rest)
-    return found
+    return {name: tuple(lines) for name, lines in found.items()}  # tuples of words are no work for the collector
 
 
 @functools.cache

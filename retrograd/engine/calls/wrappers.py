@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..tensors.base import TensorBase
-from .argument_types import kind_check
+from .argument_types import KindCheck
 from .out_argument import write_out
 from .overload_choice import misfit, numbers_for_tensors, out_rule
 from .signatures import takes_out
@@ -41,9 +41,41 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 """Those by place, and those by name."""
 Out = bool | Literal["exact"]
 """Whether a function takes ``out=``; ``"exact"``: of the result's dtype alone, which the signatures do not tell."""
-_USUALLY_SPECIAL = frozenset({"pin_memory"})
-_PUBLISHED: dict[Any, tuple[Callable[..., Any], Out, Mapping[str, str]]] = {}
+
+
+class _Published(KindCheck):
+    """One function as it is published, and what is known of its arguments.
+
+    What users call is a closure with this as its only cell: one for each thing that calls ask for would be 5,000
+    objects more for the garbage collector.  (A class with ``__call__`` would be less still, but is no method.)
+    """
+
+    __slots__ = ("also", "f", "names", "out", "rest", "special")
+
+    def __init__(self, f: Callable[..., Any], name: str, out: Out, also: Mapping[str, str], *, spread: bool) -> None:
+        super().__init__(name, spread=spread)
+        self.f, self.out, self.also = f, out, also
+        self.names, self.rest = _parameters(f)
+        self.special = _special(self.rest, *also)
+
+    def respelled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        """A call's arguments under the function's own names; the list ``rest`` is spread out."""
+        named = {self.also.get(key, key): value for key, value in kwargs.items() if key != "pin_memory"}
+        if self.rest in named:
+            names = self.names
+            first = (named.pop(names[0]),) if names and names[0] in named else ()
+            args = (*first, *args, named.pop(self.rest))
+        return args, named
+
+
+_PUBLISHED: dict[Any, _Published] = {}
 """Made by ``called`` -> what of, for functions that are published under several names."""
+
+
+@functools.cache
+def _special(*names: str) -> frozenset[str]:
+    """Names of arguments that a function does not take as they are; one set for all functions with the same."""
+    return frozenset({*names, "pin_memory"} - {""})
 
 
 def is_variadic(f: Callable[..., Any]) -> bool:
@@ -58,65 +90,51 @@ def called(
 
     ``spread``: several sizes may stand in place of one list of them.
     """
-    f, out, also = _PUBLISHED.get(f, (f, out, also))
-    made = _with_out(f, name, also, spread=spread, exact=out == "exact") if out else _without_out(f, name, also, spread)
-    _PUBLISHED[made] = (f, out, also)
+    if f in _PUBLISHED:
+        other = _PUBLISHED[f]
+        f, out, also = other.f, other.out, other.also
+    known = _Published(f, name, out, also, spread=spread)
+    made = _with_out(known) if out else _without_out(known)
+    _PUBLISHED[made] = known
     return made
 
 
-def _without_out(f: Callable[..., Any], name: str, also: Mapping[str, str], spread: bool) -> Callable[..., Any]:
-    fitting: set[Any] = set()
-    check = kind_check(name, fitting, spread=spread)
-    rest = _parameters(f)[1]
-    special = {*also, rest, "pin_memory"} - {""} if also or rest else _USUALLY_SPECIAL
+def _without_out(known: _Published) -> Callable[..., Any]:
+    """The function as users call it, where it takes no ``out=``."""
 
-    @functools.wraps(f)
+    @functools.wraps(known.f)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or tuple(map(type, args)) not in fitting:
-            check(args, kwargs)
+        if kwargs or tuple(map(type, args)) not in known.fitting:
+            known.check(args, kwargs)
         try:
-            if kwargs and not special.isdisjoint(kwargs):
-                args, kwargs = _respelled(*_parameters(f), also, args, kwargs)
-            return f(*args, **kwargs)
+            if kwargs and not known.special.isdisjoint(kwargs):
+                args, kwargs = known.respelled(args, kwargs)
+            return known.f(*args, **kwargs)
         except Exception:
-            return _retried(f, name, args, kwargs)
+            return _retried(known.f, known.name, args, kwargs)
 
     return call
 
 
-def _with_out(
-    f: Callable[..., Any], name: str, also: Mapping[str, str], *, spread: bool, exact: bool
-) -> Callable[..., Any]:
-    """``exact``: ``out=`` must have the dtype of the result, whatever the signatures say."""
-    check = kind_check(name, spread=spread)
-    names, rest = _parameters(f)
+def _with_out(known: _Published) -> Callable[..., Any]:
+    """The same where it takes one."""
 
-    @functools.wraps(f)
+    @functools.wraps(known.f)
     def call_with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         given, named = args, kwargs
-        check(args, kwargs if out is None else {**kwargs, "out": out})
+        known.check(args, kwargs if out is None else {**kwargs, "out": out})
         try:
             if kwargs:
-                given, named = _respelled(names, rest, also, args, renamed(kwargs, names))
+                given, named = known.respelled(args, renamed(kwargs, known.names))
             if out is None:
-                return f(*given, **named)
-            check_out(name)
-            return write_out(f, out, given, named, rule="exact" if exact else out_rule(name, args, kwargs))
+                return known.f(*given, **named)
+            check_out(known.name)
+            rule = "exact" if known.out == "exact" else out_rule(known.name, args, kwargs)
+            return write_out(known.f, out, given, named, rule=rule)
         except Exception:
-            return _retried(functools.partial(call_with_out, out=out), name, args, kwargs)
+            return _retried(functools.partial(call_with_out, out=out), known.name, args, kwargs)
 
     return call_with_out
-
-
-def _respelled(
-    names: tuple[str, ...], rest: str, also: Mapping[str, str], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Arguments:
-    """A call's arguments under the function's own ``names``; the list ``rest`` is spread out."""
-    named = {also.get(key, key): value for key, value in kwargs.items() if key != "pin_memory"}
-    if rest in named:
-        first = (named.pop(names[0]),) if names and names[0] in named else ()
-        args = (*first, *args, named.pop(rest))
-    return args, named
 
 
 def _retried(f: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -30,13 +30,14 @@ _QUALIFIED = {
 """Nodes whose ``name()`` differs from their class name."""
 
 
-_EMPTY: frozenset[Any] = frozenset()
+_FROZEN: dict[frozenset[Any], frozenset[Any]] = {}
 
 
 def _frozen(items: Iterable[Any]) -> frozenset[Any]:
-    """A set of what a row has; the empty ones are one object: rows have 3,200 of them, and each takes the garbage
+    """A set of what a row has; equal ones are one object: rows have 4,000 of them, and each takes the garbage
     collector's time."""
-    return frozenset(items) or _EMPTY
+    made = frozenset(items)
+    return _FROZEN.setdefault(made, made)
 
 
 def camel_case(name: str) -> str:
@@ -147,19 +148,20 @@ class OpDef(RowFacts):
 
     def _read_rules(self) -> None:
         """Which values each rule asks for, in the order in which a node keeps them."""
-        self.saved_names: list[str] = []
+        saved: list[str] = []
         self.rule_args: dict[str, tuple[int, ...]] = {}
         everything = dict(self.rules) if self.joint is None else {"*": self.joint}
         for arg, rule in everything.items():
             asked = parameters_of(rule)[0][1 if self.joint is None else 2 :]
             for name in asked:
                 self._check_asked(arg, name)
-                if name not in self.saved_names:
-                    self.saved_names.append(name)
-            self.rule_args[arg] = tuple(self.saved_names.index(n) for n in asked)
+                if name not in saved:
+                    saved.append(name)
+            self.rule_args[arg] = tuple(saved.index(n) for n in asked)
         for name in self.keeps:
             self._check_asked("keeps", name)
-            self.saved_names.append(name)
+            saved.append(name)
+        self.saved_names = tuple(saved)
         own = {"result", *self.results, *self.aux}
         self.saved_places = tuple(k for k, name in enumerate(self.saved_names) if name in own)
         """Which of what a node keeps are no operands and no parameters."""

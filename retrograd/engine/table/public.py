@@ -10,7 +10,7 @@ import numpy as np
 
 from ..aliasing.fast_writes import fast_write, has_fast_writes
 from ..aliasing.inplace import call_inplace
-from ..calls.argument_types import kind_check
+from ..calls.argument_types import KindCheck
 from ..calls.fast_path import with_fast_path
 from ..calls.older_forms import has_own_method_form, taking_older_forms
 from ..calls.out_argument import write_out
@@ -19,7 +19,7 @@ from ..calls.wrappers import NO_NAMES, Out, called, check_out, is_variadic, rena
 from ..overriding.asked_functions import asking
 from ..overriding.aten import functions as OVERLOADED
 from ..tensors.argument_checks import type_name_of
-from ..tensors.base import TensorBase, wrap
+from ..tensors.base import TensorBase, are_plain, wrap
 from .op import OpDef
 from .registry import OPS
 
@@ -68,7 +68,7 @@ def _check_row_arguments(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any
                 f"{op.name}(): argument '{op.params[0]}' (position 1) must be tuple of Tensors, not "
                 f"{type_name_of(first)}"
             )
-        for i, v in enumerate(first):
+        for i, v in enumerate(() if are_plain(first) else first):
             if not isinstance(v, TensorBase):
                 raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name_of(v)}")
     elif op.tensor_positions and op.tensor_positions[0] == 0:
@@ -100,12 +100,12 @@ def _number_first(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> t
 
 def function_of(op: OpDef) -> Callable[..., Any]:
     """The public function of a row."""
-    check = kind_check(op.name)
+    checked = KindCheck(op.name)
 
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         named = renamed(kwargs, op.params) if kwargs else kwargs
         args = _number_first(op, args, named)
-        check(args, kwargs if out is None else {**kwargs, "out": out})
+        checked.check(args, kwargs if out is None else {**kwargs, "out": out})
         try:
             if out is not None:
                 check_out(op.name)
@@ -125,11 +125,11 @@ def function_of(op: OpDef) -> Callable[..., Any]:
 def inplace_of(op: OpDef) -> Callable[..., Any]:
     """The in-place method of a row."""
 
-    check = kind_check(op.name + "_")
+    checked = KindCheck(op.name + "_")
 
     def general(self: Any, *args: Any, **kwargs: Any) -> Any:
         named = renamed(kwargs, op.params) if kwargs else kwargs
-        check((self, *args), kwargs)
+        checked.check((self, *args), kwargs)
         try:
             if not op.numbers:
                 check_operands(op, (self, *args), named)
