@@ -23,7 +23,7 @@ from ..overriding.spelling import spelled
 from ..switches import state
 from ..switches.state import STATE
 from ..table.op import OpDef, set_dispatcher
-from ..tensors.base import CreationTag, TensorBase, is_inference, wrap
+from ..tensors.base import CreationTag, TensorBase, are_plain, is_inference, wrap
 from ..tensors.bits import bits_of, mark, memory_of
 from .fast_path import with_fast_path
 from .promotion import promoted, same_dtype
@@ -162,7 +162,7 @@ def tensors_in(op: OpDef, args: tuple[Any, ...]) -> list[Any]:
         if isinstance(value, TensorBase):
             found.append(value)
         elif i in op.list_positions and value is not None:
-            found.extend([v for v in value if isinstance(v, TensorBase)])
+            found.extend(value if are_plain(value) else [v for v in value if isinstance(v, TensorBase)])
     return found
 
 
@@ -174,7 +174,10 @@ def arrays_of(op: OpDef, args: tuple[Any, ...]) -> list[Any]:
         if isinstance(value, TensorBase):
             arrays[i] = value._array
         elif i in op.list_positions and value is not None:
-            arrays[i] = [v._array if isinstance(v, TensorBase) else v for v in value]
+            if are_plain(value):
+                arrays[i] = [v._array for v in value]
+            else:
+                arrays[i] = [v._array if isinstance(v, TensorBase) else v for v in value]
     return arrays
 
 

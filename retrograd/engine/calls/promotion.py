@@ -10,7 +10,7 @@ from ..aliasing.versions import share_storage
 from ..aliasing.views import gradient_edge
 from ..table.op import OpDef
 from ..table.registry import OPS
-from ..tensors.base import TensorBase
+from ..tensors.base import TensorBase, are_plain
 from ..tensors.dtypes import get_default_dtype, result_dtype
 from .refusals import refuse_truth_values
 
@@ -39,7 +39,10 @@ def same_dtype(op: OpDef, args: tuple[Any, ...]) -> bool:
 
 def _same_in_list(tensors: Any) -> bool:
     """Whether all elements are tensors of one floating dtype."""
-    kinds = {t._sig.numpy.char if isinstance(t, TensorBase) else "" for t in tensors}
+    if are_plain(tensors):
+        kinds = {sig.numpy.char for sig in {t._sig for t in tensors}}
+    else:
+        kinds = {t._sig.numpy.char if isinstance(t, TensorBase) else "" for t in tensors}
     return len(kinds) == 1 and kinds.pop() in ("e", "f", "d", "F", "D")
 
 

@@ -12,7 +12,7 @@ from ..nodes.saved import INFERENCE_SAVE, SavedTensor
 from ..nodes.saved_facts import parts, read
 from ..overriding.dispatch_classes import count
 from ..table.op import OpDef
-from ..tensors.base import TensorBase, is_inference, wrap
+from ..tensors.base import LAZY, TensorBase, are_plain, is_inference, wrap
 
 
 def edges_of(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> tuple[Any, ...] | None:
@@ -28,7 +28,10 @@ def edges_of(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> tuple[Any
     for i in op.diff_positions:
         value = args[i]
         if i in op.list_positions:
-            edges.extend([gradient_edge(v) if isinstance(v, TensorBase) else None for v in value])
+            if are_plain(value):
+                edges.extend([gradient_edge(v) if v._fn is LAZY else v._fn for v in value])
+            else:
+                edges.extend([gradient_edge(v) if isinstance(v, TensorBase) else None for v in value])
         else:
             edges.append(gradient_edge(value) if isinstance(value, TensorBase) else None)
     if any(e is not None for e in edges):

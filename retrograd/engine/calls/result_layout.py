@@ -81,6 +81,8 @@ BARE_LAYOUTS = ("operands", "copy")
 """Rules for what a rule of backward computes of bare arrays, too: gradients lie as their operands do."""
 _ALWAYS = ("rows", "columns")
 """Rules that ask for an order of their own; results of others are in rows where the operands are."""
+_BLIND = "rows"
+"""The rule that does not look at the operands, of which there may be thousands."""
 
 
 def arranged(layout: str, result: Any, operands: Sequence[Any]) -> Any:
@@ -93,6 +95,8 @@ def arranged(layout: str, result: Any, operands: Sequence[Any]) -> Any:
 
 def all_arranged(op: Any, computed: Any, operands: Sequence[Any]) -> Any:
     """What a row's forward returns, its outputs arranged; ``operands`` may hold lists, numbers and others."""
+    if op.layout == _BLIND and op.outputs == 1 and not op.aux:
+        return arranged(_BLIND, computed, ())
     listed = [entry for a in operands for entry in (a if a.__class__ is list else (a,))]
     arrays = [a._array if isinstance(a, TensorBase) else a for a in listed if isinstance(a, (np.ndarray, TensorBase))]
     if op.layout not in _ALWAYS and all(a.flags.c_contiguous for a in arrays):

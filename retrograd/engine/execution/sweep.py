@@ -13,7 +13,7 @@ newest of all, it runs next without passing through the heap (60 ns less).
 
 from __future__ import annotations
 
-from heapq import heappop, heappush, heappushpop
+from heapq import heappop, heappush, heappushpop, heapreplace
 from math import inf
 from typing import Any
 
@@ -82,7 +82,14 @@ class Sweep:
                 if node is None:
                     if not heap:
                         return
-                    node = heappop(heap)[1]
+                    node = heap[0][1]
+                    if node.__class__ is Run and len(node.members) > 1:
+                        # as the run itself would, without its call: 0.4 µs less for each member
+                        run, node = node, node.members.pop()
+                        run._number = number = run.members[-1]._number
+                        heapreplace(heap, (-number, run))
+                    else:
+                        heappop(heap)
                 elif heap:
                     node = heappushpop(heap, (-node._number, node))[1]
         except BaseException:

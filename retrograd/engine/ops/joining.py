@@ -133,7 +133,7 @@ def _stack(tensors: Any, dim: int = 0) -> Any:
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     shape = tensors[0].shape
-    for i, a in enumerate(tensors):
+    for i, a in enumerate(tensors if len({a.shape for a in tensors}) > 1 else ()):
         if a.shape != shape:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -207,6 +207,11 @@ def set_array(t: TensorBase, array: Array) -> None:
     """Give a tensor another array (``.data = …``, ``t_()``, ``resize_``)."""
     t._array = array
     t._sig = sig_of(array)
+
+
+def are_plain(values: Iterable[Any]) -> bool:
+    """Whether each of a list is a tensor of a plain class; of thousands it takes half as long as ``isinstance``."""
+    return PLAIN_CLASSES.issuperset(map(type, values))
 
 
 def is_inference(t: TensorBase) -> bool:
