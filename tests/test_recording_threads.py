@@ -11,11 +11,13 @@ import weakref
 from collections.abc import Callable
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
 import retrograd as rg
 from retrograd import locks
 from retrograd.engine import observe
+from retrograd.inspect.diagnose import diagnose
 from retrograd.inspect.program.syntax import parsed_expression
 from retrograd.inspect.record import Recorder, recording
 from retrograd.inspect.sources.engine_.call_describer import CallDescriber
@@ -157,3 +159,18 @@ def test_what_is_in_force_is_what_the_thread_has_set():
     describer._around = Interrupted((True, False, "mine", None))
     assert describer.around() == (True, False, "mine", None)
     assert describer._around == theirs
+
+
+def test_what_a_thread_notes_after_the_end_is_not_in_the_recording():
+    """E-21: it was about to note a call, and had numbered the result, when the recording ended and was read."""
+    with recording(level="full") as recorded:
+        recorder = observe.OPERATION[0].__self__.watching.sink
+        w = rg.ones(2, requires_grad=True)
+        (w * 2).sum().backward()
+    events = len(recorded.events)
+    array = np.ones(2)
+    recorder.tensors.reserve(rg.ones(2), array)
+    recorder.note((None,))
+    assert len(recorded.events) == events
+    assert None not in recorded.tensors
+    assert diagnose(recorded) == []

@@ -128,10 +128,10 @@ class Recording:
     sources: dict[str, dict[int, str]] = field(default_factory=dict)
     """File -> line number -> text, for the lines that snapshots and events mention and those beside them."""
     schema: int = SCHEMA
-    _read: Callable[[], tuple[list[Event], list[TensorFacts]]] | None = field(
+    _read: Callable[[bool], tuple[list[Event], list[TensorFacts]]] | None = field(
         default=None, init=False, repr=False, compare=False
     )
-    """What returns events and tensors, of which the latest are made when they are read."""
+    """What returns events and tensors, of which the latest are made then; told whether for good."""
     _ended: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -139,7 +139,7 @@ class Recording:
         runs, events = len(self.snapshots), len(self.events)
         return f"<Recording{script} at level {self.level}: {runs:,} backward runs, {events:,} events>"
 
-    def read_by(self, read: Callable[[], tuple[list[Event], list[TensorFacts]]]) -> None:
+    def read_by(self, read: Callable[[bool], tuple[list[Event], list[TensorFacts]]]) -> None:
         """Let ``events`` and ``tensors`` be what ``read`` returns whenever one of them is read, until ``end``."""
         self._read = read
         del self.events, self.tensors
@@ -152,7 +152,7 @@ class Recording:
         read = self._read if name in ("events", "tensors") else None
         if read is None:
             return object.__getattribute__(self, name)
-        events, tensors = read()
+        events, tensors = read(self._ended)
         if self._ended:
             self.events, self.tensors, self._read = events, tensors, None
         return tensors if name == "tensors" else events

@@ -42,10 +42,15 @@ class Journal:
             row -= 1
         return row
 
-    def read(self) -> tuple[list[Event], list[TensorFacts]]:
-        """Return all events and the rows of all tensors, made."""
+    def read(self, last: bool = False) -> tuple[list[Event], list[TensorFacts]]:
+        """Return all events and the rows of all tensors, made.
+
+        The last ones are apart from the journal: a thread of the program that runs on may still note what it saw.
+        """
         self.settle()
-        return self.entries, self.rows
+        if not last:
+            return self.entries, self.rows
+        return self.entries[: self._made], [TensorFacts() if row is None else row for row in self.rows]
 
     def settle(self) -> None:
         """Make the events of all notes."""
