@@ -70,6 +70,31 @@ def test_V_30_views(torch):
 
 
 @differential
+def test_V_30_offsets_of_tensors_that_left_their_base(torch):
+    """V-30: offsets count in the memory that a tensor lies in, also after ``data``, ``set_`` or ``resize_``."""
+
+    def other():
+        return torch.zeros(12)[3:9]
+
+    def changes(x, y):
+        yield lambda: setattr(x, "data", other())
+        yield lambda: setattr(y, "data", other())
+        yield lambda: x.set_(other())
+        yield lambda: y.set_(other())
+        yield lambda: x.resize_(40)
+        yield lambda: y.resize_(3)
+
+    seen = []
+    for nr in range(6):
+        x = torch.arange(6.0)
+        y, before = x[2:], x.chunk(2)
+        y.storage_offset()
+        list(changes(x, y))[nr]()
+        seen.append([t.storage_offset() for t in (x, y, *before, x[1:], y[1:], *y.chunk(2))])
+    return seen
+
+
+@differential
 def test_V_30_not_views(torch):
     """V-30: advanced indexing, clone, and reshape or contiguous that must copy give new memory."""
     a = torch.arange(12.0, requires_grad=True)

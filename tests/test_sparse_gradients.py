@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 import warnings
 from typing import Any
@@ -98,6 +99,24 @@ def test_sums_of_gradients(torch: Any) -> Any:
         (terms[first](other) + terms[second](other)).backward()
         seen.append([told(w.grad), w.grad is before, told(other.grad)])
     return seen
+
+
+@differential
+def test_the_order_of_entries_that_several_look_ups_have(torch: Any) -> Any:
+    """V-11: within a run PyTorch adds what came first to what comes next; one without entries has any density."""
+    look, seen = torch.nn.functional.embedding, []
+    rows = {"few": [3], "twice": [0, 0], "several": [2, 1, 3], "none": []}
+    for names in itertools.permutations(rows, 3):
+        w = table(torch)
+        parts = [look(torch.tensor(rows[name], dtype=torch.long), w, sparse=True).exp().sum() for name in names]
+        (g,) = torch.autograd.grad(sum(parts), w, retain_graph=True)
+        (with_graph,) = torch.autograd.grad(sum(parts), w, create_graph=True)
+        sum(parts).backward()
+        seen += [told(g), told(with_graph)[:4], told(w.grad)]
+    w, at = table(torch), torch.tensor([[0, 1], [3, 3]])
+    nothing = look(torch.zeros(0, dtype=torch.long), w, sparse=True).sum()
+    (nothing + torch.gather(w, 0, at, sparse_grad=True).sum()).backward()
+    return [*seen, told(w.grad)]
 
 
 @differential

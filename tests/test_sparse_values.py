@@ -135,6 +135,41 @@ def test_asked_for(torch: Any) -> Any:
 
 
 @differential
+def test_dense_by_sparse(torch: Any) -> Any:
+    """V-11: products with a dense first factor lie in columns, and are no views; also with a vector."""
+    a, seen = made(torch, values(torch)), []
+    for out in (torch.ones(2, 2) @ a, torch.mm(torch.ones(2, 2), a), torch.sparse.mm(torch.ones(4, 2), a)):
+        seen += [out, out.stride(), nodes(out)]
+    of_vector = torch.ones(2) @ a
+    of_vector.exp().sum().backward()
+    return [*seen, of_vector, (torch.ones(1, 2) @ a)._is_view()]
+
+
+@differential
+def test_what_does_not_fit_is_refused(torch: Any) -> Any:
+    """V-11: dtypes, dimensions and forms that PyTorch refuses; what it promotes."""
+    a, line, v = made(torch).detach(), sparse(torch, torch.tensor([[0, 1]]), torch.ones(2), (3,)), values(torch)
+    wide, complex_ = a.double(), torch.complex(torch.eye(2), torch.eye(2)).requires_grad_()
+    rows = torch.ones(2, 3).to_sparse(1)
+    return [
+        torch.ones(2, 3) + wide,
+        torch.ones(2, 3, dtype=torch.float64) + a,
+        raises("does not match mat2 dtype", torch.sparse.mm, wide, torch.ones(3, 2).to_sparse()),
+        raises("Dimension out of range", torch.sparse.mm, line, torch.ones(3, 2)),
+        raises("addmm: matrices expected, got 1D tensor", torch.sparse.mm, rows, torch.ones(3, 2)),
+        raises("Dimension out of range", torch.sparse.sum, line, 1),
+        raises("Dimension out of range", torch.sparse.sum, a, (0, -3)),
+        raises("_to_sparse does not support automatic differentiation", complex_.to_sparse),
+        complex_.detach().to_sparse().to_dense(),
+        raises("sparse_dim argument !=self.sparse_dim() is not supported", a.to_sparse, 1),
+        a.to_sparse(2) is a,
+        raises("unsupported memory format option Contiguous", a.contiguous),
+        raises("!=2 is not supported", line.to_sparse_csr),
+        v.requires_grad,
+    ]
+
+
+@differential
 def test_to_sparse(torch: Any) -> Any:
     """V-11: gradients of a dense tensor reach what its sparse form kept."""
     seen = []

@@ -62,7 +62,18 @@ def storage_offset(t: TensorBase) -> int:
         return t._array.offset
     root = root_array(t)
     array = memory_of(t)
-    return (address(array) - address(root)) // (array.itemsize or 1)
+    start = address(array) - address(root)
+    if not 0 <= start < root.nbytes and _owner(array) is not _owner(root):  # ``set_`` or ``data``: it has left its base
+        start = address(array) - address(_owner(array))
+    return start // (array.itemsize or 1)
+
+
+def _owner(array: Array) -> Array:
+    """The array whose memory this one is a part of."""
+    owner, part = array, array.base
+    while part is not None:
+        owner, part = (part if isinstance(part, np.ndarray) else owner), getattr(part, "base", None)
+    return owner
 
 
 class Geometry(NamedTuple):

@@ -17,7 +17,7 @@ from .. import observe
 from ..calls.refusals import shapes_in, size_mismatch
 from ..nodes.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from ..nodes.node import GraphNode, Port, edge_parts
-from ..nodes.totals import total
+from ..nodes.totals import arrived
 from ..switches import state
 from ..switches.anomaly import check_for_nan, explain_failure
 from ..switches.state import STATE, set_grad_enabled_here
@@ -148,7 +148,7 @@ class GraphTask:
             if have is None:
                 buffer[nr] = g
             else:
-                buffer[nr] = total(have, g) if self.tensors else have + g
+                buffer[nr] = arrived(have, g, self.create_graph) if self.tensors else have + g
         left = self.dependencies[node] - 1
         if left:
             self.dependencies[node] = left

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..table.methods import FUNCTIONS
 from ..table.registry import F
 from ..tensors.base import wrap
 from .coo import ANSWERS, SparseTensor, answers_for
@@ -58,12 +59,18 @@ def _added(sign: int) -> Callable[..., Any]:
         if not _is_sparse(other):
             raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
         if not _is_sparse(self):
-            return add_entries(F.clone(F.expand(self, tuple(other.shape))), other, sign * alpha)
+            return _added_to_dense(self, other, sign * alpha)
         _check_alike(self, other)
         other = other if sign * alpha == 1 else other.with_values(F.mul(other._values(), sign * alpha))
         return _sum_of(self, other)
 
     return add
+
+
+def _added_to_dense(self: Any, other: SparseTensor, alpha: Any) -> Any:
+    dtype = FUNCTIONS["result_type"](self, other)
+    out = F.clone(F.expand(self, tuple(other.shape)))
+    return add_entries(out if out.dtype is dtype else out.to(dtype), other, alpha)
 
 
 def add_entries(out: Any, sparse: SparseTensor, alpha: Any) -> Any:
@@ -83,7 +90,7 @@ def _check_alike(self: SparseTensor, other: SparseTensor) -> None:
         raise RuntimeError(
             f"add: expected sizes of 'self' and 'other' to match, but {list(self.shape)} != {list(other.shape)}"
         )
-    if self.sparse_dim() != other.sparse_dim():
+    if self.sparse_dim() != other.sparse_dim() and self._nnz() and other._nnz():
         raise RuntimeError(
             f"add: expected 'self' and 'other' to have same density, but 'self' has {self.sparse_dim()} sparse "
             f"dimensions while 'other' has {other.sparse_dim()} sparse dimensions"
@@ -92,11 +99,13 @@ def _check_alike(self: SparseTensor, other: SparseTensor) -> None:
 
 def _sum_of(self: SparseTensor, other: SparseTensor) -> SparseTensor:
     """As in PyTorch: merged where values lie in rows, else the entries of one behind those of the other."""
+    if not (self._nnz() and other._nnz()):
+        kept: SparseTensor = _clone(other if other._nnz() else self)
+        return kept
     values = F.cat([self._values(), other._values()], 0)
     indices = F.cat([self._indices(), other._indices()], 1)
-    coalesced = all(t.is_coalesced() for t in (self, other) if t._nnz())
-    if not all(t._nnz() and t._values()._array.flags.c_contiguous for t in (self, other)):
-        return SparseTensor.made(indices, values, self.shape, coalesced and self._nnz() * other._nnz() == 0)
+    if not all(t._values()._array.flags.c_contiguous for t in (self, other)):
+        return SparseTensor.made(indices, values, self.shape)
     first, second = (numbers_of(t._indices()._array, t.shape) for t in (self, other))
     to_first, to_second, count = merged(first, second)
     where = np.concatenate([to_first, to_second])
@@ -104,7 +113,7 @@ def _sum_of(self: SparseTensor, other: SparseTensor) -> SparseTensor:
     np.add.at(sums, where, values._array)
     places = np.empty((self.sparse_dim(), where.size), np.int64)[:, :count]  # part of the memory, as in PyTorch
     places[:, where] = indices._array
-    return SparseTensor.made(wrap(places), wrap(sums), self.shape, coalesced)
+    return SparseTensor.made(wrap(places), wrap(sums), self.shape, self.is_coalesced() and other.is_coalesced())
 
 
 ANSWERS.update(add=_added(1), sub=_added(-1))

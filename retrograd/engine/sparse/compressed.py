@@ -141,6 +141,11 @@ def _in_coordinates(t: Any) -> Any:
 
 def compressed(t: SparseTensor) -> CompressedTensor:
     """A sparse matrix by rows."""
+    if t.sparse_dim() != 2:
+        raise RuntimeError(
+            "coo_to_sparse_csr: conversion from Sparse to SparseCsr for input tensors with sparse_dim()!=2 is not "
+            "supported"
+        )
     t = t.coalesce()
     rows, columns = t._indices()._array
     begins = np.searchsorted(rows, np.arange(t.shape[0] + 1)).astype(np.int64)

@@ -102,8 +102,13 @@ class SparseTensor(Tensor):
         found = F._to_dense(self, masked_grad is not False)
         return found if dtype is None else found.to(dtype)
 
-    def to_sparse(self, *args: Any, **kwargs: Any) -> SparseTensor:
+    def to_sparse(self, sparse_dim: int | None = None, **kwargs: Any) -> SparseTensor:
         """Itself."""
+        if sparse_dim not in (None, self.sparse_dim()):
+            raise RuntimeError(
+                "to_sparse: conversion from Sparse to Sparse with sparse_dim argument !=self.sparse_dim() is not "
+                "supported"
+            )
         return self
 
     to_sparse_coo = to_sparse
@@ -146,6 +151,10 @@ class SparseTensor(Tensor):
     def data_ptr(self) -> int:
         """Refused."""
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    def contiguous(self, *, memory_format: Any = None) -> Any:
+        """Refused."""
+        raise RuntimeError("unsupported memory format option Contiguous: sparse tensors have no format, use clone()")
 
     def stride(self, dim: int | None = None) -> Any:
         """0 in all dimensions: entries do not lie in rows."""

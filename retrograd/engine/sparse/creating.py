@@ -79,9 +79,11 @@ def sparse_mm(sparse: Any, dense: Any, reduce: str | None = None) -> Any:
         )
     if isinstance(dense, SparseTensor) and isinstance(sparse, SparseTensor):
         return F._sparse_sparse_matmul(sparse, dense)
+    if not sparse.is_sparse and isinstance(dense, SparseTensor):
+        return F.transpose(sparse_mm(F.transpose(dense, -2, -1), F.transpose(sparse, -2, -1)), -2, -1)
     if dense.dim() != 2:
         raise IndexError("Dimension out of range: torch.sparse.mm takes matrices, of vectors the product is sparse @ x")
-    nothing = FUNCTIONS["zeros"](sparse.shape[0], dense.shape[1], dtype=dense.dtype)
+    nothing = FUNCTIONS["zeros"](sparse.size(-2), dense.shape[1], dtype=dense.dtype)
     return F._sparse_addmm(nothing, sparse, dense, 0, 1)
 
 

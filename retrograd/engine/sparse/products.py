@@ -34,6 +34,8 @@ def _rows_of_sums(size: int, rows: Any, terms: Any) -> Any:
 
 def _times_dense(a: SparseTensor, dense: Any) -> Any:
     """Sparse matrix by dense vector or matrix."""
+    if a.sparse_dim() != 2:
+        raise RuntimeError(f"addmm: matrices expected, got {a.sparse_dim()}D tensor")
     if a.dtype != dense.dtype:
         raise RuntimeError(
             f"expected scalar type {scalar_name(a._sig.numpy)} but found {scalar_name(dense._sig.numpy)}"
@@ -55,7 +57,7 @@ def _product(self: Any, other: Any) -> Any:
     if _is_sparse(self) and not _is_sparse(other):
         return _times_dense(self, other)
     if _is_sparse(other) and not _is_sparse(self):
-        return _times_dense(other.t(), self.mT).mT.contiguous()
+        return wrap(_times_dense(other.t(), self.mT)._array.T)
     return _times_sparse(self, other)
 
 
@@ -64,6 +66,9 @@ def _times_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     if a.shape[1] != b.shape[0]:
         sizes = " and ".join("x".join(map(str, t.shape)) for t in (a, b))
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({sizes})")
+    if a.dtype != b.dtype:
+        names = [scalar_name(t._sig.numpy) for t in (a, b)]
+        raise RuntimeError(f"mat1 dtype {names[0]} does not match mat2 dtype {names[1]}")
     b = b.coalesce()
     (rows, columns), (b_rows, b_columns) = a._indices()._array, b._indices()._array
     first, end = np.searchsorted(b_rows, columns, "left"), np.searchsorted(b_rows, columns, "right")

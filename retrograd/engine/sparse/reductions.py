@@ -9,6 +9,7 @@ import numpy as np
 from ..table.registry import F
 from ..table.rows import function, linear
 from ..tensors.base import wrap
+from ..tensors.convert import checked_dim
 from .coo import SparseTensor, answers_for
 from .places import numbers_of
 from .rows import entries_at, sparse_of
@@ -18,6 +19,8 @@ from .rows import entries_at, sparse_of
 
 def _split(self: SparseTensor, dims: Any) -> tuple[list[int], tuple[int, ...]]:
     """Of the dimensions that the indices count those that stay; of the values' dimensions those that go."""
+    for d in dims:
+        checked_dim(d, self.dim())
     gone, width = {d % self.dim() for d in dims}, self.sparse_dim()
     return [d for d in range(width) if d not in gone], tuple(sorted(d - width + 1 for d in gone if d >= width))
 

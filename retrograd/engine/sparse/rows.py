@@ -145,4 +145,4 @@ def _to_sparse(self: Any, sparse_dim: int) -> SparseTensor:
 
 
 for _name, _node in (("_to_sparse", "ToSparseBackward1"), ("_to_sparse_dim", "ToSparseBackward0")):
-    linear(_name, _to_sparse, sparse=True, public=False, node=_node, self=lambda g: dense(g))
+    linear(_name, _to_sparse, sparse=True, public=False, node=_node, real_only="_to_sparse", self=lambda g: dense(g))
