@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from both_engines import assert_agree, differential
 
@@ -34,6 +35,16 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "too small for a mean": lambda t: t.nn.AvgPool2d(2)(t.zeros(3, 1, 1)),
     "too small for a pool of volumes": lambda t: t.nn.MaxPool3d(2)(t.zeros(2, 3, 1, 1, 1)),
     "split": lambda t: t.split(t.ones(5, 6), [2, 2], 1),
+    "split from behind": lambda t: t.split(t.ones(5, 6), [2, 2], -1),
+    "split into nothing": lambda t: t.ones(5).split(0),
+    "split by fractions": lambda t: t.ones(4).split([1.0, 3.0]),
+    "split by a fraction": lambda t: t.ones(4).split(2.0),
+    "split by an integer of NumPy": lambda t: t.ones(4).split(np.int64(2)),
+    "split by a text": lambda t: t.ones(4).split("22"),
+    "split by a truth value": lambda t: t.ones(4).split(True),
+    "split along a fraction": lambda t: t.ones(4).split(2, 0.0),
+    "unbind a number": lambda t: t.tensor(1.0).unbind(),
+    "unbind a number along a second dimension": lambda t: t.tensor(1.0).unbind(1),
     "grad of a vector": lambda t: t.func.grad(lambda x: x * 2)(t.ones(2)),
     "tensors that do not broadcast": lambda t: t.broadcast_tensors(t.ones(2), t.ones(3)),
 }

@@ -22,9 +22,10 @@ def _unbind(self: Any, dim: int = 0) -> Any:
 
 def _rows(shape: tuple[int, ...], dim: int) -> Sequence[Any]:
     """The indices of ``unbind``."""
+    axes = axes_of(dim, len(shape))
     if not shape:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    axis = axes_of(dim, len(shape))[0]
+    axis = axes[0]
     if axis == 0 and len(shape) > 1:
         return range(shape[0])  # the same views in half the time; all of them at once in a quarter
     return [(*(slice(None),) * axis, i, Ellipsis) for i in range(shape[axis])]
@@ -33,11 +34,11 @@ def _rows(shape: tuple[int, ...], dim: int) -> Sequence[Any]:
 linear("unbind", _unbind, view=True, outputs="many", pieces=_rows, self=lambda g, dim: F.stack(list(g), dim))
 
 
-def split_points(n: int, sizes: Any, axis: int) -> list[int]:
+def split_points(n: int, sizes: Any, dim: int) -> list[int]:
     """Where pieces of the given size(s) begin, and the end."""
     if isinstance(sizes, int):
         if sizes <= 0 and n:
-            raise RuntimeError(f"split expects split_size be positive, but got split_size={sizes}")
+            raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
         return [*range(0, max(n, 1), max(sizes, 1)), n]
     if min(sizes, default=0) < 0:
         raise RuntimeError(
@@ -45,7 +46,7 @@ def split_points(n: int, sizes: Any, axis: int) -> list[int]:
         )
     if sum(sizes) != n:
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {axis}), "
+            f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), "
             f"but got split_sizes={list(sizes)}"
         )
     return [0, *(int(s) for s in np.cumsum(sizes))]
@@ -58,9 +59,7 @@ def _split(self: Any, split_size: Any, dim: int = 0) -> Any:
 def _pieces(shape: tuple[int, ...], sizes: Any, dim: int) -> Sequence[Any]:
     """The indices of pieces of the given size(s) along a dimension."""
     axis = axes_of(dim, len(shape))[0]
-    return [
-        (*(slice(None),) * axis, slice(a, b)) for a, b in itertools.pairwise(split_points(shape[axis], sizes, axis))
-    ]
+    return [(*(slice(None),) * axis, slice(a, b)) for a, b in itertools.pairwise(split_points(shape[axis], sizes, dim))]
 
 
 def _joined(g: Any, dim: int, self_sizes: Any, split_size: Any) -> Any:

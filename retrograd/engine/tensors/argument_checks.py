@@ -9,10 +9,17 @@ import numpy as np
 from .base import TensorBase
 from .dtypes import scalar_name
 
+_HEAP = 1 << 9
+"""``Py_TPFLAGS_HEAPTYPE``: the class was made while Python runs."""
+
 
 def type_name_of(value: Any) -> str:
-    """The name of an argument's type in error messages."""
-    return "Tensor" if isinstance(value, TensorBase) else type(value).__name__
+    """The name of an argument's type in error messages; classes written in C (NumPy's) have their module's before."""
+    cls = type(value)
+    if isinstance(value, TensorBase):
+        return "Tensor"
+    in_c = not cls.__flags__ & _HEAP and cls.__module__ != "builtins"
+    return f"{cls.__module__}.{cls.__qualname__}" if in_c else cls.__name__
 
 
 def check_bool(function: str, name: str, value: Any, position: int | None = None) -> None:

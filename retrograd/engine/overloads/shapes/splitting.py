@@ -6,11 +6,25 @@ import functools
 import itertools
 from typing import Any
 
+import numpy as np
+
+from ...calls.argument_types import KindCheck
 from ...table.public import FUNCTIONS, METHODS, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import PLAIN_CLASSES, TensorBase
 from ...tensors.convert import checked_dim
 from ...tensors.dtypes import scalar_name
+
+
+def _no_combination(size: Any, dim: Any) -> TypeError:
+    return TypeError(
+        "split() received an invalid combination of arguments - got (Tensor, "
+        f"{type(size).__name__}, {type(dim).__name__}), but expected one of:\n"
+        " * (Tensor input, int split_size, int dim = 0)\n * (Tensor input, tuple of ints split_size, int dim = 0)"
+    )
+
+
+_check_sizes = KindCheck("split_with_sizes").check
 
 
 def pieces(form: str, tensor: Any, size: Any, dim: int) -> Any:
@@ -19,9 +33,13 @@ def pieces(form: str, tensor: Any, size: Any, dim: int) -> Any:
     if not tensor._array.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if isinstance(size, int):
+        if bool in (size.__class__, dim.__class__) or dim.__class__ is float:
+            raise _no_combination(size, dim)
         if size < 0:
             raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
         return getattr(F, form.format("split"))(tensor, size, dim)
+    if size.__class__ not in (tuple, list) or any(s.__class__ is not int for s in size):
+        _check_sizes((tensor, size, dim), {})
     return getattr(F, form.format("split_with_sizes"))(tensor, tuple(int(s) for s in size), dim)
 
 
@@ -88,8 +106,8 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:  # 
     n = input.shape[axis]
     if isinstance(indices_or_sections, TensorBase):
         indices_or_sections = _places_in_tensor(indices_or_sections)
-    if isinstance(indices_or_sections, int):
-        points = _even_points(n, indices_or_sections)
+    if isinstance(indices_or_sections, (int, np.integer)):
+        points = _even_points(n, int(indices_or_sections))
     else:
         points = [0, *(int(i) for i in indices_or_sections), n]
     return tuple(F._slice(input, axis, a, b, 1) for a, b in itertools.pairwise(points))
