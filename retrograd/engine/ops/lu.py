@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..aliasing.memory_formats import copied_with, in_columns
+from ..aliasing.strided import contiguous_strides
 from ..table.registry import F
 from ..table.rows import function
 from .matrix_checks import check_dtype
@@ -152,7 +154,7 @@ function("_lu_unpack", _lu_unpack, node="LuUnpackBackward0", tensors="self pivot
 def _lu_solve(self: Any, pivots: Any, other: Any, left: bool, adjointly: bool) -> Any:
     """As ``_solved``, in columns; from the right in rows."""
     found = _solved(self, pivots, other, left, adjointly)
-    return np.ascontiguousarray(found.mT).mT if left else np.ascontiguousarray(found)
+    return in_columns(found) if left else copied_with(contiguous_strides(found.shape), found)
 
 
 def _solved(self: Any, pivots: Any, other: Any, left: bool, adjointly: bool) -> Any:
