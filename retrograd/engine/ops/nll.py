@@ -47,14 +47,6 @@ def _nll_loss(
     return loss if reduction == "sum" else loss / weight_of_all, weight_of_all
 
 
-def _nll_grad(
-    g: Any, self: Any, self_options: Any, target: Any, weight: Any, reduction: str, ignore_index: int,
-    total_weight: float,
-) -> Any:  # fmt: skip
-    make = _nll_backward if g.__class__ is np.ndarray else F._nll_backward
-    return make(g, tuple(self.shape), self_options.numpy, target, weight, reduction, ignore_index, total_weight)
-
-
 def _nll_backward(
     grad_output: Any, sizes: tuple[int, ...], numpy: Any, target: Any, weight: Any = None, reduction: str = "mean",
     ignore_index: int = -100, total_weight: float = 0.0,
@@ -73,20 +65,29 @@ def _nll_backward(
     return placed(sizes, numpy, safe, slopes)
 
 
-def _nll_backward_grad(
-    g: Any, numpy: Any, sizes: Any, target: Any, weight: Any, reduction: str, ignore_index: int
-) -> Any:
-    return F._nll_loss(g, target, weight, reduction, ignore_index)
+def _rule_by(backward: Any) -> Any:
+    """The rule of a loss: ``backward`` where it computes on arrays, else the row of that name."""
+
+    def rule(
+        g: Any, self: Any, self_options: Any, target: Any, weight: Any, reduction: str, ignore_index: int,
+        total_weight: float,
+    ) -> Any:  # fmt: skip
+        make = backward if g.__class__ is np.ndarray else getattr(F, backward.__name__)
+        return make(g, tuple(self.shape), self_options.numpy, target, weight, reduction, ignore_index, total_weight)
+
+    return rule
 
 
 function(
     "_nll_loss", _nll_loss, node="NllLossBackward0", tensors="self target weight", aux=("total_weight",),
-    self=_nll_grad, layout="rows", kinds="f",
+    self=_rule_by(_nll_backward), layout="rows", kinds="f",
     jvp=lambda primal, tangents, results: F._nll_loss(tangents[0], *primal[1:]),
 )  # fmt: skip
 function(
     "_nll_backward", _nll_backward, node="NllLossBackwardBackward0", tensors="grad_output target weight",
-    grad_output=_nll_backward_grad,
+    grad_output=lambda g, numpy, sizes, target, weight, reduction, ignore_index: F._nll_loss(
+        g, target, weight, reduction, ignore_index
+    ),
 )  # fmt: skip
 
 
@@ -97,14 +98,6 @@ def _nll_loss_2d(
     self: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
 ) -> tuple[Any, float]:
     return _nll_loss(self.transpose(0, 2, 3, 1), target, weight, reduction, ignore_index)
-
-
-def _nll_grad_2d(
-    g: Any, self: Any, self_options: Any, target: Any, weight: Any, reduction: str, ignore_index: int,
-    total_weight: float,
-) -> Any:  # fmt: skip
-    make = _nll_backward_2d if g.__class__ is np.ndarray else F._nll_backward_2d
-    return make(g, tuple(self.shape), self_options.numpy, target, weight, reduction, ignore_index, total_weight)
 
 
 def _nll_backward_2d(
@@ -118,7 +111,7 @@ def _nll_backward_2d(
 
 function(
     "_nll_loss_2d", _nll_loss_2d, node="NllLoss2DBackward0", tensors="self target weight", aux=("total_weight",),
-    self=_nll_grad_2d, layout="rows", kinds="f",
+    self=_rule_by(_nll_backward_2d), layout="rows", kinds="f",
     jvp=lambda primal, tangents, results: F._nll_loss_2d(tangents[0], *primal[1:]),
 )  # fmt: skip
 function(
