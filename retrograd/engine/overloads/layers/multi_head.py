@@ -23,12 +23,17 @@ def _parted(projected: Any, count: int, width: int) -> Any:
     return [F.select(apart, 0, i) for i in range(count)]
 
 
+def _separately(query: Any, key: Any, value: Any, weights: Any, bias: Any) -> Any:
+    """Query, key and value through a weight each, and the thirds of one bias."""
+    biases = (None,) * 3 if bias is None else bias.chunk(3)
+    return [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
+
+
 def _packed(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> Any:
     """Query, key and value through the thirds of one weight; in one product where they are one tensor."""
     width = query.shape[-1]
     if key is not value:
-        parts = zip((query, key, value), weight.chunk(3), _chunks(bias), strict=True)
-        return [linear(x, w, b) for x, w, b in parts]
+        return _separately(query, key, value, weight.chunk(3), bias)
     if query is key:
         return _parted(linear(query, weight, bias), 3, width)
     sizes = [width, 2 * width]
@@ -36,10 +41,6 @@ def _packed(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> Any:
     bias_of_query, bias_of_both = (None, None) if bias is None else bias.split(sizes)
     own = linear(query, for_query, bias_of_query)
     return [own, *_parted(linear(key, for_both, bias_of_both), 2, width)]
-
-
-def _chunks(bias: Any) -> Any:
-    return (None,) * 3 if bias is None else bias.chunk(3)
 
 
 def _check_sizes(query: Any, key: Any, value: Any, expected: int, heads: int, separate: bool) -> None:
@@ -77,8 +78,7 @@ def multi_head_attention_forward(
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     if use_separate_proj_weight:
         weights = (q_proj_weight, k_proj_weight, v_proj_weight)
-        parts = zip((query, key, value), weights, _chunks(in_proj_bias), strict=True)
-        q, k, v = (linear(x, w, b) for x, w, b in parts)
+        q, k, v = _separately(query, key, value, weights, in_proj_bias)
     else:
         q, k, v = _packed(query, key, value, in_proj_weight, in_proj_bias)
     if bias_k is not None:

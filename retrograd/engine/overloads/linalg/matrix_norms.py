@@ -58,15 +58,25 @@ def matrix_norm(
     if ord == "fro":
         return F._vector_norm(A, 2, tuple([checked_dim(d, A.ndim) for d in dim]), keepdim)
     if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
-        matrices, dims = _matrix_last(A, dim)
-        values = _singular_values(matrices)
-        if ord == "nuc":
-            found = F._sum_dim(values, -1, keepdim)
-        else:
-            found = (F.amax if ord > 0 else F.amin)(values, -1, keepdim)
-        return _put_back(found, dims) if keepdim else found
+        return _by_singular_values(A, ord, dim, keepdim)
     if isinstance(ord, str) or (abs(ord) != 1 and not math.isinf(ord)):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    return _by_sums(A, ord, dim, keepdim)
+
+
+def _by_singular_values(A: Any, ord: Any, dim: Any, keepdim: bool) -> Any:  # noqa: A002, N803
+    """Their sum (``"nuc"``), the largest (2), or the smallest (-2)."""
+    matrices, dims = _matrix_last(A, dim)
+    values = _singular_values(matrices)
+    if ord == "nuc":
+        found = F._sum_dim(values, -1, keepdim)
+    else:
+        found = (F.amax if ord > 0 else F.amin)(values, -1, keepdim)
+    return _put_back(found, dims) if keepdim else found
+
+
+def _by_sums(A: Any, ord: float, dim: Any, keepdim: bool) -> Any:  # noqa: A002, N803
+    """The largest (smallest, if negative) of the sums of magnitudes in each column (1) or row (infinity)."""
     rows, columns = (checked_dim(d, A.ndim) for d in dim)
     if math.isinf(ord):
         rows, columns = columns, rows
