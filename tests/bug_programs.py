@@ -13,6 +13,7 @@ import linecache
 import re
 import types
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from retrograd.inspect import recording
@@ -68,6 +69,7 @@ def _buggy(lines: list[str]) -> str:
     return "\n".join(found) + "\n"
 
 
+@cache
 def pairs() -> list[Pair]:
     """Every pair, by name."""
     return [read_pair(path) for path in sorted(FOLDER.glob("*.py"))]

@@ -12,15 +12,22 @@ from retrograd.inspect.diagnose import diagnose, diagnose_together, kinds
 from retrograd.inspect.findings import Finding
 from retrograd.inspect.render.formats.json_ import decode_recording, encode_recording
 
-PAIRS = pairs()
-
 
 def engines(pair: Pair) -> list[str]:
     """The engines that a pair runs on."""
     return ["torch"] if pair.torch_only else ["retrograd", "torch"]
 
 
-RUNS = [pytest.param(pair, engine, id=f"{pair.name}-{engine}") for pair in PAIRS for engine in engines(pair)]
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run every pair on its engines.
+
+    No variable holds them: a recording looks for the names of tensors in all variables below the program, these, too.
+    """
+    if "pair" in metafunc.fixturenames:
+        runs = [pytest.param(pair, engine, id=f"{pair.name}-{engine}") for pair in pairs() for engine in engines(pair)]
+        metafunc.parametrize(("pair", "engine"), runs)
+
+
 SHOWN_ELSEWHERE = frozenset({
     "broken-chain", "checkpoint-mismatch", "double-count", "duplicate-index", "exploding", "freed-graph",
     "frozen-parameter", "graph-growth", "hook-leak", "inplace-modified", "leaf-inplace", "memory-hog",
@@ -44,7 +51,7 @@ def findings(text: str, engine: str, folder: Path, *, twice: bool = False) -> li
 
 def test_programs_for_both_engines_take_the_package_by_one_name() -> None:
     """Another import would bring PyTorch into a run that is meant for our engine."""
-    both = [pair for pair in PAIRS if not pair.torch_only]
+    both = [pair for pair in pairs() if not pair.torch_only]
     others = [pair.name for pair in both if re.search(r"^\s*(import torch\.|from torch\b)", pair.buggy, re.MULTILINE)]
 
     assert both
@@ -52,7 +59,6 @@ def test_programs_for_both_engines_take_the_package_by_one_name() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("pair", "engine"), RUNS)
 def test_bug_is_explained(pair: Pair, engine: str, tmp_path: Path) -> None:
     """The first finding has the right kind and line, and names what the program calls it."""
     found = findings(pair.buggy, engine, tmp_path, twice=pair.twice)
@@ -63,7 +69,6 @@ def test_bug_is_explained(pair: Pair, engine: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("pair", "engine"), RUNS)
 def test_healthy_twin_has_no_finding(pair: Pair, engine: str, tmp_path: Path) -> None:
     """The same program without the bug has no finding at all."""
     assert [finding.message for finding in findings(pair.healthy, engine, tmp_path, twice=pair.twice)] == []
@@ -71,11 +76,11 @@ def test_healthy_twin_has_no_finding(pair: Pair, engine: str, tmp_path: Path) ->
 
 def test_programs_are_of_known_kinds() -> None:
     """No file of programs is about a kind that no check finds."""
-    assert {pair.kind for pair in PAIRS} <= set(kinds())
+    assert {pair.kind for pair in pairs()} <= set(kinds())
 
 
 @pytest.mark.parametrize("kind", sorted(set(kinds()) - SHOWN_ELSEWHERE - OF_JOBS))
 def test_kind_is_shown_by_two_programs(kind: str) -> None:
     """Every kind that nothing else shows has at least two buggy programs here, each with its healthy twin."""
-    shown = [pair.name for pair in PAIRS if pair.kind == kind and pair.healthy != pair.buggy]
+    shown = [pair.name for pair in pairs() if pair.kind == kind and pair.healthy != pair.buggy]
     assert len(shown) >= 2, shown
