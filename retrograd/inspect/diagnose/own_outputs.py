@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
+import ast
 
+from ..program.syntax import parsed_expression
 from .distance import ARRANGEMENTS
 from .flow import Flow, Reached
 from .held_by_data import compared_with_data, trained_otherwise
@@ -11,8 +12,6 @@ from .held_by_data import compared_with_data, trained_otherwise
 SOFT_TARGETS = frozenset({"kl_div", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"})
 """Losses whose second operand is the target, which may be probabilities."""
 _SCALES = frozenset({"div", "mul", "true_divide"})
-_LATER = re.compile(r"\[[^\]]*(?<![\d:-])1\s*:\s*[,\]]")
-_EARLIER = re.compile(r"\[[^\]]*(?<!\d)0?\s*:\s*-1\s*[,\]]")
 
 
 def place_of(flow: Flow, call: int) -> tuple[object, str]:
@@ -102,25 +101,41 @@ def comes_next(flow: Flow, value: int, prediction: int, row: int) -> bool:
     later, earlier = _entries(flow, value, row), _entries(flow, prediction, row)
     if later is None or earlier is None or later[0] != earlier[0]:
         return False
-    return bool(_LATER.search(later[1]) and _EARLIER.search(earlier[1]))
+    return any(map(_leaves_out_first, later[1])) and any(map(_leaves_out_last, earlier[1]))
 
 
-def _entries(flow: Flow, tensor: int, row: int) -> tuple[int, str] | None:
-    """Return what entries were picked of, and how the program writes that; None for what was not picked."""
+def _leaves_out_first(taken: ast.Slice) -> bool:
+    """Whether a slice is ``1:``."""
+    return taken.lower is not None and ast.unparse(taken.lower) == "1" and taken.upper is None and taken.step is None
+
+
+def _leaves_out_last(taken: ast.Slice) -> bool:
+    """Whether a slice is ``:-1``."""
+    from_first = taken.lower is None or ast.unparse(taken.lower) == "0"
+    return from_first and taken.upper is not None and ast.unparse(taken.upper) == "-1" and taken.step is None
+
+
+def _entries(flow: Flow, tensor: int, row: int) -> tuple[int, list[ast.Slice]] | None:
+    """Return what entries were picked of, and the slices that pick them; None for what was not picked."""
     before = row
     while True:
         made = flow.last_producer(tensor, before, gradients=True)
         if made is None or flow.events[made].op not in ARRANGEMENTS or not flow.inputs(made):
             return None
         if flow.events[made].op == "getitem":
-            return flow.inputs(made)[0], _spelled(flow, tensor, made)
+            return flow.inputs(made)[0], _slices(flow, tensor, made)
         tensor, before = flow.inputs(made)[0], made
 
 
-def _spelled(flow: Flow, tensor: int, made: int) -> str:
-    """Return how the program spells what a call gave: where it is taken, or the line that gives it a name."""
+def _slices(flow: Flow, tensor: int, made: int) -> list[ast.Slice]:
+    """Return the slices that a call picks by, as the program spells its result, or else all of its statement."""
     for call in flow.used_in.get(tensor, ()):
         names = dict(zip(flow.inputs(call), flow.events[call].data.get("names", ()), strict=False))
-        if "[" in names.get(tensor, ""):
-            return str(names[tensor])
-    return flow.spelling.text(flow.events[made].source)
+        if picked := _slices_in(parsed_expression(names.get(tensor, ""))):
+            return picked
+    return _slices_in(flow.spelling.statement(flow.events[made].source))
+
+
+def _slices_in(tree: ast.AST | None) -> list[ast.Slice]:
+    """Return the slices that are written somewhere in a tree."""
+    return [] if tree is None else [part for part in ast.walk(tree) if isinstance(part, ast.Slice)]

@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from ..events import Recording
 from ..program.syntax import parsed, parsed_expression
 from ..snapshot import SourceLine
+from .fragments import Fragment, fragments
 from .words import shape_text
 
 _PUTTING = r"\.(append|appendleft|push|add|insert|extend|put|store|save|record|log|update)\(|\]\s*=|\+=\s*\["
@@ -23,6 +24,7 @@ class Spelling:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._spelled: dict[int, dict[str, str]] = defaultdict(dict)
+        self._fragments: dict[str, list[Fragment]] = {}
         self._mentioned: dict[str, set[int]] = defaultdict(set)
         """Name -> leaves that lines which look at leaves call so: ``p`` in ``for p in params: p.grad = None``."""
         for event in recording.events:
@@ -106,6 +108,19 @@ class Spelling:
         if source is None:
             return ""
         return self._recording.sources.get(source.file, {}).get(source.line, "").strip()
+
+    def statements(self, source: SourceLine | None) -> list[Fragment]:
+        """Return the user's statements down to the one at a line, as far as they were kept, the one at it last."""
+        if source is None:
+            return []
+        if source.file not in self._fragments:
+            self._fragments[source.file] = list(fragments(self._recording.sources.get(source.file, {})))
+        return [one for one in self._fragments[source.file] if one.first <= source.line]
+
+    def statement(self, source: SourceLine | None) -> ast.stmt | None:
+        """Return the user's statement at a line, which it may share with others, or nothing."""
+        found = self.statements(source)
+        return found[-1].tree if found and source is not None and source.line <= found[-1].last else None
 
 
 @lru_cache(maxsize=4096)
@@ -219,11 +234,15 @@ def receivers_of(text: str, method: str) -> list[str]:
     return [ast.unparse(called.value) for called in calls if called.attr == method]
 
 
+def called(call: ast.Call) -> str:
+    """Return the last name of what is called: ``SGD`` of ``torch.optim.SGD(params)``, or nothing."""
+    return str(getattr(call.func, "attr", None) or getattr(call.func, "id", ""))
+
+
 def argument(text: str, functions: frozenset[str]) -> str:
     """Return the first argument, if it is a name, of a call of one of these functions in a line, or nothing."""
     for call in _calls(statement(text)):
-        called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-        if called in functions and call.args and is_name(ast.unparse(call.args[0])):
+        if called(call) in functions and call.args and is_name(ast.unparse(call.args[0])):
             return ast.unparse(call.args[0])
     return ""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import re
+import ast
 
 from ...snapshot import SourceLine
 from ..base import Case
 from ..flow import Flow
+from ..generators import is_generator, mentions, reads_to_end, value_given
+from ..spelling import called, is_name
 from ..words import at, counted, place
 
 
@@ -30,20 +32,24 @@ _Cause = tuple[str, SourceLine | None, str, str]
 
 def _given(flow: Flow, source: SourceLine | None) -> str:
     """Return what a line gives an optimizer as parameters, if that is a name."""
-    call = re.search(r"\b[A-Z]\w*\(\s*(?:params\s*=\s*)?([A-Za-z_][\w.]*)\s*[,)]", flow.spelling.text(source))
-    return call[1] if call else ""
+    statement = flow.spelling.statement(source)
+    for call in ast.walk(statement) if statement else ():
+        if isinstance(call, ast.Call) and called(call)[:1].isupper():
+            given = [*call.args[:1], *(word.value for word in call.keywords if word.arg == "params")]
+            if given and is_name(text := ast.unparse(given[0])):
+                return text
+    return ""
 
 
 def _read_before(flow: Flow, source: SourceLine | None) -> _Cause | None:
     """Return the cause if the optimizer was given a generator: read to its end before, as far as the lines tell."""
     name = _given(flow, source)
-    made, used = _generator(flow, name, source)
-    if made is None:
+    generator, made, used = _generator(flow, name, source)
+    if generator is None:
         return None
     why = f"{name}{at(made)} is a generator, which can be read only once"
     why += f", and {place(used)} had read it to its end" if used is not None else ""
-    remedy = re.sub(r"=\s*(.+)$", r"= list(\1)", flow.spelling.text(made)) or f"{name} = list({name})"
-    return "optimizer-mismatch", used or source, why, remedy
+    return "optimizer-mismatch", used or source, why, f"{name} = list({ast.unparse(generator)})"
 
 
 def _all_frozen(flow: Flow) -> _Cause | None:
@@ -63,18 +69,24 @@ def _unknown(flow: Flow, source: SourceLine | None) -> _Cause:
     return "optimizer-mismatch", source, why, "give it list(model.parameters())"
 
 
-def _generator(flow: Flow, name: str, source: SourceLine | None) -> tuple[SourceLine | None, SourceLine | None]:
-    """Return the line that sets a name to a generator of parameters, and the first after it that reads it to its end.
+def _generator(
+    flow: Flow, name: str, source: SourceLine | None
+) -> tuple[ast.expr | None, SourceLine | None, SourceLine | None]:
+    """Return the generator that a name stands for above a line, where it is made, and what first reads it to its end.
 
-    As far as the text above the optimizer's line was kept.
+    As far as the text above that line was kept.
     """
-    lines = flow.recording.sources.get(source.file, {}) if source and name else {}
-    upto = source.line if source else 0
-    sets = re.compile(rf"^\s*{re.escape(name)}\s*=\s*(.*(parameters|named_parameters)\(.*\)|filter\(.*|\(.* for .*)")
-    reads = re.compile(rf"\b(in|list|tuple|sum|len|map|sorted|set|enumerate)\b[ (]+{re.escape(name)}\b")
-    made = max((number for number, text in lines.items() if number < upto and sets.match(text)), default=0)
-    if not made or source is None or re.match(r"^[^=]*=\s*(list|tuple|\[)", lines[made]):
-        return None, None
-    used = [number for number, text in sorted(lines.items()) if made < number < upto and reads.search(text)]
-    spots = [SourceLine(source.file, number, source.function) for number in (made, *used[:1])]
-    return spots[0], spots[1] if used else None
+    generator: ast.expr | None = None
+    made: SourceLine | None = None
+    used: SourceLine | None = None
+    for one in flow.spelling.statements(source) if source and name else ():
+        if source is None or one.last >= source.line:
+            break
+        here = SourceLine(source.file, one.first, source.function)
+        value = value_given(one.tree, name)
+        anew = value is not None and not mentions(value, name)
+        if anew or (value is not None and used is None):  # else it is what the first reader left of the old value
+            generator, made, used = (value, here, None) if is_generator(value) else (None, None, None)
+        if generator is not None and (anew or value is None) and reads_to_end(one.tree, name):
+            used = used or here
+    return generator, made, used

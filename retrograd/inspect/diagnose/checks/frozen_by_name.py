@@ -9,19 +9,16 @@ from ...snapshot import SourceLine
 from ..base import Case
 from ..expected_gradients import optimized
 from ..flow import Flow
+from ..fragments import Fragment
+from ..name_questions import ask_for_text, is_loop_over_names, word_asked_for
 from ..words import at, listed
 
 _NUMBERED = re.compile(r"(.*?)(\d+)\b")
 """A name up to its first number: ``encoder.layer.`` and ``10`` of ``encoder.layer.10.bias``."""
-_FILTER = re.compile(r"""["'](\w+)["']\s+in\s+\w+|\.startswith\(\s*["'](\w+)["']""")
-_BY_TEXT = re.compile(r"""\.(startswith|match|search|fullmatch|find|findall|count)\(|fnmatch|["']\s+in\s+\w|\w\[:""")
-"""A question to the text of a name, which a longer name may answer alike; whole parts or indices are no such thing."""
-_LOOP = re.compile(r"\bfor\s+\(?(\w+)\s*,")
-"""A loop over names and what they name."""
 _COMPANIONS = frozenset({"ema", "target", "teacher", "momentum", "avg", "copy", "old", "frozen"})
 """What is added to the name of a network for another that follows it, and is never trained."""
 _ABOVE = 3
-"""Lines above the one that freezes among which its condition is looked for."""
+"""Statements above the one that freezes among which its condition is looked for."""
 
 
 def caught_by_name(flow: Flow) -> Iterator[Case]:
@@ -50,19 +47,15 @@ def _caught_by_prefix(flow: Flow) -> Iterator[Case]:
 
 
 def _asks_for_text(flow: Flow, leaf: int) -> bool:
-    """Whether the lines that froze a leaf look for a text in names, as far as they are known."""
-    source = flow.frozen_at(leaf)
-    lines = [] if source is None else _lines(flow, source)
-    named = {found[1] for line in lines for found in _LOOP.finditer(line)}
-    within = re.compile(rf"\bin\s+({'|'.join(sorted(named))})\b") if named else _BY_TEXT
-    return not any(lines) or any(_BY_TEXT.search(line) or within.search(line) for line in lines)
+    """Whether the statements that froze a leaf look for a text in names, as far as they are known."""
+    known = _statements(flow, flow.frozen_at(leaf))
+    return not known or ask_for_text(known)
 
 
-def _lines(flow: Flow, source: SourceLine) -> list[str]:
-    """Return the line that freezes and those above it, upwards to the loop over names; an unknown one is empty."""
-    lines = flow.recording.sources.get(source.file, {})
-    found = [lines.get(number, "") for number in range(source.line, source.line - _ABOVE - 1, -1)]
-    loop = next((place for place, line in enumerate(found) if _LOOP.search(line)), _ABOVE)
+def _statements(flow: Flow, source: SourceLine | None) -> list[Fragment]:
+    """Return the statement that freezes and those above it, upwards to the loop over names; none where unknown."""
+    found = flow.spelling.statements(source)[: -_ABOVE - 2 : -1]
+    loop = next((place for place, one in enumerate(found) if is_loop_over_names(one.tree)), _ABOVE)
     return found[: loop + 1]
 
 
@@ -94,19 +87,11 @@ def _caught_by_word(flow: Flow) -> Iterator[Case]:
             if (source := flow.frozen_at(leaf)) is not None:
                 by_line.setdefault(source, {})[name] = leaf
         for source, frozen in by_line.items():
-            word = _word_of(flow, source)
+            word = word_asked_for(_statements(flow, source))
             meant, caught = _networks(frozen, word)
             leaves = [leaf for leaves in caught.values() for leaf in leaves]
             if meant and len(caught) == 1 and held.keys() >= set(leaves):
                 yield _case(flow, meant, sorted(caught), leaves, "contain that word; the optimizer has them, too")
-
-
-def _word_of(flow: Flow, source: SourceLine) -> str:
-    """Return the word that a line which freezes asks names for."""
-    for line in _lines(flow, source):
-        if found := _FILTER.search(line):
-            return str(found[1] or found[2])
-    return ""
 
 
 def _networks(frozen: dict[str, int], word: str) -> tuple[str, dict[str, list[int]]]:
