@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 
 
@@ -17,17 +17,17 @@ def spread(wishes: Sequence[float], weights: Sequence[float], gaps: Sequence[flo
     else:
         return list(wishes)
     offsets = list(accumulate(gaps, initial=0.0))
-    rising = _isotonic((wish - offset for wish, offset in zip(wishes, offsets, strict=True)), weights)
+    rising = _isotonic([wish - offset for wish, offset in zip(wishes, offsets, strict=True)], weights)
     return [place + offset for place, offset in zip(rising, offsets, strict=True)]
 
 
-def _isotonic(values: Iterable[float], weights: Sequence[float]) -> list[float]:
+def _isotonic(values: Sequence[float], weights: Sequence[float]) -> list[float]:
     """Return the numbers that never fall and are least squares nearest to ``values``: means of neighbours pooled."""
     means: list[float] = []
     masses: list[float] = []
     sizes: list[int] = []
-    for value, weight in zip(values, weights, strict=True):
-        mean, mass, size = value, weight, 1
+    for mean, mass in zip(values, weights, strict=True):
+        size = 1
         while means and means[-1] > mean:
             below = masses.pop()
             mean = (mean * mass + means.pop() * below) / (mass + below)
