@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recording_samples import HOSTILE, chain, diamond, graph, hostile, recording
 
+from retrograd import inspect
 from retrograd.errors import RecordingError
 from retrograd.inspect.events import SCHEMA, Event, Recording
 from retrograd.inspect.output import save
@@ -394,3 +395,16 @@ def test_event_described_by_two_threads_at_once() -> None:
     event = Overtaken.later("operation", "exp", None, lambda facts: {"inputs": list(facts)}, (1,))
     assert event.data == {"inputs": [1]}
     assert not overtaking
+
+
+@pytest.mark.parametrize("engine", ["retrograd", "torch"])
+def test_graph_made_before_the_recording(engine: str) -> None:
+    """Its nodes are numbered from below zero, and it is read as it was written."""
+    module = pytest.importorskip(engine)
+    w = module.ones(3, requires_grad=True)
+    loss = (w * w).sum()
+    with inspect.recording("early.py", level="full") as early:
+        loss.backward()
+
+    (snapshot,) = decode_recording(encode_recording(early)).snapshots
+    assert snapshot.first_seq == early.snapshots[0].first_seq == -2

@@ -59,7 +59,7 @@ def snapshot_from_plain(plain: Plain) -> GraphSnapshot:
     snapshot.roots = _numbers("roots", plain["roots"], len(plain["roots"]), count)
     names = entries_checked(plain["root_names"])
     snapshot.root_names = [None if name is None else text_checked(name) for name in names]
-    snapshot.first_seq = len_checked(plain.get("first_seq", 0))
+    snapshot.first_seq = _whole_checked(plain.get("first_seq", 0))
     for name, measured in plain["measures"].items():
         snapshot.measures[name] = _measure(name, measured, plain["nonfinite"].get(name, []), count)
     return snapshot
@@ -163,6 +163,13 @@ def len_checked(value: Plain) -> int:
     """Return ``value`` if it can be a number of entries."""
     if type(value) is not int or not 0 <= value <= LARGEST:
         raise TypeError(f"{_kind(value)} where a count belongs")
+    return value
+
+
+def _whole_checked(value: Plain) -> int:
+    """Return ``value`` if it is a whole number; nodes that were made before the recording count from below zero."""
+    if type(value) is not int or not all_fit([value]):
+        raise TypeError(f"{_kind(value)} where a whole number belongs")
     return value
 
 
