@@ -65,8 +65,15 @@ def _without_gradient(flow: Flow, failed: Run | None) -> list[int]:
     leaves = [leaf for leaf in sorted(wanted) if leaf not in flow.got_gradient or leaf in idle]
     if failed is not None and not trained_then_frozen(flow, failed):
         behind = flow.behind(failed.roots, failed.begin, gradients=False)
-        leaves += sorted(leaf for leaf in flow.leaves_behind(behind) if flow.requires_grad(leaf, failed.begin))
+        found = {_leaf_itself(flow, leaf) for leaf in flow.leaves_behind(behind)}
+        leaves += sorted(leaf for leaf in found if flow.requires_grad(leaf, failed.begin))
     return list(dict.fromkeys(leaves))
+
+
+def _leaf_itself(flow: Flow, leaf: int) -> int:
+    """Return the leaf of which one is a view, made where no gradients are recorded; else the one."""
+    base = flow.facts(leaf).view_of
+    return base if base is not None and flow.trainable([base, leaf]) == {base, leaf} else leaf
 
 
 def _cut_of(flow: Flow, leaf: int, failed: Run | None) -> _Cut | None:
@@ -115,11 +122,14 @@ def _follows_rule(flow: Flow, row: int) -> bool:
 
 
 def _ends_here(flow: Flow, way: list[int], row: int) -> bool:
-    """Whether a call of a way is the end for gradients: it made no node, or gave positions beside its values."""
-    if not flow.has_node(row):
-        return True
+    """Whether a call of a way is the end for gradients: it made no node, or gave positions beside its values.
+
+    A view of a leaf requires gradients as the leaf does, also where none are recorded: what takes it there is the end.
+    """
     following = way[way.index(row) + 1 :]
     taken = set(flow.outputs(row)) & set(flow.inputs(following[0])) if following else set()
+    if not flow.has_node(row):
+        return not following or flow.has_node(following[0]) or all(_leaf_itself(flow, one) == one for one in taken)
     return bool(taken) and all(flow.facts(tensor).dtype.startswith(("int", "uint", "bool")) for tensor in taken)
 
 
