@@ -9,7 +9,7 @@ X = real(2, 3, lo=0.2, hi=0.9)
 
 def draw(name: str, call: object, *args: object) -> Sample:
     """A random function whose gradient and node are torch's."""
-    return program(f"random {name}", call, *args, node=True, second=False, forward=False)
+    return program(f"random {name}", call, *args, node=True, second=False, forward="gamma" not in name)
 
 
 SAMPLES: list[Sample] = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from op_samples import Const, Dtype, Sample, calls, ints, real
+from op_samples import Const, Dtype, Sample, calls, cplx, ints, real
 
 NN = "nn.functional."
 INF, NAN = float("inf"), float("nan")
@@ -46,7 +46,26 @@ EDGES = [
            note="parts of a degree", **VALUE_ONLY),
 ]  # fmt: skip
 
+COMPLEX = [
+    *calls("prod", [cplx(2, 3), 1, {"dtype": Dtype("float64")}], [cplx(3), {"dtype": Dtype("float64")}], note="of real parts",
+           variants=False),
+]  # fmt: skip
+
+TIES = [
+    *calls("scatter_reduce", [np.zeros(3), 0, Const(np.array([1, 1])), np.zeros(2), "amax", {"include_self": False}],
+           note="with what takes no part", second=False, forward=False, variants=False),
+    *calls("index_reduce", [np.zeros(3), 0, Const(np.array([1, 1])), np.zeros(2), "amin", {"include_self": False}],
+           note="with what takes no part", second=False, forward=False, variants=False),
+]  # fmt: skip
+
+LOST = [
+    *calls(
+        NN + "dropout", [Const(ints(4)), 1.0], [Const(np.array([True, False])), 1.0], note="everything", **VALUE_ONLY
+    ),
+]
+
 INFINITE = [
+    *calls("mvlgamma", [Const(np.array([INF, -INF, 1e300, 2.0])), 2], note="far", **VALUE_ONLY),
     *calls("logsumexp", [np.array([[-INF, -INF], [1.0, -INF]]), 1], note="nothing but minus infinity", variants=False),
     *calls("logaddexp logaddexp2", [np.array([1.0, -INF, -INF, 2.0]), np.array([-INF, -INF, 1.0, 3.0])], note="infinite",
            variants=False),
@@ -55,6 +74,8 @@ INFINITE = [
 ]  # fmt: skip
 
 EMPTY = [
+    *calls(NN + "cross_entropy", [Const(np.zeros((0, 3))), Const(np.zeros((0, 3)))],
+           [Const(np.zeros((2, 0))), Const(np.zeros((2, 0)))], note="no probabilities", **VALUE_ONLY),
     *calls(NN + "layer_norm", [np.zeros((0, 3)), (0, 3)], [np.zeros((2, 0)), (0,), np.zeros(0)], note="nothing", **VALUE_ONLY),
     *calls(NN + "adaptive_avg_pool1d", [np.zeros((0, 2, 4)), 3], note="no batch", **VALUE_ONLY),
     *calls(NN + "adaptive_avg_pool2d", [np.zeros((0, 2, 4, 3)), (5, 2)], note="no batch", **VALUE_ONLY),
@@ -89,6 +110,9 @@ SAMPLES: list[Sample] = [
     *COUNTS,
     *EDGES,
     *INFINITE,
+    *COMPLEX,
+    *TIES,
+    *LOST,
     *EMPTY,
     *(s for group in BY_FREQUENCY for s in group),
 ]

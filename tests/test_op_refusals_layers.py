@@ -87,6 +87,13 @@ F.interpolate(x4[:, :0], scale_factor=2, mode='bicubic')
 F.interpolate(x3, mode='x', size=4, align_corners=True)
 F.interpolate(x4, size=3, mode='lanczos')
 F.interpolate(x4, size=3, mode='lanczos', antialias=True, align_corners=True)
+F.cross_entropy(x3[0], x3[0].long())
+F.cross_entropy(x3[0].cfloat(), x3[0].cfloat())
+F.fractional_max_pool3d(x5, 2, output_size=3)
+F.pad(x3 > 0, (1, 1), mode='reflect')
+F.pad(x4 > 0, (1, 1, 1, 1), mode='replicate')
+torch.fmod(x3 > 0, True)
+(x3 > 0).remainder_(True)
 """
 
 

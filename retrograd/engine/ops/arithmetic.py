@@ -240,7 +240,9 @@ elementwise(
     self=lambda g: g, other=lambda g, self, other: -g * F._div_rounded(self, other, "trunc"),
     kinds="fiu",
 )  # fmt: skip
-elementwise("_fmod_number", _fmod, node="FmodBackward0", tensors="self other", promote="common", self=lambda g: g)
+elementwise(
+    "_fmod_number", _fmod, node="FmodBackward0", tensors="self other", promote="common", self=lambda g: g, kinds="fiu"
+)
 elementwise(
     "remainder", _remainder, node="RemainderBackward1",
     self=lambda g: g, other=lambda g, self, other: -g * F._div_rounded(self, other, "floor"), inplace=True,
@@ -248,7 +250,7 @@ elementwise(
 )  # fmt: skip
 elementwise(
     "_remainder_number", _remainder, node="RemainderBackward0", tensors="self other", promote="common",
-    self=lambda g: g,
+    self=lambda g: g, kinds="fiu",
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from ..table.rows import function
 from ..tensors.absent import AbsentMemory
 from ..tensors.dtypes import to_numpy_dtype
 from .arithmetic import conj, raw
+from .complex_parts import is_complex
 from .reduce import axes_of, restored
 
 
@@ -46,8 +47,13 @@ def product_of_others(self: Any, dim: int) -> Any:
     return before * F.flip(after, (dim,))
 
 
+def _factors(self: Any, result: Any) -> Any:
+    """What was multiplied: of complex elements only the real parts where a real dtype was asked for."""
+    return self.real if is_complex(self) and not is_complex(result) else self
+
+
 def _prod_back(g: Any, self: Any, result: Any) -> Any:
-    shape = tuple(self.shape)
+    self, shape = _factors(self, result), tuple(self.shape)
     if not shape:
         return g
     if 0 in shape:
@@ -61,7 +67,7 @@ def _prod_back(g: Any, self: Any, result: Any) -> Any:
 
 
 def _prod_dim_back(g: Any, self: Any, result: Any, dim: int, keepdim: bool) -> Any:
-    shape = tuple(self.shape)
+    self, shape = _factors(self, result), tuple(self.shape)
     if not shape:
         return g
     axis = axes_of(dim, len(shape))[0]

@@ -82,7 +82,7 @@ def _by_input(back: str) -> Any:
 def _rows(mode: str, name: str, node: str) -> None:
     """A padding and its transpose; the node names count dimensions as torch's do."""
     back = f"_{name}_backward"
-    linear(f"_{name}", _repeat_pad(mode), node=node, self=_by_input(back), layout="format")
+    linear(f"_{name}", _repeat_pad(mode), node=node, self=_by_input(back), layout="format", kinds="fciu")
     linear(
         back, _repeat_back(mode), node=node.replace("Backward0", "BackwardBackward0"), tensors="grad",
         grad=lambda g, padding: getattr(F, f"_{name}")(g, padding),

@@ -218,9 +218,7 @@ def reduce_shares(
         mine, theirs = _product_shares(g, self, src, result, ops)
     else:
         hit_self = (self == result) * F.ones_like(g)
-        hit_src = (src == read(result)) * F.ones_like(src)
-        if not include_self:
-            hit_self = overwrite(hit_self)
+        hit_src = (src == read(result)) * F.ones_like(src)  # (PyTorch also counts a ``self`` that takes no part)
         g = g / add(hit_self, hit_src)
         mine, theirs = hit_self * g, hit_src * read(g)
     if not include_self:

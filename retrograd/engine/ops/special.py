@@ -60,7 +60,7 @@ def _mvlgamma(self: Any, p: int) -> Any:
     if p < 1:
         raise RuntimeError(f"p has to be greater than or equal to 1, but is {p}")
     total = p * (p - 1) / 4 * math.log(math.pi)
-    return sum((gamma.lgamma(self - self.dtype.type(i / 2)) for i in range(p)), start=self * 0) + self.dtype.type(total)
+    return sum(gamma.lgamma(self - self.dtype.type(i / 2)) for i in range(p)) + self.dtype.type(total)
 
 
 def _mvlgamma_slope(g: Any, self: Any, p: int) -> Any:

@@ -47,15 +47,25 @@ def _kept(x: Any, p: float, whole_features: bool) -> Any:
 def _scale(numpy: Any, p: float) -> Any:
     """What the elements that stay are multiplied with; rounded as a division in at least single precision rounds it."""
     working = np.promote_types(numpy, np.float32).type
-    return numpy.type(1 / working(1 - p) if p < 1 else 0)
+    return numpy.type(1 / working(1 - p))
+
+
+def _times(x: Any, noise: Any, inplace: bool) -> Any:
+    return call_inplace(OPS["mul"], (x, noise), {}) if inplace else F.mul(x, noise)
+
+
+def _nothing(x: Any, inplace: bool) -> Any:
+    """What certain loss of every element leaves: nothing is drawn, and integers are as good as other numbers."""
+    return _times(x, wrap(np.zeros((), x._sig.numpy)), inplace)
 
 
 def _drop(x: Any, p: float, training: bool, *, inplace: bool = False, features: bool = False) -> Any:
     _check_probability(p)
     if not training or p == 0 or not x.numel():
         return x
-    noise = wrap(_kept(x, p, features) * _scale(x._sig.numpy, p))
-    return call_inplace(OPS["mul"], (x, noise), {}) if inplace else F.mul(x, noise)
+    if p == 1:
+        return _nothing(x, inplace)
+    return _times(x, wrap(_kept(x, p, features) * _scale(x._sig.numpy, p)), inplace)
 
 
 def _alpha_drop(x: Any, p: float, training: bool, *, inplace: bool = False, features: bool = False) -> Any:
@@ -64,7 +74,7 @@ def _alpha_drop(x: Any, p: float, training: bool, *, inplace: bool = False, feat
     if not training or p == 0 or not x.numel():
         return x
     if p == 1:
-        return F.mul(x, wrap(np.zeros((), x._sig.numpy)))
+        return _nothing(x, inplace)
     kept = _kept(x, p, features)
     a = 1 / math.sqrt((_SELU_LOW**2 * p + 1) * (1 - p))
     shift = wrap(((kept - 1) * (_SELU_LOW * a) + _SELU_LOW * a * p).astype(kept.dtype))

@@ -164,15 +164,24 @@ def cross_entropy(
     if label_smoothing > 1:  # (PyTorch takes less than none)
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     classes = 0 if input._array.ndim == 1 else 1
-    logs = F._log_softmax(input, classes)
-    if isinstance(target, TensorBase) and target._sig.differentiable and target._array.shape == input._array.shape:
-        refuse(ignore_index >= 0, "ignore_index is not supported for floating point target")
+    if isinstance(target, TensorBase) and target._array.shape == input._array.shape:
+        _check_probabilities(target._array.dtype, ignore_index)
+        logs = F._log_softmax(input, classes)
         return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing, classes)
+    logs = F._log_softmax(input, classes)
     loss = _nll(logs, target, weight, reduction, ignore_index)
     if label_smoothing <= 0:
         return loss
     smooth = _smooth(logs, target, weight, reduction, ignore_index, classes)
     return times(loss, 1 - label_smoothing) + times(smooth, label_smoothing / logs._array.shape[classes])
+
+
+def _check_probabilities(dtype: np.dtype[Any], ignore_index: int) -> None:
+    """``RuntimeError`` unless they are floating; a target of the scores' shape always means probabilities."""
+    if dtype.kind != "f":
+        name = scalar_name(dtype)
+        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {name}")
+    refuse(ignore_index >= 0, "ignore_index is not supported for floating point target")
 
 
 def _weighted(logs: Any, weight: Any, classes: int) -> Any:
@@ -201,7 +210,7 @@ def _soft_cross_entropy(logs: Any, target: Any, weight: Any, reduction: str, smo
         return -per_class.sum(classes)
     total = -per_class.sum()
     rows = logs.numel() // max(logs.shape[classes], 1)
-    return total if reduction == "sum" else over(total, max(rows, 1))
+    return total if reduction == "sum" else over(total, rows)  # (of no rows: NaN)
 
 
 def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:

@@ -22,7 +22,7 @@ from ...streams.normal import normal as standard_normal
 from ...streams.weighted import with_replacement, without_replacement
 from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
-from ...table.rows import linear, underivable
+from ...table.rows import function, underivable
 from ...tensors.base import TensorBase
 from ...tensors.bits import memory_of
 from ...tensors.dtypes import scalar_name
@@ -35,13 +35,13 @@ for _name, _node in {
     "geometric": "GeometricBackward0", "random": "RandomBackward2", "random_to": "RandomBackward1",
     "random_from": "RandomBackward0",
 }.items():  # fmt: skip
-    linear(f"_overwrite_{_name}", lambda self, values: values, tensors="self", self=zero_gradient, node=_node)
-linear("_drawn_poisson", lambda self, values: values, tensors="self", self=zero_gradient, node="PoissonBackward0")
+    function(f"_overwrite_{_name}", lambda self, values: values, tensors="self", self=zero_gradient, node=_node)
+function("_drawn_poisson", lambda self, values: values, tensors="self", self=zero_gradient, node="PoissonBackward0")
 underivable("_binomial", lambda count, prob, values: values, tensors="count prob")
-linear("_drawn_mean", lambda mean, values: values, mean=lambda g, mean_sizes: zero_gradient(g), node="NormalBackward1",
-       real_only="normal")  # fmt: skip
-linear("_drawn_std", lambda std, values: values, std=lambda g, std_sizes: zero_gradient(g), node="NormalBackward2")
-linear(
+function("_drawn_mean", lambda mean, values: values, mean=lambda g, mean_sizes: zero_gradient(g),
+         node="NormalBackward1", real_only="normal")  # fmt: skip
+function("_drawn_std", lambda std, values: values, std=lambda g, std_sizes: zero_gradient(g), node="NormalBackward2")
+function(
     "_drawn_mean_std", lambda mean, std, values: values, node="NormalBackward3", tensors="mean std",
     mean=lambda g, mean_sizes: F.sum_to_size(F.zeros_like(g), tuple(mean_sizes)),
     std=lambda g, std_sizes: F.sum_to_size(F.zeros_like(g), tuple(std_sizes)),

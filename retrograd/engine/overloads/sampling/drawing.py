@@ -18,7 +18,7 @@ from ...streams.permutation import permutation
 from ...streams.uniform import trials, uniform, unit_for
 from ...table.public import public
 from ...table.registry import OPS, F
-from ...table.rows import linear
+from ...table.rows import function
 from ...tensors.bits import memory_of
 from ...tensors.dtypes import scalar_name
 from ..creation.creating import finish, numpy_of, sizes_of
@@ -26,16 +26,18 @@ from .draw_checks import check_integers, check_kind, check_normal, check_probabi
 from .placing import drawn_in, is_contiguous, placed
 
 for _node in ("Normal", "Uniform", "Bernoulli"):
-    linear(
+    function(
         f"_overwrite_{_node.lower()}", lambda self, values: values, tensors="self", self=lambda g: F.zeros_like(g),
         node=f"{_node}Backward{2 if _node == 'Bernoulli' else 0}",
     )  # fmt: skip
 
 
-linear("_overwrite_bernoulli_tensor", lambda self, p, values: values, node="BernoulliBackward1", tensors="self p",
-       self=lambda g: F.zeros_like(g), p=lambda g, p_sizes: F.sum_to_size(F.zeros_like(g), tuple(p_sizes)))  # fmt: skip
-linear("_drawn_bernoulli", lambda self, values: values, node="BernoulliBackward0", tensors="self",
-       self=lambda g: F.zeros_like(g))  # fmt: skip
+function(
+    "_overwrite_bernoulli_tensor", lambda self, p, values: values, node="BernoulliBackward1", tensors="self p",
+    self=lambda g: F.zeros_like(g), p=lambda g, p_sizes: F.sum_to_size(F.zeros_like(g), tuple(p_sizes)),
+)  # fmt: skip
+function("_drawn_bernoulli", lambda self, values: values, node="BernoulliBackward0", tensors="self",
+         self=lambda g: F.zeros_like(g))  # fmt: skip
 
 
 def _drawn(draw: Any) -> Any:

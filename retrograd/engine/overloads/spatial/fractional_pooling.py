@@ -41,8 +41,9 @@ def _fractional_size(x: Any, dims: int, kernel: Sizes, output_size: Any, output_
         )
         size = sizes_of(output_size, dims)
     refuse(any(m < 0 for m in size), f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
+    spare = dims - 2  # (in three dimensions PyTorch wants an element more than the windows need)
     for n, k, m in zip(spatial, kernel, size, strict=True):
-        refuse(m + k - 1 > n, f"{name}(): pool size {k} too large relative to input size {n} for {m} windows")
+        refuse(m + k - 1 + spare > n, f"{name}(): pool size {k} too large relative to input size {n} for {m} windows")
     return size
 
 
