@@ -68,7 +68,7 @@ def test_read_once_until_it_changes(program: Path, monkeypatch: pytest.MonkeyPat
     """A file is parsed once for each question, and again after it was written anew."""
     parsed = []
     parse = ast.parse
-    monkeypatch.setattr(ast, "parse", lambda text, **more: parsed.append(len(text)) or parse(text, **more))
+    monkeypatch.setattr(ast, "parse", lambda text, *more: parsed.append(len(text)) or parse(text, *more))
     for _ in range(3):
         assert "i" in loop_variables(str(program))
     assert len(parsed) == 1

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import gc
+import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import pytest
+from side_by_side import environment
 
 from retrograd.inspect.program.syntax import parsed, parsed_expression
 
@@ -49,17 +52,46 @@ def test_the_program_parses_at_the_same_time(monkeypatch):
     """A tree that another thread of the program has spoilt is built again."""
     parse, calls = ast.parse, []
 
-    def spoilt(text, **options):
+    def spoilt(text, *more):
         calls.append(text)
         if len(calls) < 3:
             raise SystemError("AST constructor recursion depth mismatch (before=15, after=7)")
-        return parse(text, **options)
+        return parse(text, *more)
 
     with monkeypatch.context() as patched:  # a failing assertion is explained by parsing, too
         patched.setattr(ast, "parse", spoilt)
         tree = parsed_expression("x + 1")
     assert isinstance(tree, ast.BinOp)
     assert calls == ["x + 1"] * 3
+
+
+def test_python_warns_of_a_text_once(recwarn):
+    """What it says when it compiles the program it does not say again when we read that, and no filter is left."""
+    warnings.simplefilter("always")
+    before = list(warnings.filters)
+    text = "x = '\\d'"
+    compile(text, "program.py", "exec")
+    assert len(recwarn) == 1
+    assert parsed(text) is not None
+    assert parsed_expression(text[4:]) is not None
+    assert len(recwarn) == 1
+    assert warnings.filters == before
+
+
+def test_a_warning_that_is_shown_once_stays_shown(tmp_path):
+    """Reading a text does not make Python forget which warnings it has shown."""
+    program = """
+import warnings
+from retrograd.inspect.program.syntax import parsed
+warnings.simplefilter("default")
+for _ in range(3):
+    warnings.warn("once")
+    parsed("x = '\\\\d'")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment(), capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("", "<string>:6: UserWarning: once\n")
 
 
 @pytest.mark.parametrize("text", ["x +", "x\0", "(" * 5000, "x = 1"])
