@@ -59,7 +59,7 @@ SAMPLES = [
     of_entries("sparse.sum", lambda torch, a: torch.sparse.sum(a, 1).to_dense(), second=False),
     of_entries("sparse.softmax", lambda torch, a: torch.sparse.softmax(a, 1).to_dense(), second=False),
     of_entries("sparse.log_softmax", lambda torch, a: torch.sparse.log_softmax(a, 0).to_dense(), second=False),
-    of_entries("to_dense", lambda torch, a: (a.to_dense(), a.coalesce().values())),
+    of_entries("to_dense", lambda torch, a: (a.to_dense(), a.coalesce().values()), second=False),
     program(
         "to_sparse", lambda torch, x: (x.to_sparse().to_dense(), x.to_sparse(1).to_dense()), real(2, 3),
         note="sparse", forward=False, node=False, variants=False, second=False,
