@@ -30,6 +30,15 @@ def test_found_again(torch: Any) -> Any:
     return [pickle.loads(pickle.dumps(function)) is function for function in found]
 
 
+@differential
+def test_found_again_when_modes_were_entered(torch: Any) -> Any:
+    """The same for functions that ask modes, which take the place of those before."""
+    with torch.overrides.TorchFunctionMode(), torch.utils._python_dispatch.TorchDispatchMode():
+        pass
+    found = [getattr(torch, name) for name in ["zeros", "ones", "arange", "tensor", "empty_like", "add", "relu"]]
+    return [pickle.loads(pickle.dumps(function)) is function for function in found]
+
+
 @pytest.mark.parametrize("torch", ["retrograd", "torch"])
 def test_layers_that_hold_them(torch: str) -> None:
     """A layer whose activation is a function comes back and computes the same."""

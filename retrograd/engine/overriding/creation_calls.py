@@ -13,7 +13,7 @@ from typing import Any, Final
 from ..switches.state import STATE
 from ..tensors.base import TensorBase
 from .aten import FunctionOverload
-from .wrappers import when_loaded
+from .wrappers import say_where_they_are, when_loaded
 
 _ALIKE: Final = ("empty_like", "full_like", "ones_like", "rand_like", "randn_like", "randint_like", "zeros_like")
 _NAMES: Final = {
@@ -49,7 +49,7 @@ def _telling(name: str, function: Callable[..., Any], asked: Asked) -> Callable[
             raise TypeError(f"__torch_dispatch__ of {full} must return tensors, but got {type(made).__name__}")
         return made._requiring_grad() if requires_grad else made
 
-    call.__name__ = call.__qualname__ = name
+    call.__name__ = name
     call.__doc__ = function.__doc__
     return call
 
@@ -66,5 +66,7 @@ def install(asked: Asked) -> None:
 
 
 def _install_in(asked: Asked, functions: dict[str, Any]) -> None:
-    for name in (*_NAMES, "arange"):
+    names = [*_NAMES, "arange"]
+    for name in names:
         functions[name] = _telling(name, functions[name], asked)
+    say_where_they_are(functions, names)

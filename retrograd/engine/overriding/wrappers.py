@@ -53,7 +53,7 @@ _PLAIN = frozenset({"save", "load", "seed", "typename", "compile", "broadcast_sh
 def make_overridable(namespace: dict[str, Any], module: str, functions: Iterable[str]) -> None:
     """Note a public module's functions (by name in its ``globals()``), so that ``install`` reaches them."""
     offered = list(functions)
-    _say_where_they_are(namespace, offered)
+    say_where_they_are(namespace, offered)
     names = [n for n in offered if n not in _PLAIN and not n.startswith(_PLAIN_PREFIXES)]
     _FACES.append((namespace, module, names))
     _UNASKED.extend((namespace, n) for n in offered if n not in names)
@@ -63,7 +63,7 @@ def make_overridable(namespace: dict[str, Any], module: str, functions: Iterable
         use(namespace)
 
 
-def _say_where_they_are(namespace: dict[str, Any], names: list[str]) -> None:
+def say_where_they_are(namespace: dict[str, Any], names: list[str]) -> None:
     """Give functions the module and name under which programs, and ``pickle``, find them."""
     module = namespace["__name__"]
     for name in names:
@@ -100,7 +100,7 @@ def _install_face(namespace: dict[str, Any], module: str, names: list[str]) -> N
         made = overridable_call(function, lambda space=namespace, n=name: space[n], asked)  # type: ignore[misc]
         namespace[name] = _named(made, function, _PREFIXES.get(module, "") + name)
         overrides.NAMES[made] = f"{module}.{name}"
-    _say_where_they_are(namespace, names)
+    say_where_they_are(namespace, names)
 
 
 _PREFIXES = {"torch.linalg": "linalg_", "torch.fft": "fft_", "torch.special": "special_"}
