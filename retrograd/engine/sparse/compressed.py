@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ..overriding.overrides import disabled_torch_function_impl
 from ..overriding.subclasses import make_wrapper_subclass
 from ..table.methods import FUNCTIONS
 from ..table.registry import F
@@ -21,6 +20,7 @@ from ..tensors.layouts import layout as layout_type
 from ..tensors.printing import grad_suffix, is_usual, with_suffixes
 from ..tensors.tensor import Tensor
 from .coo import ANSWERS, SparseTensor, elements
+from .entries import TensorOfEntries
 from .rows import dense, entries_at
 
 sparse_csr = layout_type("torch.sparse_csr")
@@ -32,14 +32,13 @@ _NOT_COMPRESSED = ("csr_to_coo", "t", "transpose")
 """Those whose result stays in coordinate form: a transposed matrix would be compressed by columns."""
 
 
-class CompressedTensor(Tensor):
+class CompressedTensor(TensorOfEntries):
     """A matrix of which ``crow_indices`` says where each row's entries begin, and ``col_indices`` their columns."""
 
     layout = sparse_csr
     is_sparse_csr = True
     _rows_kept: Any
     _columns_kept: Any
-    _values_kept: Any
 
     @staticmethod
     def made(rows: Any, columns: Any, values: Any, size: Any) -> CompressedTensor:
@@ -47,8 +46,6 @@ class CompressedTensor(Tensor):
         new = make_wrapper_subclass(CompressedTensor, tuple(size), strides=(0, 0), dtype=values.dtype)
         new._rows_kept, new._columns_kept, new._values_kept = rows, columns, values.detach()
         return new  # type: ignore[no-any-return]
-
-    __torch_function__ = disabled_torch_function_impl  # functions are those of all tensors
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -78,9 +75,6 @@ class CompressedTensor(Tensor):
         """The entries."""
         return F._sparse_values(self)
 
-    def _nnz(self) -> int:
-        return int(self._values_kept.shape[0])
-
     def sparse_dim(self) -> int:
         """Both dimensions."""
         return 2
@@ -96,11 +90,6 @@ class CompressedTensor(Tensor):
 
     # -- other forms
 
-    def to_dense(self, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
-        """All entries."""
-        found = F._to_dense(self, masked_grad is not False)
-        return found if dtype is None else found.to(dtype)
-
     def to_sparse(self, *args: Any, **kwargs: Any) -> Any:
         """The matrix in coordinate form."""
         return F._csr_to_coo(self)
@@ -110,9 +99,6 @@ class CompressedTensor(Tensor):
     def to_sparse_csr(self, dense_dim: int | None = None) -> CompressedTensor:
         """Itself."""
         return self
-
-    numpy, data_ptr, untyped_storage = SparseTensor.numpy, SparseTensor.data_ptr, SparseTensor.untyped_storage
-    storage = _typed_storage = untyped_storage
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         values = self._values_kept._array

@@ -10,25 +10,23 @@ from collections.abc import Callable
 from typing import Any
 
 from ..nodes.references import getrefcount
-from ..overriding.overrides import disabled_torch_function_impl
 from ..overriding.subclasses import make_wrapper_subclass
 from ..table.registry import F
 from ..tensors.base import set_array
 from ..tensors.layouts import layout as layout_type
 from ..tensors.printed_elements import elements_text
 from ..tensors.printing import grad_suffix, is_usual, with_suffixes
-from ..tensors.tensor import Tensor
+from .entries import TensorOfEntries
 
 sparse_coo = layout_type("torch.sparse_coo")
 
 
-class SparseTensor(Tensor):
+class SparseTensor(TensorOfEntries):
     """A tensor in coordinate form: ``indices`` has a column for each entry, ``values`` the entries."""
 
     is_sparse = True
     layout = sparse_coo
     _indices_kept: Any
-    _values_kept: Any
     _coalesced: bool
 
     @staticmethod
@@ -42,8 +40,6 @@ class SparseTensor(Tensor):
     def with_values(self, values: Any) -> SparseTensor:
         """The same places with other values."""
         return SparseTensor.made(self._indices_kept, values, self.shape, self._coalesced)
-
-    __torch_function__ = disabled_torch_function_impl  # functions are those of all tensors
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -63,9 +59,6 @@ class SparseTensor(Tensor):
 
     def _values(self) -> Any:
         return self._values_kept
-
-    def _nnz(self) -> int:
-        return int(self._values_kept.shape[0])
 
     def sparse_dim(self) -> int:
         """How many dimensions the indices count."""
@@ -96,11 +89,6 @@ class SparseTensor(Tensor):
     def coalesce(self) -> SparseTensor:
         """The same tensor with each place named once, in order, and the sum of the values that it had."""
         return self if self._coalesced else F._coalesce(self)
-
-    def to_dense(self, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
-        """All entries; with ``masked_grad=False`` gradients also reach places without an entry."""
-        found = F._to_dense(self, masked_grad is not False)
-        return found if dtype is None else found.to(dtype)
 
     def to_sparse(self, sparse_dim: int | None = None, **kwargs: Any) -> SparseTensor:
         """Itself."""
@@ -135,22 +123,6 @@ class SparseTensor(Tensor):
         if alone and own and all(part._array.flags.c_contiguous for part in parts):
             return SparseTensor.made(*parts, self.shape)  # which PyTorch does not know to be coalesced
         return self.clone()  # type: ignore[no-any-return]
-
-    def numpy(self, *, force: bool = False) -> Any:
-        """Refused."""
-        raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
-
-    def untyped_storage(self) -> Any:
-        """Refused."""
-        raise NotImplementedError(
-            "Cannot access storage of SparseTensorImpl: its parts have one each (values, indices)"
-        )
-
-    storage = _typed_storage = untyped_storage
-
-    def data_ptr(self) -> int:
-        """Refused."""
-        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
     def contiguous(self, *, memory_format: Any = None) -> Any:
         """Refused."""
