@@ -240,6 +240,21 @@ def test_a_leaf_met_here_and_used_elsewhere_has_numbers_on_both_kinds_of_places(
     assert folded.use_text(0) == ""
 
 
+@pytest.mark.parametrize("seen_first", [1, 2])
+def test_uses_are_numbered_from_the_loss_down_and_from_left_to_right(seen_first: int) -> None:
+    """In (x @ w) * f(y @ w, z @ w) the first operand's use is the first, whichever operand ran later."""
+    rows = [("Mul", ""), ("Mm", ""), ("Where", ""), ("Mm", ""), ("Mm", ""), ("", "")]
+    swapped = {1: 2, 2: 1} if seen_first == 2 else {}  # the snapshot's order is that of backward: latest first
+    edges = [(0, 1), (0, 2), (1, 5), (2, 3), (2, 4), (3, 5), (4, 5)]
+    edges = [(swapped.get(source, source), swapped.get(target, target)) for source, target in edges]
+    left, right = swapped.get(1, 1), swapped.get(2, 2)
+    rows[left], rows[right] = ("Mm", ""), ("Where", "")
+    folded = fold(snapshot(rows, edges, leaves=1))
+    numbers = {folded.heads[atom]: folded.use_text(atom, 0) for atom in folded.rows}
+
+    assert numbers == {left: " (1 of 3)", 3: " (2 of 3)", 4: " (3 of 3)"}
+
+
 def test_long_rows_become_one_box_and_crowds_are_divided() -> None:
     """A chain of different operators folds; a thousand operators without any order are opened part by part."""
     ops = [("Sum", ""), ("Op0", "")] + [(f"Op{number}", "") for number in range(1, 14)]

@@ -68,6 +68,27 @@ def test_every_drawn_thing_has_its_group() -> None:
     assert len(ids) == len(set(ids))
 
 
+def test_uses_of_a_leaf_are_numbered_and_linked_in_reading_order() -> None:
+    """Two rows side by side and a card below show w: numbers and names count them in reading order, each leads on."""
+    rows = [("Mul", ""), ("Add", ""), ("Mm", ""), ("Mm", ""), ("Tanh", ""), ("Cos", ""), ("Sin", ""), ("Add", "")]
+    edges = [(0, 1), (0, 4), (1, 3), (1, 2), (4, 5), (5, 6), (6, 7), (2, 10), (3, 10), (7, 8), (7, 9), (8, 10), (9, 10)]
+    text = rendered("svg", snapshot([*rows, ("Exp", ""), ("Exp", ""), ("", "")], edges, leaves=1))
+    ids = [element.get("id") for element in ET.fromstring(text).iter() if element.get("id")]
+    places = re.findall(r'<g class="node op" id="(n[23])" transform="translate\(([\d.]+) ', text)
+    left, right = sorted(places, key=lambda place: float(place[1]))
+    uses = {group.get("id"): group for group in groups(text, "parameter")}
+
+    assert (left[0], right[0]) == ("n3", "n2")
+    assert [("".join(uses[name].itertext()), uses[name].find(f"{SVG}a").get("href")) for name in ("n10", "n10-2")] == [  # type: ignore[union-attr]
+        ("w10 2×3 (1 of 3)", "#n10-2"),
+        ("w10 2×3 (2 of 3)", "#n10-3"),
+    ]
+    assert 'id="n10"' in text.partition('id="n3"')[2].partition('class="node')[0]
+    assert "w10(3 of 3)" in "".join(groups(text, "leaf")[0].itertext())
+    assert groups(text, "leaf")[0].get("id") == "n10-3"
+    assert len(ids) == len(set(ids))
+
+
 def test_formats_show_the_same_boxes() -> None:
     """DOT, Mermaid and the tree fold as the drawing does, with a cluster, subgraph or branch for every open scope."""
     graph = stack_of_layers(12)

@@ -269,6 +269,15 @@ def test_few_cards_at_first() -> None:
     assert groups.open_at_first() == [0, 1]
 
 
+def test_uses_of_a_leaf_are_listed_in_reading_order() -> None:
+    """Of a weight on two cards side by side the left one, which ran first, has the first use; others are not listed."""
+    rows = [("Mul", ""), ("Mm", ""), ("Mm", ""), ("", ""), ("", "")]
+    structure = data_of(page(snapshot(rows, [(0, 2), (0, 1), (1, 3), (2, 3), (2, 4)], leaves=2)))["structures"][0]
+    heads, atoms = structure["atoms"]["head"], structure["atoms"]
+
+    assert [[(heads[atom], row) for atom, row in places] for places in atoms["uses"]] == [[(2, 0), (1, 0)]]
+
+
 def test_cards_stand_apart_inside_their_box() -> None:
     """No two cards of one box overlap, all lie inside it, and lines begin and end on their cards."""
     snapshot = graph([(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (4, 5), (0, 5), (5, 6), (6, 7)], leaves=(7,))

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..snapshot import GraphSnapshot
+from .reading_order import reading_order
 
 _CALL = re.compile(r"#\d+(?=/|$)")
 ROOT = 0
@@ -83,6 +84,7 @@ class Folded:
     """Leaves that are drawn more than once: how often."""
     _way_on: dict[int, int] = field(default_factory=dict, repr=False)
     """Node -> an edge that leaves it; of a merged node, the only one."""
+    _places: dict[int, list[tuple[int, int]]] = field(default_factory=dict, repr=False)
     _use_numbers: dict[tuple[int, int], int] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -117,29 +119,29 @@ class Folded:
             yield node
             here = self._way_on[node]
 
-    def use_text(self, atom: int, row: int = -1) -> str:
-        """Return `` (2 of 4)`` for the second of four places where a leaf is drawn, "" where it is drawn once.
+    def places(self) -> dict[int, list[tuple[int, int]]]:
+        """Return per leaf that is drawn more than once its places, in the order in which a drawing is read.
 
         A place is a row of an atom's card, or (row -1) an atom that is a leaf.
         """
+        if self.copies and not self._places:
+            self._places = {leaf: [] for leaf in self.copies}
+            inputs = np.asarray(self.original.edge_input_nr, dtype=np.int64)[self.first_edges]
+            for atom in reading_order(len(self), self.sources, self.targets, inputs.tolist()):
+                for row, leaf in ((-1, self.heads[atom]), *enumerate(self.rows.get(atom, ()))):
+                    if leaf in self._places:
+                        self._places[leaf].append((atom, row))
+        return self._places
+
+    def use_text(self, atom: int, row: int = -1) -> str:
+        """Return `` (2 of 4)`` for the second of four ``places`` of a leaf, "" where it is drawn once."""
         if not self.copies:
             return ""
         if not self._use_numbers:
-            self._use_numbers = self._numbered_uses()
+            self._use_numbers = {at: number for uses in self.places().values() for number, at in enumerate(uses, 1)}
         number = self._use_numbers.get((atom, row))
         leaf = self.heads[atom] if row < 0 else self.rows[atom][row]
         return f" ({number} of {self.copies[leaf]})" if number else ""
-
-    def _numbered_uses(self) -> dict[tuple[int, int], int]:
-        """Return the number of every place of the leaves that are drawn more than once, in the order of atoms."""
-        found: dict[tuple[int, int], int] = {}
-        used = dict.fromkeys(self.copies, 0)
-        for atom, head in enumerate(self.heads):
-            for row, leaf in ((-1, head), *enumerate(self.rows.get(atom, ()))):
-                if leaf in used:
-                    used[leaf] += 1
-                    found[atom, row] = used[leaf]
-        return found
 
     def members(self) -> list[list[int]]:
         """Return per atom all nodes of the original that stand on it, its head first."""

@@ -12,7 +12,7 @@ from ..progress import followed
 from . import labels
 from .marks import GHOST, Note
 from .scale import Scale
-from .scene import Scene
+from .scene import MOST_ROWS, Scene
 from .theme import KINDS
 
 TITLE_SIZE = 13.0
@@ -24,8 +24,6 @@ PILE = 8.0
 _ROOM = 300.0
 _WIDEST = 900.0
 _NARROWEST = 84.0
-_MOST_ROWS = 6
-"""Parameters of one card that are listed; of more, the first ones and a count."""
 _BULLET = 11.0
 
 
@@ -178,7 +176,7 @@ def _parameter_lines(scene: Scene, box: int) -> list[Line]:
     folded, leaves = scene.view.folded, scene.leaves(box)
     original = folded.original
     lines = []
-    for row, leaf in enumerate(leaves[:_MOST_ROWS]):
+    for row, leaf in enumerate(leaves[:MOST_ROWS]):
         name = labels.clean(original.name[leaf] or "") or "leaf"
         scope = labels.clean(original.scope[leaf]).replace("/", ".")
         for start in range(len(scope.split("."))):
@@ -188,8 +186,8 @@ def _parameter_lines(scene: Scene, box: int) -> list[Line]:
                 break
         use = folded.use_text(scene.view.boxes[box].begin, row)
         lines.append(Line(f"{name} {labels.shape_text(original.shape[leaf])}{use}", "p", leaf))
-    if len(leaves) > _MOST_ROWS:
-        lines.append(Line(f"… {len(leaves) - _MOST_ROWS:,} more", "m"))
+    if len(leaves) > MOST_ROWS:
+        lines.append(Line(f"… {len(leaves) - MOST_ROWS:,} more", "m"))
     return lines
 
 

@@ -16,7 +16,7 @@ from .cards import LABEL_SIZE, Card, make_cards
 from .marks import GHOST
 from .scale import Scale, scale
 from .scene import Scene
-from .svg_groups import Links, card_markup, edge_group, frame_group, node_group, number, path_data, text, tip, tip_name
+from .svg_groups import card_markup, edge_group, frame_group, node_group, number, path_data, text, tip, tip_name
 
 __all__ = ["Drawing", "draw", "number", "path_data", "text"]
 
@@ -145,7 +145,6 @@ def _nodes(scene: Scene, layout: nested.NestedLayout, cards: list[Card], prefix:
     users: dict[int, int] = {}
     for source, target in zip(scene.seen.edge_source, scene.seen.edge_target, strict=True):
         users.setdefault(target, source)
-    links = Links(prefix, scene.row_counts())
     made: dict[tuple[int, int | None, int], str] = {}  # equal cards are one object, and written once
     found = []
     for box, card in followed(enumerate(cards)):
@@ -154,6 +153,7 @@ def _nodes(scene: Scene, layout: nested.NestedLayout, cards: list[Card], prefix:
         inside = "" if link else made.get(key, "")
         if not inside:
             tooltip = "\n".join(text(line) for line in scene.tooltip(box) if line)
-            inside = made[key] = card_markup(card, tooltip, links, link)
+            row_links = [(prefix + name, prefix + goal if goal else "") for name, goal in scene.row_links(box)]
+            inside = made[key] = card_markup(card, tooltip, row_links, link)
         found.append(node_group(f"{prefix}{scene.ids[box]}", layout.boxes[box], card, inside))
     return found

@@ -20,6 +20,8 @@ from .base import MOST_CARDS, RenderOptions, capped
 from .labels import shape_text
 from .marks import Note, with_ghosts
 
+MOST_ROWS = 6
+"""Parameters of one card that are listed; of more, the first ones and a count."""
 _MOST_MERGED = 8
 """Nodes merged into one edge that are named."""
 
@@ -43,13 +45,29 @@ class Scene:
 
     @cached_property
     def ids(self) -> list[str]:
-        """Return every box's name in the output: ``n12`` after its (first) node, ``n12-2`` for the next copy of it."""
-        used: dict[int, int] = {}
+        """Return every box's name in the output: ``n12`` after its (first) node, ``n12-2`` for its second place."""
+        return [self._place_name(head, self._places.get((box, -1), (1, 1))[0]) for box, head in enumerate(self.heads)]
+
+    def row_links(self, box: int) -> list[tuple[str, str]]:
+        """Return per leaf listed on a card its name in the output, and that of its next place or "" if it has one."""
         found = []
-        for box in self.view.boxes:
-            head = self.view.folded.heads[box.begin]
-            used[head] = used.get(head, 0) + 1
-            found.append(f"n{head}" if used[head] == 1 else f"n{head}-{used[head]}")
+        for row, leaf in enumerate(self.leaves(box)[:MOST_ROWS]):
+            number, total = self._places.get((box, row), (1, 1))
+            found.append((self._place_name(leaf, number), self._place_name(leaf, number % total + 1) * (total > 1)))
+        return found
+
+    @staticmethod
+    def _place_name(node: int, number: int) -> str:
+        return f"n{node}" if number == 1 else f"n{node}-{number}"
+
+    @cached_property
+    def _places(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """Per place of a shared leaf that is drawn (box and row, -1 for the box itself) its number among how many."""
+        box_of = {box.begin: number for number, box in enumerate(self.view.boxes) if box.scope < 0}
+        found = {}
+        for uses in self.view.folded.places().values():
+            drawn = [(box_of[atom], row) for atom, row in uses if atom in box_of and row < MOST_ROWS]
+            found.update({place: (number, len(drawn)) for number, place in enumerate(drawn, 1)})
         return found
 
     @cached_property
@@ -120,14 +138,6 @@ class Scene:
         count = len(self.view.boxes)
         folded = f" · {count} box{'es' * (count != 1)}" if self.folds else ""
         return labels.headline(self.whole) + folded + self.rest
-
-    def row_counts(self) -> dict[int, int]:
-        """Return how often each leaf stands on a card that is drawn."""
-        counts: dict[int, int] = {}
-        for box in range(len(self.view.boxes)):
-            for leaf in self.leaves(box):
-                counts[leaf] = counts.get(leaf, 0) + 1
-        return counts
 
     def tooltip(self, box: int) -> list[str]:
         """Return what a pointer resting on a box shows: all of it unshortened, the whole path, the saved bytes."""

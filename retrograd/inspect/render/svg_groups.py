@@ -4,32 +4,11 @@ from __future__ import annotations
 
 import functools
 import html
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 
 from ..layout import Box, Point
 from . import labels
 from .cards import PAD, PILE, TEXT_SIZE, Card, Line
-
-
-@dataclass(slots=True)
-class Links:
-    """Ids of parameters that stand on cards, and where each link of a shared one leads: to its next use."""
-
-    prefix: str
-    total: dict[int, int]
-    """Shared leaf -> how often it is drawn."""
-    used: dict[int, int] = field(default_factory=dict)
-
-    def row(self, leaf: int) -> tuple[str, str]:
-        """Return id and link target of the next row of a leaf; no target if it is used once."""
-        count = self.used[leaf] = self.used.get(leaf, 0) + 1
-        total = self.total.get(leaf, 1)
-        following = count % total + 1
-        return self._name(leaf, count), self._name(leaf, following) if total > 1 else ""
-
-    def _name(self, leaf: int, count: int) -> str:
-        return f"{self.prefix}n{leaf}" if count == 1 else f"{self.prefix}n{leaf}-{count}"
 
 
 @functools.lru_cache(maxsize=65536)
@@ -65,8 +44,12 @@ def node_group(name: str, box: Box, card: Card, inside: str) -> str:
     return f'<g class="{card.css}" id="{name}" transform="translate({number(box.x)} {number(box.y)})">{inside}</g>'
 
 
-def card_markup(card: Card, tooltip: str, links: Links, link: str = "") -> str:
-    """Return what stands in the group of a card; ``link`` is the id that its title leads to."""
+def card_markup(card: Card, tooltip: str, row_links: Sequence[tuple[str, str]] = (), link: str = "") -> str:
+    """Return what stands in the group of a card.
+
+    ``link`` is the id that its title leads to; ``row_links`` are the ids of its parameters, each with the id that it
+    leads to or "".
+    """
     shift = PILE if card.stacked else 0.0
     wide, high = number(card.size.width - shift), number(card.size.height - shift)
     pile = ""
@@ -78,7 +61,7 @@ def card_markup(card: Card, tooltip: str, links: Links, link: str = "") -> str:
     title = f'<text class="b" x="{number(PAD)}" y="20">{text(card.title)}{_ending(card.ending)}</text>'
     if link:
         title = f'<a href="#{link}">{title}</a>'
-    rows = "".join(_rows(card, links))
+    rows = "".join(_rows(card, row_links))
     return (
         f"<title>{tooltip}</title>{pile}"
         f'<rect class="card" width="{wide}" height="{high}" rx="6"/>'
@@ -95,20 +78,20 @@ def _ending(words: str) -> str:
     return f'<tspan class="m"{gap}>{text(words)}</tspan>'
 
 
-def _rows(card: Card, links: Links) -> Iterator[str]:
+def _rows(card: Card, row_links: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Yield the lines of a card below its title."""
+    parameters = iter(row_links)
     for row, line in enumerate(card.lines):
         y = 37 + 15 * row
         if line.leaf >= 0:
-            yield _parameter(line, y, links)
+            yield _parameter(line, y, *next(parameters))
             continue
         mark = f' class="{line.css}"' if line.css else ""
         yield f'<text{mark} x="{number(PAD)}" y="{y}">{text(line.text)}</text>'
 
 
-def _parameter(line: Line, y: int, links: Links) -> str:
-    """Return the line of a parameter; one that is used elsewhere as well leads to its next use."""
-    name, following = links.row(line.leaf)
+def _parameter(line: Line, y: int, name: str, following: str) -> str:
+    """Return the line of a parameter; one that is used elsewhere as well leads to its next use, ``following``."""
     words = f'<text x="{number(PAD + TEXT_SIZE)}" y="{y}">{text(line.text)}</text>'
     if following:
         words = f'<a href="#{following}">{words}</a>'

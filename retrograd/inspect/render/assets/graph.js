@@ -50,8 +50,9 @@ class Graph {
   }
   // " (2 of 4)" for the second of four places where a leaf is drawn: a row of a card, or (row -1) the card itself.
   useText(atom, row = -1) {
-    const { number, total } = (this.usesFound ??= countUses(this)), here = number.get(usePlace(atom, row));
-    return here ? ` (${here} of ${total.get(row < 0 ? this.atoms.head[atom] : this.rows.get(atom)[row])})` : "";
+    this.useTexts ??= new Map(this.atoms.uses.flatMap((places) => places.map(
+      ([atom, row], at) => [usePlace(atom, row), ` (${at + 1} of ${places.length})`])));
+    return this.useTexts.get(usePlace(atom, row)) || "";
   }
   // Name, shape and dtype, as far as the title does not say them.
   line(node) {
@@ -102,22 +103,6 @@ function boxTotals(graph) {
 }
 
 const usePlace = (atom, row) => atom * 2 ** 20 + row + 1;
-
-// Which use of its leaf every place shows and how many there are, of leaves that are drawn more than once.
-function countUses(graph) {
-  const total = new Map(), number = new Map(), used = new Map();
-  const count = (leaf, into) => { into.set(leaf, (into.get(leaf) || 0) + 1); return into.get(leaf); };
-  const places = function* () {
-    for (let atom = 0; atom < graph.atomCount; atom++) {
-      if (graph.isLeaf(graph.atoms.head[atom])) yield [graph.atoms.head[atom], atom, -1];
-      let row = 0;
-      for (const leaf of graph.rows.get(atom) || []) yield [leaf, atom, row++];
-    }
-  };
-  for (const [leaf] of places()) count(leaf, total);
-  for (const [leaf, atom, row] of places()) if (total.get(leaf) > 1) number.set(usePlace(atom, row), count(leaf, used));
-  return { number, total };
-}
 
 const clean = (text) => text.replace(CONTROL, " ").trim();
 

@@ -66,11 +66,15 @@ def _drawing_data(folded: Folded, options: RenderOptions, packing: Packing) -> d
 
 
 def _atoms_data(folded: Folded, packing: Packing) -> dict[str, Any]:
-    """Return which node every atom shows, which atom every node stands on, and the leaves in rows of cards."""
+    """Return which node every atom shows, which atom every node stands on, the leaves in rows of cards, and their uses.
+
+    A leaf that is drawn more than once has a list of its places, each an atom and a row (-1 for the atom itself).
+    """
     return {
         "head": packing.numbers(folded.heads),
         "ofNode": packing.numbers(folded.atom_of),
         "rows": [[atom, *leaves] for atom, leaves in sorted(folded.rows.items())],
+        "uses": list(folded.places().values()),
     }
 
 

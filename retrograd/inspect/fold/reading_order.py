@@ -1,0 +1,47 @@
+"""The order in which one reads a drawing: from the loss down, and of branches side by side the left one first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def reading_order(count: int, sources: Sequence[int], targets: Sequence[int], inputs: Sequence[int]) -> list[int]:
+    """Return the numbers 0 to ``count - 1``, each before all that its edges lead to, the first inputs first.
+
+    ``inputs`` says per edge which input of its source it stands for; layouts draw them from left to right.
+    It is the reverse of the order in which a search depth first leaves them, when it takes the last inputs first.
+    """
+    starts, below = _rows(count, sources, targets, inputs)
+    entered = bytearray(count)
+    left: list[int] = []
+    for top in _tops(count, targets):
+        stack = [top]
+        while stack:
+            here = stack[-1]
+            if not entered[here]:
+                entered[here] = 1
+                stack += [target for target in below[starts[here] : starts[here + 1]] if not entered[target]]
+                continue
+            stack.pop()
+            if entered[here] == 1:
+                entered[here] = 2
+                left.append(here)
+    return left[::-1]
+
+
+def _rows(
+    count: int, sources: Sequence[int], targets: Sequence[int], inputs: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Return where the targets of each number begin in a list of all, and that list: by source, then by input."""
+    order = np.lexsort((np.asarray(inputs, dtype=np.int64), np.asarray(sources, dtype=np.int64)))
+    starts = np.searchsorted(np.asarray(sources, dtype=np.int64)[order], np.arange(count + 1))
+    return starts.tolist(), np.asarray(targets, dtype=np.int64)[order].tolist()
+
+
+def _tops(count: int, targets: Sequence[int]) -> list[int]:
+    """Return what no edge leads to, the last first; behind it all others, of which only cycles are still to be met."""
+    is_target = np.zeros(count, dtype=bool)
+    is_target[np.asarray(targets, dtype=np.int64)] = True
+    return [*np.flatnonzero(~is_target)[::-1].tolist(), *np.flatnonzero(is_target).tolist()]
