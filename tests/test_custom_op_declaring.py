@@ -4,6 +4,7 @@ No postponed annotations here: the functions below are annotated with the types 
 """
 
 import gc
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -577,8 +578,23 @@ def test_failed_registration_by_name_c42(kind: str) -> None:
 def test_out_of_scope_registrations_c43(call: Callable[[Any], Any]) -> None:
     """C-43: registrations for subsystems that do not exist here have their names and say so."""
     op = declare(retrograd, "rg_c43::scale")
-    with pytest.raises(NotImplementedError, match="not available in retrograd"):
+    with pytest.raises(NotImplementedError, match=r"not available in retrograd: .*\. [A-Z].*\.$"):
         call(op)
+
+
+def test_operators_map_over_batches_without_a_rule_c43() -> None:
+    """C-43: vmap calls an operator for each entry, as the refusal of register_vmap says; results are PyTorch's."""
+
+    def program(t: Any) -> Any:
+        @t.library.custom_op("rg_c43::doubled", mutates_args=())
+        def doubled(x: t.Tensor) -> t.Tensor:  # type: ignore[name-defined]
+            return t.as_tensor(x.numpy() * 2)
+
+        with warnings.catch_warnings():  # PyTorch says that entry by entry is slow
+            warnings.simplefilter("ignore")
+            return t.func.vmap(doubled)(t.arange(6.0).reshape(3, 2))
+
+    assert assert_agree(program).error == ""
 
 
 def test_libraries_c42() -> None:

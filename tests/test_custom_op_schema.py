@@ -14,7 +14,7 @@ import pytest
 from both_engines import assert_agree
 
 import retrograd.library  # noqa: F401 - the face loads it on first use
-from retrograd.engine.custom_op.schema import parse_qualname, parse_schema
+from retrograd.engine.custom_op.schema_parser import parse_qualname, parse_schema
 
 Number = Union[int, float, bool]
 

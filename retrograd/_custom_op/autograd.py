@@ -4,13 +4,12 @@ from ..engine.custom_op.legacy_autograd import (
     autograd_kernel_indirection,
     autograd_not_implemented,
     construct_autograd_kernel,
-    grad_inputs_dict_to_flat_tuple,
     mark_non_differentiable,
     namedtuple_args,
     save_pytree_for_backward,
     unpack_saved,
-    validate_grad_inputs_dict,
 )
+from ..engine.custom_op.legacy_gradients import grad_inputs_dict_to_flat_tuple, validate_grad_inputs_dict
 
 __all__ = [
     "autograd_kernel_indirection",

@@ -2,7 +2,6 @@
 
 from ..engine.custom_op.fake_mode import get_ctx
 from ..engine.custom_op.legacy import (
-    SUPPORTED_DEVICES,
     CustomOp,
     _find_custom_op,
     custom_op,
@@ -10,12 +9,15 @@ from ..engine.custom_op.legacy import (
     get_abstract_impl,
     get_op,
     global_registry,
+)
+from ..engine.custom_op.legacy_base import FuncAndLocation
+from ..engine.custom_op.legacy_checks import (
+    SUPPORTED_DEVICES,
     parse_qualname,
     validate_function_matches_schema,
     validate_namespace,
     validate_schema,
 )
-from ..engine.custom_op.legacy_autograd import FuncAndLocation
 
 __all__ = [
     "SUPPORTED_DEVICES",

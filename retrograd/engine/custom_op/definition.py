@@ -10,9 +10,11 @@ from . import registry as op_registry
 from .autograd import AutogradRule, make_autograd_kernel
 from .kernels import check_aliasing, fake_written, refuse_out_autograd
 from .registry import Kernel, OpOverload
-from .schema import FunctionSchema, parse_qualname, parse_schema
+from .schema import FunctionSchema
 from .schema_inference import Mutated, infer_schema, written_names
+from .schema_parser import parse_qualname, parse_schema
 from .tags import Tag, as_tags
+from .unavailable import unavailable
 
 DeviceTypes = str | Sequence[str] | None
 _KNOWN_DEVICES = (
@@ -176,26 +178,11 @@ class CustomOpDef:
         rule = self._owner._rule
         rule.backward, rule.setup_context = backward, setup_context
 
-    # -- registrations for what a NumPy engine does not have; all raise ``NotImplementedError``
-    def register_vmap(self, func: Callable[..., Any] | None = None) -> Any:
-        """Not available: ``vmap`` calls the operator once for each entry."""
-        raise _out_of_scope("register_vmap", "functional.vmap over custom operators")
-
-    def register_autocast(self, device_type: str, cast_inputs: Any) -> Any:
-        """Not available: ``autocast`` never changes a dtype here."""
-        raise _out_of_scope("register_autocast", "autocast")
-
-    def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Kernel | None = None, /) -> Any:
-        """Not available: a class with ``__torch_dispatch__`` is asked itself."""
-        raise _out_of_scope("register_torch_dispatch", "a kernel for a class with __torch_dispatch__")
-
-    def register_effect(self, effect: Any) -> None:
-        """Not available: there is no compiler that could reorder calls."""
-        raise _out_of_scope("register_effect", "effect tokens")
-
-
-def _out_of_scope(name: str, what: str) -> NotImplementedError:
-    return NotImplementedError(f"{name} is not available in retrograd: {what} has no counterpart on a NumPy engine.")
+    # -- registrations that have nothing to act on; all raise ``NotImplementedError``
+    register_vmap = unavailable("register_vmap")
+    register_autocast = unavailable("register_autocast")
+    register_torch_dispatch = unavailable("register_torch_dispatch")
+    register_effect = unavailable("register_effect")
 
 
 def _device_position(schema: FunctionSchema) -> int | None:

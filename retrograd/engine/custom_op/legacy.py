@@ -5,28 +5,28 @@ A declaration says name and schema; kernels and the two halves of the gradient a
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any
 
 from ..warning import warn
 from . import registry as op_registry
 from .fake_mode import refuse_context
-from .legacy_autograd import (
-    FuncAndLocation,
-    autograd_kernel_indirection,
+from .legacy_autograd import autograd_kernel_indirection, construct_autograd_kernel
+from .legacy_base import FuncAndLocation
+from .legacy_checks import (
+    SUPPORTED_DEVICES,
+    check_device,
     check_differentiability,
-    construct_autograd_kernel,
+    checked_name,
     refuse_conflicts,
     refuse_unregistrable,
+    validate_function_matches_schema,
+    validate_schema,
 )
 from .registry import Kernel, OpOverload
-from .schema import Argument, FunctionSchema, parse_schema
 from .schema_inference import infer_schema
-
-RESERVED_NS: Final = ("prim", "prims", "aten", "at", "torch", "pytorch")
-SUPPORTED_DEVICES: Final = ("cpu", "cuda")
+from .schema_parser import parse_schema
 
 
 def _caller(stacklevel: int) -> str:
@@ -86,7 +86,7 @@ class CustomOp:
         """Decorator: the kernel for tensors on these devices (``"cpu"``, ``"cuda"``)."""
         devices = [device_types] if isinstance(device_types, str) else list(device_types)
         for device in devices:
-            _check_device(device)
+            check_device(device)
         location = _caller(1)
 
         def register(func: Kernel) -> Kernel:
@@ -207,110 +207,12 @@ class CustomOp:
 global_registry: dict[str, CustomOp] = {}
 
 
-def _check_device(device: str) -> None:
-    if device not in SUPPORTED_DEVICES:
-        raise ValueError(
-            f"CustomOp.impl(device_types=[{device}, ...]): we only support device_type in {list(SUPPORTED_DEVICES)}."
-        )
-
-
-def parse_qualname(qualname: str) -> tuple[str, str]:
-    """Split ``namespace::name``; ``ValueError`` without a namespace or with an overload."""
-    namespace, colons, name = qualname.partition("::")
-    if not colons:
-        raise ValueError(
-            f"Expected there to be a namespace in {qualname}, i.e. The operator name should look something like ns::foo"
-        )
-    if "." in name:
-        raise ValueError(
-            "The torch.custom_ops APIs do not handle overloads, i.e. operator names with '.' in them. Please name your "
-            f"operator something like ns::foo. Got: {qualname}"
-        )
-    return namespace, name
-
-
-def validate_namespace(ns: str) -> None:
-    """``ValueError`` for a namespace with a dot or a reserved one."""
-    if "." in ns:
-        raise ValueError(f'custom_op(..., ns="{ns}"): expected ns to not contain any . (and be a valid variable name)')
-    if ns in RESERVED_NS:
-        raise ValueError(f"custom_op(..., ns='{ns}'): '{ns}' is a reserved namespace, please choose something else. ")
-
-
-def validate_schema(schema: FunctionSchema) -> None:
-    """``ValueError`` unless the operator is functional and has no argument called self."""
-    if not schema.is_functional:
-        raise ValueError(
-            "custom_op only supports functional operators (ops that do not mutate any inputs, do not return views of "
-            f"the inputs, and has at least one return). Got the following non-functional schema: {schema}"
-        )
-    if any(a.name == "self" for a in schema.arguments):
-        raise ValueError(
-            f"custom_op does not support arguments named 'self'. Please rename your argument. Got: {schema}"
-        )
-
-
-def validate_function_matches_schema(schema: FunctionSchema, func: Kernel) -> None:
-    """``ValueError`` unless the function has the schema's parameters, no annotations and no defaults."""
-    signature = inspect.signature(func)
-    parameters = list(signature.parameters.values())
-    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    if any(p.kind not in plain for p in parameters):
-        raise ValueError(
-            "custom_op(..., manual_schema)(func): positional-only args, varargs, and kwargs are not supported. Please "
-            f"rewrite `func` to not have them. Got `func` with signature: {signature}"
-        )
-    annotations = [*(p.annotation for p in parameters), signature.return_annotation]
-    if any(a is not inspect.Parameter.empty for a in annotations):
-        raise ValueError(
-            "custom_op(..., manual_schema)(func): When passing in a manual schema, we expect `func` to have no type "
-            f"annotations to avoid ambiguity. Got `func` with signature: {signature}"
-        )
-    _check_names(schema, signature, parameters)
-    if any(p.default is not inspect.Parameter.empty for p in parameters) or any(
-        a.has_default_value() for a in schema.arguments
-    ):
-        raise ValueError(
-            "custom_op(..., manual_schema)(func): neither func nor manual_schema should have default arguments. Got "
-            f"func's signature: {signature}, manual_schema: {schema}"
-        )
-
-
-def _check_names(schema: FunctionSchema, signature: inspect.Signature, parameters: list[inspect.Parameter]) -> None:
-    def names(arguments: tuple[Argument, ...]) -> list[str]:
-        return [a.name for a in arguments]
-
-    positional = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-    keyword_only = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
-    if positional != names(schema.positional) or keyword_only != names(schema.keyword_only):
-        raise ValueError(
-            "custom_op(..., manual_schema)(func): When passing in a manual schema, we expect `func`'s signature to "
-            "match `manual_schema` (aside from type annotations). func's signature: "
-            f"{signature}, manual_schema: {schema}"
-        )
-
-
 def warn_deprecated() -> None:
     """Say that this interface has a successor."""
     warn(
         "torch._custom_op is deprecated and will be removed, please use the equivalent torch.library API instead.",
         DeprecationWarning,
     )
-
-
-def _checked_name(qualname: str, func: Any) -> str:
-    """The name without its namespace; ``ValueError`` unless it may be declared, and is that of the function."""
-    if not inspect.isfunction(func):
-        raise ValueError(f"custom_op(...)(func): Expected `func` to be a Python function, got: {type(func)}")
-    namespace, name = parse_qualname(qualname)
-    validate_namespace(namespace)
-    if func.__name__ != name:
-        raise ValueError(
-            f"custom_op(qualname='{qualname}', ...)(func): expected `func` to have name '{name}' but got "
-            f"'{func.__name__}'. Please either change the name of `func` or the qualname that is passed to "
-            "`custom_op`"
-        )
-    return name
 
 
 def custom_op(qualname: str, manual_schema: str | None = None) -> Callable[[Kernel], CustomOp]:
@@ -321,7 +223,7 @@ def custom_op(qualname: str, manual_schema: str | None = None) -> Callable[[Kern
     warn_deprecated()
 
     def make(func: Kernel) -> CustomOp:
-        name = _checked_name(qualname, func)
+        name = checked_name(qualname, func)
         text = (
             infer_schema(func, mutates_args=()) if manual_schema is None else manual_schema[manual_schema.find("(") :]
         )

@@ -12,8 +12,9 @@ from . import registry as op_registry
 from .autograd import AutogradRule, make_autograd_kernel
 from .definition import CustomOpDef, definition_of
 from .registry import DISPATCH_KEYS, AutogradKernel, Kernel, OpOverload
-from .schema import parse_qualname
+from .schema_parser import parse_qualname
 from .tags import Tag, as_tags
+from .unavailable import unavailable
 
 _RESERVED = ("prim",)
 _KINDS = ("DEF", "IMPL", "FRAGMENT")
@@ -268,22 +269,10 @@ def register_kernel(
     return register if func is None else register(func)
 
 
-def _out_of_scope(name: str, what: str) -> Callable[..., Any]:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(
-            f"{name} is not available in retrograd: {what} has no counterpart on a NumPy engine; "
-            "leave the registration out, the operator works without it."
-        )
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = f"Not available: {what} has no counterpart on a NumPy engine."
-    return refuse
-
-
-register_vmap = _out_of_scope("register_vmap", "vmap over custom operators")
-register_autocast = _out_of_scope("register_autocast", "autocast")
-register_torch_dispatch = _out_of_scope("register_torch_dispatch", "a kernel for a class with __torch_dispatch__")
-triton_op = _out_of_scope("triton_op", "Triton")
-wrap_triton = _out_of_scope("wrap_triton", "Triton")
-fallthrough_kernel = _out_of_scope("fallthrough_kernel", "the chain of dispatch keys")
-get_kernel = _out_of_scope("get_kernel", "looking up a kernel by dispatch key")
+register_vmap = unavailable("register_vmap")
+register_autocast = unavailable("register_autocast")
+register_torch_dispatch = unavailable("register_torch_dispatch")
+triton_op = unavailable("triton_op")
+wrap_triton = unavailable("wrap_triton")
+fallthrough_kernel = unavailable("fallthrough_kernel")
+get_kernel = unavailable("get_kernel")

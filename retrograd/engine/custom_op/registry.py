@@ -19,8 +19,9 @@ from ..overriding.overrides import with_elements
 from ..switches.state import STATE
 from ..tensors.tensor import Tensor
 from .fake_mode import is_fake_mode
-from .schema import FunctionSchema, parse_schema
+from .schema import FunctionSchema
 from .schema_binding import bind, bind_result
+from .schema_parser import parse_schema
 from .tags import Tag
 
 Kernel = Callable[..., Any]

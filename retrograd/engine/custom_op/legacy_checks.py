@@ -1,0 +1,159 @@
+"""What an old-style ``CustomOp`` may be called, declare and register; everything else is refused with the reason."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Final
+
+from .registry import Kernel, OpOverload
+from .schema import Argument, FunctionSchema
+
+RESERVED_NS: Final = ("prim", "prims", "aten", "at", "torch", "pytorch")
+SUPPORTED_DEVICES: Final = ("cpu", "cuda")
+_RETURN_TYPES: Final = ("int", "SymInt", "bool", "float", "Tensor", "Tensor[]")
+
+
+# -- name and schema
+def checked_name(qualname: str, func: Any) -> str:
+    """The name without its namespace; ``ValueError`` unless it may be declared, and is that of the function."""
+    if not inspect.isfunction(func):
+        raise ValueError(f"custom_op(...)(func): Expected `func` to be a Python function, got: {type(func)}")
+    namespace, name = parse_qualname(qualname)
+    validate_namespace(namespace)
+    if func.__name__ != name:
+        raise ValueError(
+            f"custom_op(qualname='{qualname}', ...)(func): expected `func` to have name '{name}' but got "
+            f"'{func.__name__}'. Please either change the name of `func` or the qualname that is passed to "
+            "`custom_op`"
+        )
+    return name
+
+
+def parse_qualname(qualname: str) -> tuple[str, str]:
+    """Split ``namespace::name``; ``ValueError`` without a namespace or with an overload."""
+    namespace, colons, name = qualname.partition("::")
+    if not colons:
+        raise ValueError(
+            f"Expected there to be a namespace in {qualname}, i.e. The operator name should look something like ns::foo"
+        )
+    if "." in name:
+        raise ValueError(
+            "The torch.custom_ops APIs do not handle overloads, i.e. operator names with '.' in them. Please name your "
+            f"operator something like ns::foo. Got: {qualname}"
+        )
+    return namespace, name
+
+
+def validate_namespace(ns: str) -> None:
+    """``ValueError`` for a namespace with a dot or a reserved one."""
+    if "." in ns:
+        raise ValueError(f'custom_op(..., ns="{ns}"): expected ns to not contain any . (and be a valid variable name)')
+    if ns in RESERVED_NS:
+        raise ValueError(f"custom_op(..., ns='{ns}'): '{ns}' is a reserved namespace, please choose something else. ")
+
+
+def validate_schema(schema: FunctionSchema) -> None:
+    """``ValueError`` unless the operator is functional and has no argument called self."""
+    if not schema.is_functional:
+        raise ValueError(
+            "custom_op only supports functional operators (ops that do not mutate any inputs, do not return views of "
+            f"the inputs, and has at least one return). Got the following non-functional schema: {schema}"
+        )
+    if any(a.name == "self" for a in schema.arguments):
+        raise ValueError(
+            f"custom_op does not support arguments named 'self'. Please rename your argument. Got: {schema}"
+        )
+
+
+def validate_function_matches_schema(schema: FunctionSchema, func: Kernel) -> None:
+    """``ValueError`` unless the function has the schema's parameters, no annotations and no defaults."""
+    signature = inspect.signature(func)
+    parameters = list(signature.parameters.values())
+    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    if any(p.kind not in plain for p in parameters):
+        raise ValueError(
+            "custom_op(..., manual_schema)(func): positional-only args, varargs, and kwargs are not supported. Please "
+            f"rewrite `func` to not have them. Got `func` with signature: {signature}"
+        )
+    annotations = [*(p.annotation for p in parameters), signature.return_annotation]
+    if any(a is not inspect.Parameter.empty for a in annotations):
+        raise ValueError(
+            "custom_op(..., manual_schema)(func): When passing in a manual schema, we expect `func` to have no type "
+            f"annotations to avoid ambiguity. Got `func` with signature: {signature}"
+        )
+    _check_names(schema, signature, parameters)
+    if any(p.default is not inspect.Parameter.empty for p in parameters) or any(
+        a.has_default_value() for a in schema.arguments
+    ):
+        raise ValueError(
+            "custom_op(..., manual_schema)(func): neither func nor manual_schema should have default arguments. Got "
+            f"func's signature: {signature}, manual_schema: {schema}"
+        )
+
+
+def _check_names(schema: FunctionSchema, signature: inspect.Signature, parameters: list[inspect.Parameter]) -> None:
+    def names(arguments: tuple[Argument, ...]) -> list[str]:
+        return [a.name for a in arguments]
+
+    positional = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    keyword_only = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    if positional != names(schema.positional) or keyword_only != names(schema.keyword_only):
+        raise ValueError(
+            "custom_op(..., manual_schema)(func): When passing in a manual schema, we expect `func`'s signature to "
+            "match `manual_schema` (aside from type annotations). func's signature: "
+            f"{signature}, manual_schema: {schema}"
+        )
+
+
+# -- registrations
+def check_device(device: str) -> None:
+    """``ValueError`` for a device for which no kernel can be registered."""
+    if device not in SUPPORTED_DEVICES:
+        raise ValueError(
+            f"CustomOp.impl(device_types=[{device}, ...]): we only support device_type in {list(SUPPORTED_DEVICES)}."
+        )
+
+
+def refuse_unregistrable(qualname: str, schema: FunctionSchema) -> None:
+    """``RuntimeError`` for operators that cannot have a gradient: they write, return nothing, views or other types."""
+    reason = ""
+    if schema.is_mutable:
+        reason = "non-functional operator"
+    elif not schema.returns:
+        reason = "operator with no returns"
+    elif schema.returns_view:
+        reason = "operator that returns views"
+    else:
+        for returned in schema.returns:
+            if str(returned.type) not in _RETURN_TYPES:
+                reason = f"operator with return not in {list(_RETURN_TYPES)} (got {returned.type})"
+    if reason:
+        raise RuntimeError(
+            f"Cannot use torch._custom_ops APIs to register backward formula for {reason}. "
+            f"Got operator {qualname} with schema: {schema}"
+        )
+
+
+def refuse_conflicts(op: OpOverload) -> None:
+    """``RuntimeError`` if the operator has a gradient from elsewhere, or is composed of ordinary operators."""
+    where = f"impl_backward/impl_save_for_backward: the operator {op.qualname}"
+    if "implicit" in op.kernels:
+        raise RuntimeError(
+            f"{where} already has an implementation via a pre-existing registration to CompositeImplicitAutograd. "
+            "Such operators do not need an autograd formula: they decompose into operators that have one."
+        )
+    if op.autograd_kernel is not None:
+        raise RuntimeError(
+            f"{where} already has an Autograd kernel registered via a pre-existing library registration. Please either "
+            "remove those registrations or don't use the torch._custom_ops APIs"
+        )
+
+
+def check_differentiability(flags: Any, returns: int) -> None:
+    """``RuntimeError`` unless it is ``None`` or a list of as many bools as the operator has returns."""
+    fits = flags is None or (isinstance(flags, list) and len(flags) == returns and all(type(f) is bool for f in flags))
+    if not fits:
+        raise RuntimeError(
+            "impl_backward(output_differentiability): expected output_differentiability to be a list of bools with "
+            f"length equal to the number of outputs of this CustomOp got: {flags}"
+        )
