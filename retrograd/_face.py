@@ -13,9 +13,10 @@ from .engine.forward_mode.forward_ad import _set_fwd_grad_enabled
 from .engine.overriding.wrappers import make_overridable as _make_overridable
 from .engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, set_rng_state
 from .engine.scope import scope
-from .engine.sparse.compressed import sparse_csr, sparse_csr_tensor
+from .engine.sparse.compressed import sparse_csr
 from .engine.sparse.coo import sparse_coo
-from .engine.sparse.creating import hspmm, smm, sparse_coo_tensor, spmm, sspaddmm
+from .engine.sparse.creating import sparse_coo_tensor, sparse_csr_tensor
+from .engine.sparse.functions import hspmm, smm, spmm, sspaddmm
 from .engine.switches.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .engine.switches.modes import (
     enable_grad,

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from .engine.sparse.creating import sparse_log_softmax as log_softmax
-from .engine.sparse.creating import sparse_mm as mm
-from .engine.sparse.creating import sparse_softmax as softmax
-from .engine.sparse.creating import sparse_sum as sum  # noqa: A004 - torch's name
+from .engine.sparse.functions import sparse_log_softmax as log_softmax
+from .engine.sparse.functions import sparse_mm as mm
+from .engine.sparse.functions import sparse_softmax as softmax
+from .engine.sparse.functions import sparse_sum as sum  # noqa: A004 - torch's name
 from .engine.table.registry import OPS
 
 

@@ -8,6 +8,8 @@ import traceback
 from collections.abc import Iterator
 from types import TracebackType
 
+from ..inspect.record import text_of
+
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _WATCHERS = tuple(
     os.path.join(_PACKAGE, *part)
@@ -22,16 +24,8 @@ def show_exit(stop: SystemExit) -> int:
         return 0
     if isinstance(stop.code, int):
         return int(stop.code)
-    _print(f"{_text_of(stop.code)}\n")
+    _print(f"{text_of(stop.code)}\n")
     return 1
-
-
-def _text_of(value: object) -> str:
-    """Return ``str(value)``, nothing where that fails."""
-    try:
-        return str(value)
-    except Exception:
-        return ""
 
 
 def show_uncaught(error: BaseException) -> int:

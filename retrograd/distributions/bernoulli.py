@@ -13,7 +13,7 @@ from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .kl import register_kl
-from .parameters import broadcast_all, clamped, exactly_one, logits_of, probs_of
+from .parameters import broadcast_all, clamped, exactly_one, given_parameter, logits_of, probs_of
 
 
 class Coin(Distribution):
@@ -36,9 +36,7 @@ class Coin(Distribution):
         self.total_count = counts.type_as(parameter)
         setattr(self, name, parameter)
 
-    @property
-    def _param(self) -> Any:
-        return self.__dict__["probs"] if "probs" in self.__dict__ else self.__dict__["logits"]
+    _param = property(given_parameter)
 
     @cached_property
     def probs(self) -> Any:

@@ -14,7 +14,7 @@ from . import constraints
 from .bernoulli import Binomial
 from .distribution import Distribution
 from .kl import register_kl
-from .parameters import exactly_one, logits_of, probs_of
+from .parameters import exactly_one, given_parameter, logits_of, probs_of
 
 
 class Categorical(Distribution):
@@ -45,9 +45,7 @@ class Categorical(Distribution):
         """Their logarithms."""
         return logits_of(self.probs)
 
-    @property
-    def _param(self) -> Any:
-        return self.__dict__["probs"] if "probs" in self.__dict__ else self.__dict__["logits"]
+    _param = property(given_parameter)
 
     @property
     def _num_events(self) -> int:

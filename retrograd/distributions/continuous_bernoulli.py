@@ -6,7 +6,6 @@ import math
 from functools import cached_property
 from typing import Any
 
-from ..engine.switches.modes import no_grad
 from ..engine.table.methods import FUNCTIONS
 from . import constraints
 from .bernoulli import Coin, cross_entropy
@@ -74,11 +73,6 @@ class ContinuousBernoulli(Coin, ExponentialFamily):
         cut, squared = self._cut(), (self.probs - 0.5).pow(2)
         far = cut * (cut - 1.0) / (1.0 - 2.0 * cut).pow(2) + 1.0 / ((-cut).log1p() - cut.log()).pow(2)
         return far.where(self._outside(), 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * squared) * squared)
-
-    def sample(self, sample_shape: Any = ()) -> Any:
-        """By the inverse distribution function."""
-        with no_grad():
-            return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """By the inverse distribution function."""

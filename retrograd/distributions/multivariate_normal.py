@@ -90,7 +90,12 @@ class MultivariateNormal(Gaussian):
         return _LINALG["solve_triangular"](self._root, columns, upper=False).pow(2).sum((-2, -1))
 
     def _half_log_det(self) -> Any:
-        return self._root.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return half_log_det(self._root)
+
+
+def half_log_det(root: Any) -> Any:
+    """Half the logarithm of the determinant of a matrix whose lower Cholesky factor is ``root``."""
+    return root.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
 def root_of(matrix: Any, name: str) -> Any:

@@ -45,6 +45,12 @@ def exactly_one(probs: Any, logits: Any) -> None:
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
 
 
+def given_parameter(distribution: Any) -> Any:
+    """``probs`` or ``logits``, whichever the distribution was made with; the other is worked out when asked for."""
+    kept = distribution.__dict__
+    return kept["probs"] if "probs" in kept else kept["logits"]
+
+
 def sum_rightmost(value: Any, dims: int) -> Any:
     """Sum over the last ``dims`` dimensions."""
     return value.flatten(max(value.dim() - dims, 0)).sum(-1) if dims else value

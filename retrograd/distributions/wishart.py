@@ -14,7 +14,7 @@ from ..engine.tensors.limits import finfo
 from . import constraints
 from .exp_family import ExponentialFamily
 from .gamma import Chi2
-from .multivariate_normal import root_of
+from .multivariate_normal import half_log_det, root_of
 
 _LINALG = NAMESPACES["linalg"]
 
@@ -130,15 +130,12 @@ class Wishart(ExponentialFamily):
         """Whether any distribution of the batch has the flag, for each sample."""
         return flags.amax(tuple(range(-len(self.batch_shape), 0))) if self.batch_shape else flags
 
-    def _half_log_det(self) -> Any:
-        return self._root.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-
     def log_prob(self, value: Any) -> Any:
         """Logarithm of the density."""
         self._validate_sample(value)
         df, n = self.df, self.event_shape[-1]
         trace = FUNCTIONS["cholesky_solve"](value, self._root).diagonal(dim1=-2, dim2=-1).sum(-1)
-        normalizer = df * (n * math.log(2) / 2 + self._half_log_det()) + (df / 2).mvlgamma(n)
+        normalizer = df * (n * math.log(2) / 2 + half_log_det(self._root)) + (df / 2).mvlgamma(n)
         return (df - n - 1) / 2 * _LINALG["slogdet"](value).logabsdet - trace / 2 - normalizer
 
     def entropy(self) -> Any:
@@ -146,7 +143,7 @@ class Wishart(ExponentialFamily):
         df, n = self.df, self.event_shape[-1]
         shifted = (df / 2).unsqueeze(-1) - FUNCTIONS["arange"](n, dtype=df.dtype) / 2
         slopes = (df - n - 1) / 2 * shifted.digamma().sum(-1)
-        normalizer = (n + 1) * (n * math.log(2) / 2 + self._half_log_det()) + (df / 2).mvlgamma(n)
+        normalizer = (n + 1) * (n * math.log(2) / 2 + half_log_det(self._root)) + (df / 2).mvlgamma(n)
         return normalizer - slopes + df * n / 2
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 import sys
 
@@ -17,6 +18,12 @@ def short_place(file: str, line: int) -> str:
 def full_place(file: str, line: int) -> str:
     """Return ``/home/ada/train.py:12``."""
     return cell_place(file, line) or f"{file}:{line}"
+
+
+def path_below(file: str) -> str:
+    """Return a file's path from the current folder on, or ``""`` where it does not lie below."""
+    path = os.path.relpath(file)
+    return "" if path.startswith(os.pardir) else path
 
 
 def cell_place(file: str, line: int) -> str:

@@ -253,14 +253,14 @@ class _Columns:
 
 def error_event(error: BaseException) -> Event:
     """Return the event that says what ended a program."""
-    data = {"type": type(error).__name__, "message": _text_of(error)}
+    data = {"type": type(error).__name__, "message": text_of(error)}
     return Event("error", source=_last_user_line(error.__traceback__), data=data)
 
 
-def _text_of(error: BaseException) -> str:
-    """Return an exception's message; one whose ``__str__`` fails has none."""
+def text_of(value: object) -> str:
+    """Return ``str(value)`` of an exception, or what a program exits with; nothing where that fails."""
     try:
-        return str(error)
+        return str(value)
     except Exception:
         return ""
 

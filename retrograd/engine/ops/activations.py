@@ -338,10 +338,6 @@ def _gelu_formula(g: Any, self: Any, approximate: str) -> Any:
 elementwise("gelu", _gelu, tensors="self", public=False, self=_gelu_slope, aux=("gate",), spare=("gate",), kinds="f")
 
 
-def _logistic(x: Any) -> Any:
-    return np.reciprocal(np.exp(-x) + x.dtype.type(1))
-
-
 def _log_one_plus_exp(x: Any) -> Any:
     """``log(1 + exp(x))`` without overflow."""
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
@@ -367,7 +363,7 @@ def _softplus_slope(g: Any, self: Any, beta: float, threshold: float) -> Any:
     return F._where(scaled > threshold, g, g * F.sigmoid(scaled))
 
 
-elementwise("silu", lambda self: self * _logistic(self), public=False, self=_silu_slope, kinds="fc",
+elementwise("silu", lambda self: self * _sigmoid(self), public=False, self=_silu_slope, kinds="fc",
             real_only="silu")  # fmt: skip
 elementwise("mish", lambda self: self * np.tanh(_log_one_plus_exp(self)), public=False, self=_mish_slope, kinds="f")
 elementwise("softplus", _softplus, tensors="self", public=False, self=_softplus_slope, kinds="f")
@@ -390,7 +386,7 @@ def _halves(self: Any, dim: int) -> tuple[Any, Any]:
 
 def _glu(self: Any, dim: int = -1) -> Any:
     a, b = _halves(self, dim)
-    return a * _logistic(b)
+    return a * _sigmoid(b)
 
 
 def _glu_slope(g: Any, self: Any, dim: int) -> Any:

@@ -16,8 +16,9 @@ from ..tensors.bits import CONJUGATE, NEGATIVE
 from ..tensors.numbers_ import checked_number
 
 
-def _scaled(x: Any, alpha: Any) -> Any:
-    return x if alpha == 1 else x * alpha
+def scaled(g: Any, factor: Any) -> Any:
+    """A gradient times a factor, unless that is 1."""
+    return g if factor == 1 else g * factor
 
 
 def element(value: Any, dtype: Any) -> Any:
@@ -94,9 +95,9 @@ linear(
 )  # fmt: skip
 linear("_conj", lambda self: self[...], node="ConjBackward0", self=lambda g: F.conj(g), view=True, toggles=CONJUGATE)
 linear("_neg_view", lambda self: self[...], node="NegViewBackward0", self=lambda g: -g, view=True, toggles=NEGATIVE)
-elementwise("add", _add, self=lambda g: g, other=lambda g, alpha: _scaled(g, conj(alpha)), inplace=True,
+elementwise("add", _add, self=lambda g: g, other=lambda g, alpha: scaled(g, conj(alpha)), inplace=True,
             into=functools.partial(scaled_into, np.add))  # fmt: skip
-elementwise("sub", _sub, self=lambda g: g, other=lambda g, alpha: _scaled(-g, conj(alpha)), inplace=True, truth=False,
+elementwise("sub", _sub, self=lambda g: g, other=lambda g, alpha: scaled(-g, conj(alpha)), inplace=True, truth=False,
             into=functools.partial(scaled_into, np.subtract))  # fmt: skip
 elementwise(
     "_rsub_number",
@@ -104,11 +105,11 @@ elementwise(
     node="RsubBackward1",
     tensors="self",
     promote="",
-    self=lambda g, alpha: _scaled(-g, conj(alpha)),
+    self=lambda g, alpha: scaled(-g, conj(alpha)),
 )
 elementwise(
     "rsub", _rsub, node="RsubBackward0", truth=False, public=False,
-    self=lambda g, alpha: _scaled(-g, conj(alpha)), other=lambda g: g,
+    self=lambda g, alpha: scaled(-g, conj(alpha)), other=lambda g: g,
 )  # fmt: skip
 elementwise(
     "mul",

@@ -11,7 +11,7 @@ from ..table.registry import F
 from ..table.rows import multilinear
 from ..tensors.base import wrap
 from ..tensors.dtypes import c_name, scalar_name
-from .arithmetic import conj
+from .arithmetic import conj, scaled
 from .broadcasting import expanded
 
 
@@ -175,11 +175,6 @@ def addmm_of_arrays(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any =
         expanded(bias, product.shape)  # says what does not fit
         raise
     return product
-
-
-def scaled(g: Any, factor: Any) -> Any:
-    """A gradient times a factor, unless that is 1."""
-    return g if factor == 1 else g * factor
 
 
 def _back(g: Any, factor: Any) -> Any:

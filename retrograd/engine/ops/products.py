@@ -9,8 +9,8 @@ import numpy as np
 from ..execution.fit import is_expandable_to
 from ..table.registry import F
 from ..table.rows import linear, multilinear
-from .arithmetic import check_factor, conj
-from .matrix_products import bmm, mv, outer, product_added_jvp, require, require_vectors, scaled
+from .arithmetic import check_factor, conj, scaled
+from .matrix_products import bmm, mv, outer, product_added_jvp, require, require_vectors
 from .reduce import axes_of
 
 

@@ -10,14 +10,9 @@ import numpy as np
 from ..table.methods import FUNCTIONS
 from ..table.registry import F
 from ..tensors.base import wrap
-from .coo import ANSWERS, SparseTensor, answers_for
+from .coo import ANSWERS, SparseTensor, answers_for, is_sparse
 from .places import merged, numbers_of
 from .rows import entries_at
-
-
-def _is_sparse(value: Any) -> bool:
-    return isinstance(value, SparseTensor)
-
 
 # -- places
 
@@ -56,9 +51,9 @@ def _permute(self: SparseTensor, dims: Any) -> SparseTensor:
 
 def _added(sign: int) -> Callable[..., Any]:
     def add(self: Any, other: Any, *, alpha: Any = 1) -> Any:
-        if not _is_sparse(other):
+        if not is_sparse(other):
             raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
-        if not _is_sparse(self):
+        if not is_sparse(self):
             return _added_to_dense(self, other, sign * alpha)
         _check_alike(self, other)
         other = other if sign * alpha == 1 else other.with_values(F.mul(other._values(), sign * alpha))
@@ -121,11 +116,11 @@ ANSWERS.update(add=_added(1), sub=_added(-1))
 
 @answers_for("mul")
 def _mul(self: Any, other: Any) -> Any:
-    if not _is_sparse(self):
+    if not is_sparse(self):
         return _mul(other, self)
     if not hasattr(other, "dim") or other.dim() == 0:
         return _rescaled(self, F.mul(self._values(), other))
-    if not _is_sparse(other):
+    if not is_sparse(other):
         other = F.expand(other, tuple(self.shape))
     elif self.is_coalesced() and not other.is_coalesced():
         self, other = other, self  # the product has the entries of the one that names places twice
@@ -139,7 +134,7 @@ def _rescaled(self: SparseTensor, values: Any) -> SparseTensor:
 
 @answers_for("div")
 def _div(self: Any, other: Any) -> Any:
-    if not _is_sparse(self) or (hasattr(other, "dim") and other.dim()):
+    if not is_sparse(self) or (hasattr(other, "dim") and other.dim()):
         raise RuntimeError(
             "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
             f"{list(other.shape)} for divisor)"

@@ -1,7 +1,7 @@
 """``CompressedTensor``: a sparse matrix whose places are compressed by rows (CSR).
 
 Operators take it for the matrix in coordinate form and give back what comes of that: a result that is sparse, too, is
-compressed again.  Gradients flow into its values by the rows at the end of this file.
+compressed again.  Gradients flow into its values by the rows in ``compressed_rows``.
 """
 
 from __future__ import annotations
@@ -11,17 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..overriding.subclasses import make_wrapper_subclass
-from ..table.methods import FUNCTIONS
 from ..table.registry import F
-from ..table.rows import linear
-from ..tensors import dtypes
 from ..tensors.base import wrap
 from ..tensors.layouts import layout as layout_type
 from ..tensors.printing import grad_suffix, is_usual, with_suffixes
-from ..tensors.tensor import Tensor
 from .coo import ANSWERS, SparseTensor, elements
 from .entries import TensorOfEntries
-from .rows import dense, entries_at
 
 sparse_csr = layout_type("torch.sparse_csr")
 _FORMS = {"clone", "detach", "alias", "_to_copy", "mul", "div", "neg", "add", "sub", "mm", "mv", "matmul", "addmm",
@@ -136,87 +131,3 @@ def compressed(t: SparseTensor) -> CompressedTensor:
     rows, columns = t._indices()._array
     begins = np.searchsorted(rows, np.arange(t.shape[0] + 1)).astype(np.int64)
     return CompressedTensor.made(wrap(begins), wrap(columns.copy()), t._values(), t.shape)
-
-
-# -- rows
-
-
-def _of_parts(values: Any, rows: Any, columns: Any, size: Any) -> CompressedTensor:
-    return CompressedTensor.made(wrap(rows), wrap(columns), wrap(values), size)
-
-
-def _at_places(g: Any, result: CompressedTensor) -> Any:
-    """The gradient of the values."""
-    return F._sparse_values(g) if isinstance(g, CompressedTensor) else entries_at(g, result.places())
-
-
-linear("_sparse_compressed_tensor", _of_parts, tensors="values rows columns", sparse=True, public=False, keeps="values",
-       values=lambda g, result: _at_places(g, result))  # fmt: skip
-
-
-def _from_array(self: Any) -> CompressedTensor:
-    if self.ndim != 2:
-        raise RuntimeError(
-            "to_sparse_csr: here only of matrices (of batches there is no form CSR), but the tensor has "
-            f"{self.ndim} dimensions"
-        )
-    rows, columns = np.nonzero(self)
-    found = SparseTensor.made(wrap(np.stack([rows, columns])), wrap(self[rows, columns]), self.shape, True)
-    return compressed(found)
-
-
-ANSWERS["to_sparse_csr"] = compressed
-ANSWERS["csr_to_coo"] = lambda t: t
-linear("_to_sparse_csr", _from_array, sparse=True, public=False, tensors="self",
-       self=lambda g, self: _as_was(g, self))  # fmt: skip
-linear("_csr_to_coo", _from_array, sparse=True, public=False, node="ToSparseBackward1", self=lambda g: g)
-
-
-def _as_was(g: Any, was: Any) -> Any:
-    """The gradient of what was compressed, in the form that it had."""
-    if not isinstance(was, SparseTensor):
-        return dense(g.to_sparse() if isinstance(g, CompressedTensor) else g)
-    return g.to_sparse()
-
-
-# -- making
-
-
-def sparse_csr_tensor(
-    crow_indices: Any, col_indices: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False, check_invariants: Any = None,
-) -> Any:  # fmt: skip
-    """The matrix that has ``values`` in these columns, each row's from where ``crow_indices`` says on."""
-    rows = FUNCTIONS["as_tensor"](crow_indices, dtype=dtypes.int64)
-    columns = FUNCTIONS["as_tensor"](col_indices, dtype=dtypes.int64)
-    entries = FUNCTIONS["as_tensor"](values, dtype=dtype)
-    if size is None:
-        size = (rows.shape[0] - 1, int(columns._array.max(initial=-1)) + 1)
-    _check(rows._array, columns._array, entries, tuple(size))
-    made = F._sparse_compressed_tensor(entries, rows, columns, tuple(map(int, size)))
-    return made._requiring_grad() if requires_grad else made
-
-
-def _check(rows: Any, columns: Any, entries: Any, size: tuple[int, ...]) -> None:
-    if len(size) != 2 or rows.ndim != 1 or columns.ndim != 1 or entries.dim() != 1:
-        raise NotImplementedError("sparse_csr_tensor: batches and entries with dimensions are not there")
-    count = columns.shape[0]
-    if rows.shape[0] != size[0] + 1:
-        raise RuntimeError(f"crow_indices.shape[-1] must be equal to nrows + 1 ({size[0] + 1}), but got {len(rows)}")
-    if entries.shape[0] != count:
-        raise RuntimeError(f"number of values ({entries.shape[0]}) must be that of col_indices ({count})")
-    if rows[0] != 0 or rows[-1] != count or (np.diff(rows) < 0).any():
-        raise RuntimeError(
-            f"`crow_indices[..., 0] == 0` and `crow_indices[..., -1] == nnz` ({count}) must hold, rising"
-        )
-    if count and (columns.min() < 0 or columns.max() >= size[1]):
-        raise RuntimeError("`0 <= col_indices < ncols` is not satisfied.")
-
-
-def to_sparse_csr(self: Any, dense_dim: int | None = None) -> Any:
-    """The matrix by rows."""
-    return F._to_sparse_csr(self)
-
-
-for _method in (to_sparse_csr,):
-    setattr(Tensor, _method.__name__, _method)

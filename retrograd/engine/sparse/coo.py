@@ -152,6 +152,11 @@ def rebuild(indices: Any, values: Any, size: Any, coalesced: bool) -> SparseTens
     return SparseTensor.made(indices, values, size, coalesced)
 
 
+def is_sparse(value: Any) -> bool:
+    """Whether an operand is a sparse tensor, not a dense one or a number."""
+    return isinstance(value, SparseTensor)
+
+
 def elements(array: Any, columns: int) -> str:
     """The text of indices or values, which stand ``columns`` to the right."""
     return f"tensor({elements_text(array, columns + 7) if array.size else f'[], size={array.shape}'})"

@@ -11,7 +11,15 @@ from ..table.registry import F
 from ..tensors import dtypes
 from ..tensors.base import wrap
 from ..tensors.tensor import Tensor
-from . import answers, compressed, lookups, parts, products, reductions, writes  # noqa: F401 - they answer for operators
+from . import (  # noqa: F401 - they answer for operators
+    answers,
+    compressed_rows,
+    lookups,
+    parts,
+    products,
+    reductions,
+    writes,
+)
 from .coo import SparseTensor
 from .rows import masked_by, sparse_of
 
@@ -22,7 +30,7 @@ def sparse_coo_tensor(
 ) -> Any:  # fmt: skip
     """A sparse tensor: a column of ``indices`` for each of ``values``; without a size the smallest that holds them."""
     if values is None:
-        return _empty(tuple(indices), dtype)
+        return empty(tuple(indices), dtype)
     places = FUNCTIONS["as_tensor"](indices, dtype=dtypes.int64)
     entries = FUNCTIONS["as_tensor"](values, dtype=dtype)
     if places.dim() != 2:
@@ -57,8 +65,40 @@ def _check_size(places: Any, each: tuple[int, ...], size: tuple[int, ...]) -> No
             )
 
 
-def _empty(size: tuple[int, ...], dtype: Any) -> SparseTensor:
+def empty(size: tuple[int, ...], dtype: Any) -> SparseTensor:
+    """A sparse tensor without entries."""
     return SparseTensor.made(wrap(np.zeros((len(size), 0), np.int64)), FUNCTIONS["zeros"](0, dtype=dtype), size, True)
+
+
+def sparse_csr_tensor(
+    crow_indices: Any, col_indices: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False, check_invariants: Any = None,
+) -> Any:  # fmt: skip
+    """The matrix that has ``values`` in these columns, each row's from where ``crow_indices`` says on."""
+    rows = FUNCTIONS["as_tensor"](crow_indices, dtype=dtypes.int64)
+    columns = FUNCTIONS["as_tensor"](col_indices, dtype=dtypes.int64)
+    entries = FUNCTIONS["as_tensor"](values, dtype=dtype)
+    if size is None:
+        size = (rows.shape[0] - 1, int(columns._array.max(initial=-1)) + 1)
+    _check_rows(rows._array, columns._array, entries, tuple(size))
+    made = F._sparse_compressed_tensor(entries, rows, columns, tuple(map(int, size)))
+    return made._requiring_grad() if requires_grad else made
+
+
+def _check_rows(rows: Any, columns: Any, entries: Any, size: tuple[int, ...]) -> None:
+    if len(size) != 2 or rows.ndim != 1 or columns.ndim != 1 or entries.dim() != 1:
+        raise NotImplementedError("sparse_csr_tensor: batches and entries with dimensions are not there")
+    count = columns.shape[0]
+    if rows.shape[0] != size[0] + 1:
+        raise RuntimeError(f"crow_indices.shape[-1] must be equal to nrows + 1 ({size[0] + 1}), but got {len(rows)}")
+    if entries.shape[0] != count:
+        raise RuntimeError(f"number of values ({entries.shape[0]}) must be that of col_indices ({count})")
+    if rows[0] != 0 or rows[-1] != count or (np.diff(rows) < 0).any():
+        raise RuntimeError(
+            f"`crow_indices[..., 0] == 0` and `crow_indices[..., -1] == nnz` ({count}) must hold, rising"
+        )
+    if count and (columns.min() < 0 or columns.max() >= size[1]):
+        raise RuntimeError("`0 <= col_indices < ncols` is not satisfied.")
 
 
 def to_sparse(self: Any, sparse_dim: int | None = None, *, layout: Any = None, **options: Any) -> Any:
@@ -71,62 +111,15 @@ def sparse_mask(self: Any, mask: Any) -> Any:
     return masked_by(self, mask)
 
 
-def sparse_mm(sparse: Any, dense: Any, reduce: str | None = None) -> Any:
-    """``torch.sparse.mm``: the product of a sparse matrix and another one."""
-    if reduce is not None:
-        raise NotImplementedError(
-            "torch.sparse.mm: 'reduce' is for matrices in the form CSR, of a kernel that is not here"
-        )
-    if isinstance(dense, SparseTensor) and isinstance(sparse, SparseTensor):
-        return F._sparse_sparse_matmul(sparse, dense)
-    if not sparse.is_sparse and isinstance(dense, SparseTensor):
-        return F.transpose(sparse_mm(F.transpose(dense, -2, -1), F.transpose(sparse, -2, -1)), -2, -1)
-    if dense.dim() != 2:
-        raise IndexError("Dimension out of range: torch.sparse.mm takes matrices, of vectors the product is sparse @ x")
-    nothing = FUNCTIONS["zeros"](sparse.size(-2), dense.shape[1], dtype=dense.dtype)
-    return F._sparse_addmm(nothing, sparse, dense, 0, 1)
+def to_sparse_csr(self: Any, dense_dim: int | None = None) -> Any:
+    """The matrix by rows."""
+    return F._to_sparse_csr(self)
 
 
-def sparse_sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:  # noqa: A002
-    """``torch.sparse.sum``: of all entries, or over some dimensions."""
-    if dim is None:
-        return input.coalesce().values().sum(dtype=dtype)
-    given = input if dtype is None else input.to(dtype)
-    return F._sparse_sum(given, (dim,) if isinstance(dim, int) else tuple(dim))
-
-
-def sparse_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:  # noqa: A002
-    """``torch.sparse.softmax``: of the entries that there are, along a dimension."""
-    return F._sparse_softmax(input if dtype is None else input.to(dtype), dim)
-
-
-def sparse_log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:  # noqa: A002
-    """The logarithm of ``softmax``."""
-    return F._sparse_log_softmax(input if dtype is None else input.to(dtype), dim)
-
-
-def hspmm(mat1: Any, mat2: Any) -> Any:
-    """The product of a sparse matrix and a dense one, sparse with rows as values."""
-    return F._hspmm(mat1, mat2)
-
-
-def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:  # noqa: A002
-    """``beta * input + alpha * (mat1 @ mat2)``, sparse, for a dense ``mat2``."""
-    return F._sspaddmm(input, mat1, mat2, beta, alpha)
-
-
-def smm(input: Any, mat: Any) -> Any:  # noqa: A002
-    """The product of a sparse matrix and a dense one, sparse."""
-    nothing = _empty((input.shape[0], mat.shape[1]), input.dtype)
-    return F._sspaddmm(nothing, input, mat, 0, 1)
-
-
-def spmm(input: Any, mat2: Any) -> Any:  # noqa: A002
-    """``mm`` under the name that it has for sparse matrices."""
-    return F.mm(input, mat2)
-
-
-for _name in ("to_sparse", "to_sparse_coo"):
-    setattr(Tensor, _name, to_sparse)
-for _method in (sparse_mask, smm, sspaddmm):
-    setattr(Tensor, _method.__name__, _method)
+for _name, _method in {
+    "to_sparse": to_sparse,
+    "to_sparse_coo": to_sparse,
+    "to_sparse_csr": to_sparse_csr,
+    "sparse_mask": sparse_mask,
+}.items():
+    setattr(Tensor, _name, _method)

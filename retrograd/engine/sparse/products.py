@@ -6,19 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.arithmetic import conj
+from ..ops.arithmetic import conj, scaled
 from ..ops.matrix_products import addmm_of_arrays, product_added_jvp
 from ..switches.modes import is_grad_enabled
 from ..table.registry import F
 from ..table.rows import multilinear, underivable
 from ..tensors.base import wrap
 from ..tensors.dtypes import scalar_name
-from .coo import SparseTensor, answers_for
+from .coo import SparseTensor, answers_for, is_sparse
 from .rows import entries_at, masked_by, of_values, sparse_of
-
-
-def _is_sparse(value: Any) -> bool:
-    return isinstance(value, SparseTensor)
 
 
 def _rows_of_sums(size: int, rows: Any, terms: Any) -> Any:
@@ -54,9 +50,9 @@ def _times_dense(a: SparseTensor, dense: Any) -> Any:
 
 @answers_for("mm", "mv", "matmul", "sparse_sparse_matmul")
 def _product(self: Any, other: Any) -> Any:
-    if _is_sparse(self) and not _is_sparse(other):
+    if is_sparse(self) and not is_sparse(other):
         return _times_dense(self, other)
-    if _is_sparse(other) and not _is_sparse(self):
+    if is_sparse(other) and not is_sparse(self):
         return wrap(_times_dense(other.t(), self.mT)._array.T)
     return _times_sparse(self, other)
 
@@ -93,26 +89,22 @@ def _addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> An
 def _at_entries(g: Any, mat2: Any, mat1: Any, alpha: Any) -> Any:
     """The gradient of a sparse ``mat1`` by a dense ``mat2``: ``alpha * (g @ mat2^H)`` at the places of its entries."""
     if mat1.is_sparse_csr:
-        return _times(of_values(mat1, entries_at(F.mm(g, F.t(conj(mat2))), mat1.places())), alpha)
-    if not _is_sparse(mat1):
-        return _times(F.mm(g, F.t(conj(mat2))), alpha)
+        return scaled(of_values(mat1, entries_at(F.mm(g, F.t(conj(mat2))), mat1.places())), alpha)
+    if not is_sparse(mat1):
+        return scaled(F.mm(g, F.t(conj(mat2))), alpha)
     mask = mat1.coalesce()
     if is_grad_enabled():
-        return _times(masked_by(F.mm(g, F.t(conj(mat2))), mask), alpha)
+        return scaled(masked_by(F.mm(g, F.t(conj(mat2))), mask), alpha)
     rows, columns = F.unbind(mask._indices(), 0)  # the other entries of the product are not computed
     pairs = F.index_select(g, 0, rows) * F.index_select(conj(mat2), 0, columns)
-    return sparse_of(mask._indices().clone(), _times(pairs.sum(1), alpha), mask.shape, True)
-
-
-def _times(t: Any, factor: Any) -> Any:
-    return t if factor == 1 else t * factor
+    return sparse_of(mask._indices().clone(), scaled(pairs.sum(1), alpha), mask.shape, True)
 
 
 multilinear(
     "_sparse_addmm", addmm_of_arrays, node="SparseAddmmBackward0", promote="", sparse=True, public=False,
-    self=lambda g, beta: _times(g, beta),
+    self=lambda g, beta: scaled(g, beta),
     mat1=lambda g, mat2, mat1, alpha: _at_entries(g, mat2, mat1, alpha),
-    mat2=lambda g, mat1, alpha: _times(F.mm(F.t(conj(mat1)), g), alpha),
+    mat2=lambda g, mat1, alpha: scaled(F.mm(F.t(conj(mat1)), g), alpha),
     jvp=product_added_jvp(lambda a, b: F.mm(a, b)), kinds="fciu",
 )  # fmt: skip
 multilinear(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from ...findings import Finding
+from ...places import path_below
 from .base import Outcome
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
@@ -25,16 +26,11 @@ def _command(finding: Finding) -> str:
     """Return one workflow command."""
     properties = {"title": f"retrograd: {finding.kind}"}
     if finding.file:
-        properties = {"file": _relative(finding.file), "line": str(max(finding.line, 1)), **properties}
+        path = path_below(finding.file).replace(os.sep, "/") or finding.file  # as the repository has it
+        properties = {"file": path, "line": str(max(finding.line, 1)), **properties}
     written = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
     text = finding.message + (f"\nWrite instead: {finding.remedy}" if finding.remedy else "")
     return f"::{_COMMANDS[finding.severity]} {written}::{_data(text)}"
-
-
-def _relative(path: str) -> str:
-    """Return a path as the repository has it: from the current folder, when it lies below."""
-    below = os.path.relpath(path)
-    return path if below.startswith(os.pardir) else below.replace(os.sep, "/")
 
 
 def _data(text: str) -> str:

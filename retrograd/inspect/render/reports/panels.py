@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
 
 from ...findings import Finding
-from ...places import cell_place
+from ...places import cell_place, path_below
 from ...program.syntax import parsed
 from ..console_page import page_text, print_page
 from .base import Outcome
@@ -61,7 +60,7 @@ def _panel(finding: Finding, line: str) -> Panel:
     style = _STYLES[finding.severity]
     parts = [Text(_printable(finding.message))]
     if finding.file:
-        where = cell_place(finding.file, finding.line) or f"{_shown_path(finding.file)}:{finding.line}"
+        where = cell_place(finding.file, finding.line) or f"{path_below(finding.file) or finding.file}:{finding.line}"
         parts += [Text(""), Text(_printable(where), style="dim")]
     if line.strip():
         parts += _quoted(line, finding)
@@ -69,12 +68,6 @@ def _panel(finding: Finding, line: str) -> Panel:
         parts += [Text(""), Text("write instead  ", style="bold green") + Text(_printable(finding.remedy))]
     title = Text(f" {finding.severity}: {finding.kind} ", style=f"bold {style}")
     return Panel(Group(*parts), title=title, title_align="left", border_style=style, width=_WIDTH)
-
-
-def _shown_path(path: str) -> str:
-    """Return a path from the current folder on when it lies below."""
-    below = os.path.relpath(path)
-    return path if below.startswith(os.pardir) else below
 
 
 def _quoted(line: str, finding: Finding) -> list[Text]:

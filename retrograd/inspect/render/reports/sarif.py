@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ...findings import Finding
+from ...places import path_below
 from .base import Outcome
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
@@ -61,10 +62,8 @@ def _result(finding: Finding, rule: int, outcome: Outcome) -> dict[str, Any]:
 
 def _uri(path: str) -> str:
     """Return a path as a URI reference: relative to the current folder when it lies below."""
-    below = os.path.relpath(path)
-    if not below.startswith(os.pardir):
-        return quote(below.replace(os.sep, "/"))
-    return "file://" + quote(os.path.abspath(path).replace(os.sep, "/"))
+    below = path_below(path)
+    return ("" if below else "file://") + quote((below or os.path.abspath(path)).replace(os.sep, "/"))
 
 
 REPORT = SarifReport()

@@ -1,0 +1,70 @@
+"""The functions of ``torch.sparse``, and what goes by its own name for sparse matrices: products, sums, softmax."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..table.methods import FUNCTIONS
+from ..table.registry import F
+from ..tensors.tensor import Tensor
+from .coo import SparseTensor
+from .creating import empty
+
+
+def sparse_mm(sparse: Any, dense: Any, reduce: str | None = None) -> Any:
+    """``torch.sparse.mm``: the product of a sparse matrix and another one."""
+    if reduce is not None:
+        raise NotImplementedError(
+            "torch.sparse.mm: 'reduce' is for matrices in the form CSR, of a kernel that is not here"
+        )
+    if isinstance(dense, SparseTensor) and isinstance(sparse, SparseTensor):
+        return F._sparse_sparse_matmul(sparse, dense)
+    if not sparse.is_sparse and isinstance(dense, SparseTensor):
+        return F.transpose(sparse_mm(F.transpose(dense, -2, -1), F.transpose(sparse, -2, -1)), -2, -1)
+    if dense.dim() != 2:
+        raise IndexError("Dimension out of range: torch.sparse.mm takes matrices, of vectors the product is sparse @ x")
+    nothing = FUNCTIONS["zeros"](sparse.size(-2), dense.shape[1], dtype=dense.dtype)
+    return F._sparse_addmm(nothing, sparse, dense, 0, 1)
+
+
+def sparse_sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:  # noqa: A002
+    """``torch.sparse.sum``: of all entries, or over some dimensions."""
+    if dim is None:
+        return input.coalesce().values().sum(dtype=dtype)
+    given = input if dtype is None else input.to(dtype)
+    return F._sparse_sum(given, (dim,) if isinstance(dim, int) else tuple(dim))
+
+
+def sparse_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:  # noqa: A002
+    """``torch.sparse.softmax``: of the entries that there are, along a dimension."""
+    return F._sparse_softmax(input if dtype is None else input.to(dtype), dim)
+
+
+def sparse_log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:  # noqa: A002
+    """The logarithm of ``softmax``."""
+    return F._sparse_log_softmax(input if dtype is None else input.to(dtype), dim)
+
+
+def hspmm(mat1: Any, mat2: Any) -> Any:
+    """The product of a sparse matrix and a dense one, sparse with rows as values."""
+    return F._hspmm(mat1, mat2)
+
+
+def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:  # noqa: A002
+    """``beta * input + alpha * (mat1 @ mat2)``, sparse, for a dense ``mat2``."""
+    return F._sspaddmm(input, mat1, mat2, beta, alpha)
+
+
+def smm(input: Any, mat: Any) -> Any:  # noqa: A002
+    """The product of a sparse matrix and a dense one, sparse."""
+    nothing = empty((input.shape[0], mat.shape[1]), input.dtype)
+    return F._sspaddmm(nothing, input, mat, 0, 1)
+
+
+def spmm(input: Any, mat2: Any) -> Any:  # noqa: A002
+    """``mm`` under the name that it has for sparse matrices."""
+    return F.mm(input, mat2)
+
+
+for _method in (smm, sspaddmm):
+    setattr(Tensor, _method.__name__, _method)
