@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -112,3 +113,43 @@ def test_pdb(tmp_path):
     assert "42" in ran.stdout
     assert "done 41" in ran.stdout
     assert "breakpoint: SqrtBackward0 (stops.py:4)" in ran.stderr
+
+
+STEPPED = """\
+import {engine} as torch
+import retrograd as rg
+def hook(grad):
+    return grad
+def step():
+    x = torch.tensor([0.0], requires_grad=True)
+    x.register_hook(hook)
+    torch.sqrt(x).sum().backward()
+    seen = 41
+    return seen
+with rg.debug(level="backward") as trace:
+    trace.break_when(lambda step: step.op == "SqrtBackward0", action="pdb")
+    step()
+    print("done")
+"""
+
+
+@pytest.mark.parametrize(
+    ("engine", "commands", "stops"),
+    [
+        ("torch", "n n p(seen) u p(trace) c", [8, 9, 10, 13]),  # the next lines of the program, not of the engine
+        ("retrograd", "s n n p(grad) u c", [8, 3, 4, 4, 8]),  # into what the engine calls
+        ("retrograd", "b(10) c q", [8, 10]),  # lines to stop at count, too
+    ],
+)
+def test_pdb_steps(engine, tmp_path, commands, stops):
+    """From a breakpoint on, pdb's commands lead where they would from a line of the program."""
+    program = tmp_path / "stepped.py"
+    pytest.importorskip(engine)
+    program.write_text(STEPPED.format(engine=engine))
+    environment = {**os.environ, "PYTHONPATH": str(Path(rg.__file__).parent.parent)}
+    typed = commands.replace(" ", "\n").replace("(", " ").replace(")", "") + "\n"
+    ran = subprocess.run([sys.executable, str(program)], input=typed, env=environment, capture_output=True, text=True)
+
+    assert [int(line) for line in re.findall(r"> .*stepped\.py\((\d+)\)", ran.stdout)] == stops
+    assert "retrograd/" not in ran.stdout
+    assert ("done" in ran.stdout) is (ran.returncode == 0) is ("q" not in commands)

@@ -8,14 +8,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any
 
 import numpy as np
 
 from ..errors import RetrogradError, UsageError
 from .places import short_place
-from .program.frames import user_frame
+from .program.frames import is_foreign, user_frame
 from .snapshot import SourceLine
 from .sources import sources
 from .sources.base import Ran
@@ -114,13 +114,41 @@ class Breakpoint:
             _ask(user_frame(sys._getframe(1)))
 
 
+class _Debugger(pdb.Pdb):
+    """Shows the user's code only: the first steps away from a node would lead through the engine."""
+
+    def stop_here(self, frame: FrameType) -> bool:
+        """Whether a step ends in a frame."""
+        return _is_users(frame) and bool(super().stop_here(frame))
+
+    def get_stack(self, f: FrameType | None, t: TracebackType | None) -> tuple[list[tuple[FrameType, int]], int]:
+        """Return frames with their lines, outermost first, and which of them is the present one."""
+        stack, present = super().get_stack(f, t)
+        shown = [number for number, (frame, _) in enumerate(stack) if number == present or _is_users(frame)]
+        return [stack[number] for number in shown], shown.index(present)
+
+
+def _is_users(frame: FrameType) -> bool:
+    """Whether code is of the program; what is made of a text, for a dataclass say, is nobody's unless it is ``-c``."""
+    code = frame.f_code
+    made = code.co_filename == "<string>" and frame.f_globals.get("__name__") != "__main__"
+    return not made and not is_foreign(code)
+
+
 def _ask(frame: FrameType | None) -> None:
-    """Let the user look around from a frame of theirs; ``quit`` ends the program as the debugger does."""
-    debugger = pdb.Pdb()
-    debugger.reset()
+    """Let the user look around from a frame of theirs, and step on; ``quit`` ends the program as the debugger does."""
+    debugger = _Debugger()
+    debugger.set_trace(frame)
+    sys.settrace(_nothing)  # while the user is asked
     debugger.interaction(frame, None)
     if debugger.quitting:
         raise bdb.BdbQuit
+    if sys.gettrace() is not None:  # as ``continue`` leaves it where there are no breakpoints
+        sys.settrace(debugger.trace_dispatch)
+
+
+def _nothing(*_: object) -> None:
+    """Trace nothing."""
 
 
 @contextmanager
