@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 
@@ -248,6 +249,19 @@ def test_own_modules_are_imported_in_the_open() -> None:
     ]
 
     assert hidden == []
+
+
+def test_locks_are_those_that_a_forked_child_finds_open() -> None:
+    """E-21: one that another thread held would stay shut in a child for ever; `locks` knows all of ours."""
+    plain = [
+        f"{module.where}:{number}"
+        for name, module in MODULES.items()
+        if name != "retrograd.locks"
+        for number, line in enumerate(module.text.splitlines(), start=1)
+        if re.search(r"\bR?Lock\(", line)
+    ]
+
+    assert plain == []
 
 
 LOADED_AFTER_IMPORT = """

@@ -119,19 +119,25 @@ def test_setting_a_state_returns_the_generator(torch: Any) -> Any:
 
 FORKS = """
 import os, signal, threading, retrograd
-held, go_on = threading.Event(), threading.Event()
+own, held, go_on = retrograd.Generator(), threading.Event(), threading.Event()
 def draw():
     with retrograd.default_generator.lock:
         held.set()
         go_on.wait(0.05)
-threading.Thread(target=draw).start()
+def draw_own():
+    with own.lock:
+        threading.Thread(target=draw).start()
+        go_on.wait(10)
+threading.Thread(target=draw_own).start()
 held.wait()
 child = os.fork()
 if not child:
     signal.alarm(5)
-    retrograd.rand(3)
+    retrograd.rand(3), retrograd.rand(3, generator=own)
     os._exit(7)
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), retrograd.rand(3).shape)
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+go_on.set()
+print(code, retrograd.rand(3).shape)
 """
 
 

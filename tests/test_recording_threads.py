@@ -10,6 +10,7 @@ import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,17 +19,23 @@ import retrograd as rg
 from retrograd import locks
 from retrograd.engine import observe
 from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.events import Recording
 from retrograd.inspect.program.syntax import parsed_expression
 from retrograd.inspect.record import Recorder, recording
 from retrograd.inspect.sources.engine_.call_describer import CallDescriber
 from retrograd.inspect.sources.engine_.watching import Watching
 
 
-def ends(work: Callable[[], bool]) -> bool:
-    """Whether work comes to a good end in a child of this process, within seconds."""
+def forked() -> int:
+    """A child of this process, as its number there and 0 in itself."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 says what is proved here
-        child = os.fork()
+        return os.fork()
+
+
+def ends(work: Callable[[], bool]) -> bool:
+    """Whether work comes to a good end in a child of this process, within seconds."""
+    child = forked()
     if not child:
         try:
             os._exit(not work())
@@ -95,6 +102,58 @@ def test_a_child_of_a_recorded_program_computes_as_its_parent():
             assert ends(lambda: steps() and parsed_expression("x + 1") is not None)
         assert steps()
     assert len([event for event in recorded.events if event.kind == "backward-end"]) == 4
+
+
+def stepping_aside(record: Recording) -> bool:
+    """Whether a step gives what it should, and the recording does not grow."""
+    before = len(record.events)
+    return steps() and len(record.events) == before and not observe.observers
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_is_not_recorded():
+    """E-21: nobody would read what its own memory holds; its parent and what it records itself go on as before."""
+
+    def records_itself() -> bool:
+        with recording(level="full") as own:
+            assert steps()
+        return len([event for event in own.events if event.kind == "backward-end"]) == 2 and stepping_aside(record)
+
+    with recording(level="full") as record, rg.debug() as inner:
+        assert ends(lambda: stepping_aside(record) and stepping_aside(inner.recording))
+        assert ends(records_itself)
+        assert steps()
+    assert len([event for event in record.events if event.kind == "backward-end"]) == 2
+    assert not [event for event in record.events if event.kind == "problem"]
+
+
+def refused_in_a_child(torch: Any) -> bool:
+    """Whether a run, in which a hook forks, goes on in the child, and the second one fails there as it would alone."""
+    w, children = torch.ones(2, requires_grad=True), []
+
+    def fork(grad: object) -> None:
+        children.append(forked())
+
+    try:
+        with recording(level="full") as record, rg.debug() as inner:
+            out = (w * w).exp()
+            out.register_hook(fork)
+            out.sum().backward()
+            events = len(record.events), len(inner.recording.events)
+            if not children[0]:
+                out.sum().backward()
+    except RuntimeError as error:
+        grown = (len(record.events), len(inner.recording.events)) != events
+        os._exit(grown or hasattr(error, "__notes__") or "second time" not in str(error))
+    return os.waitpid(children[0], 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("engine", ["torch", "retrograd"])
+def test_a_child_forked_in_the_middle_of_backward(engine):
+    """E-21: the run ends, so do the blocks around it, and an error has no notes about what only the parent recorded."""
+    torch = pytest.importorskip(engine)
+    assert ends(lambda: refused_in_a_child(torch))
 
 
 def test_locks_go_with_their_owners():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -110,16 +109,15 @@ class RecordedRun:
 
 
 class _Flushes:
-    """Saves after every so many backward runs of this process."""
+    """Saves after every so many backward runs."""
 
     def __init__(self, options: RecordingOptions) -> None:
         self._options = options
-        self._process = os.getpid()
         self._runs = 0
 
     def __call__(self, recorded: Recording) -> None:
         self._runs += 1
-        if self._options.every and self._runs % self._options.every == 0 and os.getpid() == self._process:
+        if self._options.every and self._runs % self._options.every == 0:
             self._options.save(recorded)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from ..locks import reentrant_lock
 from .streams.state import State, packed, unpacked
 from .streams.twister import Twister, Words
 from .tensors.base import TensorBase, wrap
@@ -31,7 +31,7 @@ class Generator:
             )
         self._seed = 67280421310721
         self._packed: bytes | None = None  # the state, until numbers are drawn
-        self.lock = threading.RLock()
+        self.lock = reentrant_lock()
 
     @functools.cached_property
     def _twister(self) -> Twister:
@@ -133,9 +133,9 @@ class Generator:
 
 
 default_generator = Generator()
-if hasattr(os, "register_at_fork"):  # a process forks between draws: otherwise the child would wait for a lost thread
+if hasattr(os, "register_at_fork"):  # a process forks between draws; the child finds the lock open, as all of them
     _lock = default_generator.lock
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release)
 
 
 def _with_state(state: Any) -> Generator:

@@ -16,6 +16,7 @@ from .event_data import LEVELS
 from .events import Event, Recording
 from .figure_schedule import FigureSchedule
 from .finite_differences.check import check_functions
+from .forks import in_this_process
 from .journal import Journal, Note
 from .program.frames import is_foreign, strip_own_frames
 from .program.texts import lines_of
@@ -69,21 +70,24 @@ def recording(
 
 @contextmanager
 def recorded(recorder: Recorder, *, every_thread: bool = True) -> Iterator[None]:
-    """Send everything that happens until the block ends to a recorder."""
+    """Send everything that happens until the block ends to a recorder; what a forked child does is none of it."""
     with ExitStack() as stack:
         for source in sources():
             stack.enter_context(source.watch(recorder, every_thread=every_thread, level=recorder.recording.level))
-        try:
-            yield
-        except BaseException as error:
-            recorder.note_error(error)
-            recorder.explain(error)
-            strip_own_frames(error)
-            raise
-        finally:
-            stack.close()
-            recorder.check_functions(sys.exception())
-            recorder.recording.end()
+        with in_this_process(stack.close) as stretch:
+            try:
+                yield
+            except BaseException as error:
+                if not stretch.inherited:
+                    recorder.note_error(error)
+                    recorder.explain(error)
+                strip_own_frames(error)
+                raise
+            finally:
+                stack.close()
+                if not stretch.inherited:
+                    recorder.check_functions(sys.exception())
+                recorder.recording.end()
 
 
 class Recorder:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...locks import lock
 from ..execution.graph_task import GraphTask
 from ..execution.introspection import current_task, will_execute
 from ..nodes.hooks import RemovableHandle, _MultiHandle
@@ -67,12 +67,12 @@ def _node_finder(t: Any) -> Callable[[], Any]:
 def _register_all(tensors: Sequence[Any], fn: Callable[[list[Any]], Any]) -> RemovableHandle:
     """Call ``fn`` with all gradients of a run once the last one that it computes has arrived."""
     finders = [_node_finder(t) for t in tensors]
-    lock = threading.Lock()
+    one_at_a_time = lock()
     gatherings: weakref.WeakKeyDictionary[GraphTask, _Gathering] = weakref.WeakKeyDictionary()
 
     def record(position: int, grad: Any) -> None:
         task = _running_task()
-        with lock:
+        with one_at_a_time:
             gathering = gatherings.get(task)
             if gathering is None:
                 gathering = gatherings[task] = _Gathering([find() for find in finders])
@@ -89,13 +89,13 @@ def _register_all(tensors: Sequence[Any], fn: Callable[[list[Any]], Any]) -> Rem
 
 def _register_any(tensors: Sequence[Any], fn: Callable[[Any], Any]) -> RemovableHandle:
     """Call ``fn`` with the first gradient of a run."""
-    lock = threading.Lock()
+    one_at_a_time = lock()
     done: weakref.WeakSet[GraphTask] = weakref.WeakSet()
 
     @functools.wraps(fn)
     def first(grad: Any) -> None:
         task = _running_task()
-        with lock:
+        with one_at_a_time:
             if task in done:
                 return
             done.add(task)

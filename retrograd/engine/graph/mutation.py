@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
+from ...locks import reentrant_lock
 from ..aliasing.inplace import before_write
 from ..aliasing.strided import address
 from ..aliasing.versions import version_of
@@ -43,7 +44,7 @@ class _AllowMutationOnSavedContext:
         self.tid_to_weakhandle: WeakValueDictionary[TensorKey, _Handle] = WeakValueDictionary()
         self.sid_to_tid: defaultdict[int, set[TensorKey]] = defaultdict(set)
         """Block of memory -> keys of the tensors saved from it."""
-        self._lock = threading.RLock()
+        self._lock = reentrant_lock()
 
     def clear(self) -> None:
         """Forget everything."""

@@ -65,7 +65,7 @@ def check_functions(recording: Recording, kept_calls: KeptCalls, note: Callable[
 
     The program has ended or stands still meanwhile.  Nothing that the Functions do or raise reaches it.
     """
-    if not kept_calls.same_process() or (recording.world_size or 1) > 1:  # other ranks would be waited for
+    if (recording.world_size or 1) > 1:  # other ranks would be waited for
         return
     found: list[Event] = []
     until = time.monotonic() + SECONDS

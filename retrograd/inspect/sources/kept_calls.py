@@ -7,7 +7,6 @@ closures, objects) are reason to keep none.
 
 from __future__ import annotations
 
-import os
 import types
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -74,15 +73,10 @@ class _Unfit(Exception):
 
 @dataclass(slots=True)
 class KeptCalls:
-    """The kept calls of one recording; belongs to the process that made it."""
+    """The kept calls of one recording."""
 
     calls: list[KeptCall] = field(default_factory=list)
-    process: int = field(default_factory=os.getpid)
     _signatures: dict[tuple[str, str], set[Any]] = field(default_factory=dict)
-
-    def same_process(self) -> bool:
-        """Whether this is the process that kept them, not a child that it forked."""
-        return os.getpid() == self.process
 
     def engines(self) -> set[str]:
         """Return the names of the engines that they are of."""

@@ -72,7 +72,7 @@ class Watcher:
         """The program has just imported PyTorch, on this thread."""
         forget_judgements()
         with self._lock:
-            if any(watch.is_here() for watch in self._watches):
+            if self._watches:
                 self._start()
 
     def _start(self) -> None:

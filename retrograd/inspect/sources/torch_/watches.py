@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 
 from ..base import Sink, Source
@@ -37,22 +36,17 @@ class Watch:
         """Who listens to calls, at level ``full``."""
         self.hooked, self.latest, self.repeats = lasting.hooked, lasting.latest, lasting.repeats
         self.memory = lasting.memory
-        self._process = os.getpid()
-
-    def is_here(self) -> bool:
-        """Whether it began in this process; a forked child only inherits it."""
-        return os.getpid() == self._process
 
     def sees(self, thread: int) -> bool:
-        """Whether it wants to know of this thread of this process."""
-        return (self.thread is None or self.thread == thread) and self.is_here()
+        """Whether it wants to know of this thread."""
+        return self.thread is None or self.thread == thread
 
 
 class Watches(list[Watch]):
     """All watches of this process, oldest first; the questions are about the thread that asks."""
 
     def any_sees(self) -> bool:
-        """Whether the thread is watched; that of a forked child is not, unless the child watches itself."""
+        """Whether the thread is watched."""
         me = threading.get_ident()
         return any(watch.sees(me) for watch in self)
 

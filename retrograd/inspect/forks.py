@@ -1,0 +1,50 @@
+"""A forked child is not watched: what it does belongs to another process, whose recording nobody would read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from .program.signals import let_pass
+
+
+class Stretch:
+    """A stretch of the program that is watched."""
+
+    def __init__(self, leave: Callable[[], object]) -> None:
+        self._leave = leave
+        self.inherited = False
+        """Whether this is a child that was forked meanwhile."""
+
+    def inherit(self) -> None:
+        """Stop watching, in a child."""
+        self.inherited = True
+        try:
+            self._leave()
+        except Exception as failure:  # another thread, which is not here any more, was about to begin or end it
+            let_pass(failure)
+
+
+_under_way: list[Stretch] = []
+
+
+@contextmanager
+def in_this_process(leave: Callable[[], object]) -> Iterator[Stretch]:
+    """Call ``leave`` in each child that is forked inside the block."""
+    stretch = Stretch(leave)
+    _under_way.append(stretch)
+    try:
+        yield stretch
+    finally:
+        if stretch in _under_way:
+            _under_way.remove(stretch)
+
+
+def _inherit_all() -> None:
+    while _under_way:
+        _under_way.pop().inherit()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_inherit_all)
