@@ -310,7 +310,7 @@ def test_odd_graphs_make_pages(make: Any) -> None:
 
 
 def test_hooks_stand_at_their_nodes() -> None:
-    """Hooks of nodes and of tensors are told at the node that they belong to, and whether they ran."""
+    """Hooks of nodes and of tensors are told at their node, and whether they ran; also in a page of fewer nodes."""
     line = SourceLine("train.py", 2, "step")
     made = Event("operation", data={"nodes": [7, 9]})
     hooks = [
@@ -334,6 +334,10 @@ def test_hooks_stand_at_their_nodes() -> None:
     assert [node for node, _ in told] == [0, 0, 2]
     assert [words.endswith(", never ran") for _, words in told] == [True, False, True]
     assert "on the tensor, train.py:2" in told[1][1]
+    recording = Recording(snapshots=[snapshot], events=events, tensors=tensors)
+    cut = renderer_for("html").render(recording, RenderOptions(max_nodes=2))
+    assert isinstance(cut, str)
+    assert [node for node, _ in data_of(cut)["steps"][0]["hooks"]] == [0, 0]
 
 
 def test_a_card_has_room_for_the_module_that_no_box_names() -> None:

@@ -10,7 +10,8 @@ from ...errors import NoGraphError, UsageError
 from ..events import Recording
 from ..findings import Finding
 from ..graph_diff import Differences
-from ..snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
+from ..snapshot import GraphSnapshot
+from ..subgraph import subgraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,22 +118,4 @@ def capped(snapshot: GraphSnapshot, max_nodes: int | None) -> tuple[GraphSnapsho
     if max_nodes is None or count <= max_nodes:
         return snapshot, 0
     keep = max(1, max_nodes)
-    edges = list(_edges_below(snapshot, keep))
-    pairs = [(root, name) for root, name in zip(snapshot.roots, snapshot.root_names, strict=False) if root < keep]
-    smaller = GraphSnapshot(engine=snapshot.engine, label=snapshot.label)
-    for column in NODE_COLUMNS:
-        setattr(smaller, column, getattr(snapshot, column)[:keep])
-    for column in EDGE_COLUMNS:
-        values = getattr(snapshot, column)
-        setattr(smaller, column, [values[edge] for edge in edges])
-    smaller.roots = [root for root, _ in pairs]
-    smaller.root_names = [name for _, name in pairs]
-    smaller.measures = {key: values[:keep] for key, values in snapshot.measures.items()}
-    return smaller, count - keep
-
-
-def _edges_below(snapshot: GraphSnapshot, keep: int) -> Iterator[int]:
-    """Yield the edges between nodes whose number is below ``keep``."""
-    for edge, (source, target) in enumerate(zip(snapshot.edge_source, snapshot.edge_target, strict=True)):
-        if source < keep and target < keep:
-            yield edge
+    return subgraph(snapshot, range(keep)), count - keep

@@ -8,7 +8,8 @@ from ...errors import NoGraphError
 from ..events import Recording
 from ..graph_diff import STATUSES, Differences, GraphDiff
 from ..lineup.lineup import Lineup
-from ..snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
+from ..snapshot import GraphSnapshot
+from ..subgraph import subgraph
 from .base import RenderOptions
 
 WHOLE = 400
@@ -55,17 +56,8 @@ def around(
         chosen.update([node for pair in ends for node in pair if not chosen.isdisjoint(pair)])
     rows = sorted(chosen)
     place = {old: new for new, old in enumerate(rows)}
-    part = GraphSnapshot(engine=snapshot.engine, label=f"{snapshot.label} · around the differences")
-    for column in NODE_COLUMNS:
-        values = getattr(snapshot, column)
-        setattr(part, column, [values[row] for row in rows])
-    part.measures = {name: [values[row] for row in rows] for name, values in snapshot.measures.items()}
-    edges = [(place[s], place[t], i, o) for s, t, i, o in snapshot.edges() if s in place and t in place]
-    for number, column in enumerate(EDGE_COLUMNS):
-        setattr(part, column, [edge[number] for edge in edges])
-    part.roots = [place[root] for root in snapshot.roots if root in place]
-    named = zip(snapshot.roots, snapshot.root_names, strict=False)
-    part.root_names = [name for root, name in named if root in place]
+    part = subgraph(snapshot, rows)
+    part.label += " · around the differences"
     words = {place[node]: said for node, said in differences.words.items() if node in place}
     marked = {(place[s], place[t], i, o): status for (s, t, i, o), status in differences.edges.items()}
     return part, Differences(words, marked)

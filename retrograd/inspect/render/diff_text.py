@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,6 +12,7 @@ from ..lineup.endings import Ending
 from ..lineup.lineup import Lineup
 from ..lineup.run import Place
 from .console_page import literal
+from .json_text import json_text
 from .labels import clean, short_op, source_text, tensor_text
 
 ROWS = 20
@@ -23,7 +23,7 @@ _SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
 def diff_json(found: Lineup | GraphDiff) -> str:
     """Return a comparison as JSON text."""
-    return json.dumps(found.to_plain(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    return json_text(found.to_plain())
 
 
 def lineup_parts(found: Lineup, rows: int = ROWS) -> Iterator[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from ..events import Recording
 from ..stats import ROWS, SCHEMA, NodeFigure, ParameterGradient, Statistics, statistics
 from .base import RenderOptions, chosen_snapshots
 from .console_page import literal
+from .json_text import json_text
 from .labels import bytes_text, clean, short_op, source_text, tensor_text
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def stats_json(recording: Recording, found: Sequence[Statistics]) -> str:
         "engine": recording.engine,
         "graphs": [one.to_plain() for one in found],
     }
-    return json.dumps(plain, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    return json_text(plain)
 
 
 def stats_parts(found: Sequence[Statistics]) -> Iterator[Any]:

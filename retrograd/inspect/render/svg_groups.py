@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from ..layout import Box, Point
 from . import labels
-from .cards import PAD, PILE, TEXT_SIZE, Card, Line
+from .card_words import Line
+from .cards import PAD, PILE, TEXT_SIZE, Card
 
 
 @functools.lru_cache(maxsize=65536)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..snapshot import GraphSnapshot
 from . import labels
 from .base import RenderOptions
-from .cards import box_words, full_title
+from .card_words import box_words, full_title
 from .marks import GHOST, Note
 from .scale import Scale, scale
 from .scene import Scene, outline, scene

@@ -14,7 +14,7 @@ from ...events import Recording
 from ...progress import followed
 from ...snapshot import GraphSnapshot
 from ..base import RenderOptions, capped, chosen_steps
-from ..cards import plain_words
+from ..card_words import plain_words
 from ..labels import clean, edge_text, headline, source_text, tensor_text
 from ..marks import GHOST
 from ..scale import scale

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ...events import Recording
 from ...snapshot import GraphSnapshot
 from ..base import RenderOptions, chosen_steps
-from ..cards import plain_words
+from ..card_words import plain_words
 from ..labels import clean, headline, node_text
 from ..marks import GHOST
 from ..scale import scale

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from ...events import Event
+from ..json_text import json_text
 from .base import Outcome
 
 SCHEMA = 1
@@ -24,7 +23,7 @@ class JsonReport:
             "seconds": round(outcome.seconds, 3),
             "findings": [_strict(finding.to_plain()) for finding in outcome.findings],
         }
-        return json.dumps(plain, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        return json_text(plain)
 
 
 def _strict(plain: dict[str, object]) -> object:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 from urllib.parse import quote
 
 from ...findings import Finding
 from ...places import path_below
+from ..json_text import json_text
 from .base import Outcome
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
@@ -33,7 +33,7 @@ class SarifReport:
             "version": "2.1.0",
             "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
         }
-        return json.dumps(log, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        return json_text(log)
 
 
 def _rule(kind: str, meaning: str) -> dict[str, Any]:

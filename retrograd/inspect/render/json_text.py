@@ -1,0 +1,11 @@
+"""JSON for programs that read what we found: strict, a value a line, in the characters that names have."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def json_text(plain: Any) -> str:
+    """Return JSON values as text; raises ``ValueError`` for NaN and infinities, which JSON has no words for."""
+    return json.dumps(plain, ensure_ascii=False, allow_nan=False, indent=1) + "\n"

@@ -1,0 +1,26 @@
+"""The part of a graph that some of its nodes make up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
+
+
+def subgraph(snapshot: GraphSnapshot, nodes: Sequence[int]) -> GraphSnapshot:
+    """Return the graph of these nodes, in this order, and of all edges between them."""
+    place = {node: number for number, node in enumerate(nodes)}
+    ends = zip(snapshot.edge_source, snapshot.edge_target, strict=True)
+    edges = [edge for edge, (source, target) in enumerate(ends) if source in place and target in place]
+    found = GraphSnapshot(engine=snapshot.engine, label=snapshot.label, first_seq=snapshot.first_seq)
+    for columns, rows in ((NODE_COLUMNS, nodes), (EDGE_COLUMNS, edges)):
+        for column in columns:
+            values = getattr(snapshot, column)
+            setattr(found, column, [values[row] for row in rows])
+    found.edge_source = [place[node] for node in found.edge_source]
+    found.edge_target = [place[node] for node in found.edge_target]
+    found.measures = {name: [values[node] for node in nodes] for name, values in snapshot.measures.items()}
+    named = zip(snapshot.roots, snapshot.root_names, strict=False)
+    roots = [(place[root], name) for root, name in named if root in place]
+    found.roots, found.root_names = [root for root, _ in roots], [name for _, name in roots]
+    return found
