@@ -24,6 +24,7 @@ DATA = (
     "columns",
     "places",
     "snapshot",
+    "subgraph",
     "tensor_facts",
     "shared_keys",
     "shared_parts",

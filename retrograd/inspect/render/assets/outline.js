@@ -3,28 +3,6 @@
 const outline = byId("outline");
 const MOST_ROWS = 300;
 
-function make(tag, text, ...children) {
-  const element = document.createElement(tag);
-  if (text) element.textContent = text;
-  element.append(...children);
-  return element;
-}
-
-function button(text, act, title = "") {
-  const element = make("button", text);
-  element.type = "button";
-  element.className = "link";
-  if (title) element.title = title;
-  element.addEventListener("click", act);
-  return element;
-}
-
-function section(heading, ...children) {
-  const summary = make("summary", heading), details = make("details", "", summary, ...children);
-  details.open = true;
-  return details;
-}
-
 function fillOutline() {
   const { data, graph } = state, parts = [];
   if (data.findings.length) parts.push(section(`Findings ${data.findings.length}`, findingList(data.findings)));

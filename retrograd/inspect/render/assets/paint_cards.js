@@ -1,0 +1,109 @@
+// ---- paint_cards: cards with their words and rows of parameters; from far away plain blocks.
+
+function paintCards(context, scale, cards) {
+  if (scale < ROUND_FROM) { paintBlocks(context, cards, scale); return; }
+  const { scene } = state;
+  for (const card of cards) {
+    const [fill, rim, strip] = cardColours(card), x = scene.x[card], y = scene.y[card], wide = scene.width[card], high = scene.height[card];
+    context.fillStyle = fill;
+    context.strokeStyle = rim;
+    context.lineWidth = 1;
+    context.beginPath();
+    if (state.graph.boxes.repeats[state.graph.boxOf(card)] > 1) { context.roundRect(x + 4, y + 4, wide, high, 6); context.stroke(); context.beginPath(); }
+    context.roundRect(x, y, wide, high, 6);
+    context.fill();
+    context.setLineDash(kindOf(card) === "ghost" ? [5, 4] : []);
+    context.stroke();
+    context.setLineDash([]);
+    context.fillStyle = strip;
+    context.fillRect(x, y + 4, 4, high - 8);
+    if (scale >= TEXT_FROM) paintWords(context, card, x, y, wide, high);
+  }
+}
+
+// Far away: rectangles, all of one colour at once.
+function paintBlocks(context, cards, scale) {
+  const { scene } = state, byColour = new Map(), least = 1 / scale;
+  for (const card of cards) {
+    const [fill, rim, strip] = cardColours(card), colour = looks.scale ? (looks.scale.cards[card] === ODD ? rim : fill) : strip;
+    if (!byColour.has(colour)) byColour.set(colour, []);
+    byColour.get(colour).push(card);
+  }
+  for (const [colour, group] of byColour) {
+    context.fillStyle = colour;
+    for (const card of group) context.fillRect(scene.x[card], scene.y[card], Math.max(scene.width[card], least), Math.max(scene.height[card], least));
+  }
+}
+
+function paintWords(context, card, x, y, wide, high) {
+  const { graph } = state, { colours } = looks, thing = graph.thingOf(card), box = graph.isBox(card);
+  const line = box ? boxLine(graph.boxOf(card)) : graph.line(thing), rows = graph.rows.get(card) || [];
+  const room = wide - 20, flagged = state.flags && state.flags[card];
+  context.textAlign = "left";
+  context.fillStyle = colours.ink;
+  context.font = `600 13px ${FONT}`;
+  const title = box ? `▸ ${graph.title(thing)}` : graph.title(thing) + graph.useText(card), single = !line && !rows.length;
+  const top = single ? y + high / 2 + 5 : y + 19, space = room - (flagged ? 14 : 0), shown = fitted(context, title, space);
+  context.fillText(shown, x + 11, top);
+  if (!box) paintModule(context, graph.module(card), x + 17 + context.measureText(shown).width, top, x + 5 + space);
+  if (flagged) { context.fillStyle = colours.odd; context.fillText("!", x + wide - 12, y + 19); }
+  context.fillStyle = box ? colours.muted : colours.ink;
+  context.font = `11px ${FONT}`;
+  if (line) context.fillText(fitted(context, line, room), x + 11, y + 36);
+  rowsOf(card).forEach(([text, leaf], row) => {
+    const at = rowTop(card, y, row);
+    if (leaf >= 0) {
+      context.fillStyle = rowColour(leaf);
+      context.fillRect(x + 11, at + 4, 8, 8);
+      context.strokeStyle = looks.scale ? colours.muted : colours.leaf;
+      context.lineWidth = 0.7;
+      context.strokeRect(x + 11, at + 4, 8, 8);
+      if (state.chosen === leaf) { context.strokeStyle = colours.root; context.strokeRect(x + 7.5, at + 0.5, wide - 12, 15); }
+    }
+    context.fillStyle = colours.ink;
+    context.fillText(fitted(context, text, room - 14), x + 25, at + 12);
+  });
+}
+
+// The module of a card, muted, behind its title.
+function paintModule(context, words, x, y, end) {
+  if (!words || end - x < 16) return;
+  context.fillStyle = looks.colours.muted;
+  context.font = `11px ${FONT}`;
+  context.fillText(fitted(context, words, end - x), x, y);
+}
+
+// The rows of a card: its parameters, the last row counting those that have no room.
+const MOST_ROWS_SHOWN = 6, ROW = 16;
+
+function rowsOf(card) {
+  const { graph } = state, leaves = graph.rows.get(card) || [];
+  const row = (leaf, at) => [graph.rowText(leaf) + graph.useText(card, at), leaf];
+  if (leaves.length <= MOST_ROWS_SHOWN) return leaves.map(row);
+  const shown = leaves.slice(0, MOST_ROWS_SHOWN - 1).map(row);
+  return [...shown, [`and ${leaves.length - shown.length} more`, -1]];
+}
+
+const rowTop = (card, y, row) => y + (state.graph.line(state.graph.thingOf(card)) ? 46 : 28) - 3 + ROW * row;
+
+function boxLine(box) {
+  const { totals } = state.graph, parts = [plural(totals.nodes[box], "node")];
+  if (totals.leaves[box]) parts.push(plural(totals.leaves[box], "parameter"));
+  if (totals.saved[box]) parts.push(bytesText(totals.saved[box]));
+  return parts.join(" · ");
+}
+
+// A text that fits: its middle gives way, because names are told apart by their ends.
+const fits = new Map();
+function fitted(context, text, room) {
+  const key = `${context.font[0]}${Math.round(room)} ${text}`;
+  if (fits.has(key)) return fits.get(key);
+  let made = text.slice(0, 400);
+  for (let keep = made.length; keep > 1 && context.measureText(made).width > room; keep--) {
+    const head = Math.ceil(keep / 3);
+    made = `${text.slice(0, head)}…${text.slice(text.length - (keep - head - 1))}`;
+  }
+  if (fits.size > 20000) fits.clear();
+  fits.set(key, made);
+  return made;
+}

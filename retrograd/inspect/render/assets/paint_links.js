@@ -1,0 +1,120 @@
+// ---- paint_links: the lines between cards, their tips, and the shapes of gradients where there is room.
+
+function paintLinks(context, scale, links, alpha) {
+  const { scene } = state;
+  context.globalAlpha = alpha;
+  context.strokeStyle = looks.colours.line;
+  context.lineWidth = clamp(1.3, 0.6 / scale, 3 / scale);
+  const curved = scale >= CURVES_FROM && links.length < 4000;
+  const [whole, cut] = scene.graph.hasGhosts ? parted(links, isCut) : [links, []];
+  traceLinks(context, whole, curved);
+  if (cut.length) {
+    context.setLineDash([5, 4]);
+    context.strokeStyle = looks.colours.error;
+    traceLinks(context, cut, curved);
+    context.setLineDash([]);
+  }
+  context.globalAlpha = 1;
+  if (scale >= ROUND_FROM) paintTips(context, links, alpha);
+}
+
+const parted = (items, test) => [items.filter((item) => !test(item)), items.filter(test)];
+
+// Whether a line leads to what was cut off.
+const isCut = (link) => { const card = state.scene.targetOf(link); return card >= 0 && kindOf(card) === "ghost"; };
+
+function traceLinks(context, links, curved) {
+  const { scene } = state;
+  for (let from = 0; from < links.length; from += 1000) {
+    context.beginPath();
+    for (const link of links.slice(from, from + 1000)) {
+      if (curved) traceCurve(context, linkPoints(scene, link));
+      else traceStraight(context, scene, link);
+    }
+    context.stroke();
+  }
+}
+
+function traceCurve(context, points) {
+  context.moveTo(points[0], points[1]);
+  for (let at = 2; at < points.length; at += 6) {
+    context.bezierCurveTo(points[at], points[at + 1], points[at + 2], points[at + 3], points[at + 4], points[at + 5]);
+  }
+}
+
+function traceStraight(context, scene, link) {
+  if (winds(scene, link)) { traceCurve(context, linkPoints(scene, link)); return; }
+  const [x0, y0, x1, y1] = linkEnds(scene, link);
+  context.moveTo(x0, y0);
+  context.lineTo(x1, y1);
+}
+
+function paintTips(context, links, alpha) {
+  const { scene } = state;
+  context.fillStyle = looks.colours.line;
+  context.globalAlpha = alpha;
+  context.beginPath();
+  for (const link of links) {
+    const to = scene.targetOf(link);
+    if (to < 0 || scene.isOpen(to)) continue;  // the line goes on inside, or outside
+    const points = linkPoints(scene, link), x = points.at(-2), y = points.at(-1);
+    context.moveTo(x - 3.5, y - 7);
+    context.lineTo(x + 3.5, y - 7);
+    context.lineTo(x, y);
+  }
+  context.fill();
+  context.globalAlpha = 1;
+}
+
+// The shape of the gradient at the start of a line, where it is not crowded.
+function paintLabels(context, links) {
+  const { scene } = state, { colours } = looks;
+  context.font = `9.5px ${FONT}`;
+  context.textAlign = "center";
+  context.lineWidth = 4;
+  context.lineJoin = "round";
+  const fan = new Map(), places = new Map();
+  // A line that passes the edge of an open box has its label where it began.
+  const begun = links.filter((link) => scene.sourceOf(link) >= 0 && !scene.isOpen(scene.sourceOf(link)));
+  for (const link of begun) fan.set(scene.sourceOf(link), (fan.get(scene.sourceOf(link)) || 0) + 1);
+  for (const link of begun) {
+    const text = linkLabel(link);
+    if (!text || fan.get(scene.sourceOf(link)) > 12) continue;
+    const [x, y] = labelPoint(linkPoints(scene, link));
+    if (taken(places, x, y, context.measureText(text).width)) continue;
+    context.strokeStyle = colours.paper;
+    context.strokeText(text, x, y + 3.5);
+    context.fillStyle = colours.muted;
+    context.fillText(text, x, y + 3.5);
+  }
+}
+
+// Whether another label stands where one of this width would; else its place is noted.
+function taken(places, x, y, width) {
+  const row = Math.round(y / 12), left = x - width / 2 - 2, right = x + width / 2 + 2;
+  const near = [row - 1, row, row + 1].flatMap((each) => places.get(each) || []);
+  if (near.some((other) => Math.abs(other.y - y) < 11 && other.left < right && other.right > left)) return true;
+  if (!places.has(row)) places.set(row, []);
+  places.get(row).push({ left, right, y });
+  return false;
+}
+
+function linkLabel(link) {
+  const { graph } = state, count = graph.links.count[link], edge = graph.links.edge[link];
+  const output = graph.edges.output[edge], text = output ? `output ${output}` : graph.of("shape", graph.edges.target[edge]);
+  return count > 1 ? `${text} (×${count})`.trim() : text;
+}
+
+// A point of a line a little below its start.
+function labelPoint(points) {
+  const share = clamp(17 / Math.max(Math.abs(points[7] - points[1]), 17), 0, 0.5), rest = 1 - share;
+  const at = (axis) => rest ** 3 * points[axis] + 3 * rest * rest * share * points[axis + 2] + 3 * rest * share * share * points[axis + 4] + share ** 3 * points[axis + 6];
+  return [at(0), at(1)];
+}
+
+// Links that begin or end at a card, at most a few hundred.
+function linksAt(card) {
+  const { scene, graph } = state, { x, y, width, height } = scene;
+  const near = scene.grid.linksIn(x[card] - 1, y[card] - 1, x[card] + width[card] + 1, y[card] + height[card] + 1);
+  return near.filter((link) => graph.links.source[link] === card || graph.links.target[link] === card).slice(0, 400);
+}
