@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from .engine.custom_op.tags import Tag
-from .engine.devices.mixed_precision import GradScaler, autocast
+from .engine.devices.grad_scaler import GradScaler
+from .engine.devices.mixed_precision import autocast
 from .engine.devices.streams import Event, Stream
 from .engine.devices.uncompiled import compile  # noqa: A004 - torch's name
 from .engine.forward_mode.forward_ad import _set_fwd_grad_enabled

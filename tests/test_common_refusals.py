@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from both_engines import assert_agree, differential
+from both_engines import assert_agree, differential, raises
 
 CALLS: dict[str, Callable[[Any], Any]] = {
     "ragged": lambda t: t.tensor([[1, 2], [3]]),
@@ -109,3 +109,28 @@ def test_lists_nested_deeper_than_arrays_may_be() -> None:
         data = [data]
     with pytest.raises(ValueError, match="nested 70 deep"):
         retrograd.tensor(data)
+
+
+@differential
+def test_batches_that_do_not_broadcast(torch: Any) -> Any:
+    """Products of batches of matrices name the sizes that do not fit, as sums of tensors do."""
+    one = torch.ones
+    return [raises("The size of tensor a (2) must match the size of tensor b (3)", torch.matmul, *operands)
+            for operands in ((one(2, 3, 4), one(3, 4, 5)), (one(5, 2, 3, 4), one(3, 4, 5)))]  # fmt: skip
+
+
+@differential
+def test_types_of_python_as_dtypes(torch: Any) -> Any:
+    """``float`` stands for float64 and ``int`` for int64, whatever the default is; other types are refused."""
+    x, layer = torch.ones(2), torch.nn.Linear
+    made = [torch.zeros(1, dtype=kind) for kind in (float, int, bool, complex)]
+    made += [x.to(int), x.to(dtype=float), x.sum(dtype=float), torch.arange(3, dtype=float), x.new_zeros(1, dtype=int)]
+    kinds = [layer(1, 1, dtype=float).weight, layer(1, 1).to(float).weight, layer(1, 1).to(dtype=float).weight]
+    refused = [raises("invalid combination of arguments", x.to, *given, **named)
+               for given, named in (((str,), {}), ((), {"dtype": "x"}))]  # fmt: skip
+    return (
+        [t.dtype for t in (*made, *kinds)],
+        torch.finfo(float).eps,
+        refused,
+        raises("only accepts", layer(1, 1).to, int),
+    )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from both_engines import assert_agree, outcome
+from both_engines import assert_agree, differential, outcome
 from fake_calls import on_fakes
 
 import retrograd
@@ -714,3 +714,24 @@ def test_kernels_before_the_declaration_c42() -> None:
 def test_meta_tensors_are_not_needed_c38() -> None:
     """C-38: nothing about a declared operator is fake unless asked for."""
     assert outcome(lambda t: declare(t, "rg_c38c::scale")(t.ones(2)).tolist(), retrograd).value == [3.0, 3.0]
+
+
+@differential
+def test_older_forms_of_define_and_impl(torch: Any) -> Any:
+    """C: ``@impl(library, name, key)`` and ``@define(library, schema)`` decorate the kernel, which stays a function."""
+    library = torch.library.Library("rg_older", "DEF")
+
+    @torch.library.define(library, "more(Tensor x) -> Tensor")
+    def more(x: Any) -> Any:
+        return x + 1
+
+    library.define("half(Tensor x) -> Tensor")
+
+    @torch.library.impl(library, "half", "CPU")
+    def half(x: Any) -> Any:
+        return x / 2
+
+    library.define("twice(Tensor x) -> Tensor")
+    twice = torch.library.impl(library, "twice")(lambda x: x * 2)
+    ops, x = torch.ops.rg_older, torch.ones(2)
+    return ops.more(x), more(x), ops.half(x), half(x), ops.twice(x), twice(x)

@@ -123,3 +123,94 @@ def test_names_around_autograd(torch: Any) -> Any:
         raises("Batched grads are not supported", shape, edge, torch.ones(1), True),
         issubclass(torch.Tensor, torch._C.TensorBase), torch._C._is_multithreading_enabled(),
     )  # fmt: skip
+
+
+@differential
+def test_devices_can_be_named(torch: Any) -> Any:
+    """Each device that PyTorch knows has a name, with a number or without; other names are refused."""
+    made = [torch.device("cuda"), torch.device("cuda:1"), torch.device("cuda", 1), torch.device("cpu:0"),
+            torch.device("mps"), torch.device(type="cuda", index=2)]  # fmt: skip
+    refused = [raises("at start of device string: foo", torch.device, "foo"),
+               raises("Invalid device string: 'cuda:x'", torch.device, "cuda:x"),
+               raises("Invalid device string: 'cpu:-1'", torch.device, "cpu:-1")]  # fmt: skip
+    same = [
+        made[1] == made[2],
+        torch.device("cpu") == made[3],
+        len({*made}),
+        torch.ones(1).device == torch.device("cpu"),
+    ]
+    return [[(str(d), repr(d), d.type, d.index) for d in made], refused, same]
+
+
+@differential
+def test_nothing_is_put_on_a_missing_device(torch: Any) -> Any:
+    """Making or moving a tensor or a module there says that it is missing, whatever function is asked."""
+    x, layer = torch.ones(2), torch.nn.Linear
+    calls = [
+        lambda d: torch.ones(2, device=d), lambda d: torch.tensor([1], device=d), lambda d: torch.rand(2, device=d),
+        lambda d: torch.zeros_like(x, device=d), lambda d: x.new_zeros(2, device=d), lambda d: torch.eye(2, device=d),
+        lambda d: x.to(d), lambda d: x.to(device=d), lambda d: layer(2, 2).to(d), lambda d: layer(2, 2, device=d),
+        lambda d: torch.arange(3, device=d), lambda d: torch.full((2,), 1.0, device=d), lambda d: x.cuda(),
+        lambda d: torch.as_tensor([1.0], device=d), lambda d: torch.set_default_device(d) or torch.ones(1),
+    ]  # fmt: skip
+    try:
+        missing = "Torch not compiled with CUDA enabled"
+        return [raises(missing, call, d) for call in calls for d in ("cuda", torch.device("cuda:0"))]
+    finally:
+        torch.set_default_device("cpu")
+
+
+@differential
+def test_scaled_losses(torch: Any) -> Any:
+    """A scaler of the CPU multiplies losses, divides gradients, leaves out a step that overflowed, and adapts."""
+    p = torch.nn.Parameter(torch.ones(2))
+    optimizer, scaler = torch.optim.SGD([p], 0.1), torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=2)
+    seen: list[Any] = [scaler.is_enabled(), scaler.get_scale()]
+    for factor in (1.0, 2.0, float("inf"), 3.0):
+        optimizer.zero_grad()
+        loss = scaler.scale((p * factor).sum())
+        loss.backward()
+        seen += [p.grad.clone(), loss]
+        if factor == 2.0:
+            scaler.unscale_(optimizer)
+            seen.append(p.grad.clone())
+        scaler.step(optimizer)
+        scaler.update()
+        seen += [p.detach().clone(), scaler.get_scale(), scaler.state_dict()]
+    other = torch.amp.GradScaler("cpu")
+    other.load_state_dict(scaler.state_dict())
+    nested = scaler.scale([torch.ones(1), (torch.ones(1),)])
+    return seen, other.state_dict(), nested, torch.amp.GradScaler("cpu", enabled=False).state_dict()
+
+
+@differential
+def test_a_scaler_out_of_turn(torch: Any) -> Any:
+    """What is called twice or too early, with what no scaler takes, says so."""
+    p = torch.nn.Parameter(torch.ones(2))
+    optimizer, scaler = torch.optim.SGD([p], 0.1), torch.amp.GradScaler("cpu")
+    early = [raises("_scale is None", call, optimizer) for call in (scaler.step, scaler.unscale_)]
+    early.append(raises("_scale is None", scaler.update))
+    wrong = [raises("iterable of Tensors", scaler.scale, 3), raises("empty", scaler.load_state_dict, {}),
+             raises("growth factor", torch.amp.GradScaler, "cpu", growth_factor=0.5),
+             raises("backoff factor", torch.amp.GradScaler, "cpu", backoff_factor=2.0)]  # fmt: skip
+    scaler.scale(p.sum()).backward()
+    scaler.unscale_(optimizer)
+    twice = [raises("unscale_() has already been called", scaler.unscale_, optimizer)]
+    scaler.step(optimizer)
+    twice += [raises("step() has already been called", scaler.step, optimizer),
+              raises("being called after step()", scaler.unscale_, optimizer),
+              raises("Closure use", scaler.step, optimizer, closure=lambda: 1)]  # fmt: skip
+    scaler.update()
+    p.grad = None
+    return early, wrong, twice, raises("No inf checks", scaler.update), raises("No inf checks", scaler.step, optimizer)
+
+
+@differential
+def test_questions_about_autocast(torch: Any) -> Any:
+    """It is off, and its settings can be asked for."""
+    before = torch.is_autocast_cache_enabled()
+    torch.set_autocast_cache_enabled(False)
+    within = torch.is_autocast_cache_enabled()
+    torch.set_autocast_cache_enabled(True)
+    torch.clear_autocast_cache()
+    return before, within, torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cuda")

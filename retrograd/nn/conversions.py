@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
+from ..engine.tensors.dtypes import PYTHON_TYPES, float16, float32, float64
 from ..engine.tensors.dtypes import dtype as Dtype
-from ..engine.tensors.dtypes import float16, float32, float64
 
 
 def _each(module: Any, change: Callable[[Any], Any], all_kinds: bool = False) -> Any:
@@ -26,7 +26,9 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
 
     A memory format is for tensors of 4 or 5 dimensions; it is left out for others.
     """
-    wanted = next((value for value in (*args, *kwargs.values()) if isinstance(value, Dtype)), None)
+    given = (*args, *kwargs.values())
+    kinds = [PYTHON_TYPES.get(value) if isinstance(value, type) else value for value in given]
+    wanted = next((kind for kind in kinds if isinstance(kind, Dtype)), None)
     if wanted is not None and not (wanted.is_floating_point or wanted.is_complex):
         raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={wanted}")
     unformatted = {name: value for name, value in kwargs.items() if name != "memory_format"}

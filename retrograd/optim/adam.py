@@ -56,9 +56,12 @@ class AdamW(Adam):
 
     def __init__(
         self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 1e-2, amsgrad: bool = False, **options: Any,
+        weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False, foreach: bool | None = None,
+        capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, decoupled_weight_decay=True, **options)
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, foreach, maximize, capturable, differentiable, fused, True
+        )
 
 
 class Adamax(Declared, settings=True):

@@ -266,6 +266,17 @@ POSITIVE: dict[str, str] = {"lr": "learning rate", "eps": "epsilon value", "weig
 """Settings that may not be negative, and what they are called when they are."""
 
 
+def _taking(settings: Signature) -> Callable[..., None]:
+    """An ``__init__`` that says which settings it takes, for programs that look whether there is ``fused``."""
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        Declared.__init__(self, *args, **kwargs)
+
+    this = Argument("self", Argument.POSITIONAL_OR_KEYWORD)
+    __init__.__signature__ = Signature([this, *settings.parameters.values()])  # type: ignore[attr-defined]
+    return __init__
+
+
 class Declared(Optimizer):
     """An optimizer whose annotated names are its settings, in order, after ``params``."""
 
@@ -284,6 +295,8 @@ class Declared(Optimizer):
         cls._positive = {**POSITIVE, **(positive or {})}
         for name in names:
             delattr(cls, name)
+        if "__init__" not in vars(cls):
+            cls.__init__ = _taking(cls._settings)  # type: ignore[method-assign]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         try:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..tensors.base import TensorBase
+from ..tensors.dtypes import check_present
 from .argument_types import KindCheck
 from .out_argument import write_out
 from .overload_choice import misfit, numbers_for_tensors, out_rule
@@ -61,6 +62,8 @@ class _Published(KindCheck):
     def respelled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         """A call's arguments under the function's own names; the list ``rest`` is spread out."""
         named = {self.also.get(key, key): value for key, value in kwargs.items() if key != "pin_memory"}
+        if named.get("device") is not None:
+            check_present(named["device"])
         if self.rest in named:
             names = self.names
             first = (named.pop(names[0]),) if names and names[0] in named else ()
@@ -75,7 +78,7 @@ _PUBLISHED: dict[Any, _Published] = {}
 @functools.cache
 def _special(*names: str) -> frozenset[str]:
     """Names of arguments that a function does not take as they are; one set for all functions with the same."""
-    return frozenset({*names, "pin_memory"} - {""})
+    return frozenset({*names, "pin_memory", "device"} - {""})
 
 
 def is_variadic(f: Callable[..., Any]) -> bool:

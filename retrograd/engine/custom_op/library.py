@@ -136,13 +136,15 @@ def _everlasting(namespace: str) -> Library:
 
 
 def define(
-    qualname: str, schema: str, *, lib: Library | None = None, tags: Tag | Iterable[Tag] = ()
+    qualname: str | Library, schema: str, *, lib: Library | None = None, tags: Tag | Iterable[Tag] = ()
 ) -> Callable[[Kernel], Kernel] | None:
     """Declare ``namespace::name`` with a signature ``(arguments) -> returns``.
 
     Without ``lib`` it stays declared until the process ends.  ``ValueError`` for a name without a namespace,
-    ``RuntimeError`` for one that is declared already.
+    ``RuntimeError`` for one that is declared already.  The older form is a decorator: ``define(library, schema)``.
     """
+    if isinstance(qualname, Library):
+        return partial(_declared_with, qualname, schema)
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
     namespace, name = parse_qualname(qualname)
@@ -152,11 +154,21 @@ def define(
     return None
 
 
-def impl(qualname: str, types: str | Sequence[str], func: Kernel | None = None, *, lib: Library | None = None) -> Any:
+def _declared_with(library: Library, schema: str, kernel: Kernel) -> Kernel:
+    """What ``define(library, schema)`` does with the function that it decorates."""
+    library.impl(library.define(schema), kernel)
+    return kernel
+
+
+def impl(
+    qualname: str | Library, types: str | Sequence[str] = "", func: Any = None, *, lib: Library | None = None
+) -> Any:
     """Register a kernel for ``"cpu"``, ``"default"`` or other device types; decorator or direct call.
 
-    ``RuntimeError`` for an unknown device type.
+    ``RuntimeError`` for an unknown device type.  The older form is ``impl(library, name, dispatch_key="")``.
     """
+    if isinstance(qualname, Library):
+        return partial(_implemented_with, qualname, str(types), key=func or "")
     namespace, name = parse_qualname(qualname)
     keys = []
     for device in [types] if isinstance(types, str) else types:
@@ -175,6 +187,12 @@ def impl(qualname: str, types: str | Sequence[str], func: Kernel | None = None, 
         return register
     register(func)
     return None
+
+
+def _implemented_with(library: Library, name: str, kernel: Kernel, key: str) -> Kernel:
+    """What ``impl(library, name, key)`` does with the function that it decorates."""
+    library.impl(name, kernel, key)
+    return kernel
 
 
 def _resolve(function: str, op: AnyOp) -> OpOverload:

@@ -1,7 +1,7 @@
-"""``autocast`` and ``GradScaler``: switched off, since there is no device on which they would help.
+"""``autocast``: switched off, since there is no device on which it would help.
 
-Asked for a device that is not there they warn and do nothing, as PyTorch does; on the CPU ``autocast`` is refused
-unless it is switched off, because NumPy has no bfloat16 and computes slower in float16 than in float32.
+Asked for a device that is not there it warns and does nothing, as PyTorch does; on the CPU it is refused unless it
+is switched off, because NumPy has no bfloat16 and computes slower in float16 than in float32.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ..tensors.base import TensorBase
+from ..table.public import public
+from ..tensors.dtypes import by_name
 from ..warning import warn
 
 
@@ -76,42 +77,35 @@ cuda_custom_bwd = functools.partial(custom_bwd, device_type="cuda")
 """``torch.cuda.amp``'s, which do not ask for the device."""
 
 
-class GradScaler:
-    """Scales losses so that gradients in float16 do not vanish; here it passes on what it gets."""
+# -- what programs ask: autocast is never on
 
-    def __init__(
-        self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0,
-        backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True,
-    ) -> None:  # fmt: skip
-        self._device, self._enabled = device, False
-        if enabled:
-            warn(f"torch.{device}.amp.GradScaler is enabled, but {device.upper()} is not available. Disabling.")
+_FAST_DTYPES = {"cuda": "float16", "ipu": "float16", "xpu": "float16", "mps": "float16"}
+_cached = [True]
 
-    def scale(self, outputs: Any) -> Any:
-        """The outputs as they are."""
-        return outputs
 
-    def unscale_(self, optimizer: Any) -> None:
-        """Nothing was scaled."""
+@public(method=False)
+def get_autocast_dtype(device_type: str) -> Any:
+    """The dtype that ``autocast`` would compute in; on the CPU that is bfloat16, which is not there."""
+    if device_type not in _FAST_DTYPES:
+        raise RuntimeError(
+            f"autocast on {device_type} would compute in bfloat16, which NumPy has not; ask "
+            "torch.is_autocast_enabled() first"
+        )
+    return by_name(_FAST_DTYPES[device_type])
 
-    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """The step of the optimizer."""
-        return optimizer.step(*args, **kwargs)
 
-    def update(self, new_scale: float | TensorBase | None = None) -> None:
-        """There is no scale."""
+@public(method=False)
+def is_autocast_cache_enabled() -> bool:
+    """Whether casts of parameters would be kept for the next use in the block; noted only."""
+    return _cached[0]
 
-    def get_scale(self) -> float:
-        """The factor: 1."""
-        return 1.0
 
-    def is_enabled(self) -> bool:
-        """Whether it scales: no."""
-        return self._enabled
+@public(method=False)
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Noted only: nothing is cast."""
+    _cached[0] = enabled
 
-    def state_dict(self) -> dict[str, Any]:
-        """Its state: nothing."""
-        return {}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Nothing is kept."""
+@public(method=False)
+def clear_autocast_cache() -> None:
+    """Nothing is kept."""

@@ -66,6 +66,8 @@ ALIASES: Final = {
     "half": float16, "float": float32, "double": float64, "cfloat": complex64, "cdouble": complex128,
     "short": int16, "int": int32, "long": int64, "bool": bool_,
 }  # fmt: skip
+PYTHON_TYPES: Final = {float: float64, int: int64, bool: bool_, complex: complex128}
+"""What Python's types stand for as ``dtype=``, whatever the default is."""
 
 _default: dtype = float32
 
@@ -112,14 +114,8 @@ def to_numpy_dtype(d: Any) -> np.dtype[Any]:
     """NumPy's dtype for a retrograd dtype (``TypeError`` for anything else)."""
     if isinstance(d, dtype):
         return d.dtype
-    if d is float:
-        return _default.dtype
-    if d is int:
-        return int64.dtype
-    if d is bool:
-        return bool_.dtype
-    if d is complex:
-        return default_complex().dtype
+    if isinstance(d, type) and d in PYTHON_TYPES:
+        return PYTHON_TYPES[d].dtype
     raise TypeError(f"dtype must be a torch.dtype, not {type(d).__name__}; write for example dtype=torch.float32")
 
 
@@ -231,37 +227,50 @@ def c10_name(numpy: Any) -> str:
     return {**_C_NAMES, "float16": "c10::Half"}.get(numpy.name, f"{numpy.name}_t")
 
 
+_DEVICE_TYPES: Final = (
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
+    "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
+)  # fmt: skip
+
+
 class device:  # noqa: N801 - torch's name
-    """Where a tensor lives: always the CPU here."""
+    """Where a tensor lives: always the CPU here.  Others can be named, but nothing can be put there."""
 
     __slots__ = ("index", "type")
 
     def __init__(self, type: Any = "cpu", index: int | None = None) -> None:  # noqa: A002
-        kind = str(type).split(":")[0]
-        if kind not in ("cpu", "meta"):
+        if isinstance(type, int):
             raise RuntimeError(
-                f"device '{type}' is not available: retrograd computes on the CPU only; use device='cpu'"
+                "Cannot access accelerator device when none is available: retrograd computes on the CPU only"
             )
+        kind, colon, number = str(type).partition(":")
+        if kind not in _DEVICE_TYPES:
+            raise RuntimeError(
+                f"Expected one of {', '.join(_DEVICE_TYPES)} device type at start of device string: {kind}"
+            )
+        if colon and (not number.isdecimal() or str(int(number)) != number):
+            raise RuntimeError(f"Invalid device string: '{type}'")
         self.type: str = kind
-        self.index = index
+        self.index = int(number) if colon else index
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, device) and other.type == self.type
+        return isinstance(other, device) and (other.type, other.index) == (self.type, self.index)
 
     def __hash__(self) -> int:
-        return hash(self.type)
+        return hash((self.type, self.index))
 
     def __str__(self) -> str:
-        return self.type
+        return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __repr__(self) -> str:
-        return f"device(type='{self.type}')"
+        return f"device(type='{self.type}'" + (")" if self.index is None else f", index={self.index})")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (device, (self.type,))
+        return (device, (self.type, self.index))
 
     def __enter__(self) -> device:
         """New tensors are made on this device: there is one."""
+        check_present(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -269,6 +278,19 @@ class device:  # noqa: N801 - torch's name
 
 
 CPU: Final = device("cpu")
+_WITHOUT_SUPPORT: Final = ("cuda", "xpu", "mtia")
+"""Devices of which PyTorch's build for CPUs says that it was compiled without them."""
+
+
+def check_present(wanted: Any) -> None:
+    """Refuse a device where tensors are to be and cannot: each but the CPU (``meta`` is taken for it)."""
+    kind = (wanted if isinstance(wanted, device) else device(wanted)).type
+    if kind in ("cpu", "meta"):
+        return
+    why = "retrograd computes on the CPU only; use device='cpu'"
+    if kind in _WITHOUT_SUPPORT:
+        raise AssertionError(f"Torch not compiled with {kind.upper()} enabled: {why}")
+    raise RuntimeError(f"PyTorch is not linked with support for {kind} devices: {why}")
 
 
 class Sig:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .dtypes import dtype, get_default_dtype
+from .dtypes import dtype, get_default_dtype, to_numpy_dtype
 
 
 class finfo:  # noqa: N801  (torch's name)
     """Limits of a floating dtype: ``bits eps max min tiny smallest_normal resolution``."""
 
     def __init__(self, type: dtype | None = None) -> None:  # noqa: A002
-        kind = (get_default_dtype() if type is None else type).numpy
+        kind = to_numpy_dtype(get_default_dtype() if type is None else type)
         if kind.kind not in "fc":
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{type}'")
         found = np.finfo(kind)

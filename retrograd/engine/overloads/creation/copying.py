@@ -10,7 +10,7 @@ from ...table.registry import F
 from ...tensors.base import TensorBase
 from ...tensors.bits import memory_of
 from ...tensors.convert import dtype_of_type
-from ...tensors.dtypes import device, dtype
+from ...tensors.dtypes import PYTHON_TYPES, check_present, device, dtype, to_numpy_dtype
 from ...tensors.layouts import memory_format, preserve_format
 
 
@@ -20,16 +20,22 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     wanted = kwargs.get("memory_format")
     check_memory_format("to", wanted)
     target = kwargs.get("dtype")
+    if kwargs.get("device") is not None:
+        check_present(kwargs["device"])
     for a in args:
-        if isinstance(a, dtype):
+        if isinstance(a, dtype) or a in PYTHON_TYPES:
             target = a
         elif isinstance(a, TensorBase):
             target = a.dtype
         elif isinstance(a, memory_format):
             raise TypeError(f"to() received an invalid combination of arguments: write to(memory_format={a})")
-        elif isinstance(a, (str, device)):
-            device_of(a)
-    numpy = self._sig.numpy if target is None else target.numpy
+        elif isinstance(a, (str, device)) or a.__class__ is int:
+            check_present(a)
+        elif a is not None and a.__class__ is not bool:  # also None for a dtype; flags may stand by place
+            raise _refused_target(type(a).__name__)
+    if not (target is None or isinstance(target, dtype) or target in PYTHON_TYPES):
+        raise _refused_target(f"dtype={type(target).__name__}, ")
+    numpy = self._sig.numpy if target is None else to_numpy_dtype(target)
     if numpy == self._sig.numpy and not kwargs.get("copy") and _is_in(self, wanted):
         return self
     return F._to_copy(self, numpy, wanted)
@@ -40,9 +46,17 @@ def _is_in(t: Any, wanted: Any) -> bool:
     return wanted is None or wanted == preserve_format or wanted == format_of(memory_of(t))
 
 
-def device_of(value: Any) -> device:
-    """The device an argument names; ``RuntimeError`` for one that is not there."""
-    return device(value)
+def _refused_target(given: str) -> TypeError:
+    return TypeError(
+        f"to() received an invalid combination of arguments - got ({given}), but expected a dtype, a device or another "
+        "tensor; write for example to(torch.float32)"
+    )
+
+
+@public("cuda", function=False)
+def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
+    """Refused: there is no such device."""
+    check_present("cuda")
 
 
 @public("type_as", function=False)

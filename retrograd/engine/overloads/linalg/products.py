@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.views import requires_grad
+from ...calls.refusals import size_mismatch
 from ...table.public import METHODS, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import PLAIN_CLASSES, TensorBase
@@ -70,7 +71,7 @@ def _batched(input: Any, other: Any) -> Any:  # noqa: A002
             f"Expected size for first two dimensions of batch2 tensor to be: [{math.prod(left_batch)}, {k}] but got: "
             f"[{math.prod(right_batch)}, {m}]."
         )
-    batch = left_batch if left_batch == right_batch else np.broadcast_shapes(tuple(left_batch), tuple(right_batch))
+    batch = left_batch if left_batch == right_batch else _common(tuple(left_batch), tuple(right_batch))
     count = math.prod(batch)
     a = reshaped(F.expand(left, (*batch, n, k)), (count, n, k))
     b = reshaped(F.expand(right, (*batch, m, p)), (count, m, p))
@@ -78,6 +79,14 @@ def _batched(input: Any, other: Any) -> Any:  # noqa: A002
     if input._array.ndim == 1:
         out = F._squeeze_dim(out, -2)
     return F._squeeze_dim(out, -1) if other._array.ndim == 1 else out
+
+
+def _common(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+    """What the batch dimensions of two operands become; ``RuntimeError`` if they do not broadcast."""
+    try:
+        return np.broadcast_shapes(left, right)
+    except ValueError as error:
+        raise size_mismatch([left, right], error) from None
 
 
 def _at(self: Any, other: Any) -> Any:

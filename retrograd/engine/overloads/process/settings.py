@@ -9,7 +9,7 @@ from ...random import default_generator
 from ...table.public import check_tensor, public
 from ...tensors.base import TensorBase
 from ...tensors.convert import dtype_of_type
-from ...tensors.dtypes import CPU, device, from_numpy_dtype, set_default_dtype
+from ...tensors.dtypes import check_present, device, from_numpy_dtype, set_default_dtype
 from ...warning import is_warn_always, warn
 
 _DETERMINISM = ("default", "warn", "error")
@@ -137,7 +137,7 @@ def get_default_device() -> device:
 def set_default_device(device: Any) -> None:
     """Only the CPU is there; ``RuntimeError`` for another."""
     if device is not None:
-        CPU.__class__(device)
+        check_present(device)
 
 
 @_setting
