@@ -60,24 +60,13 @@ class OneCycleLR(LRScheduler):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         self.total_steps = int(total_steps if total_steps is not None else (epochs or 0) * (steps_per_epoch or 0))
         self.anneal_strategy, self.cycle_momentum = anneal_strategy, cycle_momentum
-        up = float(pct_start * self.total_steps) - 1
-        rates, momenta = ["initial_lr", "max_lr"], ["max_momentum", "base_momentum"]
-        if three_phase:
-            ends = [up, float(2 * pct_start * self.total_steps) - 2, self.total_steps - 1]
-            rates, momenta = [*rates, "initial_lr", "min_lr"], [*momenta, "max_momentum", "max_momentum"]
-        else:
-            ends = [up, self.total_steps - 1]
-            rates, momenta = [*rates, "min_lr"], [*momenta, "max_momentum"]
-        self._phases = list(zip(ends, rates, rates[1:], momenta, momenta[1:], strict=False))
+        self._phases = _phases(self.total_steps, pct_start, three_phase)
         if last_epoch == -1:
-            highs = one_each(max_lr, optimizer, "max_lr")
-            lows, tops = (one_each(m, optimizer, "momentum") for m in (base_momentum, max_momentum))
-            for group, high, low, top in zip(optimizer.param_groups, highs, lows, tops, strict=True):
+            for group, high in zip(optimizer.param_groups, one_each(max_lr, optimizer, "max_lr"), strict=True):
                 start = high / div_factor
                 group.update(initial_lr=start, max_lr=high, min_lr=start / final_div_factor)
-                if cycle_momentum:
-                    _set_momentum(group, top)
-                    group.update(max_momentum=top, base_momentum=low)
+            if cycle_momentum:
+                _start_momenta(optimizer, base_momentum, max_momentum)
         super().__init__(optimizer, last_epoch)
 
     def _between(self, start: float, end: float, part: float) -> float:
@@ -100,6 +89,31 @@ class OneCycleLR(LRScheduler):
             if self.cycle_momentum:
                 _set_momentum(group, self._between(group[names[2]], group[names[3]], part))
         return rates
+
+
+Phase = tuple[float, str, str, str, str]
+"""When a phase ends, and the names in a group from which to which learning rate and momentum go in it."""
+
+
+def _phases(total_steps: int, pct_start: float, three_phase: bool) -> list[Phase]:
+    """Return the phases of one cycle: up and down, the way down perhaps in two."""
+    up = float(pct_start * total_steps) - 1
+    rates, momenta = ["initial_lr", "max_lr"], ["max_momentum", "base_momentum"]
+    if three_phase:
+        ends = [up, float(2 * pct_start * total_steps) - 2, total_steps - 1]
+        rates, momenta = [*rates, "initial_lr", "min_lr"], [*momenta, "max_momentum", "max_momentum"]
+    else:
+        ends = [up, total_steps - 1]
+        rates, momenta = [*rates, "min_lr"], [*momenta, "max_momentum"]
+    return list(zip(ends, rates, rates[1:], momenta, momenta[1:], strict=False))
+
+
+def _start_momenta(optimizer: Optimizer, base_momentum: Any, max_momentum: Any) -> None:
+    """Give every group the momenta between which it goes; it starts at the greatest."""
+    lows, tops = (one_each(m, optimizer, "momentum") for m in (base_momentum, max_momentum))
+    for group, low, top in zip(optimizer.param_groups, lows, tops, strict=True):
+        _set_momentum(group, top)
+        group.update(max_momentum=top, base_momentum=low)
 
 
 def _set_momentum(group: dict[str, Any], value: float) -> None:

@@ -102,20 +102,25 @@ class Optimizer:
         differentiable = bool(self.defaults.get("differentiable", False))
         with observe.optimizer_call("step", self), set_grad_enabled(differentiable):
             for group in self.param_groups:
-                if watchers.DISPATCHING:
-                    self._check_gradients(group)
-                for p in group["params"]:
-                    g = _held_grad(p)
-                    if g is not None:
-                        g = -g if group.get("maximize") else g
-                        if self._by_parts and is_complex(p):
-                            update_parts(self._update, self.state, p, g, group)
-                        else:
-                            self._update(p, g, group)
+                self._update_group(group)
         self._opt_called = True
         for hook in list(self._hooks["after"].values()):
             hook(self, arguments, {})
         return loss
+
+    def _update_group(self, group: dict[str, Any]) -> None:
+        """Update the parameters of a group that have a gradient."""
+        if watchers.DISPATCHING:
+            self._check_gradients(group)
+        for p in group["params"]:
+            g = _held_grad(p)
+            if g is None:
+                continue
+            g = -g if group.get("maximize") else g
+            if self._by_parts and is_complex(p):
+                update_parts(self._update, self.state, p, g, group)
+            else:
+                self._update(p, g, group)
 
     def _check_gradients(self, group: dict[str, Any]) -> None:
         """``RuntimeError`` for sparse gradients where they are not taken, before anything is updated."""

@@ -222,11 +222,16 @@ def publish_rows() -> None:
             if op.inplace:
                 METHODS.setdefault(op.name + "_", inplace_of(op))
                 FUNCTIONS.setdefault(op.name + "_", inplace_of(op))
-    for table in (FUNCTIONS, METHODS):
-        for spelling, name in _SPELLINGS.items():
-            for suffix in ("", "_"):
-                if name + suffix in table:
-                    table.setdefault(spelling + suffix, table[name + suffix])
+    _publish_spellings(FUNCTIONS)
+    _publish_spellings(METHODS)
+
+
+def _publish_spellings(table: dict[str, Callable[..., Any]]) -> None:
+    """Let other spellings of a name, also in place, be what the name is."""
+    for spelling, name in _SPELLINGS.items():
+        for suffix in ("", "_"):
+            if name + suffix in table:
+                table.setdefault(spelling + suffix, table[name + suffix])
 
 
 def as_tensor_operand(value: Any) -> Any:

@@ -129,11 +129,12 @@ class Flow(CallTable):
             found.tensors.add(tensor)
             users = self.used_in.get(tensor, [])
             for row in users[bisect_right(users, since) :]:
-                if row not in found.calls:
-                    found.calls.add(row)
-                    if follow is None or follow(row):
-                        for given in self._fresh_outputs(row, storages):
-                            heappush(todo, (row, given))
+                if row in found.calls:
+                    continue
+                found.calls.add(row)
+                if follow is None or follow(row):
+                    for given in self._fresh_outputs(row, storages):
+                        heappush(todo, (row, given))
         return found
 
     def _fresh_outputs(self, row: int, storages: set[int]) -> Iterable[int]:

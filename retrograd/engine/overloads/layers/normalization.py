@@ -96,13 +96,18 @@ def _batch_norm_of_operators(
         dims = (0, *range(2, x.ndim))
         mean, variance = x.mean(dims, True), x.var(dims, correction=0, keepdim=True)
         count = x.numel() // x.shape[1]
-        for old, fresh in zip(running, (mean, variance * (count / max(count - 1, 1))), strict=True):
-            if old is not None:
-                with no_grad():
-                    old.mul_(1 - momentum).add_(fresh.view(-1) * momentum)
+        _update_by_operators(running[0], mean, momentum)
+        _update_by_operators(running[1], variance * (count / max(count - 1, 1)), momentum)
     out = (x - mean) * (variance + eps).rsqrt()
     out = out if weight is None else out * weight.view(channels)
     return out if bias is None else out + bias.view(channels)
+
+
+def _update_by_operators(running: Any, fresh: Any, momentum: float) -> None:
+    """Move a running statistic, if there is one, towards that of a batch."""
+    if running is not None:
+        with no_grad():
+            running.mul_(1 - momentum).add_(fresh.view(-1) * momentum)
 
 
 @public("batch_norm", namespace=NN)
