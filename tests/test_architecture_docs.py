@@ -205,3 +205,14 @@ def test_generated_code_in_the_docs_is_what_is_generated() -> None:
 
     assert text.count("<!-- generated: ") == len(maker["examples"]())
     assert maker["page"](text) == text
+
+
+def test_files_that_the_table_of_tests_names_are_there() -> None:
+    """Each name or pattern in CONTRIBUTING.md that says where tests are stands for at least one file."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = page.partition("### Where tests are")[2].partition("\n#")[0]
+    named = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    patterns = [pattern for cell in named for pattern in re.findall(r"`(.+?)`", cell)][1:]
+
+    assert len(patterns) > 50
+    assert [p for p in patterns if not [*(ROOT / "tests").glob(p if p.endswith("/") else f"{p}.py")]] == []
