@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..errors import UsageError
+from ..errors import OutputError, UsageError
 from ..inspect.events import Recording
 from ..inspect.output import STDOUT, check_writable, save, with_findings
 from ..inspect.render import RenderOptions, renderer_for
@@ -39,7 +39,7 @@ def plan(paths: tuple[str, ...], fmt: str | None, launch: Launch | None = None) 
     for shown in paths:
         if launch is not None and shown != STDOUT:
             shown = launch.own(shown, renderer_for(fmt or shown).suffixes)
-        path = shown if shown == STDOUT else os.path.abspath(shown)
+        path = shown if shown == STDOUT else _whole(shown)
         if os.path.isdir(path):
             check_writable(path)  # says so; its name needs no suffix for that
         renderer = renderer_for(fmt or ("tree" if shown == STDOUT else shown))
@@ -52,9 +52,17 @@ def absolute(output: str | None) -> str | None:
     """Return an output as an absolute path, for the program may change folder; raises where it cannot be written."""
     if output is None or output == STDOUT:
         return output
-    path = os.path.abspath(output)
+    path = _whole(output)
     check_writable(path)
     return path
+
+
+def _whole(path: str) -> str:
+    """Return a path from the root on."""
+    try:
+        return os.path.abspath(path)
+    except OSError as error:
+        raise OutputError(f"Could not write {path!r}: the current folder is gone.", "Name a file elsewhere.") from error
 
 
 def nothing_recorded(target: Target, ending: Ending, files: str) -> str:

@@ -34,7 +34,7 @@ from ..inspect.program.texts import keep_text
 from .environment import Environment
 from .interrupts import leave_by_interrupt
 from .requested import Execute, Prepare
-from .target import Target
+from .target import Target, current_folder
 from .tracers import (
     NONE,
     NOTHING,
@@ -199,7 +199,7 @@ def _code_of(path: str, main: types.ModuleType) -> types.CodeType:
 
 def _prepare_module(target: Target, _main: types.ModuleType) -> Execute:
     """A module by name, run by the function that ``python -m`` itself calls."""
-    _put_first(os.getcwd())
+    _put_first(current_folder())
     return partial(runpy._run_module_as_main, target.text)  # type: ignore[attr-defined]
 
 
@@ -217,7 +217,7 @@ def _prepare_stdin(_target: Target, main: types.ModuleType) -> Execute:
     """What standard input holds, read to its end first."""
     _put_first("")
     _name_file(main, "<stdin>")
-    source = sys.stdin.buffer.read()
+    source = b"" if sys.stdin is None else sys.stdin.buffer.read()  # closed
     keep_text("<stdin>", source)
     return partial(exec, compile(source, "<stdin>", "exec", dont_inherit=True), main.__dict__)
 

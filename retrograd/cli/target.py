@@ -77,7 +77,18 @@ def _nearest(path: str) -> str:
         return f"Did you mean {path + '.py'!r}?"
     if path.replace(".", "").isidentifier() and _top_level_exists(path):
         return f"Did you mean the module: -m {path}?"
-    return f"Check the path; the current folder is {os.getcwd()!r}."
+    folder = current_folder()
+    if not folder:
+        return "The current folder is gone; go to another."
+    return f"Check the path; the current folder is {folder!r}."
+
+
+def current_folder() -> str:
+    """Return the folder that this process is in, ``""`` if it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
 
 
 def _check_module(name: str) -> None:
@@ -96,7 +107,7 @@ def _top_level_exists(name: str) -> bool:
         return True
     before = list(sys.path)
     if not sys.flags.safe_path:
-        sys.path[:1] = [os.getcwd()]
+        sys.path[:1] = [current_folder()]
     try:
         return importlib.util.find_spec(top) is not None
     except (ImportError, ValueError):

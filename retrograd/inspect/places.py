@@ -22,8 +22,19 @@ def full_place(file: str, line: int) -> str:
 
 def path_below(file: str) -> str:
     """Return a file's path from the current folder on, or ``""`` where it does not lie below."""
-    path = os.path.relpath(file)
+    try:
+        path = os.path.relpath(file)
+    except OSError:  # the program removed the folder that it worked in
+        return ""
     return "" if path.startswith(os.pardir) else path
+
+
+def path_from_root(file: str) -> str:
+    """Return a file's path from the root on, as far as that is known."""
+    try:
+        return os.path.abspath(file)
+    except OSError:
+        return file
 
 
 def cell_place(file: str, line: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ...findings import Finding
-from ...places import path_below
+from ...places import path_below, path_from_root
 from ..json_text import json_text
 from .base import Outcome
 
@@ -63,7 +63,7 @@ def _result(finding: Finding, rule: int, outcome: Outcome) -> dict[str, Any]:
 def _uri(path: str) -> str:
     """Return a path as a URI reference: relative to the current folder when it lies below."""
     below = path_below(path)
-    return ("" if below else "file://") + quote((below or os.path.abspath(path)).replace(os.sep, "/"))
+    return ("" if below else "file://") + quote((below or path_from_root(path)).replace(os.sep, "/"))
 
 
 REPORT = SarifReport()
