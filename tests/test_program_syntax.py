@@ -88,10 +88,10 @@ for _ in range(3):
     warnings.warn("once")
     parsed("x = '\\\\d'")
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env=environment(), capture_output=True, text=True
-    )
-    assert (done.stdout, done.stderr) == ("", "<string>:6: UserWarning: once\n")
+    path = tmp_path / "program.py"
+    path.write_text(program)
+    done = subprocess.run([sys.executable, str(path)], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("", f'{path}:6: UserWarning: once\n  warnings.warn("once")\n')
 
 
 @pytest.mark.parametrize("text", ["x +", "x\0", "(" * 5000, "x = 1"])
