@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -27,8 +28,8 @@ class Patches:
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             return (replacement if self._active else original)(*args, **kwargs)
 
-        wrapper.__name__ = wrapper.__qualname__ = name
-        wrapper.__wrapped__ = original  # type: ignore[attr-defined]
+        wrapper.__name__ = wrapper.__qualname__ = name  # where the original has none
+        functools.update_wrapper(wrapper, original)  # modes and classes of the program may be given it as a function
         had = vars(holder).get(name, original)  # of a class: the staticmethod or classmethod itself
         setattr(holder, name, staticmethod(wrapper) if isinstance(had, staticmethod) else wrapper)
         self._done.append((holder, name, had, wrapper))

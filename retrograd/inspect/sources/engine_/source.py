@@ -12,6 +12,7 @@ from ....engine.aliasing.views import gradient_edge, has_history, requires_grad
 from ....engine.execution.introspection import current_node
 from ....engine.nodes.edges import GradientEdge
 from ....engine.nodes.node import GraphNode, edge_parts
+from ....engine.overriding.overrides import DisableTorchFunction
 from ....engine.tensors.base import TensorBase
 from ....errors import NoGraphError
 from ...snapshot import GraphSnapshot
@@ -64,14 +65,15 @@ class EngineSource:
         *,
         find_names: bool = True,
     ) -> Walked:
-        facts = Facts()
-        snapshot, order, leaves = collect([_start(root)[0] for root in roots], facts)
-        snapshot.label = label
-        add_origins(snapshot, LINES.tables)
-        naming = Naming(TensorBase, roots, frame if find_names else None, params)
-        naming.memory = LINES.memory
-        naming.add_to(snapshot, order, leaves)
-        return Walked(snapshot, order, facts.saved_once)
+        with DisableTorchFunction():
+            facts = Facts()
+            snapshot, order, leaves = collect([_start(root)[0] for root in roots], facts)
+            snapshot.label = label
+            add_origins(snapshot, LINES.tables)
+            naming = Naming(TensorBase, roots, frame if find_names else None, params)
+            naming.memory = LINES.memory
+            naming.add_to(snapshot, order, leaves)
+            return Walked(snapshot, order, facts.saved_once)
 
     def _taking_snapshots(self, repeats: Repeats) -> TakeSnapshot:
         """How snapshots are taken of graphs that run, of which many are alike."""

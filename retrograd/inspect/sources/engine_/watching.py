@@ -11,6 +11,7 @@ from threading import get_ident
 from typing import Any, NamedTuple, TypeVar
 
 from ....engine.aliasing.views import has_history, requires_grad
+from ....engine.overriding.overrides import HERE
 from ....engine.switches.state import peek_number
 from ....engine.tensors.base import TensorBase
 from ...bounded import BoundedDict
@@ -211,20 +212,25 @@ class Observer:
 
 
 def guarded(method: F) -> F:
-    """Let an observer's method run only on watched threads, and keep its failures from the program."""
+    """Let an observer's method run only on watched threads, unheard by the program, and keep its failures from that.
+
+    What it reads of tensors asks no ``__torch_function__``.
+    """
 
     @functools.wraps(method)
     def call(self: Observer, *args: Any) -> None:
         here = self.watching.local.state
         if here.deaf:
             return
-        here.deaf = True
+        overriding = HERE
+        before = overriding.all_off
+        here.deaf = overriding.all_off = True
         try:
             method(self, *args)
         except BaseException as failure:  # never the program's business
             report_problem(self.watching, failure)
         finally:
-            here.deaf = here.quiet
+            here.deaf, overriding.all_off = here.quiet, before
 
     return call  # type: ignore[return-value]
 

@@ -108,6 +108,12 @@ def version_of(tensor: Any) -> int:
         return -1
 
 
+def unseen_version_of(tensor: Any) -> int:
+    """Return what ``version_of`` does, where the program's modes and classes would be asked."""
+    with LIBRARY.torch._C.DisableTorchFunction():
+        return version_of(tensor)
+
+
 def versions_of(tensors: list[Any]) -> list[int]:
     """Return what ``version_of`` does for each of several tensors."""
     try:

@@ -12,7 +12,7 @@ from ...program.frames import is_foreign, source_line, user_frame
 from ...snapshot import SourceLine
 from ..function_facts import code_of, definition, kept_on_ctx
 from ..origins import Marks
-from .calls import is_traced, unseen, version_of
+from .calls import is_traced, unseen, unseen_version_of, version_of
 from .forward import Inside
 from .library import LIBRARY
 from .replay import TensorReader
@@ -58,7 +58,7 @@ class Functions:
         """Stand in for ``Function.apply``: keep the call, count how deep Functions are nested, report the outermost."""
         inside = self._inside()
         tensors = [one for one in args if isinstance(one, self._torch.Tensor)]
-        versions = [version_of(one) for one in tensors]
+        versions = [unseen_version_of(one) for one in tensors]
         if inside.functions == 0:
             unseen(self._keep, cls, args, kwargs)
         inside.functions += 1

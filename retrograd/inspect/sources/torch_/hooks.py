@@ -14,7 +14,7 @@ from ...program.frames import source_line, user_frame
 from ...snapshot import SourceLine
 from ..object_numbers import ObjectNumbers
 from ..patches import Patches
-from .calls import is_traced, unseen, version_of
+from .calls import is_traced, unseen, unseen_version_of
 from .library import LIBRARY
 
 _OWN = os.path.dirname(__file__)
@@ -31,13 +31,13 @@ class Heard:
         self.report: Callable[[bool, bool], None] | None = report
 
     def __call__(self, given: Any) -> Any:
-        before, result = version_of(given), None
+        before, result = unseen_version_of(given), None
         try:
             result = self.hook(given)
             return result
         finally:  # one that raises has run, too
             if self.report is not None:
-                unseen(self.report, version_of(given) != before, result is not None)
+                unseen(self.report, unseen_version_of(given) != before, result is not None)
 
 
 class Hooks:

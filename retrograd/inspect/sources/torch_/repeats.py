@@ -228,7 +228,7 @@ class Repeats:
 
 def _learned(order: list[Node], snapshot: GraphSnapshot, leaves: dict[int, Any]) -> _Seen | None:
     """Return what is remembered of a snapshot, None if it cannot be repeated."""
-    if None in snapshot.shape or None in leaves.values() or any(snapshot.name[row] is None for row in leaves):
+    if None in snapshot.shape or any(leaf is None or snapshot.name[row] is None for row, leaf in leaves.items()):
         return None
     if any(type(node).__name__ != op for node, op in zip(order, snapshot.op, strict=True)):
         return None

@@ -165,8 +165,14 @@ def _name(table: TensorTable | None, snapshot: GraphSnapshot, leaves: dict[int, 
         name = snapshot.name[place]
         if table is not None and leaf is not None and name is not None:
             number = number_of(table, leaf)
-            if isinstance(leaf, parameter) or not table.entered(number).name:
-                table.name(leaf, name, parameter=isinstance(leaf, parameter))
+            known = _is_parameter(leaf, parameter)
+            if known or not table.entered(number).name:
+                table.name(leaf, name, parameter=known)
+
+
+def _is_parameter(leaf: Any, parameter: type) -> bool:
+    """What ``isinstance`` says, which for a tensor of the program's own class calls its ``__getattr__``."""
+    return parameter in type(leaf).__mro__ or bool(vars(leaf).get("_is_param"))
 
 
 def _start(torch: Any, obj: Any) -> tuple[Node, int]:

@@ -1,0 +1,107 @@
+"""Classes and modes of a watched program are asked what they are asked when nobody watches."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+
+from retrograd.inspect.record import recording
+
+Heard = list[str]
+
+
+def own_class(torch: Any, heard: Heard) -> type:
+    """A tensor that notes what it is asked."""
+
+    class Noted(torch.Tensor):  # type: ignore[misc, name-defined]
+        """One with a say in everything."""
+
+        __hash__ = torch.Tensor.__hash__
+
+        @classmethod
+        def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            """Note what is called."""
+            heard.append(f"{function.__qualname__} {getattr(getattr(function, '__self__', None), '__name__', '')}")
+            return super().__torch_function__(function, types, args, kwargs or {})
+
+        def __eq__(self, other: object) -> bool:
+            heard.append("==")
+            return self is other
+
+        def __getattr__(self, name: str) -> Any:
+            heard.append(name)
+            raise AttributeError(name)
+
+    return Noted
+
+
+def with_own_class(torch: Any, heard: Heard) -> list[Any]:
+    """Leaves, results, hooks, steps and a custom Function; and variables that have nothing to do with a run."""
+
+    class Double(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        """A custom Function."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            """Keep the input."""
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            """The derivative."""
+            return g * 2
+
+    noted = own_class(torch, heard)
+    leaf = torch.ones(2).as_subclass(noted).detach().requires_grad_()
+    optimizer = torch.optim.SGD([leaf], lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        result = leaf * 2
+        result.register_hook(lambda grad: grad * 2)
+        Double.apply(result).sum().backward()
+        optimizer.step()
+    plain = torch.ones(2, requires_grad=True)
+    (plain * plain).sum().backward()
+    return [plain.grad.tolist(), leaf.detach().tolist()]
+
+
+def with_a_mode(torch: Any, heard: Heard) -> list[Any]:
+    """The same for a function mode, and modules."""
+    base = importlib.import_module(f"{torch.__name__}.overrides").TorchFunctionMode
+
+    class Noting(base):  # type: ignore[misc, valid-type]
+        """Notes what is called."""
+
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            """Note it."""
+            heard.append(f"{function.__qualname__} {getattr(getattr(function, '__self__', None), '__name__', '')}")
+            return function(*args, **(kwargs or {}))
+
+    with Noting():
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(2, 2)
+        x = torch.ones(2, requires_grad=True)
+        x.register_hook(lambda grad: None)
+        layer(x).sum().backward()
+        with torch.no_grad():
+            x.sub_(x.grad)
+            x.data.mul_(2)
+    return [x.tolist()]
+
+
+@pytest.mark.parametrize("program", [with_own_class, with_a_mode])
+@pytest.mark.parametrize("engine", ["retrograd", "torch"])
+def test_nothing_else_is_asked(engine, program):
+    """A recording reads tensors behind their backs: no call, no attribute and no comparison is heard of."""
+    torch = pytest.importorskip(engine)
+    alone: Heard = []
+    watched: Heard = []
+    wanted = program(torch, alone)
+    with recording(level="full") as record:
+        assert program(torch, watched) == wanted
+    assert watched == alone
+    assert [event.kind for event in record.events].count("backward-end") >= 1
+    assert not [event for event in record.events if event.kind == "problem"]
