@@ -21,8 +21,10 @@ import numpy as np
 from ....locks import reentrant_lock
 from ..array_values import LEAST, MOST, Array, gradient_figures, sum_of_squares, tiny_share
 from ..measure_columns import Worked
+from . import products
 from .calls import note_problem
 from .layout import Layout, Place
+from .products import QUICK
 from .values import Readable
 
 FIGURES = 9
@@ -36,8 +38,6 @@ _AT_ONCE = 1 << 18
 """Bytes that are worked out together, little enough to stay in a cache meanwhile."""
 _PART = 4096
 """Entries that are multiplied and added up at once."""
-_QUICK = 8192
-"""Most entries that BLAS multiplies on one thread, whatever it is built with."""
 _SAFE = 1e15
 """Entries below this in magnitude can be squared and added up in single precision."""
 _SMALL = 1e-15
@@ -116,7 +116,7 @@ class GradientFigures:
 
     def _copier(self) -> Callable[[int, Place | None, Any], None]:
         """Return what copies a gradient to its place."""
-        address_of, add, flush = self._readable.address_of, self._add, self._flush
+        address_of, add, flush = self._readable.address_finder(), self._add, self._flush
         waiting, base, copy = self._waiting, self._room.ctypes.data, ctypes.memmove
 
         def take(key: int, place: Place | None, gradient: Any) -> None:
@@ -137,8 +137,7 @@ class GradientFigures:
 
     def _multiplier(self) -> Callable[[int, Place | None, Any], None]:
         """Return what adds up the squares of a gradient; if they are no ordinary number, every figure is taken."""
-        address_of, add = self._readable.address_of, self._add
-        array, product, norms = np.ndarray, np.vdot, self._norms
+        address_of, add, note = self._readable.address_finder(), self._add, self._norms.extend
 
         def take(key: int, place: Place | None, gradient: Any) -> None:
             try:
@@ -146,10 +145,13 @@ class GradientFigures:
                 if place is None or not address:
                     add(key, gradient)
                     return
-                flat = array(place.length, place.dtype, place.memory(address))
-                squares = float(product(flat, flat)) if place.length <= _QUICK else sum_of_squares(flat, _QUICK)
+                length, product = place.length, place.product
+                if length <= QUICK:
+                    squares = product(length, address, 1, address, 1)
+                else:
+                    squares = products.sum_of_squares(product, address, length, place.dtype.itemsize)
                 if LEAST < squares < MOST:
-                    norms.extend((key, squares, place.length))
+                    note((key, squares, length))
                 else:
                     add(key, gradient)
             except Exception as problem:
@@ -164,7 +166,7 @@ class GradientFigures:
         if found is None or not found.size:
             return
         flat, wide = found.ravel(order="K"), gradient.dtype in readable.wide
-        squares = 0.0 if self._whole or not wide else sum_of_squares(flat, _QUICK)
+        squares = 0.0 if self._whole or not wide else sum_of_squares(flat, QUICK)
         if LEAST < squares < MOST:
             self._norms.extend((key, squares, flat.size))
         else:
@@ -240,7 +242,7 @@ class GradientFigures:
         if place is None or self._waiting[place.group].get(place.slot) != key:
             return True
         flat = self._room[place.offset : place.offset + place.size].view(place.dtype)
-        return math.isfinite(sum_of_squares(flat, _QUICK))
+        return math.isfinite(sum_of_squares(flat, QUICK))
 
     def __reduce__(self) -> Any:  # a snapshot can be copied
         return Worked, tuple(self.close())

@@ -5,10 +5,9 @@ One call of NumPy then computes a statistic of many gradients.  Which gradients 
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from ...snapshot import GraphSnapshot
 from ..base import Node
 from ..passing import LatestPassings, Passing, latest_first
+from .products import PRODUCTS, Product
 
 _LONGEST = 1 << 14
 """Entries of the longest gradients that are copied: with more, that would cost as much as what it spares."""
@@ -41,8 +41,8 @@ class Place(NamedTuple):
     group: int
     length: int
     dtype: np.dtype[Any]
-    memory: Callable[[int], Any]
-    """Returns the bytes at an address."""
+    product: Product
+    """Multiplies vectors of that dtype."""
 
 
 Way = Place | None | Literal[False]
@@ -91,8 +91,8 @@ class Layout:
         group = self.groups[number]
         each = group.length * group.dtype.itemsize
         slot = used % ((group.end - group.begin) // each)
-        memory = (ctypes.c_char * each).from_address
-        return Place(group.begin + slot * each, each, slot, number, group.length, group.dtype, memory)
+        product = PRODUCTS[group.dtype.name]
+        return Place(group.begin + slot * each, each, slot, number, group.length, group.dtype, product)
 
 
 class Looking(NamedTuple):

@@ -6,6 +6,7 @@ Memory is read by its address, since ``Tensor.numpy()`` would make the storage i
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,24 +45,30 @@ class Readable:
         """Whether anything may be read at all at this moment."""
         return self._transforms() is None and not self._dispatch_modes()
 
-    def address_of(self, tensor: Any, size: int) -> int:
-        """Return the address of a plain tensor whose entries lie side by side and take so many bytes; 0 for any other.
+    def address_finder(self) -> Callable[[Any, int], int]:
+        """Return what gives the address of a plain tensor whose entries lie side by side and take so many bytes.
 
-        It asks few questions, for it is called between two kernels; the entries may be negated lazily (``is_neg``).
+        It gives 0 for any other tensor, and asks few questions, for it is called between two kernels; the entries may
+        be negated lazily (``is_neg``).
         """
-        try:
-            if (
-                type(tensor) in self.plain
-                and tensor.nbytes == size
-                and (tensor.is_contiguous() or self.size_in_one_piece(tensor) * tensor.itemsize == size)
-                and not tensor.storage_offset()
-                and tensor.is_cpu
-            ):
-                address: int = tensor.data_ptr()
-                return address
-        except RuntimeError:  # sparse, and others without memory of that kind
-            pass
-        return 0
+        plain, size_in_one_piece = self.plain, self.size_in_one_piece
+
+        def address_of(tensor: Any, size: int) -> int:
+            try:
+                if (
+                    type(tensor) in plain
+                    and tensor.nbytes == size
+                    and (tensor.is_contiguous() or size_in_one_piece(tensor) * tensor.itemsize == size)
+                    and not tensor.storage_offset()
+                    and tensor.is_cpu
+                ):
+                    address: int = tensor.data_ptr()
+                    return address
+            except RuntimeError:  # sparse, and others without memory of that kind
+                pass
+            return 0
+
+        return address_of
 
     def flat(self, tensor: Any) -> Array | None:
         """Return the entries of a plain tensor as one row, in their order in memory, with few questions.
