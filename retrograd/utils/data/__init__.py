@@ -1,6 +1,6 @@
-"""The face of ``torch.utils.data``: data sets, orders of their samples, and batches of them, in one process."""
+"""The face of ``torch.utils.data``: data sets, orders of their samples, and batches of them."""
 
-from .dataloader import DataLoader, default_collate, default_convert, get_worker_info
+from .dataloader import DataLoader, default_collate, default_convert
 from .dataset import (
     ChainDataset,
     ConcatDataset,
@@ -20,6 +20,7 @@ from .sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
+from .workers import get_worker_info
 
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import multiprocessing
+import multiprocessing.context
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,12 @@ import numpy as np
 from ...engine.table.methods import FUNCTIONS
 from ...engine.tensors.tensor import Tensor
 from .dataset import IterableDataset
-from .sampler import BatchSampler, RandomSampler, SequentialSampler, drawn_seed
+from .passes import pass_over
+from .sampler import BatchSampler, RandomSampler, SequentialSampler
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Samples as one: tensors stacked, numbers as tensors, containers element by element, text in a list."""
+    """Samples as one: tensors stacked, numbers as tensors, containers element by element, texts as they are."""
     first = batch[0]
     if isinstance(first, Tensor):
         return FUNCTIONS["stack"](list(batch), 0)
@@ -25,7 +28,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, int):
         return FUNCTIONS["tensor"](list(batch))
     if isinstance(first, (str, bytes)):
-        return list(batch)
+        return batch
     if isinstance(first, Mapping):
         return type(first)({key: default_collate([sample[key] for sample in batch]) for key in first})  # type: ignore[call-arg]
     if isinstance(first, tuple) and hasattr(first, "_fields"):
@@ -42,24 +45,32 @@ def default_collate(batch: Sequence[Any]) -> Any:
 class DataLoader:
     """Goes through a data set in batches; each ``iter`` starts anew.
 
-    Samples are read in this process, whatever ``num_workers`` says; ``pin_memory`` and the like have no effect.
+    Workers take turns in this process; ``pin_memory`` and the like have no effect.
     """
+
+    _iterator: Any = None
+    """The pass whose workers persist."""
+    _length_told: int | None = None
+    """What ``len`` was, if somebody asked."""
 
     def __init__(
         self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
         batch_sampler: Any = None, num_workers: int = 0, collate_fn: Callable[[list[Any]], Any] | None = None,
         pin_memory: bool = False, drop_last: bool = False, timeout: float = 0, worker_init_fn: Any = None,
-        multiprocessing_context: Any = None, generator: Any = None, **options: Any,
+        multiprocessing_context: Any = None, generator: Any = None, *, prefetch_factor: int | None = None,
+        persistent_workers: bool = False, pin_memory_device: str = "", in_order: bool = True,
     ) -> None:  # fmt: skip
-        if num_workers < 0:
-            raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+        check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
         streamed = isinstance(dataset, IterableDataset)
         if streamed:
             _refuse_order(shuffle=shuffle, sampler=sampler, batch_sampler=batch_sampler)
         _refuse_contradictions(batch_size, shuffle, sampler, batch_sampler, drop_last)
         self.dataset, self.num_workers, self.drop_last = dataset, num_workers, drop_last
+        self.prefetch_factor = 2 if prefetch_factor is None and num_workers else prefetch_factor
+        self.persistent_workers, self.worker_init_fn, self.timeout = persistent_workers, worker_init_fn, timeout
+        self.multiprocessing_context, self.in_order = multiprocessing_context, in_order
         self.batch_size = None if batch_sampler is not None else batch_size
-        self.generator, self.pin_memory = generator, pin_memory
+        self.generator, self.pin_memory, self.pin_memory_device = generator, pin_memory, pin_memory_device
         if sampler is None and not streamed:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         self.sampler = sampler
@@ -67,29 +78,66 @@ class DataLoader:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_sampler = batch_sampler
         self.collate_fn = collate_fn or (default_collate if batch_size is not None else default_convert)
+        self._finished = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _FIXED and "_finished" in self.__dict__:
+            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
+        super().__setattr__(name, value)
 
     def __iter__(self) -> Iterator[Any]:
-        drawn_seed(self.generator)  # PyTorch draws one for its workers, even where there are none
-        return self._batches()
-
-    def _batches(self) -> Iterator[Any]:
-        if isinstance(self.dataset, IterableDataset):
-            for samples in _grouped(self.dataset, self.batch_size, self.drop_last):  # type: ignore[arg-type]
-                yield self.collate_fn(samples)
-        elif self.batch_sampler is None:
-            for index in self.sampler:
-                yield self.collate_fn(self.dataset[index])
-        else:
-            for indices in self.batch_sampler:
-                yield self.collate_fn([self.dataset[index] for index in indices])
+        return pass_over(self)
 
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):
             return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
+        samples = self._length_told = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is None:
-            return len(self.dataset)  # type: ignore[arg-type]
-        whole, rest = divmod(len(self.dataset), self.batch_size)  # type: ignore[arg-type]
+            return samples
+        whole, rest = divmod(samples, self.batch_size)
         return whole + bool(rest and not self.drop_last)
+
+
+_FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+"""Attributes that follow from one another, so that none of them can be set alone."""
+
+
+def check_workers(count: int, timeout: float, ahead: int | None, persistent: bool, context: Any) -> None:
+    """``ValueError`` or ``TypeError`` for settings of workers that make no sense."""
+    if count < 0:
+        raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+    if timeout < 0:
+        raise ValueError("timeout option should be non-negative")
+    if count == 0 and ahead is not None:
+        raise ValueError(
+            "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
+            "multiprocessing, otherwise set prefetch_factor to None"
+        )
+    if ahead is not None and ahead < 0:
+        raise ValueError("prefetch_factor option should be non-negative")
+    if persistent and count == 0:
+        raise ValueError("persistent_workers option needs num_workers > 0")
+    if context is not None:
+        _check_context(count, context)
+
+
+def _check_context(count: int, context: Any) -> None:
+    if count == 0:
+        raise ValueError(
+            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+            "num_workers=0"
+        )
+    known = multiprocessing.get_all_start_methods()
+    if isinstance(context, str) and context not in known:
+        raise ValueError(
+            f"multiprocessing_context option should specify a valid start method in {known}, but got "
+            f"multiprocessing_context={context!r}"
+        )
+    if not isinstance(context, (str, multiprocessing.context.BaseContext)):
+        raise TypeError(
+            "multiprocessing_context option should be a valid context object or a string specifying the start method, "
+            f"but got multiprocessing_context={context}"
+        )
 
 
 def _refuse_order(**options: Any) -> None:
@@ -123,22 +171,3 @@ def default_convert(data: Any) -> Any:
     if isinstance(data, (list, tuple)):
         return [default_convert(value) for value in data]
     return data
-
-
-def get_worker_info() -> None:
-    """None: samples are always read in the program's own process."""
-    return
-
-
-def _grouped(samples: Iterable[Any], size: int | None, drop_last: bool) -> Iterator[Any]:
-    if size is None:
-        yield from samples
-        return
-    group: list[Any] = []
-    for sample in samples:
-        group.append(sample)
-        if len(group) == size:
-            yield group
-            group = []
-    if group and not drop_last:
-        yield group

@@ -29,6 +29,12 @@ class Sampler(Generic[T_co]):
         raise NotImplementedError
 
 
+def _check_count(number: Any) -> None:
+    """``ValueError`` for a number of samples that is none."""
+    if not isinstance(number, int) or isinstance(number, bool) or number <= 0:
+        raise ValueError(f"num_samples should be a positive integer value, but got num_samples={number}")
+
+
 class SequentialSampler(Sampler[Any]):
     """From the first to the last."""
 
@@ -52,8 +58,8 @@ class RandomSampler(Sampler[Any]):
             raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
         self.data_source, self.replacement, self.generator = data_source, replacement, generator
         self.num_samples = len(data_source) if num_samples is None else num_samples
-        if not isinstance(self.num_samples, int) or self.num_samples < 0:
-            raise ValueError(f"num_samples should be a non-negative integer value, but got num_samples={num_samples}")
+        if num_samples is not None:
+            _check_count(num_samples)
 
     def __iter__(self) -> Iterator[int]:
         count = len(self.data_source)
@@ -91,7 +97,13 @@ class WeightedRandomSampler(Sampler[Any]):
     def __init__(
         self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None
     ) -> None:
+        _check_count(num_samples)
+        if not isinstance(replacement, bool):
+            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
         self.weights = FUNCTIONS["as_tensor"](weights).double()
+        if self.weights.dim() != 1:
+            shape = tuple(self.weights.shape)
+            raise ValueError(f"weights should be a 1d sequence but given weights have shape {shape}")
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
     def __iter__(self) -> Iterator[int]:
