@@ -75,7 +75,7 @@ class CompressedTensor(TensorOfEntries):
         return 2
 
     def dense_dim(self) -> int:
-        """None."""
+        """0: each entry is one number."""
         return 0
 
     def places(self) -> Any:

@@ -125,7 +125,7 @@ class SparseTensor(TensorOfEntries):
         return self.clone()  # type: ignore[no-any-return]
 
     def contiguous(self, *, memory_format: Any = None) -> Any:
-        """Refused."""
+        """Refused: sparse tensors have no memory format."""
         raise RuntimeError("unsupported memory format option Contiguous: sparse tensors have no format, use clone()")
 
     def stride(self, dim: int | None = None) -> Any:

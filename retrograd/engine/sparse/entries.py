@@ -25,11 +25,11 @@ class TensorOfEntries(Tensor):
         return found if dtype is None else found.to(dtype)
 
     def numpy(self, *, force: bool = False) -> Any:
-        """Refused."""
+        """Refused: no array holds all entries."""
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
 
     def untyped_storage(self) -> Any:
-        """Refused."""
+        """Refused: their parts have one each."""
         raise NotImplementedError(
             "Cannot access storage of SparseTensorImpl: its parts have one each (values, indices)"
         )
@@ -37,5 +37,5 @@ class TensorOfEntries(Tensor):
     storage = _typed_storage = untyped_storage
 
     def data_ptr(self) -> int:
-        """Refused."""
+        """Refused: their parts have one each."""
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")

@@ -102,24 +102,12 @@ def register_parametrization(
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
-        steps: Any = module.parametrizations[tensor_name]
         value = getattr(module, tensor_name)
         if not unsafe:
-            _check(parametrization(value), value, parametrization)
-        steps.append(parametrization)
+            _check(parametrization(value), value)
+        module.parametrizations[tensor_name].append(parametrization)
         return module
-    known = {**module._parameters, **module._buffers}
-    if tensor_name not in known:
-        raise ValueError(
-            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
-            f"'{tensor_name}'"
-        )
-    original = known[tensor_name]
-    steps = ParametrizationList([parametrization], original, unsafe)
-    steps.train(module.training)
-    if not unsafe:
-        with no_grad():
-            _check(steps(), original, parametrization)
+    steps = _first_step(module, tensor_name, parametrization, unsafe)
     delattr(module, tensor_name)
     if not is_parametrized(module):
         _change_class(module)
@@ -127,6 +115,22 @@ def register_parametrization(
     _inject(type(module), tensor_name)
     module.parametrizations[tensor_name] = steps
     return module
+
+
+def _first_step(module: Module, tensor_name: str, parametrization: Module, unsafe: bool) -> ParametrizationList:
+    """The steps by which a parameter or buffer that is an ordinary one so far will be computed."""
+    known = {**module._parameters, **module._buffers}
+    if tensor_name not in known:
+        raise ValueError(
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
+            f"'{tensor_name}'"
+        )
+    steps = ParametrizationList([parametrization], known[tensor_name], unsafe)
+    steps.train(module.training)
+    if not unsafe:
+        with no_grad():
+            _check(steps(), known[tensor_name])
+    return steps
 
 
 def transfer_parametrizations_and_params(
@@ -147,7 +151,8 @@ def transfer_parametrizations_and_params(
     return to_module
 
 
-def _check(made: Any, value: Any, parametrization: Module) -> None:
+def _check(made: Any, value: Any) -> None:
+    """``ValueError`` unless what was made of a value may stand for it: a tensor of its dtype and shape."""
     if not isinstance(made, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(made).__name__}.")
     for fact in ("dtype", "shape"):
@@ -204,20 +209,14 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     steps: Any = module.parametrizations[tensor_name]
     if leave_parametrized:
         with no_grad():
-            value = getattr(module, tensor_name)
-        first: Any = steps.originals()[0]
-        trained = isinstance(first, Parameter)
-        kept: Any = Parameter(value.detach(), requires_grad=first.requires_grad) if trained else value
-        if steps.is_tensor and trained:
-            first.data = value.detach()
-            kept = first
-    elif not steps.is_tensor:
+            kept = _kept(steps, getattr(module, tensor_name))
+    elif steps.is_tensor:
+        kept = steps.original
+    else:
         raise ValueError(
             "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "
             "sequence of tensors."
         )
-    else:
-        kept = steps.original
     delattr(type(module), tensor_name)
     del module.parametrizations[tensor_name]
     (module.register_parameter if isinstance(kept, Parameter) else module.register_buffer)(tensor_name, kept)
@@ -225,6 +224,17 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         del module._modules["parametrizations"]
         module.__class__ = type(module).__bases__[0]
     return module
+
+
+def _kept(steps: Any, value: Any) -> Any:
+    """The ordinary parameter or buffer that has the present value: the original one, where there is one only."""
+    first = steps.originals()[0]
+    if not isinstance(first, Parameter):
+        return value
+    if not steps.is_tensor:
+        return Parameter(value.detach(), requires_grad=first.requires_grad)
+    first.data = value.detach()
+    return first
 
 
 def type_before_parametrizations(module: Module) -> type:

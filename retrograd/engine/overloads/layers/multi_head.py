@@ -78,28 +78,26 @@ def multi_head_attention_forward(
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     if use_separate_proj_weight:
         weights = (q_proj_weight, k_proj_weight, v_proj_weight)
-        q, k, v = _separately(query, key, value, weights, in_proj_bias)
+        projected = _separately(query, key, value, weights, in_proj_bias)
     else:
-        q, k, v = _packed(query, key, value, in_proj_weight, in_proj_bias)
+        projected = _packed(query, key, value, in_proj_weight, in_proj_bias)
     if bias_k is not None:
-        k = F.cat([k, bias_k.repeat(1, batch, 1)], 0)
-        v = F.cat([v, bias_v.repeat(1, batch, 1)], 0)
-    heads = _by_head(q, k, v, (static_k, static_v), batch * num_heads, width // num_heads)
+        added = zip(projected[1:], (bias_k, bias_v), strict=True)
+        projected[1:] = [F.cat([x, bias.repeat(1, batch, 1)], 0) for x, bias in added]
+    heads = _by_head(projected, (static_k, static_v), batch * num_heads, width // num_heads)
     if add_zero_attn:
-        zeros = wrap(np.zeros((batch * num_heads, 1, width // num_heads), q._sig.numpy))
+        zeros = wrap(np.zeros((batch * num_heads, 1, width // num_heads), heads[0]._sig.numpy))
         heads[1:] = [F.cat([x, zeros], 1) for x in heads[1:]]
     mask = _head_mask(attn_mask, key_padding_mask, heads, (batch, num_heads))
     drop = dropout_p if training else 0.0
-    if need_weights:
-        attention = _attention_weights(heads[0], heads[1], mask)
-        attention = dropout(attention, drop, True) if drop else attention
-        out = F.transpose(F.bmm(attention, heads[2]), 0, 1).reshape(length * batch, width)
-    else:
-        out = _attended(heads, mask, (batch, num_heads), drop, is_causal)
-    out = linear(out, out_proj_weight, out_proj_bias)
-    out = F._view(out, (length, batch, out.shape[1]))
     if not need_weights:
+        out = _attended(heads, mask, (batch, num_heads), drop, is_causal)
+        out = _put_out(out, out_proj_weight, out_proj_bias, (length, batch))
         return (F._squeeze_dim(out, 1) if single else out), None
+    attention = _attention_weights(heads[0], heads[1], mask)
+    attention = dropout(attention, drop, True) if drop else attention
+    out = F.transpose(F.bmm(attention, heads[2]), 0, 1).reshape(length * batch, width)
+    out = _put_out(out, out_proj_weight, out_proj_bias, (length, batch))
     attention = F._view(attention, (batch, num_heads, length, heads[1].shape[1]))
     attention = attention.mean(1) if average_attn_weights else attention
     return (F._squeeze_dim(out, 1), F._squeeze_dim(attention, 0)) if single else (out, attention)
@@ -111,12 +109,18 @@ _CAUSAL_WITHOUT_MASK = (
 )
 
 
-def _by_head(q: Any, k: Any, v: Any, static: tuple[Any, Any], rows: int, width: int) -> list[Any]:
+def _put_out(values: Any, weight: Any, bias: Any, sizes: tuple[int, int]) -> Any:
+    """What the heads saw, ``(length * batch, width)``, through the last projection: ``(length, batch, width)``."""
+    out = linear(values, weight, bias)
+    return F._view(out, (*sizes, out.shape[1]))
+
+
+def _by_head(projected: list[Any], static: tuple[Any, Any], rows: int, width: int) -> list[Any]:
     """Query, key and value as ``(rows, length, width)``, with a row for each head of each entry of the batch."""
     given = [None, *[None if x is None else _static(x, rows, width) for x in static]]
     return [
         F.transpose(F._view(own, (own.shape[0], rows, width)), 0, 1) if fixed is None else fixed
-        for own, fixed in zip((q, k, v), given, strict=True)
+        for own, fixed in zip(projected, given, strict=True)
     ]
 
 

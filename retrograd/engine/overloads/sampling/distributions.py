@@ -66,7 +66,7 @@ def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any
 
 @public("cauchy_", function=False)
 def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
-    """Cauchy."""
+    """Cauchy around ``median``, half of it within ``sigma``."""
     refuse(not sigma > 0.0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     check_continuous(self._sig.numpy, "Cauchy")
     return _filled(self, "cauchy", continuous.cauchy(generator_of(generator), self.numel(), median, sigma))

@@ -143,7 +143,7 @@ def uniform_(self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any =
 
 @public("normal_", function=False)
 def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
-    """Normal."""
+    """Normal with mean ``mean`` and standard deviation ``std``."""
     check_normal(self._sig.numpy, std)
     rows = is_contiguous(self)
     line = standard_normal(generator_of(generator), self.numel(), self._sig.numpy, mean, std, rows=rows)

@@ -17,6 +17,11 @@ _NO_WINDOW = (
     "window, explicitly set `window=torch.ones(n_fft)`."
 )
 
+_NO_FORM = (
+    "stft requires the return_complex parameter be given for real inputs, and will further require that "
+    "return_complex=True in a future PyTorch release."
+)
+
 
 def _window(window: Any, win_length: int, n_fft: int, numpy: Any) -> Any:
     """The window, with zeros on both sides up to ``n_fft``; ``None`` where there is nothing to multiply by."""
@@ -46,15 +51,8 @@ def stft(
     check_tensor("stft", input)
     hop, width = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
     is_complex = input.is_complex() or (window is not None and window.is_complex())
-    if return_complex is None:
-        refuse(
-            not is_complex,
-            "stft requires the return_complex parameter be given for real inputs, and will further require that "
-            "return_complex=True in a future PyTorch release.",
-        )
-    refuse(input.ndim not in (1, 2), f"stft: expected a 1D or 2D tensor, but got {input.ndim}D")
-    refuse(hop <= 0, f"stft: expected hop_length > 0, but got hop_length={hop}")
-    refuse(not 0 < width <= n_fft, f"stft: expected 0 < win_length <= n_fft, but got win_length={width}")
+    refuse(return_complex is None and not is_complex, _NO_FORM)
+    _check_hops(input, hop, width, n_fft)
     if window is None:
         warn_once(_NO_WINDOW.format(
             ",which is known to cause spectral leakage. Other windows such as torch.hann_window or "
@@ -70,6 +68,13 @@ def stft(
     out = _spectra(frames, normalized, not is_complex if onesided is None else onesided).transpose_(1, 2)
     out = out.squeeze_(0) if input.ndim == 1 else out
     return F.view_as_real(out) if return_complex is not None and not return_complex else out
+
+
+def _check_hops(signal: Any, hop: int, width: int, n_fft: int) -> None:
+    """``RuntimeError`` unless windows of this width can go over a signal in such hops."""
+    refuse(signal.ndim not in (1, 2), f"stft: expected a 1D or 2D tensor, but got {signal.ndim}D")
+    refuse(hop <= 0, f"stft: expected hop_length > 0, but got hop_length={hop}")
+    refuse(not 0 < width <= n_fft, f"stft: expected 0 < win_length <= n_fft, but got win_length={width}")
 
 
 def _extended(x: Any, by: int, pad_mode: str) -> Any:
@@ -122,12 +127,7 @@ def istft(
     x = FUNCTIONS["view_as_real"](input.resolve_conj())
     x = F.unsqueeze(x, 0) if input.ndim == 2 else x
     onesided = x.shape[1] != n_fft if onesided is None else onesided
-    expected = n_fft // 2 + 1 if onesided else n_fft
-    refuse(
-        x.shape[1] != expected,
-        f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match "
-        f"{'n_fft / 2 + 1' if onesided else 'n_fft'} when onesided={onesided}, but got {x.shape[1]}",
-    )
+    _check_frequencies(x.shape[1], n_fft, onesided)
     if window is None:
         warn_once(_NO_WINDOW.format(".Please provide the same window used by stft to make the inversion lossless."))
     weights = _window(window, width, n_fft, x._sig.numpy)
@@ -138,6 +138,15 @@ def istft(
     squares = weights.pow(2).expand(1, x.shape[2], n_fft)
     envelope = _overlapped(squares, n_fft, hop)
     return _trimmed(signal, envelope, (n_fft // 2 if center else 0, length, center), input.ndim == 2)
+
+
+def _check_frequencies(count: int, n_fft: int, onesided: bool) -> None:
+    """``RuntimeError`` unless spectra have as many frequencies as those of ``n_fft`` samples."""
+    refuse(
+        count != (n_fft // 2 + 1 if onesided else n_fft),
+        f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match "
+        f"{'n_fft / 2 + 1' if onesided else 'n_fft'} when onesided={onesided}, but got {count}",
+    )
 
 
 def _trimmed(signal: Any, envelope: Any, how: tuple[int, Any, bool], single: bool) -> Any:
