@@ -13,8 +13,8 @@ import pytest
 READING = """
 import os, signal
 from retrograd.cli.main import main
-from retrograd.inspect.render.formats import json_
-json_._read = lambda path: os.kill(os.getpid(), signal.SIGINT)
+from retrograd.inspect import loading
+loading._read = lambda path: os.kill(os.getpid(), signal.SIGINT)
 main()
 """
 

@@ -18,9 +18,9 @@ from side_by_side import Outcome
 
 from retrograd.cli.group import cli
 from retrograd.errors import LayoutError, OutputError
+from retrograd.inspect.loading import load_recording
 from retrograd.inspect.output import save
 from retrograd.inspect.render import renderers
-from retrograd.inspect.render.formats.json_ import load_recording
 
 
 @pytest.fixture

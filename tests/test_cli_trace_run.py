@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from side_by_side import both, finish, retrograd, start
 
-from retrograd.inspect.render.formats.json_ import load_recording
+from retrograd.inspect.loading import load_recording
 
 STEPS = """
 import sys

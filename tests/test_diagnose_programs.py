@@ -10,7 +10,8 @@ from bug_programs import Pair, pairs, record
 
 from retrograd.inspect.diagnose import diagnose, diagnose_together, kinds
 from retrograd.inspect.findings import Finding
-from retrograd.inspect.render.formats.json_ import decode_recording, encode_recording
+from retrograd.inspect.loading import decode_recording
+from retrograd.inspect.render.formats.json_ import encode_recording
 
 
 def engines(pair: Pair) -> list[str]:

@@ -17,9 +17,9 @@ from recording_samples import diamond, recording
 import retrograd
 from retrograd.errors import NoGraphError, OutputError, UnknownFormatError, UsageError
 from retrograd.inspect import output
+from retrograd.inspect.loading import load_recording
 from retrograd.inspect.output import check_writable, save, write_output
 from retrograd.inspect.render import RenderOptions
-from retrograd.inspect.render.formats.json_ import load_recording
 
 
 @pytest.fixture

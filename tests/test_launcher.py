@@ -16,7 +16,7 @@ from retrograd.cli.launcher import Launch, launched, outside_a_job
 from retrograd.cli.lifeline import lifeline
 from retrograd.inspect.compare import compare
 from retrograd.inspect.lineup.lineup import Lineup
-from retrograd.inspect.render.formats.json_ import load_recording
+from retrograd.inspect.loading import load_recording
 
 PROGRAM = """
 import ctypes, sys, time

@@ -18,8 +18,8 @@ from marked_lines import line_of
 
 from retrograd.inspect.compare import compare
 from retrograd.inspect.lineup.lineup import Lineup
+from retrograd.inspect.loading import load_recording
 from retrograd.inspect.render.diff_text import lineup_lines
-from retrograd.inspect.render.formats.json_ import load_recording
 
 ROOT = Path(__file__).resolve().parent.parent
 TIME_LIMIT = 300

@@ -19,9 +19,10 @@ from recording_samples import HOSTILE, chain, diamond, graph, hostile, recording
 from retrograd import inspect
 from retrograd.errors import RecordingError
 from retrograd.inspect.events import SCHEMA, Event, Recording
+from retrograd.inspect.loading import decode_recording, load_recording
 from retrograd.inspect.output import save
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.render.formats.json_ import decode_recording, encode_recording, load_recording
+from retrograd.inspect.render.formats.json_ import encode_recording
 from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
 from retrograd.inspect.tensor_facts import TensorFacts
 

@@ -9,7 +9,7 @@ import tempfile
 
 from ..errors import UsageError
 from ..inspect.events import Recording
-from ..inspect.render.formats.json_ import load_recording
+from ..inspect.loading import load_recording
 from .launcher import outside_a_job
 from .target import Target
 

@@ -18,15 +18,15 @@ if TYPE_CHECKING:  # what type checkers see of `_HOMES`
     from .events import Recording as Recording
     from .findings import Finding as Finding
     from .hooks_log import log_hooks as log_hooks
+    from .loading import load_recording
     from .output import save as save
     from .record import recording as recording
-    from .render.formats import json_
     from .snapshot import GraphSnapshot as GraphSnapshot
     from .snapshot import SourceLine as SourceLine
     from .walk import walk as walk
     from .why import why as why
 
-    load = json_.load_recording
+    load = load_recording
 
 _HOMES = {
     "walk": ("walk", "walk"),
@@ -37,7 +37,7 @@ _HOMES = {
     "diagnose": ("diagnose", "diagnose"),
     "recording": ("record", "recording"),
     "save": ("output", "save"),
-    "load": ("render.formats.json_", "load_recording"),
+    "load": ("loading", "load_recording"),
     "GraphSnapshot": ("snapshot", "GraphSnapshot"),
     "SourceLine": ("snapshot", "SourceLine"),
     "Recording": ("events", "Recording"),

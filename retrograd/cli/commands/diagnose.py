@@ -15,8 +15,8 @@ from ...inspect.diagnose import SEVERITIES, diagnose, diagnose_together, kinds
 from ...inspect.events import Recording
 from ...inspect.findings import Finding
 from ...inspect.lineup.lineup import of_a_job
+from ...inspect.loading import load_recording
 from ...inspect.output import write_output
-from ...inspect.render.formats.json_ import load_recording
 from ...inspect.render.reports import Outcome, Report, report_for, reports
 from ...inspect.render.reports.panels import print_findings
 from .. import results

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from ...inspect.compare import name_of
 from ...inspect.events import Recording
 from ...inspect.graph_diff import TOLERANCE
 from ...inspect.lineup.lineup import Lineup, line_up, of_a_job
+from ...inspect.loading import load_recording
 from ...inspect.output import STDOUT, check_writable, save, write_output
 from ...inspect.progress import progress
 from ...inspect.render import RenderOptions, renderer_for
@@ -19,7 +21,6 @@ from ...inspect.render.console_page import page_text, print_page
 from ...inspect.render.diff_picture import chosen_diff, diff_picture
 from ...inspect.render.diff_text import ROWS, diff_json, lineup_parts
 from ...inspect.render.formats.chrome_trace import trace_json
-from ...inspect.render.formats.json_ import load_recording
 from ...inspect.render.lineup_page import lineup_page
 from ..options import ConfiguredCommand, output_options
 from ..results import refuse_overwriting
@@ -89,17 +90,26 @@ def _format(asked: str | None, output: str | None) -> str:
 def _write(found: Lineup, fmt: str, output: str, title: str) -> None:
     """Write the comparison to a file or standard output."""
     options = RenderOptions(title=title, fold=())
-    if fmt == "json":
-        write_output(diff_json(found), output)
-    elif fmt == "html":
-        write_output(lineup_page(found, options), output)
-    elif fmt == "chrome-trace":
-        runs = [(run.name, [step.snapshot for step in run.steps if step.snapshot is not None]) for run in found.runs]
-        write_output(trace_json(runs), output)
+    if fmt in _WHOLE:
+        write_output(_WHOLE[fmt](found, options), output)
     else:
         diff = chosen_diff(found)
         drawn, options = diff_picture(diff, title or " → ".join(found.names[:2]), options)
         save(drawn, output, fmt, options)
+
+
+def _times(found: Lineup, _options: RenderOptions) -> str:
+    """Return the times of all runs as a Chrome trace."""
+    runs = [(run.name, [step.snapshot for step in run.steps if step.snapshot is not None]) for run in found.runs]
+    return trace_json(runs)
+
+
+_WHOLE: dict[str, Callable[[Lineup, RenderOptions], str]] = {
+    "json": lambda found, _: diff_json(found),
+    "html": lineup_page,
+    "chrome-trace": _times,
+}
+"""Formats that tell of the whole comparison; all others draw the two graphs that differ."""
 
 
 def _names(loaded: list[Recording], paths: tuple[str, ...]) -> list[str]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from ...inspect.loading import load_recording
 from ...inspect.output import check_measure, check_writable, save, with_findings
 from ...inspect.render import renderer_for
-from ...inspect.render.formats.json_ import load_recording
 from ...inspect.render.formats.tree import print_tree
 from ..options import ConfiguredCommand, StepType, drawing_options, output_options, render_options
 from ..results import refuse_overwriting

@@ -9,10 +9,10 @@ import click
 
 from ...errors import NoGraphError, UsageError
 from ...inspect.events import Recording
+from ...inspect.loading import load_recording
 from ...inspect.output import STDOUT, write_output
 from ...inspect.render import RenderOptions
 from ...inspect.render.console_page import page_text, print_page
-from ...inspect.render.formats.json_ import load_recording
 from ...inspect.render.stats_tables import chosen_statistics, stats_json, stats_parts
 from ...inspect.stats import ROWS
 from .. import messages, results
