@@ -18,8 +18,8 @@ from click.testing import CliRunner
 import retrograd as rg
 from retrograd.cli.group import cli
 from retrograd.inspect.events import Recording
-from retrograd.inspect.output import write_output
 from retrograd.inspect.render.formats.json_ import encode_recording
+from retrograd.inspect.writing import write_output
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -18,8 +18,9 @@ import retrograd
 from retrograd.errors import NoGraphError, OutputError, UnknownFormatError, UsageError
 from retrograd.inspect import output
 from retrograd.inspect.loading import load_recording
-from retrograd.inspect.output import check_writable, save, write_output
+from retrograd.inspect.output import save
 from retrograd.inspect.render import RenderOptions
+from retrograd.inspect.writing import check_writable, write_output
 
 
 @pytest.fixture
@@ -209,7 +210,7 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     """A closed pipe is left to the caller, who ends quietly, as ``head`` expects."""
     reading, writing = os.pipe()
     os.close(reading)
-    code = "import sys; from retrograd.inspect.output import write_output\nwrite_output('x' * 10**6, '-')"
+    code = "import sys; from retrograd.inspect.writing import write_output\nwrite_output('x' * 10**6, '-')"
     with os.fdopen(writing, "wb") as closed:
         done = subprocess.run(
             [sys.executable, "-c", code], stdout=closed, stderr=subprocess.PIPE, text=True, timeout=300
@@ -298,7 +299,7 @@ def test_nothing_is_drawn_for_a_place_that_cannot_be_written(monkeypatch: pytest
 
 KILLED = """
 import os, signal, sys
-from retrograd.inspect.output import write_output
+from retrograd.inspect.writing import write_output
 def pieces():
     yield "x" * 100_000
     os.kill(os.getpid(), getattr(signal, sys.argv[2]))
@@ -324,7 +325,7 @@ def test_files_where_the_system_has_none_without_a_name(
     if missing == "O_TMPFILE":
         monkeypatch.delattr(os, "O_TMPFILE", raising=False)
     else:
-        monkeypatch.setattr("retrograd.inspect.output._OPEN_FILES", str(tmp_path / "none"))
+        monkeypatch.setattr("retrograd.inspect.writing._OPEN_FILES", str(tmp_path / "none"))
     usual = tmp_path / "usual"
     usual.write_text("")
     write_output("text", str(tmp_path / "new"))

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from ..errors import OutputError, UsageError
 from ..inspect.events import Recording
-from ..inspect.output import STDOUT, check_writable, save, with_findings
+from ..inspect.output import save, with_findings
 from ..inspect.render import RenderOptions, renderer_for
 from ..inspect.render.formats.tree import print_tree
+from ..inspect.writing import STDOUT, check_writable
 from .launcher import Launch
 from .messages import forget_stdout, report_failure, say
 from .runner import Ending

@@ -16,9 +16,9 @@ from ...inspect.events import Recording
 from ...inspect.findings import Finding
 from ...inspect.lineup.lineup import of_a_job
 from ...inspect.loading import load_recording
-from ...inspect.output import write_output
 from ...inspect.render.reports import Outcome, Report, report_for, reports
 from ...inspect.render.reports.panels import print_findings
+from ...inspect.writing import write_output
 from .. import results
 from ..options import ScriptCommand, check_option, output_options, program_options
 from ..recorded import RecordingOptions, run_and_report

@@ -14,7 +14,7 @@ from ...inspect.events import Recording
 from ...inspect.graph_diff import TOLERANCE
 from ...inspect.lineup.lineup import Lineup, line_up, of_a_job
 from ...inspect.loading import load_recording
-from ...inspect.output import STDOUT, check_writable, save, write_output
+from ...inspect.output import save
 from ...inspect.progress import progress
 from ...inspect.render import RenderOptions, renderer_for
 from ...inspect.render.console_page import page_text, print_page
@@ -22,6 +22,7 @@ from ...inspect.render.diff_picture import chosen_diff, diff_picture
 from ...inspect.render.diff_text import ROWS, diff_json, lineup_parts
 from ...inspect.render.formats.chrome_trace import trace_json
 from ...inspect.render.lineup_page import lineup_page
+from ...inspect.writing import STDOUT, check_writable, write_output
 from ..options import ConfiguredCommand, output_options
 from ..results import refuse_overwriting
 

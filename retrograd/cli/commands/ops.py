@@ -10,7 +10,7 @@ import click
 
 import retrograd
 
-from ...inspect.output import STDOUT, check_writable, write_output
+from ...inspect.writing import STDOUT, check_writable, write_output
 from ..options import ConfiguredCommand, output_options
 
 if TYPE_CHECKING:

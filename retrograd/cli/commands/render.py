@@ -7,9 +7,10 @@ from typing import Any
 import click
 
 from ...inspect.loading import load_recording
-from ...inspect.output import check_measure, check_writable, save, with_findings
+from ...inspect.output import check_measure, save, with_findings
 from ...inspect.render import renderer_for
 from ...inspect.render.formats.tree import print_tree
+from ...inspect.writing import check_writable
 from ..options import ConfiguredCommand, StepType, drawing_options, output_options, render_options
 from ..results import refuse_overwriting
 

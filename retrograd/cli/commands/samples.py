@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from ...inspect.output import STDOUT, save, with_findings, write_output
+from ...inspect.output import save, with_findings
 from ...inspect.render.formats.tree import print_tree
+from ...inspect.writing import STDOUT, write_output
 from .. import results, samples
 from ..options import ConfiguredCommand, drawing_options, output_options, render_options
 

@@ -10,11 +10,11 @@ import click
 from ...errors import NoGraphError, UsageError
 from ...inspect.events import Recording
 from ...inspect.loading import load_recording
-from ...inspect.output import STDOUT, write_output
 from ...inspect.render import RenderOptions
 from ...inspect.render.console_page import page_text, print_page
 from ...inspect.render.stats_tables import chosen_statistics, stats_json, stats_parts
 from ...inspect.stats import ROWS
+from ...inspect.writing import STDOUT, write_output
 from .. import messages, results
 from ..options import ScriptCommand, StepType, output_options, program_options
 from ..recorded import RecordingOptions, run_and_report
