@@ -100,6 +100,19 @@ def another_product():
         torch.addmm(w[0], (x * w[:, 0]).relu(), w).t().transpose(0, 1).sum().backward()
 
 
+def another_chain():
+    """Chains of functions of one operand, of other shapes and dtypes."""
+    w, real = torch.full((3,), 0.5, requires_grad=True), (torch.erf, torch.nn.functional.logsigmoid)
+    both = (torch.neg, torch.exp, torch.expm1, torch.log1p, torch.sqrt, torch.rsqrt, torch.cos, torch.sin, torch.log)
+    more = (torch.nn.functional.softplus, torch.nn.functional.elu, torch.nn.functional.leaky_relu)
+    float64, complex64 = torch.float64, torch.complex64
+    for rows, dtype in ((2, None), (2, None), (4, None), (4, float64), (4, complex64), (4, complex64), (1, complex64)):
+        result = torch.ones(rows, 3, dtype=dtype) * w
+        for function in both if dtype is complex64 else (*both, *real, *more):
+            result = function(result)
+        result.abs().sum().backward()
+
+
 def another_leaf():
     """A leaf that is made anew under the same name, and one whose memory is another's."""
     for size in (3, 3, 3):
@@ -145,7 +158,7 @@ def own_functions():
 
 PROGRAMS = [
     *(equal_steps, another_batch, another_dtype, another_line, another_edge, another_sharing, another_operand),
-    *(another_argument, another_product, another_leaf, several_places),
+    *(another_argument, another_product, another_chain, another_leaf, several_places),
     own_functions,
 ]
 

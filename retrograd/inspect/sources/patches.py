@@ -20,14 +20,23 @@ class Patches:
 
     def wrap(self, holder: Any, name: str, make: Callable[[Any], Any]) -> None:
         """Replace an attribute by what ``make`` makes of it; one that does not exist is left out."""
+
+        def switched(original: Any) -> Any:
+            replacement = make(original)
+
+            def wrapper(*args: Any, **kwargs: Any) -> Any:
+                return (replacement if self._active else original)(*args, **kwargs)
+
+            return wrapper
+
+        self.wrap_directly(holder, name, switched)
+
+    def wrap_directly(self, holder: Any, name: str, make: Callable[[Any], Any]) -> None:
+        """Do the same with a wrapper that ``make`` makes itself: it has to know when it is only to pass calls on."""
         original = getattr(holder, name, None)
         if original is None:
             return
-        replacement = make(original)
-
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            return (replacement if self._active else original)(*args, **kwargs)
-
+        wrapper = make(original)
         wrapper.__name__ = wrapper.__qualname__ = name  # where the original has none
         functools.update_wrapper(wrapper, original)  # modes and classes of the program may be given it as a function
         had = vars(holder).get(name, original)  # of a class: the staticmethod or classmethod itself

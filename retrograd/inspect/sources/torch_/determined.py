@@ -30,9 +30,13 @@ class _Rule(NamedTuple):
 
 
 _POINTWISE = _Rule((), True, dtype="same")
+_UNARY = (
+    *("Neg", "Exp", "Expm1", "Log", "Log1P", "Sqrt", "Rsqrt", "Sin", "Cos", "Erf"),
+    *("Relu", "Gelu", "Silu", "Tanh", "Sigmoid", "LogSigmoid", "Softplus", "Elu", "LeakyRelu", "Clone", "T"),
+)
 _RULES: dict[str, _Rule] = {
     **dict.fromkeys(("Add", "Sub", "Mul", "NativeLayerNorm"), _Rule((), dtype="all")),
-    **dict.fromkeys(("Relu", "Gelu", "Silu", "Tanh", "Sigmoid", "Clone", "T"), _POINTWISE),
+    **dict.fromkeys(_UNARY, _POINTWISE),
     **dict.fromkeys(("Softmax", "SafeSoftmax", "LogSoftmax"), _Rule((), True)),
     "Addmm": _Rule((), tells=((1, "_saved_mat1_sym_sizes"),), dtype="same"),
     "Mm": _Rule((), tells=((0, _SIZES),), dtype="same"),

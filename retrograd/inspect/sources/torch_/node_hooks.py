@@ -64,11 +64,13 @@ def install_entering(patches: Patches) -> None:
     """Let hooks that ``NodeHooks`` hangs up be entered without handles."""
     for cls in LIBRARY.torch.autograd.Function.__mro__:
         if "_register_hook" in vars(cls):
-            patches.wrap(cls, "_register_hook", _wrap_register)
+            patches.wrap_directly(cls, "_register_hook", _wrap_register)
             return
 
 
 def _wrap_register(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Make registering enter hooks of ``NodeHooks`` alone; where none hangs hooks up it does what it did."""
+
     def _register_hook(hooks: Any, hook: Any) -> Any:
         mine = _hanging.get(threading.get_ident())
         if mine is None:
