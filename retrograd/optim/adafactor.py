@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.tensors.limits import finfo
-from .optimizer import Declared, counted, zeros_of
+from .declared import Declared
+from .updates import counted, zeros_of
 
 
 def _mean_of_squares(g: Any, dim: int) -> Any:

@@ -7,7 +7,8 @@ from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
 from ..engine.tensors.layouts import strided
-from .optimizer import Declared, counted, decayed, places_and_values, zeros_of
+from .declared import Declared
+from .updates import counted, decayed, places_and_values, zeros_of
 
 
 def _moments(optimizer: Declared, p: Any, g: Any, group: dict[str, Any], **more: Any) -> tuple[Any, Any, int]:

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
-from .optimizer import Declared, counted, decayed, places_and_values, zeros_of
+from .declared import Declared
 from .real_parts import is_complex
+from .updates import counted, decayed, places_and_values, zeros_of
 
 
 class Adagrad(

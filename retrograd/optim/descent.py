@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
-from .optimizer import Declared, counted, decayed, zeros_of
+from .declared import Declared
+from .updates import counted, decayed, zeros_of
 
 
 class SGD(Declared, settings=True, positive={"momentum": "momentum value"}):

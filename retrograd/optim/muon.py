@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from ..engine.tensors import dtypes
-from .optimizer import Declared, zeros_of
+from .declared import Declared
+from .updates import zeros_of
 
 
 class Muon(Declared, settings=True):

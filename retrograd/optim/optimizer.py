@@ -6,9 +6,7 @@ import copy
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
-from inspect import Parameter as Argument
-from inspect import Signature
-from typing import Any, ClassVar
+from typing import Any
 
 from ..engine import observe
 from ..engine.execution import watchers
@@ -265,84 +263,3 @@ def _check(params: list[Any]) -> None:
             raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
         if not (p.is_leaf or p.retains_grad):
             raise ValueError("can't optimize a non-leaf Tensor")
-
-
-POSITIVE: dict[str, str] = {"lr": "learning rate", "eps": "epsilon value", "weight_decay": "weight_decay value"}
-"""Settings that may not be negative, and what they are called when they are."""
-
-
-def _taking(settings: Signature) -> Callable[..., None]:
-    """An ``__init__`` that says which settings it takes, for programs that look whether there is ``fused``."""
-
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-        Declared.__init__(self, *args, **kwargs)
-
-    this = Argument("self", Argument.POSITIONAL_OR_KEYWORD)
-    __init__.__signature__ = Signature([this, *settings.parameters.values()])  # type: ignore[attr-defined]
-    return __init__
-
-
-class Declared(Optimizer):
-    """An optimizer whose annotated names are its settings, in order, after ``params``."""
-
-    _settings: ClassVar[Signature] = Signature()
-    _positive: ClassVar[dict[str, str]] = POSITIVE
-
-    def __init_subclass__(cls, settings: bool = False, positive: dict[str, str] | None = None) -> None:
-        super().__init_subclass__()
-        if not settings:
-            return
-        names = list(cls.__annotations__)
-        cls._settings = Signature([
-            Argument("params", Argument.POSITIONAL_OR_KEYWORD),
-            *(Argument(name, Argument.POSITIONAL_OR_KEYWORD, default=vars(cls)[name]) for name in names),
-        ])  # fmt: skip
-        cls._positive = {**POSITIVE, **(positive or {})}
-        for name in names:
-            delattr(cls, name)
-        if "__init__" not in vars(cls):
-            cls.__init__ = _taking(cls._settings)  # type: ignore[method-assign]
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        try:
-            bound = self._settings.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
-        bound.apply_defaults()
-        settings = dict(bound.arguments)
-        params = settings.pop("params")
-        self._check_settings(settings)
-        super().__init__(params, settings)
-
-    def _check_settings(self, settings: dict[str, Any]) -> None:
-        for name, called in self._positive.items():
-            if name in settings and not 0.0 <= settings[name]:
-                raise ValueError(f"Invalid {called}: {settings[name]}")
-        for i, beta in enumerate(settings.get("betas", ())):
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
-
-
-def counted(state: dict[str, Any], **start: Callable[[], Any]) -> int:
-    """The number of this step, from 1, kept as a tensor; at the first one the state is started."""
-    if not state:
-        state["step"] = FUNCTIONS["tensor"](0.0)
-        state.update((name, make()) for name, make in start.items())
-    state["step"] += 1
-    return int(state["step"].item())
-
-
-def zeros_of(p: Any) -> Callable[[], Any]:
-    """What makes zeros like a parameter, for ``counted`` to call at the first step."""
-    return lambda: p.detach().clone().zero_()
-
-
-def decayed(p: Any, g: Any, weight_decay: float) -> Any:
-    """The gradient with the L2 penalty."""
-    return g.add(p, alpha=weight_decay) if weight_decay else g
-
-
-def places_and_values(g: Any) -> tuple[Any, Any]:
-    """An index of the entries that a sparse gradient has, each once, and their values."""
-    g = g.coalesce()
-    return tuple(g.indices()), g.values()

@@ -1,0 +1,65 @@
+"""Optimizers that only declare their settings and the update of one parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Parameter as Argument
+from inspect import Signature
+from typing import Any, ClassVar
+
+from .optimizer import Optimizer
+
+POSITIVE: dict[str, str] = {"lr": "learning rate", "eps": "epsilon value", "weight_decay": "weight_decay value"}
+"""Settings that may not be negative, and what they are called when they are."""
+
+
+def _taking(settings: Signature) -> Callable[..., None]:
+    """An ``__init__`` that says which settings it takes, for programs that look whether there is ``fused``."""
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        Declared.__init__(self, *args, **kwargs)
+
+    this = Argument("self", Argument.POSITIONAL_OR_KEYWORD)
+    __init__.__signature__ = Signature([this, *settings.parameters.values()])  # type: ignore[attr-defined]
+    return __init__
+
+
+class Declared(Optimizer):
+    """An optimizer whose annotated names are its settings, in order, after ``params``."""
+
+    _settings: ClassVar[Signature] = Signature()
+    _positive: ClassVar[dict[str, str]] = POSITIVE
+
+    def __init_subclass__(cls, settings: bool = False, positive: dict[str, str] | None = None) -> None:
+        super().__init_subclass__()
+        if not settings:
+            return
+        names = list(cls.__annotations__)
+        cls._settings = Signature([
+            Argument("params", Argument.POSITIONAL_OR_KEYWORD),
+            *(Argument(name, Argument.POSITIONAL_OR_KEYWORD, default=vars(cls)[name]) for name in names),
+        ])  # fmt: skip
+        cls._positive = {**POSITIVE, **(positive or {})}
+        for name in names:
+            delattr(cls, name)
+        if "__init__" not in vars(cls):
+            cls.__init__ = _taking(cls._settings)  # type: ignore[method-assign]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            bound = self._settings.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
+        bound.apply_defaults()
+        settings = dict(bound.arguments)
+        params = settings.pop("params")
+        self._check_settings(settings)
+        super().__init__(params, settings)
+
+    def _check_settings(self, settings: dict[str, Any]) -> None:
+        for name, called in self._positive.items():
+            if name in settings and not 0.0 <= settings[name]:
+                raise ValueError(f"Invalid {called}: {settings[name]}")
+        for i, beta in enumerate(settings.get("betas", ())):
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
