@@ -56,7 +56,14 @@ def half(self: Any) -> Any:
 
 
 def unchanged(self: Any) -> Any:
-    """The module as it is: there is one device, and threads share its memory."""
+    """The module as it is: there is one device."""
+    return self
+
+
+def share_memory(self: Any) -> Any:
+    """Parameters and buffers in memory that they share with processes which are forked later."""
+    for t in (*self.parameters(), *self.buffers()):
+        t.share_memory_()
     return self
 
 

@@ -244,7 +244,7 @@ class Module:
     double = conversions.double
     float = conversions.single
     half = conversions.half
-    cpu = share_memory = conversions.unchanged
+    cpu, share_memory = conversions.unchanged, conversions.share_memory
     cuda, xpu, mtia, bfloat16 = conversions.cuda, conversions.xpu, conversions.mtia, conversions.bfloat16
     to_empty = conversions.to_empty
 

@@ -25,6 +25,7 @@ from . import (
     shaping,
     sparse,
     transformer,
+    utils,
 )
 
 _FAMILIES = (
@@ -40,4 +41,4 @@ LAYERS: dict[str, Any] = {
 """Public name -> class."""
 
 globals().update(LAYERS)
-__all__ = ["Module", "module", *LAYERS]  # noqa: PLE0604
+__all__ = ["Module", "module", "utils", *LAYERS]  # noqa: PLE0604

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from ...aliasing.shared_memory import in_shared_memory, is_in_shared_memory
 from ...aliasing.strided import address
+from ...aliasing.versions import storage_of
 from ...table.public import PROPERTIES, check_tensor, public
-from ...tensors.base import TensorBase
+from ...tensors.base import TensorBase, set_array
 from ...tensors.layouts import strided
 
 _NEVER = (
@@ -62,8 +66,8 @@ def is_pinned(self: Any, device: Any = None) -> bool:
 
 @public(function=False)
 def is_shared(self: Any) -> bool:
-    """Whether the memory is shared between processes: never."""
-    return False
+    """Whether the memory is shared with forked processes."""
+    return is_in_shared_memory(self._array)
 
 
 @public(function=False)
@@ -76,7 +80,10 @@ def is_set_to(self: Any, tensor: Any) -> bool:
 
 @public(function=False)
 def share_memory_(self: Any) -> Any:
-    """The tensor itself: nothing moves, memory is shared with threads anyway."""
+    """The tensor itself, moved into memory that it shares with processes which are forked later."""
+    if not is_in_shared_memory(self._array) and type(self._array) is np.ndarray:
+        set_array(self, in_shared_memory(self._array))
+        storage_of(self).root = None
     return self
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...aliasing.shared_memory import is_in_shared_memory
 from ...aliasing.strided import Geometry, address, root_array, strided
 from ...deprecations import discourage
 from ...table.public import FUNCTIONS, public
@@ -144,8 +145,8 @@ class UntypedStorage:
         return self if type(self) is UntypedStorage else UntypedStorage.of(self._memory)
 
     def is_shared(self) -> bool:
-        """Whether other processes see it: no."""
-        return False
+        """Whether forked processes see it."""
+        return is_in_shared_memory(self._memory)
 
     def is_pinned(self, device: Any = "cuda") -> bool:
         """Whether a device copies from it directly: no."""
