@@ -96,7 +96,7 @@ class ProcessContext:
             return True
         failed = None
         for sentinel in wait(self._left.keys(), timeout):
-            rank = self._left.pop(sentinel)  # type: ignore[arg-type]
+            rank = self._left.pop(sentinel)
             self.processes[rank].join()
             if self.processes[rank].exitcode:
                 failed = rank

@@ -13,8 +13,8 @@ from source_tree import MODULES, Module, own_target
 FACE_NAMES = (
     "catalogue", "autograd", "distributions", "nn", "optim", "signal", "utils", "library", "_custom_op", "_C",
     "func", "masked", "overrides", "profiler", "random", "testing",
-    "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "jit", "mps", "mtia", "multiprocessing", "serialization",
-    "sparse", "storage", "version", "xpu",
+    "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "jit", "mps", "mtia", "multiprocessing",
+    "serialization", "sparse", "storage", "version", "xpu",
 )  # fmt: skip
 FACE = tuple(f"retrograd.{name}" for name in FACE_NAMES)
 

@@ -23,8 +23,6 @@ def in_shared_memory(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def is_in_shared_memory(array: Any) -> bool:
     """Whether it is such a copy, or a view of one."""
-    while isinstance(array, np.ndarray):
-        if isinstance(array, _Mapped):
-            return True
-        array = array.base.obj if isinstance(array.base, memoryview) else array.base
-    return False
+    while array is not None and not isinstance(array, _Mapped):
+        array = getattr(array, "base", None)
+    return array is not None

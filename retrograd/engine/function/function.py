@@ -23,6 +23,10 @@ from .outputs import Outputs
 _function_ids = itertools.count().__next__
 
 
+_SHOWN_MODULE = "retrograd.autograd.function"
+"""Where PyTorch has the classes of custom nodes, as their ``repr`` says."""
+
+
 class FunctionMeta(type):
     """Gives every Function its node class ``<Name>Backward``."""
 
@@ -31,7 +35,11 @@ class FunctionMeta(type):
         cls._backward_cls = type(
             name + "Backward",
             (BackwardCFunction,),
-            {"_forward_cls": cls, "_autograd_function_id": _function_ids(), "__module__": __name__},
+            {
+                "_forward_cls": cls,
+                "_autograd_function_id": _function_ids(),
+                "__module__": "retrograd.autograd.function",
+            },
         )
 
 

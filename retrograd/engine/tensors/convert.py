@@ -179,6 +179,11 @@ def array_protocol(t: Any, dtype: Any = None, copy: Any = None) -> Any:  # noqa:
     return array if dtype is None else array.astype(dtype, copy=False)
 
 
+def wrapped_result(t: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    """What a function of NumPy's returns that was called with a tensor: a tensor; truth values as PyTorch has them."""
+    return wrap(array.astype(np.uint8) if array.dtype == bool else array)
+
+
 def tolist(t: Any) -> Any:
     """Nested lists of Python numbers."""
     if is_dispatching(t):

@@ -1,4 +1,11 @@
-"""``Tensor``: what a user sees of a tensor's autograd record.  Operators are attached by ``methods``."""
+"""``Tensor``: what a user sees of a tensor's autograd record.  Operators are attached by ``methods``.
+
+>>> import retrograd as torch
+>>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+>>> (x * x).sum().backward()
+>>> x.grad
+tensor([2., 4.])
+"""
 
 from __future__ import annotations
 
@@ -27,18 +34,11 @@ from .printing import tensor_repr
 
 
 class Tensor(TensorBase):
-    """An n-dimensional array that remembers how it was computed.
-
-    >>> import retrograd as torch
-    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
-    >>> (x * x).sum().backward()
-    >>> x.grad
-    tensor([2., 4.])
-    """
+    """An n-dimensional array that remembers how it was computed."""
 
     __slots__ = ()
-    __array_priority__ = 1000
-    __array_ufunc__ = None  # NumPy operators give way to ours
+    __module__ = "retrograd"
+    __array_priority__ = 1000  # NumPy operators give way to ours
 
     if TYPE_CHECKING:
 
@@ -323,6 +323,7 @@ class Tensor(TensorBase):
     tolist = convert.tolist
     item = convert.item
     __array__ = convert.array_protocol
+    __array_wrap__ = convert.wrapped_result
     __bool__ = convert.to_bool
     __float__ = convert.to_float
     __int__ = convert.to_int

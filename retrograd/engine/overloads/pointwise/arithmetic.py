@@ -243,6 +243,11 @@ def binary_method(function: Operand, array: Operand | None = None) -> Operand:
     return operator
 
 
+def _divided(self: Any, other: Any) -> Any:
+    """``other / self``."""
+    return F.reciprocal(self) * other
+
+
 def _no_array(self: Any, other: Any) -> Any:
     raise TypeError("unsupported operand type(s): 'Tensor' and 'numpy.ndarray'; use torch.from_numpy(array) first")
 
@@ -288,7 +293,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
         found[f"__i{symbol}__"] = binary_method(lambda a, b, row=row: call_inplace(row, (a, b), {}), gives_way)  # type: ignore[misc]
     found["__rmod__"] = binary_method(lambda a, b: F.remainder(as_tensor_operand(b), a))
     found["__rsub__"] = _subtracted_from
-    found["__rtruediv__"] = binary_method(lambda a, b: F.reciprocal(a) * b)
+    found["__rtruediv__"] = binary_method(_divided, array=_divided)
     found["__pow__"] = binary_method(pow, left_to_numpy("pow"))
     found["__rpow__"] = binary_method(lambda a, b: pow(b, a))
     found["__ipow__"] = binary_method(pow_, gives_way)
