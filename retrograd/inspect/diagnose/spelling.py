@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections import defaultdict
 from functools import cached_property, lru_cache
@@ -13,7 +14,7 @@ from ..snapshot import SourceLine
 from .fragments import Fragment, fragments
 from .words import shape_text
 
-_PUTTING = r"\.(append|appendleft|push|add|insert|extend|put|store|save|record|log|update)\(|\]\s*=|\+=\s*\["
+_PUTTING = r"(?:\.(append|appendleft|push|add|insert|extend|put|store|save|record|log|update)\(|\]\s*=|\+=\s*\[)"
 """How lines put something into a collection."""
 _PLAIN = "item|detach|data|tolist|cpu|numpy"
 
@@ -98,10 +99,35 @@ class Spelling:
         """Return a recorded line of the same file that puts what goes by a name into a collection."""
         if near is None or not name.isidentifier():
             return None
-        pattern = re.compile(rf"({_PUTTING}).*(?<!float\()\b{name}\b(?!\s*\.\s*({_PLAIN})\b)")
-        lines = sorted(self._recording.sources.get(near.file, {}).items())
-        found = [number for number, text in lines if pattern.search(text)]
-        return SourceLine(near.file, found[0], near.function) if found else None
+        pattern = re.compile(rf"{_PUTTING}.*(?<!float\()\b{name}\b(?!\s*\.\s*({_PLAIN})\b)")
+        for number, text in sorted(self._recording.sources.get(near.file, {}).items()):
+            found = pattern.search(text)
+            if found is not None and found[1] not in self._computed.get((near.file, number), ()):
+                return SourceLine(near.file, number, near.function)
+        return None
+
+    @cached_property
+    def _computed(self) -> dict[tuple[str, int], set[str]]:
+        """(File, line) -> the operators that it called: ``torch.log(p)`` puts nothing away."""
+        found: dict[tuple[str, int], set[str]] = defaultdict(set)
+        for event in self._recording.events:
+            if event.source is not None:
+                found[event.source.file, event.source.line].add(event.op)
+        return found
+
+    def handing(self, name: str, near: SourceLine | None) -> SourceLine | None:
+        """Return the one line of the same file that hands what goes by a name to a function and keeps no result."""
+        found = [one for one in self._fragments_of(near.file) if _hands_on(one.tree, name)] if near else []
+        return SourceLine(near.file, found[0].first, near.function) if near and len(found) == 1 else None
+
+    def attribute(self, name: str, near: SourceLine | None) -> tuple[str, SourceLine] | None:
+        """Return the first attribute that the same file keeps a variable in (``self.last = h``), and the line."""
+        for one in self._fragments_of(near.file) if near else ():
+            target = one.tree.targets[0] if isinstance(one.tree, ast.Assign) else None
+            kept = isinstance(one.tree, ast.Assign) and ast.unparse(one.tree.value) == name
+            if near and kept and isinstance(target, ast.Attribute):
+                return ast.unparse(target), SourceLine(near.file, one.first, near.function)
+        return None
 
     def text(self, source: SourceLine | None) -> str:
         """Return the user's line, without indentation."""
@@ -113,9 +139,13 @@ class Spelling:
         """Return the user's statements down to the one at a line, as far as they were kept, the one at it last."""
         if source is None:
             return []
-        if source.file not in self._fragments:
-            self._fragments[source.file] = list(fragments(self._recording.sources.get(source.file, {})))
-        return [one for one in self._fragments[source.file] if one.first <= source.line]
+        return [one for one in self._fragments_of(source.file) if one.first <= source.line]
+
+    def _fragments_of(self, file: str) -> list[Fragment]:
+        """Return the statements of a file, as far as they were kept."""
+        if file not in self._fragments:
+            self._fragments[file] = list(fragments(self._recording.sources.get(file, {})))
+        return self._fragments[file]
 
     def statement(self, source: SourceLine | None) -> ast.stmt | None:
         """Return the user's statement at a line, which it may share with others, or nothing."""
@@ -221,6 +251,15 @@ def hands_over(text: str) -> bool:
     stored = {part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
     given = {part.id for part in ast.walk(node.value) if isinstance(part, ast.Name)}
     return bool(stored & given)
+
+
+def _hands_on(node: ast.stmt, name: str) -> bool:
+    """Whether a statement is a call of a function of the program's own, with a variable among what it is given."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or hasattr(builtins, call.func.id):
+        return False
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return any(isinstance(one, ast.Name) and one.id == name for one in given)
 
 
 def receiver(text: str, method: str) -> str:

@@ -161,10 +161,16 @@ def _case(flow: Flow, cut: _Cut, failed: Run | None) -> Case:
         source=cause.line,
         op=event.op,
         subjects=frozenset(cut.leaves),
-        explains_error=failed is not None and bool(failed.error),
+        explains_error=failed is not None and bool(failed.error) and not _lacks_create_graph(flow, failed),
         marks=_marks(flow, cut, run, operator_word(event.op)),
         evidence={"leaves": [flow.name(leaf) for leaf in cut.leaves], "reason": reason, "path": _path(flow, cut.way)},
     )
+
+
+def _lacks_create_graph(flow: Flow, failed: Run) -> bool:
+    """Whether a gradient without history is in a loss that has none: written down is a cut, forgotten is that."""
+    behind = flow.behind(failed.roots, failed.begin, gradients=False).calls
+    return any(flow.events[row].data.get("reason") == "create_graph" for row in behind)
 
 
 def _ends(flow: Flow, cut: _Cut) -> set[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -70,12 +71,27 @@ def _faded(flow: Flow, run: Run, lines: list[_Line], norms: dict[int, float]) ->
         if line is None or row is None:
             continue
         behind = flow.leaves_behind(flow.behind(flow.inputs(row), row)).intersection(norms)
-        if share != _FADED:  # only what nothing but the far end teaches
+        if share != _FADED or _iterates(flow, snapshot, line):  # only what nothing but the far end teaches
             behind = {leaf for leaf in behind if norms[leaf] < _ends(snapshot, line)[0] / _SPAN}
             behind -= {leaf for node in line.nodes for leaf in _taken(flow, snapshot, node)}
         if behind:
             yield _depth_case(flow, run, line, sorted(behind))
             return
+
+
+def _iterates(flow: Flow, snapshot: GraphSnapshot, line: _Line) -> bool:
+    """Whether the steps take nothing but the state and what they share, as those of a fixed-point iteration do.
+
+    Where such steps contract, the first ones have nothing to teach: they know what the last ones know, and the start.
+    """
+    rows = [row for node in line.nodes if (row := call_of(flow, snapshot, node)) is not None]
+    first, second, *_, last = sorted(rows)
+    state = flow.descendants(flow.outputs(first), first)
+    between = state.calls & flow.behind(flow.inputs(last), last).calls
+    given = Counter(
+        one for row in between if row > second for one in flow.inputs(row) if one not in state.tensors
+    )  # the first step takes what was made of the start
+    return bool(given) and min(given.values()) > 1
 
 
 def _taken(flow: Flow, snapshot: GraphSnapshot, node: int) -> Sequence[int]:

@@ -71,6 +71,7 @@ CHECK = Check("flat", KINDS, find)
 def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     """Yield a case for each node that was given a gradient and passed on nothing but zeros."""
     lost = [leaf for leaf, norms in flow.norms_in(run).items() if _is_zero(norms)]
+    lost += [leaf for leaf in run.inputs if _gave_nothing(flow, run, snapshot, leaf)]
     if not lost:
         return
     measures, reported = snapshot.measures, set()
@@ -90,6 +91,23 @@ def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
 def _is_zero(norms: list[float | None]) -> bool:
     """Whether the gradient that a leaf got in a run has no entry worth the name."""
     return all(norm is not None and norm < _NOTHING for norm in norms)
+
+
+def _gave_nothing(flow: Flow, run: Run, snapshot: GraphSnapshot, leaf: int) -> bool:
+    """Whether ``autograd.grad`` got nothing but zeros for a leaf that the program itself updates afterwards."""
+    storage = flow.facts(leaf).storage
+    written = storage is not None and any(row > run.end for row in flow.writes_to.get(storage, ()))
+    if not written or not flow.trainable([leaf]):
+        return False
+    places, calls = run.places(snapshot), flow.reached_by(run).calls.intersection(flow.used_in.get(leaf, ()))
+    nodes = [places[node] for row in calls for node in flow.nodes(row) if node in places]
+    return bool(nodes) and all(_gave_zero(snapshot, node) for node in nodes)
+
+
+def _gave_zero(snapshot: GraphSnapshot, node: int) -> bool:
+    """Whether a node passed nothing on, or had nothing to pass on: what ``autograd.grad`` takes out is not measured."""
+    norms = (snapshot.measures[key][node] for key in ("grad_norm", "out_norm"))
+    return any(norm is not None and norm < _NOTHING for norm in norms)
 
 
 def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) -> Case | None:
@@ -150,8 +168,8 @@ def _is_relu(op: str, arguments: Mapping[str, Any]) -> bool:
 def _around_a_step(event: Event, op: str) -> str:
     """Return how a gradient gets past a call whose slope is zero."""
     given = (event.data.get("names") or [""])[0]
-    name = given if is_name(given) else "x"
-    estimate = f"a straight-through estimate: {name} + ({op}({name}) - {name}).detach()"
+    name, meaning = (given, "") if is_name(given) else ("z", f" with z = {given}" if given else "")
+    estimate = f"a straight-through estimate: {name} + ({op}({name}) - {name}).detach(){meaning}"
     if op in _CLAMPS:
         return f"start with {name} within the bounds, or {estimate.replace(f'{op}({name})', f'{name}.{op}(...)')}"
     return estimate.replace(f"{op}({name})", f"torch.{op}({name})")

@@ -189,9 +189,7 @@ def _kept_results(flow: Flow) -> Iterator[Case]:
 def _kept_case(flow: Flow, made_at: SourceLine | None, tensors: list[int], steps: int) -> Case:
     """Return the case of one line whose results are kept."""
     name = flow.name(tensors[-1], made_at)
-    source = flow.spelling.appending(name, made_at) or made_at
-    if source == made_at and made_at is not None:  # step(...) is put away, which returns it
-        source = flow.spelling.appending(made_at.function, made_at) or made_at
+    source = _put_away(flow, name, made_at) or made_at
     number = flow.facts(tensors[-1]).shape in _NUMBERS
     return Case(
         kind="graph-growth",
@@ -203,6 +201,13 @@ def _kept_case(flow: Flow, made_at: SourceLine | None, tensors: list[int], steps
         subjects=frozenset(tensors),
         evidence={"kept": len(tensors), "name": name},
     )
+
+
+def _put_away(flow: Flow, name: str, made_at: SourceLine | None) -> SourceLine | None:
+    """Return the line that keeps a result: puts it, or what ``step(...)`` returns, away, or gives it to who does."""
+    spelling = flow.spelling
+    found = spelling.appending(name, made_at) or (made_at and spelling.appending(made_at.function, made_at))
+    return found or spelling.handing(name, made_at)
 
 
 def _kept_on_ctx(flow: Flow) -> Iterator[Case]:

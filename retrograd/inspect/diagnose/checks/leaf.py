@@ -203,12 +203,18 @@ def _deep_copied(flow: Flow) -> Iterator[Case]:
     tensor = _refused_copy(flow)
     name = flow.name(tensor) if tensor is not None else "a tensor inside"
     made = _made(flow, tensor) if tensor is not None else None
-    origin = f", the result of {flow.events[made].op}{at(flow.events[made].source)}" if made is not None else ""
+    origin, there = "", "there"
+    if made is not None:
+        origin = f", the result of {flow.events[made].op}{at(flow.events[made].source)}"
+        kept = flow.spelling.attribute(name, flow.events[made].source)
+        if kept is not None:
+            there = f"in {kept[0]}"
+            origin += f", which {kept[0]} keeps{at(kept[1])}"
     yield Case(
         kind="deepcopy-nonleaf",
         message=f"deepcopy{at(flow.error.source)} meets {name}{origin}: it has a history, "
         "and only leaves can be copied.",
-        remedy=f"keep {name}.detach() there, or copy before the forward pass"
+        remedy=f"keep {name}.detach() {there}, or copy before the forward pass"
         if tensor is not None
         else "store tensors with .detach() on objects that are copied, or copy state_dict() instead",
         source=flow.error.source,

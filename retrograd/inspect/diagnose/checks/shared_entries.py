@@ -1,0 +1,74 @@
+"""Writes into a part of an expanded tensor, which nothing refuses: the other parts share its memory and change, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from ..base import Case, Check
+from ..flow import Flow
+from ..spelling import written_name
+from ..words import at, shape_text
+
+_EXPANDING = frozenset({"expand", "expand_as", "broadcast_to", "broadcast_tensors", "meshgrid"})
+"""Calls whose results repeat what they were given without a copy."""
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each call that expanded what one of its entries was then written to."""
+    reported = set()
+    for rows in list(flow.writes_to.values()):
+        for write in rows:
+            made = _expanded(flow, write)
+            if made is not None and flow.events[made].source not in reported:
+                reported.add(flow.events[made].source)
+                yield _case(flow, made, write)
+
+
+CHECK = Check("inplace", {}, find)
+
+
+def _expanded(flow: Flow, write: int) -> int | None:
+    """Return the call that made more entries of the memory that a write goes to a part of."""
+    tensor, before, part = flow.target(write), write, flow.events[write].op == "setitem"
+    while tensor is not None and flow.facts(tensor).view_of is not None:
+        made = max((row for row in flow.made_in.get(tensor, ()) if row < before), default=None)
+        given = None if made is None else _seen_through(flow, tensor, made)
+        if made is None or given is None:
+            return None
+        size, had = (prod(flow.facts(one).shape) for one in (tensor, given))
+        if flow.events[made].op in _EXPANDING and size > had:
+            return made if part else None
+        tensor, before, part = given, made, part or size < had
+    return None
+
+
+def _seen_through(flow: Flow, view: int, made: int) -> int | None:
+    """Return what a call was given that a view which it returned shows."""
+    memory = flow.facts(view).storage
+    return next((one for one in flow.inputs(made) if flow.facts(one).storage == memory), None)
+
+
+def _case(flow: Flow, made: int, write: int) -> Case:
+    """Return the case of one write, which changed more than it names."""
+    event, source = flow.events[made], flow.events[made].source
+    target = flow.target(write)
+    whole = next(out for out in event.data["outputs"] if flow.facts(out).storage == flow.facts(target or 0).storage)
+    given = _seen_through(flow, whole, made)
+    written_at = flow.events[write].source
+    written = written_name(flow.spelling.text(written_at))
+    name = written.split("[")[0] or flow.name(whole, written_at)
+    text = flow.spelling.text(source)
+    shapes = [shape_text(flow.facts(one).shape) for one in (given, whole) if one is not None]
+    return Case(
+        kind="overlapping-inplace",
+        message=f"{name} was made by {event.op}{at(source)} from a tensor of shape {' to '.join(shapes)}, so its "
+        f"entries share memory: the write to {written or 'a part of it'}{at(written_at)} changes other parts as well.",
+        remedy=f"{text}.clone()"
+        if f".{event.op}(" in text and text.endswith(")")
+        else f"{name} = {name}.clone() before {written or 'a part of it'} is written to",
+        source=source,
+        op=event.op,
+        subjects=frozenset({whole}),
+        evidence={"written": list(written_at or ())},
+    )
