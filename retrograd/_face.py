@@ -29,9 +29,10 @@ from .engine.switches.modes import (
 )
 from .engine.table.methods import FUNCTIONS as _FUNCTIONS
 from .engine.tensors import dtypes as _dtypes
+from .engine.tensors.devices import device
 from .engine.tensors.dtypes import ALIASES as _DTYPE_ALIASES
 from .engine.tensors.dtypes import ALL as _ALL_DTYPES
-from .engine.tensors.dtypes import Size, device, dtype, get_default_dtype, set_default_dtype
+from .engine.tensors.dtypes import Size, dtype, get_default_dtype, set_default_dtype
 from .engine.tensors.dtypes import promote_types as _promote
 from .engine.tensors.layouts import (
     channels_last,

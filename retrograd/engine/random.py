@@ -14,7 +14,7 @@ from ..locks import reentrant_lock
 from .streams.state import State, packed, unpacked
 from .streams.twister import Twister, Words
 from .tensors.base import TensorBase, wrap
-from .tensors.dtypes import CPU
+from .tensors.devices import CPU
 
 
 class Generator:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..tensors.base import TensorBase
-from ..tensors.dtypes import check_present
+from ..tensors.devices import check_present
 from .argument_types import KindCheck
 from .out_argument import write_out
 from .overload_choice import misfit, numbers_for_tensors, out_rule

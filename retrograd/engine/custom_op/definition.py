@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ..tensors.devices import DEVICE_TYPES
 from . import registry as op_registry
 from .autograd import AutogradRule, make_autograd_kernel
 from .kernels import check_aliasing, fake_written, refuse_out_autograd
@@ -17,10 +18,6 @@ from .tags import Tag, as_tags
 from .unavailable import unavailable
 
 DeviceTypes = str | Sequence[str] | None
-_KNOWN_DEVICES = (
-    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
-    "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
-)  # fmt: skip
 
 
 class CustomOpDef:
@@ -90,9 +87,9 @@ class CustomOpDef:
 
     def _register_backend(self, device: str | None, fn: Kernel) -> None:
         """Register the kernel of a device, or of all (None)."""
-        if device is not None and device.partition(":")[0] not in _KNOWN_DEVICES:
+        if device is not None and device.partition(":")[0] not in DEVICE_TYPES:
             raise RuntimeError(
-                f"Expected one of {', '.join(_KNOWN_DEVICES)} device type at start of device string: {device}"
+                f"Expected one of {', '.join(DEVICE_TYPES)} device type at start of device string: {device}"
             )
         schema = self._opoverload._schema
         by_device = _device_position(schema)

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..tensors import dtypes
+from ..tensors.devices import device
 from ..tensors.tensor import Tensor
 from .schema import Argument, FunctionSchema, SchemaType
 
@@ -69,8 +70,8 @@ def _scalar_type(value: Any) -> Any:
 
 
 def _device(value: Any) -> Any:
-    if isinstance(value, str | dtypes.device):
-        return dtypes.device(value)
+    if isinstance(value, str | device):
+        return device(value)
     raise _Refused
 
 
@@ -110,7 +111,7 @@ def default_of(argument: Argument) -> Any:
     if base == "ScalarType" and isinstance(value, str):
         return dtypes.by_name(value)
     if base == "Device" and isinstance(value, str):
-        return dtypes.device(value)
+        return device(value)
     return list(value) if isinstance(value, list) else value
 
 

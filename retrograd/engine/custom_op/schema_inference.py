@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, NoReturn, Union
 
 from ..tensors import dtypes
+from ..tensors.devices import device
 from ..tensors.tensor import Tensor
 from .schema import Argument
 from .tags import Tag, as_tags
@@ -17,7 +18,7 @@ from .tags import Tag, as_tags
 Mutated = str | Iterable[str]
 _BASES: Final[dict[Any, str]] = {
     Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str",
-    dtypes.dtype: "ScalarType", dtypes.device: "Device",
+    dtypes.dtype: "ScalarType", device: "Device",
 }  # fmt: skip
 _LISTABLE: Final = ("Tensor", "SymInt", "float", "bool", "Scalar")
 _OPTIONAL_LISTS: Final = ("SymInt", "float", "bool", "Scalar")
@@ -163,7 +164,7 @@ class _Inference:
             return f'="{value}"'
         if isinstance(value, dtypes.dtype):
             return f"={str(value).removeprefix('torch.')}"
-        if isinstance(value, dtypes.device):
+        if isinstance(value, device):
             return f'="{value}"'
         return self.fail(f"Parameter {parameter.name} has an unsupported default value type {type(value)}.")
 

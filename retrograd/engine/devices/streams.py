@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from ..tensors.dtypes import CPU
+from ..tensors.devices import CPU
 
 
 class Stream:

@@ -19,11 +19,13 @@ from ..execution import watchers
 from ..frames import outside
 from ..switches import state
 from ..tensors.base import Hook, TensorBase
-from ..tensors.dtypes import CPU, Sig, float32
+from ..tensors.devices import CPU
+from ..tensors.dtypes import Sig, float32
 from .hooks import RemovableHandle, register
 
 if TYPE_CHECKING:
-    from ..tensors.dtypes import device, dtype
+    from ..tensors.devices import device
+    from ..tensors.dtypes import dtype
 
 LEAF_NUMBER = 2**64 - 1
 """Sequence number of every AccumulateGrad: they run as soon as they are ready."""

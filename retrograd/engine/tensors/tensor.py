@@ -29,7 +29,8 @@ from ..warning import warn
 from . import convert, copying, detaching, gradient
 from .argument_checks import check_bool
 from .base import LAZY, PLAIN_CLASSES, Hook, TensorBase, is_inference, set_array, set_tensor_class
-from .dtypes import CPU, Size, c_name, device, dtype, scalar_name
+from .devices import CPU, device
+from .dtypes import Size, c_name, dtype, scalar_name
 from .printing import tensor_repr
 
 

@@ -12,7 +12,8 @@ from ...aliasing.strided import Geometry, address, root_array, strided
 from ...deprecations import discourage
 from ...table.public import FUNCTIONS, public
 from ...tensors.base import TensorBase
-from ...tensors.dtypes import CPU, from_numpy_dtype
+from ...tensors.devices import CPU
+from ...tensors.dtypes import from_numpy_dtype
 
 
 def flat_memory(t: TensorBase) -> Any:

@@ -10,7 +10,8 @@ from ...table.registry import F
 from ...tensors.base import TensorBase
 from ...tensors.bits import memory_of
 from ...tensors.convert import dtype_of_type
-from ...tensors.dtypes import PYTHON_TYPES, check_present, device, dtype, to_numpy_dtype
+from ...tensors.devices import check_present, device
+from ...tensors.dtypes import PYTHON_TYPES, dtype, to_numpy_dtype
 from ...tensors.layouts import memory_format, preserve_format
 
 

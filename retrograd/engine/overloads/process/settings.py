@@ -9,7 +9,8 @@ from ...random import default_generator
 from ...table.public import check_tensor, public
 from ...tensors.base import TensorBase
 from ...tensors.convert import dtype_of_type
-from ...tensors.dtypes import check_present, device, from_numpy_dtype, set_default_dtype
+from ...tensors.devices import check_present, device
+from ...tensors.dtypes import from_numpy_dtype, set_default_dtype
 from ...warning import is_warn_always, warn
 
 _DETERMINISM = ("default", "warn", "error")
