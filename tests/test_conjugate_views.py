@@ -245,6 +245,14 @@ def copied_and_pickled(torch: Any) -> Any:
     return [*made, type(p).__name__, type(copy.deepcopy(p)).__name__]
 
 
+@case
+def reshaped(torch: Any) -> Any:
+    """A conjugated view that does not lie in rows is copied where its elements do not fit the new shape."""
+    x = torch.outer(complex_leaf(torch, grad=True), complex_leaf(torch))[:2]
+    q = x.conj().t().reshape(-1)
+    return [q, q.grad_fn.name(), x.mH.flatten(), x.conj().imag.t().reshape(-1), torch.cartesian_prod(x[0].conj(), x[1])]
+
+
 @pytest.mark.parametrize("run", CASES, ids=[c.__name__ for c in CASES])
 def test_conjugate_views(run: Case) -> None:
     """The case gives on our engine what it gives on PyTorch."""

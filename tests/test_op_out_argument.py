@@ -53,6 +53,32 @@ def test_gradients(torch: Any) -> Any:
 
 
 @differential
+def test_named_results(torch: Any) -> Any:
+    """The tensors that were given come back under the names of the results."""
+    x = torch.tensor([[3.0, 1.0], [2.0, 5.0]])
+    values, indices = torch.zeros(0), torch.zeros(0, dtype=torch.int64)
+    found = torch.max(x, 0, out=(values, indices))
+    pair = torch.linalg.eigh(x, out=[torch.zeros(0), torch.zeros(0)])
+    return [
+        found.values is values, found.indices is indices, values, indices, type(found).__name__,
+        type(pair).__name__, type(torch.frexp(x, out=(torch.zeros(0), torch.zeros(0).int()))).__name__,
+    ]  # fmt: skip
+
+
+@differential
+def test_random_numbers(torch: Any) -> Any:
+    """Draws go into tensors of another size, too; indices are of one dtype."""
+    torch.manual_seed(3)
+    chosen, drawn = torch.zeros(0, dtype=torch.int64), torch.zeros(0)
+    weights = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    return [
+        torch.multinomial(weights, 2, out=chosen) is chosen, chosen, torch.normal(0.0, 1.0, (3,), out=drawn) is drawn,
+        drawn.shape,
+        raises("expects Long tensor out", torch.multinomial, weights, 2, out=drawn),
+    ]  # fmt: skip
+
+
+@differential
 def test_view_of_another_dtype(torch: Any) -> Any:
     """``view(dtype)`` reads the same memory as other numbers and counts versions with it."""
     x = torch.arange(4.0).reshape(2, 2)

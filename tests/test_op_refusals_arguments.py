@@ -238,6 +238,36 @@ torch.nn.functional.binary_cross_entropy_with_logits(v, v.long())
 torch.nn.functional.scaled_dot_product_attention(m, m, m, attn_mask=m.long())
 torch.linalg.qr(m.requires_grad_(), mode='r').R.sum().backward()
 torch.normal(v, torch.ones(5))
+torch.where(v[:2] > 0, v, v)
+torch.nn.functional.cosine_embedding_loss(m, m, torch.ones(3))
+torch.nn.functional.relu(c)
+torch.nn.functional.hardtanh(c)
+torch.nn.functional.margin_ranking_loss(c, c, m)
+torch.nn.functional.pad(v, (1, 1, 1, 1))
+torch.broadcast_shapes((2,), (3,))
+torch.broadcast_shapes((2, 1), (4, 1, 3), (5, 2))
+torch.broadcast_shapes((-1,), (3,))
+torch.outer(m, v)
+torch.outer(v, m)
+v.unflatten(0, (2, 2))
+v.unflatten(0, (2, -1))
+v.index_fill(0, torch.tensor([0]), 1j)
+v @ 2
+2 @ v
+[1, 2, 3] @ v
+v[torch.tensor([0], dtype=torch.int16)]
+v[torch.tensor([0], dtype=torch.int8)]
+v.requires_grad_().sum(dtype=torch.int64)
+v.requires_grad_().prod(0, dtype=torch.int32)
+v.requires_grad_().cumsum(0, dtype=torch.int64)
+v.requires_grad_().nansum(dtype=torch.bool)
+torch.zeros(3, out=v.requires_grad_())
+torch.arange(3, out=v.requires_grad_())
+torch.normal(v.requires_grad_(), 1., out=torch.ones(3))
+torch.eye(2, out=m, dtype=torch.int32)
+torch.linspace(0, 1, 3, out=v, dtype=torch.float64)
+torch.multinomial(v, 2, out=v)
+torch.normal(0., 1., (3,), out=torch.ones(3, dtype=torch.int32))
 """
 
 

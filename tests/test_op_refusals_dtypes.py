@@ -68,7 +68,7 @@ def test_the_refusal_names_the_dtype(name: str) -> None:
 
 def test_in_place_forms_and_out_refuse_too() -> None:
     """``relu_`` of complex numbers, ``hypot`` into integers."""
-    with pytest.raises(NotImplementedError, match="ComplexFloat"):
+    with pytest.raises(NotImplementedError, match="clamp is not supported for complex types"):
         retrograd.ones(2, dtype=retrograd.complex64).relu_()
     whole = retrograd.ones(2, dtype=retrograd.int64)
     with pytest.raises(NotImplementedError, match="Long"):

@@ -28,14 +28,13 @@ LAYOUTS = {"columns": _columns, "channels last": _channels_last}
 DIFFERENT = {
     "columns": """
         _log_softmax_backward_data; _softmax_backward_data; addr; angle; as_strided_copy; einsum; float_power;
-        gru_cell; linalg.lu; linalg.matrix_power; matrix_power; mvlgamma; nn.functional.adaptive_avg_pool2d;
-        nn.functional.logsigmoid; nn.functional.one_hot; nn.functional.rrelu; pow; rot90; rrelu;
+        gru_cell; linalg.lu; linalg.matrix_power; matrix_power; mvlgamma;
+        nn.functional.one_hot; pow; rot90;
         sparse.addmm; special.multigammaln; view_copy; x[..., i]; x[True]
     """,
     "channels last": """
-        channel_shuffle; conv2d; native_channel_shuffle; nn.functional.adaptive_max_pool2d;
-        nn.functional.adaptive_max_pool2d_with_indices; nn.functional.channel_shuffle; nn.functional.conv2d;
-        nn.functional.max_unpool2d
+        channel_shuffle; native_channel_shuffle; nn.functional.adaptive_max_pool2d;
+        nn.functional.adaptive_max_pool2d_with_indices; nn.functional.channel_shuffle; nn.functional.max_unpool2d
     """,
 }
 """Functions whose results lie elsewhere in memory than PyTorch's."""
@@ -138,3 +137,47 @@ def test_the_first_operand_that_tells_decides_the_order(name, grad):
 
     for first, second in itertools.product(OPERANDS, repeat=2):
         assert seen(retrograd, first, second) == seen(torch, first, second), (first, second)
+
+
+REDUCED = {
+    "sum": lambda t, x: x.sum(1), "mean": lambda t, x: x.mean(1), "prod": lambda t, x: x.prod(1),
+    "nansum": lambda t, x: x.nansum(1), "all": lambda t, x: x.all(1), "any": lambda t, x: (x > 1).any(1),
+    "amax": lambda t, x: x.amax(1), "aminmax": lambda t, x: x.aminmax(dim=1)[1], "std": lambda t, x: x.std(1),
+    "var_mean": lambda t, x: t.var_mean(x, 1)[1], "logsumexp": lambda t, x: x.logsumexp(1),
+    "norm": lambda t, x: x.norm(2, 1), "count_nonzero": lambda t, x: x.count_nonzero(1),
+    "kept": lambda t, x: x.sum(1, keepdim=True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_what_is_reduced_lies_in_rows(name):
+    """However the operand lies; NumPy keeps its order."""
+
+    def seen(t, grad):
+        x = t.arange(24.0).reshape(4, 3, 2).permute(2, 1, 0).requires_grad_(grad)
+        return REDUCED[name](t, x).is_contiguous()
+
+    assert (
+        [seen(retrograd, grad) for grad in (False, True)] == [seen(torch, grad) for grad in (False, True)] == [True] * 2
+    )
+
+
+def test_a_convolution_has_the_format_of_its_weight():
+    """What a model in ``channels_last`` computes has that format, whatever its input has."""
+
+    def seen(t, dtype):
+        x, weight = t.ones(2, 4, 5, 6), t.ones(3, 4, 2, 2).contiguous(memory_format=t.channels_last)
+        return t.nn.functional.conv2d(x.to(dtype), weight.to(dtype)).stride()
+
+    assert seen(retrograd, retrograd.float32) == seen(torch, torch.float32)
+    assert seen(retrograd, retrograd.float64) == seen(torch, torch.float64)
+
+
+def test_places_of_what_is_not_zero_are_columns_of_one_tensor():
+    """``nonzero(as_tuple=True)`` and ``unravel_index`` give views, as PyTorch's do."""
+
+    def seen(t):
+        found = [*t.eye(3).nonzero(as_tuple=True), *t.where(t.eye(2) > 0), *t.unravel_index(t.tensor([3, 1]), (2, 2))]
+        return [(x.tolist(), x.stride(), x.storage_offset(), x._is_view()) for x in found]
+
+    assert seen(retrograd) == seen(torch)

@@ -60,13 +60,20 @@ def _declared(function: str, names: tuple[str, ...]) -> type[Results]:
 
 
 RETURN_TYPES = {
-    function: _declared(function, tuple(names.split()))
+    function + into: _declared(function + into, tuple(names.split()))
+    for into in ("", "_out")
     for names, functions in _FUNCTIONS_BY_RESULTS.items()
     for function in functions.split()
+    if function + into != "histogramdd_out"
 }
-"""The type that each function returns, by torch's name for it."""
+"""The type that each function returns, by torch's name for it; with ``_out`` where the results are written."""
 
 
 def named(function: str, *results: Any) -> Results:
     """The results of a call of ``function``."""
     return RETURN_TYPES[function](results)
+
+
+def named_alike(result: Any, targets: Any) -> Any:
+    """The tensors that ``out=`` gave, named as what was written into them."""
+    return named(f"{type(result).__name__}_out", *targets) if isinstance(result, Results) else targets

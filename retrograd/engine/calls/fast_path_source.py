@@ -197,7 +197,7 @@ class CallSource:
         first: looking at arrays here would take an addition 10 % more time.
         """
         layout = self.op.layout
-        if not layout or self.formula is not None:
+        if not layout or (self.formula is not None and layout in BARE_LAYOUTS):
             return []
         needed = {*self._operands(), *self.op.array_names} - {*self.optional}
         operands = [
@@ -208,7 +208,7 @@ class CallSource:
         arranging = f"_d = arranged({layout!r}, _d, ({', '.join(operands)},))"
         if layout == "columns":
             return [arranging]
-        looked_at = {"rows": ["_d"], "operands": [operands[0], "_d"]}.get(layout, operands[:1])
+        looked_at = {"rows": ["_d"], "operands": [operands[0], "_d"], "formats": operands[:2]}.get(layout, operands[:1])
         return [f"if not ({' and '.join(f'{a}.flags.c_contiguous' for a in looked_at)}): {arranging}"]
 
     def _is_one_ufunc(self, formula: Formula) -> bool:
@@ -243,6 +243,8 @@ class CallSource:
             lines.append(f"if {self.given[1]}._sig is not sig: sig = sig.by_shape.get(_d.shape) or sig_of(_d)")
         none = " and ".join(f"_e{i} is None" for i in self._linked())
         plain = none if self.formula is not None else f"({none}) or not sig.differentiable"
+        if "dtype" in self.op.params and none:
+            lines.append(f"if not ({none} or sig.differentiable): {self.leave}")
         lines += ["_t._sig = sig", f"if {plain}:", "    _t._fn = None"]
         return [*lines, f"    if _mode: {self._notifying('None')}", "    return _t"]
 

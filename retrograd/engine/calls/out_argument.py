@@ -13,6 +13,7 @@ from ..aliasing.overlapping import check_overlap
 from ..aliasing.views import requires_grad
 from ..aliasing.write_rules import check_inplace
 from ..forward_mode.forward_ad import carries_tangent
+from ..return_types import named_alike
 from ..switches.state import STATE
 from ..tensors.argument_checks import type_name_of
 from ..tensors.base import TensorBase, set_array
@@ -47,7 +48,7 @@ def write_out(
         _check_dtypes(targets, results)
     for target, value in zip(targets, results, strict=True):
         _write_result(target, value, operands, cast=rule == "free")
-    return out
+    return named_alike(result, out)
 
 
 def _check_targets(name: str, targets: tuple[Any, ...], operands: list[Any]) -> None:
@@ -55,14 +56,19 @@ def _check_targets(name: str, targets: tuple[Any, ...], operands: list[Any]) -> 
     for t in targets:
         if not isinstance(t, TensorBase):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(t).__name__}")
-    if STATE.grad_enabled and any(requires_grad(t) for t in (*operands, *targets)):
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-            "arguments requires grad."
-        )
+    refuse_recorded(f"{name}()", *operands, *targets)
     if STATE.forward_grad_enabled and carries_tangent([*operands, *targets]):
         raise NotImplementedError(
             f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
+        )
+
+
+def refuse_recorded(name: str, *tensors: Any) -> None:
+    """``RuntimeError`` where one of the tensors requires grad, whose history ``out=`` would lose."""
+    if STATE.grad_enabled and any(requires_grad(t) for t in tensors if isinstance(t, TensorBase)):
+        raise RuntimeError(
+            f"{name}{': ' * bool(name)}functions with out=... arguments don't support automatic differentiation, but "
+            "one of the arguments requires grad."
         )
 
 
@@ -117,6 +123,7 @@ def created_into(out: Any, made: Any, dtype: Any) -> Any:
     """What a creation function made, in ``out``, whose dtype counts; ``RuntimeError`` if another was asked for."""
     if out is None:
         return made
+    refuse_recorded("", out)
     if dtype is not None and out._sig.numpy != made._sig.numpy:
         raise RuntimeError(
             f"dtype {scalar_name(made._sig.numpy)} does not match dtype of out parameter "

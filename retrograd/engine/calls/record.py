@@ -13,6 +13,7 @@ from ..nodes.saved_facts import parts, read
 from ..overriding.dispatch_classes import count
 from ..table.op import OpDef
 from ..tensors.base import LAZY, TensorBase, are_plain, is_inference, wrap
+from ..tensors.dtypes import scalar_name
 
 
 def edges_of(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> tuple[Any, ...] | None:
@@ -46,6 +47,8 @@ def record(
     """The node for a call, with what its rules ask for; ``None`` when no output is differentiable."""
     sigs = tuple([t._sig if t._sig.differentiable and i not in op.nondiff else None for i, t in enumerate(results)])
     if not any(sigs):
+        if "dtype" in op.params and not op.nondiff:
+            raise RuntimeError(f"Autograd not support dtype: {scalar_name(results[0]._sig.numpy)}")
         return None
     if len(sigs) == 1 and sigs[0] is not None:
         sigs = sigs[0].alone

@@ -44,7 +44,13 @@ def refuse_kind(kernel: str, numpy: Any, kinds: str) -> None:
     """
     wide = "w" if numpy.kind == "f" and numpy.itemsize > 2 else "l" if numpy.kind == "i" and numpy.itemsize > 4 else ""
     if numpy.kind not in kinds and not (wide and wide in kinds):
+        if numpy.kind == "c" and kernel in _CLAMPS:
+            raise NotImplementedError("clamp is not supported for complex types")
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(numpy)}'")
+
+
+_CLAMPS = ("relu", "hardtanh", "clamp_min", "clamp_max")
+"""What PyTorch computes by ``clamp``, whose words it uses."""
 
 
 def refuse_truth_values(operands: list[Any]) -> None:
@@ -104,4 +110,6 @@ def size_mismatch(shapes: list[tuple[int, ...]], error: Exception | None) -> Exc
                     f"dimension {dim}"
                 )
         whole = tuple([n if m == 1 else m for m, n in zip(a, b, strict=True)])
-    return RuntimeError(str(error))
+    if error is not None:  # an operand that is no tensor of the row's, such as a condition
+        return size_mismatch(shapes_in(error), None)
+    return RuntimeError(f"operands of shapes {', '.join(map(str, shapes))} do not broadcast")

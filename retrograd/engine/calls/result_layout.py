@@ -23,7 +23,7 @@ from ..aliasing.memory_formats import (
 )
 from ..aliasing.strided import contiguous_strides, element_strides, is_dense
 from ..tensors.base import Array, TensorBase
-from ..tensors.layouts import channels_last, channels_last_3d
+from ..tensors.layouts import channels_last, channels_last_3d, contiguous_format
 
 
 def _iterated(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, ...]:
@@ -56,6 +56,12 @@ def _in_format(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, 
     return strides_in(shape, wanted) if len(shape) == operands[0].ndim else contiguous_strides(shape)
 
 
+def _in_any_format(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, ...]:
+    """Strides in the memory format of an image, or of the weight that it meets; of a volume in that of the volume."""
+    either = len(shape) == 4 and contiguous_format is format_of(operands[0])
+    return _in_format(shape, operands[1:] if either else operands)
+
+
 def _as_copied(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, ...]:
     """Strides of a copy of the first operand."""
     return strides_like(operands[0]) if shape == operands[0].shape else contiguous_strides(shape)
@@ -73,7 +79,8 @@ def _in_columns(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int,
 
 
 _RULES: dict[str, Callable[[tuple[int, ...], Sequence[Array]], tuple[int, ...]]] = {
-    "operands": _iterated, "copy": _as_copied, "format": _in_format, "rows": _in_rows, "columns": _in_columns,
+    "operands": _iterated, "copy": _as_copied, "format": _in_format, "formats": _in_any_format, "rows": _in_rows,
+    "columns": _in_columns,
 }  # fmt: skip
 
 

@@ -65,7 +65,7 @@ _NEGATIVE_SLOPE = (
 def _leaky_slope_by_result(g: Any, result: Any, negative_slope: float) -> Any:
     if negative_slope < 0:  # the sign of the result does not tell that of what was overwritten
         raise RuntimeError(_NEGATIVE_SLOPE.format("leakyReLu"))
-    return F._where(result > 0, g, g * negative_slope)
+    return F._leaky_relu_backward(g, result, negative_slope)
 
 
 elementwise(
@@ -143,11 +143,11 @@ def _rrelu(self: Any, noise: Any, lower: float, upper: float, training: bool) ->
 def _rrelu_slope_by_result(g: Any, result: Any, noise: Any, lower: float, upper: float, training: bool) -> Any:
     if not training and lower + upper < 0:
         raise RuntimeError(_NEGATIVE_SLOPE.format("leakyReLu"))
-    return F._where(result > 0, g, g * noise)
+    return F._rrelu_backward(g, result, noise)
 
 
 elementwise(
-    "_rrelu", _rrelu, tensors="self noise", promote="",
+    "_rrelu", _rrelu, tensors="self noise", promote="", layout="rows",
     node="RreluWithNoiseBackward0", in_place_node="RreluWithNoiseBackward1",
     self=lambda g, self, noise: F._rrelu_backward(g, self, noise),
     in_place_rules={"self": _rrelu_slope_by_result},
@@ -368,7 +368,7 @@ elementwise("silu", lambda self: self * _sigmoid(self), public=False, self=_silu
 elementwise("mish", lambda self: self * np.tanh(_log_one_plus_exp(self)), public=False, self=_mish_slope, kinds="f")
 elementwise("softplus", _softplus, tensors="self", public=False, self=_softplus_slope, kinds="f")
 elementwise("logsigmoid", lambda self: -_log_one_plus_exp(-self), node="LogSigmoidBackward0", public=False,
-            self=lambda g, self: g * F.sigmoid(-self), kinds="f")  # fmt: skip
+            self=lambda g, self: g * F.sigmoid(-self), kinds="f", layout="rows")  # fmt: skip
 
 # -- gated
 

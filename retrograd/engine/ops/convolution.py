@@ -89,7 +89,7 @@ def _convolution_jvp(primal: Any, tangents: Any, results: Any) -> Any:
 multilinear(
     "convolution", _convolution, node="ConvolutionBackward0", tensors="input weight bias", promote="",
     joint=_convolution_grads, jvp=_convolution_jvp, public=False,
-    kinds="fciu", layout="format",
+    kinds="fciu", layout="formats",
 )  # fmt: skip
 
 

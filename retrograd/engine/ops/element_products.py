@@ -80,4 +80,4 @@ def _prod_dim_back(g: Any, self: Any, result: Any, dim: int, keepdim: bool) -> A
 
 
 function("_prod", _prod, node="ProdBackward0", self=_prod_back)
-function("_prod_dim", _prod_dim, node="ProdBackward1", self=_prod_dim_back)
+function("_prod_dim", _prod_dim, node="ProdBackward1", self=_prod_dim_back, layout="rows")

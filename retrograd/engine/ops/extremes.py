@@ -47,8 +47,8 @@ def shared(g: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
     return restored(g, sizes, dim, keepdim) * hit / count
 
 
-function("amax", _amax, self=shared)
-function("amin", _amin, self=shared)
+function("amax", _amax, self=shared, layout="rows")
+function("amin", _amin, self=shared, layout="rows")
 
 
 def _aminmax(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
@@ -64,7 +64,7 @@ def _aminmax_back(g: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> An
     return shared(g[0], self, low, dim, keepdim) + shared(g[1], self, high, dim, keepdim)
 
 
-function("_aminmax", _aminmax, node="AminmaxBackward0", outputs=2, self=_aminmax_back)
+function("_aminmax", _aminmax, node="AminmaxBackward0", outputs=2, self=_aminmax_back, layout="rows")
 
 
 # -- medians and modes

@@ -12,6 +12,7 @@ from ..kernels.row_entries import are_classes, picked, placed
 from ..kernels.rows import total
 from ..table.registry import F
 from ..table.rows import function
+from .arithmetic import zero_gradient
 
 
 def _nll_weights(self_sizes: Any, numpy: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
@@ -48,8 +49,15 @@ def _nll_loss(
 
 
 def _nll_backward(
-    grad_output: Any, sizes: tuple[int, ...], numpy: Any, target: Any, weight: Any = None, reduction: str = "mean",
-    ignore_index: int = -100, total_weight: float = 0.0,
+    grad_output: Any, self: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100,
+    total_weight: float = 0.0,
+) -> Any:  # fmt: skip
+    return _nll_slopes(grad_output, self.shape, self.dtype, target, weight, reduction, ignore_index, total_weight)
+
+
+def _nll_slopes(
+    grad_output: Any, sizes: tuple[int, ...], numpy: Any, target: Any, weight: Any, reduction: str, ignore_index: int,
+    total_weight: float,
 ) -> Any:  # fmt: skip
     if grad_output.ndim:
         slopes = -grad_output
@@ -66,14 +74,16 @@ def _nll_backward(
 
 
 def _rule_by(backward: Any) -> Any:
-    """The rule of a loss: ``backward`` where it computes on arrays, else the row of that name."""
+    """The rule of a loss: ``backward`` where it computes on arrays, else the row of that name.
+
+    That row takes the operand, whose second gradient is zeros, as PyTorch's does.
+    """
 
     def rule(
-        g: Any, self: Any, self_options: Any, target: Any, weight: Any, reduction: str, ignore_index: int,
-        total_weight: float,
+        g: Any, self: Any, target: Any, weight: Any, reduction: str, ignore_index: int, total_weight: float
     ) -> Any:  # fmt: skip
         make = backward if g.__class__ is np.ndarray else getattr(F, backward.__name__)
-        return make(g, tuple(self.shape), self_options.numpy, target, weight, reduction, ignore_index, total_weight)
+        return make(g, self, target, weight, reduction, ignore_index, total_weight)
 
     return rule
 
@@ -84,10 +94,11 @@ function(
     jvp=lambda primal, tangents, results: F._nll_loss(tangents[0], *primal[1:]),
 )  # fmt: skip
 function(
-    "_nll_backward", _nll_backward, node="NllLossBackwardBackward0", tensors="grad_output target weight",
-    grad_output=lambda g, numpy, sizes, target, weight, reduction, ignore_index: F._nll_loss(
+    "_nll_backward", _nll_backward, node="NllLossBackwardBackward0", tensors="grad_output self target weight",
+    grad_output=lambda g, target, weight, reduction, ignore_index: F._nll_loss(
         g, target, weight, reduction, ignore_index
     ),
+    self=zero_gradient,
 )  # fmt: skip
 
 
@@ -101,11 +112,11 @@ def _nll_loss_2d(
 
 
 def _nll_backward_2d(
-    grad_output: Any, sizes: tuple[int, ...], numpy: Any, target: Any, weight: Any = None, reduction: str = "mean",
-    ignore_index: int = -100, total_weight: float = 0.0,
+    grad_output: Any, self: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100,
+    total_weight: float = 0.0,
 ) -> Any:  # fmt: skip
-    n, c, h, w = sizes
-    last = _nll_backward(grad_output, (n, h, w, c), numpy, target, weight, reduction, ignore_index, total_weight)
+    n, c, h, w = self.shape
+    last = _nll_slopes(grad_output, (n, h, w, c), self.dtype, target, weight, reduction, ignore_index, total_weight)
     return np.ascontiguousarray(last.transpose(0, 3, 1, 2))
 
 
@@ -115,8 +126,9 @@ function(
     jvp=lambda primal, tangents, results: F._nll_loss_2d(tangents[0], *primal[1:]),
 )  # fmt: skip
 function(
-    "_nll_backward_2d", _nll_backward_2d, node="NllLoss2DBackwardBackward0", tensors="grad_output target weight",
-    grad_output=lambda g, numpy, sizes, target, weight, reduction, ignore_index: F._nll_loss_2d(
+    "_nll_backward_2d", _nll_backward_2d, node="NllLoss2DBackwardBackward0", tensors="grad_output self target weight",
+    grad_output=lambda g, target, weight, reduction, ignore_index: F._nll_loss_2d(
         g, target, weight, reduction, ignore_index
     ),
+    self=zero_gradient,
 )  # fmt: skip

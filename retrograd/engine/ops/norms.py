@@ -89,7 +89,7 @@ def _power_norm_back(g: Any, self: Any, result: Any, p: float) -> Any:
     return scaled * (F.masked_fill(g, nothing, 0.0) / F._pow_scalar(F.masked_fill(result, nothing, 1.0), p - 1))
 
 
-function("_vector_norm", _vector_norm, node="LinalgVectorNormBackward0", self=norm_back)
+function("_vector_norm", _vector_norm, node="LinalgVectorNormBackward0", self=norm_back, layout="rows")
 
 
 def _dist(self: Any, other: Any, p: Any = 2) -> Any:

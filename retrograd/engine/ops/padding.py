@@ -11,8 +11,9 @@ import numpy as np
 
 from ..kernels.separable import add_at, take_along
 from ..table.registry import F
-from ..table.rows import linear
+from ..table.rows import function, linear
 from ..tensors.numbers_ import checked_number
+from .arithmetic import zero_gradient
 
 
 def _pairs(pad: tuple[int, ...], ndim: int) -> list[tuple[int, int, int]]:
@@ -66,26 +67,27 @@ def _repeat_pad(mode: str) -> Any:
 
 
 def _repeat_back(mode: str) -> Any:
-    def forward(grad: Any, padding: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
+    def forward(grad: Any, self: Any, padding: tuple[int, ...]) -> Any:
         for axis, before, after in _pairs(padding, grad.ndim):
-            grad = add_at(grad, _source(mode, sizes[axis], before, after), axis, sizes[axis])
+            grad = add_at(grad, _source(mode, self.shape[axis], before, after), axis, self.shape[axis])
         return grad
 
     return forward
 
 
 def _by_input(back: str) -> Any:
-    """The rule of a padding that keeps its input, as torch's do: a write to it before backward is an error."""
-    return lambda g, padding, self: getattr(F, back)(g, padding, tuple(self.shape))
+    """The rule of a padding that keeps its input, as torch's do: a write to it before backward is an error, its second
+    gradient is zeros."""
+    return lambda g, padding, self: getattr(F, back)(g, self, padding)
 
 
 def _rows(mode: str, name: str, node: str) -> None:
     """A padding and its transpose; the node names count dimensions as torch's do."""
     back = f"_{name}_backward"
     linear(f"_{name}", _repeat_pad(mode), node=node, self=_by_input(back), layout="format", kinds="fciu")
-    linear(
-        back, _repeat_back(mode), node=node.replace("Backward0", "BackwardBackward0"), tensors="grad",
-        grad=lambda g, padding: getattr(F, f"_{name}")(g, padding),
+    function(
+        back, _repeat_back(mode), node=node.replace("Backward0", "BackwardBackward0"), tensors="grad self",
+        grad=lambda g, padding: getattr(F, f"_{name}")(g, padding), self=zero_gradient,
     )  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def _sum_dim(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = Non
 linear("sum", _sum, self=lambda g, self_sizes: F.expand(g, tuple(self_sizes)))
 linear(
     "_sum_dim", _sum_dim, node="SumBackward1",
-    self=lambda g, self_sizes, dim, keepdim: spread(g, self_sizes, dim, keepdim),
+    self=lambda g, self_sizes, dim, keepdim: spread(g, self_sizes, dim, keepdim), layout="rows",
 )  # fmt: skip
 
 
@@ -117,6 +117,7 @@ linear("mean", _mean, self=lambda g, self_sizes: F.expand(g, tuple(self_sizes)) 
 linear(
     "_mean_dim", _mean_dim, node="MeanBackward1",
     self=lambda g, self_sizes, dim, keepdim: spread(g, self_sizes, dim, keepdim) / max(count_of(self_sizes, dim), 1),
+    layout="rows",
 )  # fmt: skip
 
 
@@ -266,8 +267,8 @@ def _any(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
     return _truth(np.any(self, axis=_truth_axes(dim, self.ndim), keepdims=keepdim), self)
 
 
-nondifferentiable("all", _all)
-nondifferentiable("any", _any)
+nondifferentiable("all", _all, layout="rows")
+nondifferentiable("any", _any, layout="rows")
 
 
 def restored(value: Any, sizes: Any, dim: Any, keepdim: bool) -> Any:

@@ -29,7 +29,7 @@ def _logsumexp_back(g: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> 
     return restored(g, sizes, dim, keepdim) * conj(F.exp(self - restored(result, sizes, dim, keepdim)))
 
 
-function("logsumexp", _logsumexp, promote="float", self=_logsumexp_back)
+function("logsumexp", _logsumexp, promote="float", self=_logsumexp_back, layout="rows")
 
 
 def _nansum(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -40,7 +40,7 @@ def _nansum(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None
 
 
 linear(
-    "_nansum", _nansum, node="NansumBackward0",
+    "_nansum", _nansum, node="NansumBackward0", layout="rows",
     self=lambda g, self, dim, keepdim: spread(g, tuple(self.shape), dim, keepdim) * F.logical_not(F.isnan(self)),
     jvp=lambda primal, tangents, results: F._sum_dim(
         tangents[0] * F.logical_not(F.isnan(primal[0])), *primal[1:3]
@@ -52,4 +52,4 @@ def _count_nonzero(self: Any, dim: Any = None) -> Any:
     return np.asarray(np.count_nonzero(self, axis=axes_of(dim, self.ndim)), np.int64)
 
 
-nondifferentiable("_count_nonzero", _count_nonzero)
+nondifferentiable("_count_nonzero", _count_nonzero, layout="rows")

@@ -69,7 +69,7 @@ def _std_mean_back(g: Any, self: Any, result: Any, dim: Any, correction: Any, ke
     return first + _mean_share(g[1], self.shape, dim, keepdim)
 
 
-function("_var", _var, node="VarBackward0", self=_var_back)
-function("_std", _std, node="StdBackward0", self=_std_back)
-function("_var_mean", _mean_too(_var), node="VarMeanBackward0", outputs=2, self=_var_mean_back)
-function("_std_mean", _mean_too(_std), node="StdMeanBackward0", outputs=2, self=_std_mean_back)
+function("_var", _var, node="VarBackward0", self=_var_back, layout="rows")
+function("_std", _std, node="StdBackward0", self=_std_back, layout="rows")
+function("_var_mean", _mean_too(_var), node="VarMeanBackward0", outputs=2, self=_var_mean_back, layout="rows")
+function("_std_mean", _mean_too(_std), node="StdMeanBackward0", outputs=2, self=_std_mean_back, layout="rows")

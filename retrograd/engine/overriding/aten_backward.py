@@ -217,7 +217,7 @@ def _nll_loss(name: str) -> None:
         rows = float(total_weight) if total_weight.numel() else 0.0
         row = F._nll_backward if self.ndim < 4 else F._nll_backward_2d
         how = (REDUCTIONS[reduction], ignore_index, rows)
-        return row(grad_output, tuple(self.shape), self._sig.numpy, target, weight, *how)
+        return row(grad_output, self, target, weight, *how)
 
     backward.__name__ = name
     backward.__doc__ = "The gradient of the logarithms of ``nll_loss``."

@@ -59,8 +59,8 @@ class RowFacts:
     """ATen's name of an operator that PyTorch derives for real results only: with complex ones it refuses to record."""
     layout: str = ""
     """Which strides results have: ``"operands"`` those of an iteration over the operands (what element-wise rows have
-    by default), ``"copy"`` those of a copy of the first one, ``"format"`` its memory format, ``"rows"``, ``"columns"``
-    (of each matrix); empty: as the forward returns them."""
+    by default), ``"copy"`` those of a copy of the first one, ``"format"`` its memory format, ``"formats"`` that of
+    either of two, ``"rows"``, ``"columns"`` (of each matrix); empty: as the forward returns them."""
 
     sparse: bool = False
     """The result is a sparse tensor, or the gradient of an operand is: as long as a node of the row lives, gradients

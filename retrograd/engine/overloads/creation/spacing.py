@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.strided import Geometry, zeros_like_layout
+from ...calls.out_argument import created_into
 from ...calls.refusals import refuse, refuse_kind
 from ...deprecations import discourage
 from ...table.public import public
@@ -20,15 +21,6 @@ from .creating import finish, numpy_of
 
 def _number(value: Any) -> Any:
     return value.item() if isinstance(value, TensorBase) else value
-
-
-def _given(made: Any, out: Any) -> Any:
-    """The fresh tensor, or ``out`` filled with it."""
-    if out is None:
-        return made
-    if tuple(out.shape) != tuple(made.shape):
-        out.resize_(tuple(made.shape))
-    return out.copy_(made)
 
 
 def _check_range(start: Any, end: Any, step: Any) -> None:
@@ -56,7 +48,7 @@ def arange(
     numpy = numpy_of(dtype, get_default_dtype().numpy if floating else np.dtype(np.int64))
     refuse_kind("arange_cpu", numpy, "fiu")
     count = max(math.ceil((end - start) / step), 0)
-    return _given(finish((start + np.arange(count) * step).astype(numpy), requires_grad), out)
+    return created_into(out, finish((start + np.arange(count) * step).astype(numpy), requires_grad), dtype)
 
 
 @public("range", method=False)
@@ -70,7 +62,7 @@ def range_(
     start, end, step = (_number(v) for v in (start, end, step))
     _check_range(start, end, step)
     values = start + np.arange(int((end - start) / step) + 1) * step
-    return _given(finish(values.astype(numpy_of(dtype)), requires_grad), out)
+    return created_into(out, finish(values.astype(numpy_of(dtype)), requires_grad), dtype)
 
 
 def _spaced(start: Any, end: Any, steps: int, numpy: Any) -> Any:
@@ -110,7 +102,7 @@ def linspace(
 ) -> Any:  # fmt: skip
     """``steps`` values from ``start`` to ``end`` inclusive."""
     numpy = _spacing_dtype(start, end, dtype)
-    return _given(finish(_spaced(start, end, steps, numpy).astype(numpy), requires_grad), out)
+    return created_into(out, finish(_spaced(start, end, steps, numpy).astype(numpy), requires_grad), dtype)
 
 
 @public("logspace", method=False)
@@ -120,7 +112,7 @@ def logspace(
 ) -> Any:  # fmt: skip
     """``base`` to the power of ``steps`` values from ``start`` to ``end`` inclusive."""
     numpy = _spacing_dtype(start, end, dtype)
-    return _given(finish((base ** _spaced(start, end, steps, numpy)).astype(numpy), requires_grad), out)
+    return created_into(out, finish((base ** _spaced(start, end, steps, numpy)).astype(numpy), requires_grad), dtype)
 
 
 @public("eye", method=False)
@@ -131,7 +123,7 @@ def eye(
     """The identity matrix."""
     refuse(n < 0, f"n must be greater or equal to 0, got {n}")
     refuse(m is not None and m < 0, f"m must be greater or equal to 0, got {m}")
-    return _given(finish(np.eye(n, m, dtype=numpy_of(dtype)), requires_grad), out)
+    return created_into(out, finish(np.eye(n, m, dtype=numpy_of(dtype)), requires_grad), dtype)
 
 
 @public("scalar_tensor", method=False)

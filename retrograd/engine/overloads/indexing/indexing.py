@@ -39,10 +39,13 @@ def _is_mask(part: TensorBase) -> bool:
     return part._sig.numpy.char in "?B"
 
 
+_INDEX_DTYPES = frozenset({"bool", "uint8", "int32", "int64"})
+
+
 def _checked(part: Any) -> Any:
     """An index part as a tensor, where it is one or an array or a list; ``IndexError`` for what torch refuses."""
     if isinstance(part, TensorBase):
-        if part._sig.numpy.kind not in "biu":
+        if part._sig.numpy.name not in _INDEX_DTYPES:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         return part
     if isinstance(part, (list, tuple)):
@@ -303,11 +306,10 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:  # noqa: A002
     """Indices of the elements that are not zero."""
     found = np.nonzero(input._array) if input.ndim else (np.arange(1 if input._array else 0),)
+    together = wrap(np.stack(found).T)  # a column lies together, as in PyTorch
     if as_tuple:
-        return tuple(wrap(np.ascontiguousarray(i)) for i in found)
-    if not input.ndim:
-        return wrap(np.zeros((len(found[0]), 0), np.int64))
-    return wrap(np.stack(found).T)  # a column lies together, as in PyTorch
+        return F.unbind(together, 1)
+    return together if input.ndim else wrap(np.zeros((len(found[0]), 0), np.int64))
 
 
 @public("nonzero_static", out=True)

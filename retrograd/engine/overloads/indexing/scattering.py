@@ -105,10 +105,12 @@ def index_add_(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
 
 
 def _fill_row(self: Any, value: Any) -> Any:
-    if not isinstance(value, TensorBase):
-        return OPS["_index_fill_number"]
-    if value._sig.numpy.kind == "c" != self._sig.numpy.kind:
+    is_number = not isinstance(value, TensorBase)
+    is_complex = isinstance(value, (complex, np.complexfloating)) if is_number else value._sig.numpy.kind == "c"
+    if is_complex and self._sig.numpy.kind != "c":
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    if is_number:
+        return OPS["_index_fill_number"]
     if value.ndim:
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
@@ -149,4 +151,4 @@ def index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str, *, 
 def unravel_index(indices: Any, shape: Any) -> Any:
     """Coordinates of flat indices in a shape."""
     sizes = (int(shape),) if isinstance(shape, int) else tuple(int(s) for s in shape)
-    return tuple(wrap(np.asarray(i, np.int64)) for i in np.unravel_index(indices._array, sizes))
+    return F.unbind(wrap(np.stack(np.unravel_index(indices._array, sizes), -1)), -1)

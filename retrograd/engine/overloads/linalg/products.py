@@ -98,12 +98,17 @@ def _at(self: Any, other: Any) -> Any:
             return _product(self, other)
     if isinstance(other, np.ndarray):
         return _at_array(self, other)
-    return matmul(self, other)
+    return matmul(self, other) if _has_place(other) else NotImplemented
+
+
+def _has_place(other: Any) -> bool:
+    """Whether a product with it is ours to compute, or to hand on; Python refuses others."""
+    return isinstance(other, TensorBase) or hasattr(type(other), "__torch_function__")
 
 
 _at_array = left_to_numpy("matmul")
 METHODS["__matmul__"] = _at
-METHODS["__rmatmul__"] = lambda self, other: matmul(other, self)
+METHODS["__rmatmul__"] = lambda self, other: matmul(other, self) if _has_place(other) else NotImplemented
 
 
 @public("addmm", out=True, row="addmm")
@@ -116,6 +121,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 @public("outer", out=True)
 def outer(input: Any, vec2: Any) -> Any:  # noqa: A002
     """Outer product of two vectors."""
-    if input.ndim != 1 or vec2.ndim != 1:
-        raise RuntimeError(f"outer: Expected 1-D arguments, but got {input.ndim}-D and {vec2.ndim}-D")
+    for name, vector in (("self", input), ("vec2", vec2)):
+        if vector.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
     return F.mul(input.reshape(-1, 1), vec2)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...aliasing.inplace import call_inplace
 from ...aliasing.memory_formats import check_memory_format, made_like
+from ...calls.out_argument import created_into, refuse_recorded
 from ...calls.refusals import refuse, size_mismatch
 from ...ops.arithmetic import zero_gradient
 from ...random import generator_of
@@ -126,8 +127,10 @@ def normal(
     layout: Any = None, device: Any = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip
     """Normal numbers with means and standard deviations given as tensors, or as numbers with a ``size``."""
-    made = _normal(mean, std, size, (generator, dtype, requires_grad))
-    return made if out is None else out.copy_(made)
+    if out is not None:
+        refuse_recorded("normal()", mean, std)
+        check_normal(out._sig.numpy, _value(std))
+    return created_into(out, _normal(mean, std, size, (generator, dtype, requires_grad)), dtype)
 
 
 def _normal(mean: Any, std: Any, size: Any, how: tuple[Any, ...]) -> Any:
@@ -185,9 +188,15 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
 
 
 @public("multinomial", aten="multinomial.default")
-def multinomial(input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:  # noqa: A002
+def multinomial(
+    input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Any = None  # noqa: A002
+) -> Any:  # fmt: skip
     """Indices drawn with the elements (of each row) as weights."""
     check_tensor("multinomial", input)
+    refuse(
+        out is not None and out._sig.numpy != np.int64,
+        f"multinomial expects Long tensor out, got: {scalar_name(out._sig.numpy) if out is not None else None}",
+    )
     refuse(input.ndim not in (1, 2), "prob_dist must be 1 or 2 dim")
     refuse(
         input._sig.numpy.kind != "f",
@@ -207,7 +216,7 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *, gene
     refuse(bool(np.any(total <= 0)), "invalid multinomial distribution (sum of probabilities <= 0)")
     chosen = with_replacement if replacement and num_samples > 1 else without_replacement
     drawn = chosen(generator_of(generator), np.atleast_2d(input._array), num_samples)
-    return finish(drawn if input.ndim == 2 else drawn[0])
+    return created_into(out, finish(drawn if input.ndim == 2 else drawn[0]), None)
 
 
 @public("randint_like", method=False, aten="randint_like.default")

@@ -65,9 +65,24 @@ def broadcast_shapes(*shapes: Any) -> Any:
     try:
         return Size(np.broadcast_shapes(*shapes))
     except ValueError:
-        raise RuntimeError(
-            "Shape mismatch: objects cannot be broadcast to a single shape: " + ", ".join(map(str, shapes))
-        ) from None
+        raise _unlike_the_others(shapes) from None
+
+
+def _unlike_the_others(shapes: tuple[Any, ...]) -> Exception:
+    """What PyTorch says of the first shape that does not broadcast with those before it."""
+    whole = [1] * max([1 if isinstance(shape, int) else len(shape) for shape in shapes])
+    for number, shape in enumerate(shapes):
+        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+        for place in range(-1, -len(sizes) - 1, -1):
+            if sizes[place] < 0:
+                return ValueError("Attempting to broadcast a dimension with negative length!")
+            if 1 not in (sizes[place], whole[place]) and sizes[place] != whole[place]:
+                return RuntimeError(
+                    f"Attempting to broadcast a dimension of length {sizes[place]} at {place}! Mismatching argument "
+                    f"at index {number} had {sizes}; but expected shape should be broadcastable to {whole}"
+                )
+            whole[place] = max(whole[place], sizes[place]) if whole[place] == 1 else whole[place]
+    return RuntimeError("broadcast_shapes(): the shapes do not broadcast")
 
 
 @public("sum_to_size", function=False)

@@ -63,7 +63,10 @@ def transpose_(self: Any, dim0: int, dim1: int) -> Any:
     return _reshape_in_place(self, "transpose", dim0, dim1)
 
 
-public("swapaxes_", function=False)(transpose_)
+@public("swapaxes_", function=False)
+def swapaxes_(self: Any, axis0: int, axis1: int) -> Any:
+    """``transpose_`` under NumPy's name."""
+    return transpose_(self, axis0, axis1)
 
 
 public("swapdims_", function=False)(transpose_)

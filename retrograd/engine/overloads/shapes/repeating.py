@@ -62,8 +62,9 @@ def _repeated(input: Any, repeats: Any, dim: Any) -> Any:  # noqa: A002
             raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
         if (repeats._array < 0).any():
             raise RuntimeError("repeats can not be negative")
-    if isinstance(repeats, TensorBase) and repeats.numel() != 1:
-        return _repeat_each(input, repeats._array, axis)
+    if isinstance(repeats, TensorBase) and (input.ndim or repeats.numel() != 1):
+        counts = repeats._array
+        return _repeat_each(input, np.repeat(counts, input.shape[axis]) if counts.size == 1 else counts, axis)
     count = int(repeats.item() if isinstance(repeats, TensorBase) else repeats)
     if count < 0:
         raise RuntimeError("Repeats must be non-negative")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ...ops.shape import can_view, checked_size
 from ...table.public import check_tensor, public
 from ...table.registry import COMPOSITES, F
 from ...tensors.argument_checks import type_name_of
+from ...tensors.bits import memory_of
 from ...tensors.convert import checked_dim
 from ...tensors.dtypes import Size
 from ...tensors.dtypes import dtype as dtype_class
@@ -48,7 +50,7 @@ def reshape(input: Any, *shape: Any) -> Any:  # noqa: A002
 
 def reshaped(input: Any, size: tuple[int, ...]) -> Any:  # noqa: A002
     """A tensor in a shape that holds its elements."""
-    array = input._array
+    array = memory_of(input)
     if array.flags.c_contiguous:
         return F._view(input, size)
     if can_view(array, size):
@@ -95,4 +97,10 @@ def unflatten(input: Any, dim: int, sizes: Any) -> Any:  # noqa: A002
     if not len(sizes):
         raise RuntimeError("unflatten: sizes must be non-empty")
     shape = tuple(input.shape)
+    known = math.prod(sizes)
+    if known != shape[axis] if -1 not in sizes else not known or shape[axis] % known:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {axis} ({shape[axis]}) in "
+            "the input tensor"
+        )
     return F._view(input, (*shape[:axis], *checked_size(sizes, shape[axis]), *shape[axis + 1 :]))

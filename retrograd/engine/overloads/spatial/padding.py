@@ -22,6 +22,11 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     amounts = tuple(int(p) for p in pad)
     real_argument("pad", "value", 4, value)
     refuse(len(amounts) % 2 != 0, f"Padding length must be divisible by 2, but got {len(amounts)}")
+    refuse(
+        len(amounts) > 2 * input.ndim,
+        "Padding length should be less than or equal to two times the input dimension but got padding length "
+        f"{len(amounts)} and input of dimension {input.ndim}",
+    )
     if mode == "constant":
         return constant_pad_nd(input, amounts, 0 if value is None else value)
     if mode not in (*_ROWS, "circular"):
