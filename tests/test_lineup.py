@@ -246,6 +246,20 @@ def test_an_error_on_one_rank() -> None:
     assert "rank 1 never began" in found.divergence.differences[0].detail
 
 
+def test_a_long_message_takes_no_page() -> None:
+    """An error that lists every parameter is told by its beginning; the JSON form has it whole."""
+    message = "missing keys: " + ", ".join(f"layer.{number}" for number in range(2000))
+    group = ranks(2, steps=2)
+    group[1].events.append(Event("error", data={"type": "RuntimeError", "message": message}))
+    found = lined_up(*group)
+    told = [line for line, _ in lineup_lines(found) if "RuntimeError" in line]
+
+    assert len(told) == 1
+    assert "layer.10" in told[0]
+    assert len(told[0]) < 500
+    assert found.endings[1].message == f"RuntimeError: {message}"
+
+
 def test_two_runs_and_two_graphs() -> None:
     """Two recordings without ranks are two runs; two snapshots are compared as graphs; traces are taken as they are."""
     before, after = (Recording(snapshots=[chain(5), chain(5)]) for _ in range(2))

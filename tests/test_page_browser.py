@@ -469,6 +469,8 @@ def prefer(page: Browser, scheme: str) -> None:
 def test_hostile_names_do_nothing(chromium: Browser, tmp_path: Path) -> None:
     """Markup, quotes and control characters in every field reach the page as text only."""
     chromium.open(write(tmp_path, hostile(), title=HOSTILE[0]))
+    tips = chromium.run("[...document.querySelectorAll('[title]')].map((one) => one.title)")
+    assert [tip for tip in tips if not tip.replace("\n", "").isprintable()] == []
     for node in range(len(HOSTILE)):
         chromium.run(f"retrograd.choose('n{node}')")
     chromium.press("O")

@@ -18,6 +18,8 @@ from .labels import clean, short_op, source_text, tensor_text
 ROWS = 20
 """Default number of lines of one list."""
 STYLES = {"added": "blue", "removed": "yellow", "changed": "magenta"}
+_LONGEST = 300
+"""Characters of an error's message."""
 _SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
 
@@ -137,6 +139,11 @@ def _norm_lines(found: Lineup) -> Iterator[str]:
         yield f"gradient norms of {free:,} parameter{'s' * (free != 1)} differ before the all-reduce, as they may"
 
 
+def _beginning(text: str) -> str:
+    """Return as much of a message as a line has room for: some list all parameters of a network."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
 def ending_words(one: Ending) -> str:
     """Return how a run ended: ``in backward run 3: last n7 Mm (model.py:4), next n9 AccumulateGrad w``."""
     runs = f"{one.steps:,} backward run{'s' * (one.steps != 1)}"
@@ -146,7 +153,7 @@ def ending_words(one: Ending) -> str:
         return f"cut off after {runs}; {clean(one.message)}"
     if one.state == "error":
         line = "" if one.last is None or one.last.source is None else f" at {source_text(one.last.source)}"
-        return f"ended by {clean(one.message)}{line}, after {runs}"
+        return f"ended by {_beginning(clean(one.message))}{line}, after {runs}"
     last = "" if one.last is None else f" last finished {place_words(one.last)};"
     following = " nothing was left to run" if one.next is None else f" next would be {place_words(one.next)}"
     unknown = "not recorded" in one.message

@@ -155,7 +155,7 @@ function operatorTable(nodes) {
   for (const [row, count] of most) {
     const op = graph.op.values[row];
     const searchOp = () => { search.value = `^${op.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`; runSearch(); };
-    table.append(make("dt", "", button(graph.shortOps[row] || op, searchOp, `search ${op}`)), make("dd", count.toLocaleString("en")));
+    table.append(make("dt", "", button(graph.shortOps[row] || op, searchOp, `search ${clean(op)}`)), make("dd", count.toLocaleString("en")));
   }
   details.append(make("h3", "Operators"), table);
 }
