@@ -28,7 +28,7 @@ def run_jvp(node: BackwardCFunction, args: tuple[Any, ...], results: list[Any], 
         old = by_input.get(id(raw))
         if id(raw) in pending.dirty:
             if old is not None:
-                _check_dirty(node._forward_cls.__name__, old, tangent, versions[id(old)])
+                _check_dirty(old, tangent, versions[id(old)])
         else:
             _check_view(node._forward_cls.__name__, _viewed(raw, old, zip(args, given, strict=True)), tangent)
         keep_tangent(out, tangent)
@@ -84,7 +84,7 @@ def _check_place(name: str, raw: Any, out: Any, tangent: Any, pending: Outputs) 
         )
 
 
-def _check_dirty(name: str, old: Any, tangent: Any, version: int) -> None:
+def _check_dirty(old: Any, tangent: Any, version: int) -> None:
     if version_of(tangent) == version:
         raise RuntimeError(
             "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward "

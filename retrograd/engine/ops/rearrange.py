@@ -154,7 +154,8 @@ linear("triu", _triu, inplace=True, self=lambda g, diagonal: F.triu(g, diagonal)
 # -- copies with a window written
 
 
-def _written(self: Any, src: Any, window: Any, name: str) -> Any:
+def _written(self: Any, src: Any, window: Any) -> Any:
+    """A copy whose part, as ``window`` finds it, is ``src``."""
     out = np.array(self)
     part = window(out)
     if part.shape != src.shape:
@@ -168,7 +169,7 @@ def _written(self: Any, src: Any, window: Any, name: str) -> Any:
 
 def _diagonal_scatter(self: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """A copy with ``src`` on a diagonal."""
-    return _written(self, src, lambda a: diagonal_of(a, offset, dim1, dim2), "diagonal_scatter")
+    return _written(self, src, lambda a: diagonal_of(a, offset, dim1, dim2))
 
 
 linear(
@@ -181,7 +182,7 @@ linear(
 
 def _select_scatter(self: Any, src: Any, dim: int, index: int) -> Any:
     """A copy with ``src`` as one entry of a dimension."""
-    return _written(self, src, lambda a: selected(a, dim, index), "select_scatter")
+    return _written(self, src, lambda a: selected(a, dim, index))
 
 
 linear(
@@ -197,7 +198,7 @@ def _slice_of(a: Any, dim: int, start: Any, end: Any, step: int) -> Any:
 
 def _slice_scatter(self: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
     """A copy with ``src`` in a slice of a dimension."""
-    return _written(self, src, lambda a: _slice_of(a, dim, start, end, step), "slice_scatter")
+    return _written(self, src, lambda a: _slice_of(a, dim, start, end, step))
 
 
 linear(
@@ -209,7 +210,7 @@ linear(
 
 
 def _as_strided_scatter(self: Any, src: Any, size: Any, stride: Any, offset: int) -> Any:
-    return _written(self, src, lambda a: strided(a, tuple(size), tuple(stride), offset), "as_strided_scatter")
+    return _written(self, src, lambda a: strided(a, tuple(size), tuple(stride), offset))
 
 
 def _strided_copy(self: Any, size: Any, stride: Any, offset: int) -> Any:

@@ -92,7 +92,8 @@ _NUMBER_FIRST = frozenset({
 """Rows whose function also takes a number and a tensor: ``torch.add(2, t)``."""
 
 
-def _number_first(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def _number_first(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of a call, with a number in the first place as a tensor where the row takes one."""
     if op.name not in _NUMBER_FIRST or not args or not isinstance(args[0], (int, float, complex)):
         return args
     return (as_tensor_operand(args[0]), *args[1:])
@@ -104,7 +105,7 @@ def function_of(op: OpDef) -> Callable[..., Any]:
 
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         named = renamed(kwargs, op.params) if kwargs else kwargs
-        args = _number_first(op, args, named)
+        args = _number_first(op, args)
         checked.check(args, kwargs if out is None else {**kwargs, "out": out})
         try:
             if out is not None:

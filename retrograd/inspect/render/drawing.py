@@ -51,7 +51,7 @@ def draw(scene: Scene, options: RenderOptions, prefix: str = "") -> Drawing:
     statuses = {scene.edge_status(edge) for edge in range(len(words))} if scene.differences else set()
     parts = [tip(prefix), *(tip(prefix, status) for status in STATUSES if status in statuses)]
     parts += _frames(scene, layout, titles, prefix)
-    parts += _edges(scene, layout, words, cards, prefix)
+    parts += _edges(scene, layout, words, prefix)
     parts += _nodes(scene, layout, cards, prefix)
     kinds = frozenset(card.kind for card in cards) | statuses - {""}
     if scene.view.folded.rows:
@@ -122,7 +122,7 @@ def _frames(scene: Scene, layout: nested.NestedLayout, titles: list[tuple[str, s
     return found
 
 
-def _edges(scene: Scene, layout: nested.NestedLayout, words: list[str], cards: list[Card], prefix: str) -> list[str]:
+def _edges(scene: Scene, layout: nested.NestedLayout, words: list[str], prefix: str) -> list[str]:
     """Return the groups of all edges."""
     ids, seen = scene.ids, scene.seen
     found = []

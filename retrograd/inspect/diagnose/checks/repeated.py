@@ -35,7 +35,7 @@ def find(flow: Flow) -> Iterator[Case]:
     pair = _reseeded(flow) or _compared(flow)
     differing = pair and _first_difference(flow, *pair)
     if differing:
-        yield _case(flow, *differing)
+        yield _case(*differing)
 
 
 CHECK = Check("divergence", KINDS, find)
@@ -220,7 +220,7 @@ def _draws_elsewhere(flow: Flow, event: Event) -> bool:
     return any(_DRAWING.search(lines.get(number, "")) for number in range(line - 3, line + 1))
 
 
-def _case(flow: Flow, one: Event, other: Event) -> Case:
+def _case(one: Event, other: Event) -> Case:
     """Return the case of one call."""
     names = [name for name in one.data.get("output_names") or () if name]
     what = f"{names[0]} = {one.op}(...)" if names else f"{one.op}(...)"
