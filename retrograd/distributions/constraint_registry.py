@@ -27,7 +27,8 @@ class ConstraintRegistry:
         factory = self._registry.get(type(constraint))
         if factory is None:
             raise NotImplementedError(
-                f"Cannot transform {type(constraint).__name__} constraints; register_{type(constraint).__name__}"
+                f"Cannot transform {type(constraint).__name__} constraints: give this registry a map for them with "
+                "its method register(constraint, factory)"
             )
         return factory(constraint)
 

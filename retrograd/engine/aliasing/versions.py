@@ -11,8 +11,8 @@ from .storage import Storage
 def storage_of(t: TensorBase) -> Storage:
     """The version counter of a tensor, made on first use.
 
-    A node that saved this tensor as its own output knows only the array; it is told about the counter through
-    ``attach_output_storage`` so that a later write is noticed.
+    A node that saved this tensor as its own output knows only the array; its
+    ``output_storages`` hold the counter, so that a later write is noticed.
     """
     meta = t._meta or t.need_meta()
     if meta.storage is None:
