@@ -9,11 +9,13 @@
     loss = model(rows[ranks.rank :: ranks.world_size])
     loss.backward()                                   # w.grad and b.grad are now the mean over all ranks
 
-Nothing here speaks a network protocol of its own; a ``Communicator`` is all that ``DataParallel`` needs.
+Nothing here speaks a network protocol of its own; a ``Communicator`` is all that ``DataParallel`` needs.  The names of
+``torch.distributed`` (``init_process_group``, ``all_reduce``, ...) are there for a program that is one process.
 """
 
 from __future__ import annotations
 
+from ..engine.devices import process_group
 from .communicator import Communicator, Pending
 from .connect import connect
 from .data_parallel import DataParallel
@@ -21,6 +23,9 @@ from .mpi_ import MpiCommunicator
 from .single import SingleProcess
 from .torch_ import TorchCommunicator
 
-__all__ = [
-    "Communicator", "DataParallel", "MpiCommunicator", "Pending", "SingleProcess", "TorchCommunicator", "connect",
+globals().update({name: getattr(process_group, name) for name in process_group.NAMES})
+
+__all__ = [  # noqa: PLE0604
+    *process_group.NAMES, "Communicator", "DataParallel", "MpiCommunicator", "Pending", "SingleProcess",
+    "TorchCommunicator", "connect",
 ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from ...engine.devices.process_group import joined
 from ...engine.random import Generator
 from ...engine.table.methods import FUNCTIONS
 from ...engine.tensors.dtypes import int64
@@ -147,10 +148,9 @@ class DistributedSampler(Sampler[Any]):
         seed: int = 0, drop_last: bool = False,
     ) -> None:  # fmt: skip
         if num_replicas is None or rank is None:
-            raise ValueError(
-                "Default process group has not been initialized, please make sure to call init_process_group; here "
-                "give num_replicas and rank, as retrograd.distributed.connect() has them (world_size, rank)"
-            )
+            job = joined()
+            num_replicas = job.size() if num_replicas is None else num_replicas
+            rank = job.rank() if rank is None else rank
         if rank >= num_replicas or rank < 0:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
