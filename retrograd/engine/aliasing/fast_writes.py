@@ -32,45 +32,55 @@ def _rare() -> bool:
     return bool(STATE.inference or state.FORWARD_LEVELS or state.DISPATCH_MODES or before_write)
 
 
+def _number(sig: Any, value: Any) -> Any:
+    """A Python number as operand; ``None`` for anything else."""
+    known = sig.floats if value.__class__ is float else sig.ints if value.__class__ is int else None
+    return None if known is None else known.get(value) or number_operand(sig, value)
+
+
 def fast_write(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place method of a row, such as ``t.sub_(other, alpha=0.1)``; ``general`` does whatever is rare."""
     into: Any = op.into
+    plain: Any = PLAIN_CLASSES
     scaled = bool(op.defaults)
     unscaled = (1,) if scaled else ()
 
     def call(self: Any, other: Any = _ABSENT, /, *args: Any, alpha: Any = _ABSENT, **kwargs: Any) -> Any:
-        plain = self.__class__ in PLAIN_CLASSES and other.__class__ in PLAIN_CLASSES and not args and not kwargs
-        fast = plain and other._sig is self._sig and (alpha is _ABSENT or (scaled and alpha.__class__ in _PLAIN))
-        if fast:
-            array, source, meta, sig, enabled = self._array, other._array, self._meta, self._sig, STATE.grad_enabled
-            alone = state.MODE == (not enabled)  # nothing is on besides this thread's ``no_grad``
-            fast = (
-                # without a base, arrays share memory neither with each other nor within
-                array.base is None and source.base is None and sig.differentiable
-                and (not enabled or (self._fn is None and other._fn is None))
-                and (meta is None or (meta.view is None and not meta.inference))
-                and (alone or not _rare())
-            )  # fmt: skip
-        if not fast:
+        if (
+            args or kwargs or self.__class__ not in plain or not (sig := self._sig).differentiable
+            # without a base, arrays share memory neither with each other nor within
+            or (array := self._array).base is not None
+            or (
+                (operand := other)._sig is not sig or operand._array.base is not None
+                if other.__class__ in plain else (operand := _number(sig, other)) is None
+            )
+            or ((meta := self._meta) is not None and (meta.view is not None or meta.inference))
+            or ((enabled := STATE.grad_enabled) and (self._fn is not None or operand._fn is not None))
+            or (alpha is not _ABSENT and not (scaled and alpha.__class__ in _PLAIN and operand is other))
+            # nothing is on besides this thread's ``no_grad``
+            or (not (alone := state.MODE == (not enabled)) and _rare())
+        ):  # fmt: skip
             if alpha is not _ABSENT:
                 kwargs["alpha"] = alpha
             return general(self, *args, **kwargs) if other is _ABSENT else general(self, other, *args, **kwargs)
         given = factor = unscaled if alpha is _ABSENT else (alpha,)
         if alpha.__class__ is float and sig.floats is not None:
             kept = sig.floats.get(alpha) or number_operand(sig, alpha)
-            factor = given if kept is None else (kept._array,)
+            if kept is not None:
+                factor = (kept._array,)
         watched = not alone and observe.observers
         if watched:
             observe.notify("writing", op, (self, other, *given))
         try:
-            run_quietly(into, array, source, *factor)
+            run_quietly(into, array, operand._array, *factor)
         except RuntimeError as error:
             if not is_entered_elsewhere(error):  # a signal's handler may raise between two pieces
                 raise
-            quietly(into, (array, source, *factor))
+            quietly(into, (array, operand._array, *factor))
         (storage_of(self) if meta is None or meta.storage is None else meta.storage).bump()
         if watched:
-            observe.notify("inplace", op, (self, other, *given), None, self, [self, other])
+            operands = [self, other] if operand is other else [self]
+            observe.notify("inplace", op, (self, other, *given), None, self, operands)
         return self
 
     return call

@@ -38,14 +38,14 @@ class Storage:
         """Record a write."""
         global LAST_WRITE
         LAST_WRITE = stamp = state.next_number()  # 0.4 µs less than to peek at the number
-        self.version += 1
+        self.version = version = self.version + 1
         stamps = self._stamps
         if stamps.__class__ is tuple:
             self._stamps = [stamp]
             return
         stamps.append(stamp)  # type: ignore[union-attr]
-        if len(stamps) > 2 * _KEEP:  # a counter that lives long needs only its recent past
-            del stamps[:_KEEP]  # type: ignore[union-attr]
+        if not version % _KEEP:  # a counter that lives long needs only its recent past
+            del stamps[:-_KEEP]  # type: ignore[union-attr]
 
     def version_at(self, number: int) -> int:
         """The version when the node with this number was made."""

@@ -22,8 +22,10 @@ def storage_of(t: TensorBase) -> Storage:
 
 
 def _storage_through_node(edge: Any) -> Storage:
-    node, nr = (edge.node, edge.nr) if hasattr(edge, "nr") else (edge, 0)
-    op = getattr(node, "op", None)
+    node, nr, op = edge, 0, getattr(edge, "op", None)
+    if op is None and hasattr(edge, "nr"):  # a port
+        node, nr = edge.node, edge.nr
+        op = getattr(node, "op", None)
     if op is None or not op.saves_result:
         return Storage()
     if node.output_storages is None:

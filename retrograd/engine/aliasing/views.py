@@ -94,7 +94,8 @@ def accumulator(t: TensorBase) -> GraphNode:
     meta: Any = t._meta
     _making.acquire()  # another thread may be at it (``with`` takes twice as long)
     try:
-        node: GraphNode | None = meta.accumulator() if meta.accumulator is not None else None
+        known = meta.accumulator
+        node: GraphNode | None = None if known is None else known()
         if node is None:
             made: Any = NODE_CLASSES["AccumulateGrad"]()  # type: ignore[call-arg]
             made._sigs, made.variable = t._sig.alone, t

@@ -37,6 +37,8 @@ class CallSource:
         """Whether the second operand may be a number."""
         self.number = False
         """Whether what is being written is for a number as second operand."""
+        self.recording = True
+        """Whether what is being written is for calls that may be recorded, not for those in ``no_grad``."""
         self.leave = f"return general({', '.join(self.given)}{', *_rest, **_named' if form == 'function' else ''})"
         for name, value in zip(op.params[op.required :], op.defaults, strict=True):
             namespace[f"default_{name}"] = value
@@ -59,14 +61,22 @@ class CallSource:
 
     def lines(self) -> list[str]:
         """The whole function."""
+        return [*self._computed(), *self._call()]
+
+    def unrecorded_lines(self) -> list[str]:
+        """The function that takes over where nothing is on but this thread's ``no_grad``: the same without a record."""
+        self.recording = False
+        return self._call()
+
+    def _call(self) -> list[str]:
         body = [*self._tests()]
         if self.pair:
             self.number = True
             numbers = [*self._find_number(), *self._way()] if self.op.numbers else [self.leave]
             self.number = False
             body += [f"if {_other(self.given[1])}:", *indented(numbers)]
-        call = [f"def call({self._head()}):", *indented([*body, *self._same_dtype(), *self._way()])]
-        return [*self._computed(), *call]
+        head = f"def {'call' if self.recording else 'unrecorded'}({self._head()}):"
+        return [head, *indented([*body, *self._same_dtype(), *self._way()])]
 
     def _head(self) -> str:
         if self.form == "function":
@@ -77,7 +87,7 @@ class CallSource:
     def _tests(self) -> list[str]:
         """Leave for the general path unless the call is a common one."""
         tests = ["_rest", "_named"] if self.form == "function" else []
-        tests.append("(_mode and _mode != observe.COUNT)")
+        tests.append("(_mode and _mode != observe.COUNT)" if self.recording else "state.MODE != 1")
         for name in self.tensors[:1] if self.pair else self.tensors:
             test = _other(name)
             tests.append(f"({name} is not None and {test})" if name in self.optional else f"({test})")
@@ -85,14 +95,19 @@ class CallSource:
             tests += [
                 f"{name}.__class__ is not int" for name in self.given if name in WHOLE and name not in self.tensors
             ]
+        mode = ["_mode = state.MODE", "_began = _mode and now()"] if self.recording else []
         return [
-            "_mode = state.MODE",
-            "_began = _mode and now()",
+            *mode,
             f"if {' or '.join(tests)}:",
-            *self._bare_arrays(),
+            *(self._elsewhere() if self.recording else []),
             f"    {self.leave}",
             f"sig = {self.tensors[0]}._sig",
         ]
+
+    def _elsewhere(self) -> list[str]:
+        """Calls that are neither recorded here nor the general path's."""
+        without = self.leave.replace("return general(", "return unrecorded(", 1)
+        return [*self._bare_arrays(), f"    if _mode == 1 and not STATE.grad_enabled: {without}"]
 
     def _bare_arrays(self) -> list[str]:
         """Rules on bare arrays call rows as well: then only the forward runs."""
@@ -132,7 +147,20 @@ class CallSource:
 
     def _way(self) -> list[str]:
         """From the operands to the result."""
-        return [*self._edges(), *self._computing(), *self._result(), *self._node()]
+        if self.recording:
+            return [*self._edges(), *self._computing(), *self._result(), *self._node()]
+        return [*self._leaving(), *self._computing(), *self._unrecorded()]
+
+    def _unrecorded(self) -> list[str]:
+        """What follows the computation where nothing is recorded."""
+        return [*self._tensor(), "_t._sig = sig", "_t._fn = None", "return _t"]
+
+    def _leaving(self) -> list[str]:
+        """Lines that leave for what ``_edges`` leaves for, where no edge is looked for."""
+        if not self.pair or self.number:
+            return []
+        first = self.tensors[0]
+        return [f"if {first}._fn is LAZY and {first}._meta.view is not None and not in_order({first}): {self.leave}"]
 
     def _operands(self) -> list[str]:
         """The operands that are tensors."""
@@ -174,9 +202,7 @@ class CallSource:
     def _computing(self) -> list[str]:
         """The forward, without NumPy's warnings; errors are raised by the general path, which words them."""
         if self.formula is not None:
-            arrays = [f"_{name} = {name}._array" for name in self._operands()]
-            inner = [*arrays, *([f"_{self.given[1]} = _number._array"] if self.number else [])]
-            inner.append(f"_d = run_quietly({self._kernel(self.formula)})")
+            inner = [f"_d = run_quietly({self._kernel(self.formula)})"]
         else:
             given = ", ".join(self._argument(name) for name in self.op.params)
             inner = [f"_d = run_quietly(_forward, {given})"]
@@ -220,8 +246,12 @@ class CallSource:
         """A formula as a function and its arguments: a function of NumPy alone, or ``computed``."""
         if self._is_one_ufunc(formula):
             step = formula.steps[0]
-            return ", ".join([step.function, *step.operands])
-        return ", ".join(["computed", "sig", *[f"_{name}" for name in self.tensors]])
+            return ", ".join([step.function, *[self._array(operand.removeprefix("_")) for operand in step.operands]])
+        return ", ".join(["computed", "sig", *map(self._array, self.tensors)])
+
+    def _array(self, name: str) -> str:
+        """The array of an operand, which may be the second one and a number."""
+        return f"{name if name in self._operands() else '_number'}._array"
 
     def _computed(self) -> list[str]:
         """The formula as a function, for ``_kernel``."""
@@ -235,12 +265,17 @@ class CallSource:
             return name
         return f"None if {name} is None else {name}._array" if name in self.optional else f"{name}._array"
 
-    def _result(self) -> list[str]:
+    def _tensor(self) -> list[str]:
+        """Lines that make the result a tensor, but for its edge and what it looks like, which is in ``sig``."""
         lines = ["_t = new(Tensor)", "_t._array = _d", "_t._meta = None"]
         if self.formula is None:
             lines += SIG_OF_RESULT
         elif self.pair and not self.number:
             lines.append(f"if {self.given[1]}._sig is not sig: sig = sig.by_shape.get(_d.shape) or sig_of(_d)")
+        return lines
+
+    def _result(self) -> list[str]:
+        lines = self._tensor()
         none = " and ".join(f"_e{i} is None" for i in self._linked())
         plain = none if self.formula is not None else f"({none}) or not sig.differentiable"
         if "dtype" in self.op.params and none:

@@ -44,7 +44,6 @@ _EACH_PIECE = (
     "    _t._sig = _s",
 )
 _PIECES = (
-    "if _tag != INFERENCE: _tag = MULTI_OUTPUT",
     "_args = _plan.args",
     *_EACH_PIECE,
     *["    " + line for line in _VIEW],
@@ -74,6 +73,7 @@ _PARTS = (
 VIEW_NAMES: dict[str, Any] = {
     "storage_of": storage_of, "Meta": Meta, "View": View, "HOLE": HOLE, "Port": Port, "new_port": Port.__new__,
     "DEFAULT": CreationTag.DEFAULT, "MULTI_OUTPUT": CreationTag.MULTI_OUTPUT, "INFERENCE": CreationTag.INFERENCE,
+    "NO_GRAD": CreationTag.NO_GRAD,
 }  # fmt: skip
 """What the generated source refers to."""
 
@@ -83,6 +83,9 @@ class ViewCallSource(CallSource):
 
     def _edges(self) -> list[str]:
         return [*super()._edges(), _no_inference(self)]
+
+    def _leaving(self) -> list[str]:
+        return [_no_inference(self)]
 
     def _computing(self) -> list[str]:
         """The forward computes nothing that NumPy could warn about."""
@@ -97,16 +100,16 @@ class ViewCallSource(CallSource):
 
     def _node(self) -> list[str]:
         """Lines that make the node of a view and return the view."""
-        tensor, *others = self.op.params
-        return [
-            *_node_of_views(self, "sig.differentiable", "sig.alone"),
-            *[line.format(x=tensor) for line in _ORIGIN],
-            *_VIEW,
-            "_v.fn, _v.nr = _n, 0",
-            f"_v.args = ({', '.join(['HOLE', *others])},)",
-            f"if _mode: {self._notifying('_n')}",
-            "return _t",
-        ]
+        view = [*_origin(self), *_VIEW, "_v.fn, _v.nr = _n, 0", self._arguments()]
+        node = _node_of_views(self, "sig.differentiable", "sig.alone")
+        return [*node, *view, f"if _mode: {self._notifying('_n')}", "return _t"]
+
+    def _unrecorded(self) -> list[str]:
+        view = [*_origin(self), _UNRECORDED, *_VIEW, "_v.fn, _v.nr = None, 0", self._arguments()]
+        return [*self._result(), *view, "return _t"]
+
+    def _arguments(self) -> str:
+        return f"_v.args = ({', '.join(['HOLE', *self.op.params[1:]])},)"
 
 
 class PiecesCallSource(CallSource):
@@ -119,6 +122,9 @@ class PiecesCallSource(CallSource):
 
     def _edges(self) -> list[str]:
         return [*super()._edges(), _no_inference(self)]
+
+    def _leaving(self) -> list[str]:
+        return [_no_inference(self)]
 
     def _computing(self) -> list[str]:
         """The views themselves are made when they are recorded."""
@@ -136,16 +142,25 @@ class PiecesCallSource(CallSource):
         return []
 
     def _node(self) -> list[str]:
-        return [
-            *_node_of_views(self, "_plan.differentiable", "_plan.sigs"),
-            *([line.format(x=self.tensors[0]) for line in _ORIGIN] if self.op.view else ()),
-            *(_PIECES if self.op.view else _PARTS),
-            f"if _mode: {self._notifying('_n')}",
-            "return tuple(_views)",
-        ]
+        node = _node_of_views(self, "_plan.differentiable", "_plan.sigs")
+        views = [*node, *self._pieces("if _tag != INFERENCE: _tag = MULTI_OUTPUT")]
+        return [*views, f"if _mode: {self._notifying('_n')}", "return tuple(_views)"]
+
+    def _unrecorded(self) -> list[str]:
+        return ["_n = None", *self._pieces(_UNRECORDED), "return tuple(_views)"]
+
+    def _pieces(self, tagging: str) -> list[str]:
+        return [*_origin(self), tagging, *_PIECES] if self.op.view else [*_PARTS]
 
     def _results(self) -> str:
         return "_views"
+
+
+_UNRECORDED = "if _tag != INFERENCE: _tag = NO_GRAD"
+
+
+def _origin(source: CallSource) -> list[str]:
+    return [line.format(x=source.tensors[0]) for line in _ORIGIN]
 
 
 def _no_inference(source: CallSource) -> str:

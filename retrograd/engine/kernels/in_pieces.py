@@ -37,15 +37,18 @@ def scaled_into(write: Callable[..., Any], target: Any, other: Any, alpha: Any) 
     kind = alpha.__class__
     if kind is not np.ndarray and alpha == 1:
         write(target, other, target)
-    elif target.size <= PIECE or kind not in (int, float, np.ndarray) or not _alike(target, other):
+    elif target.size <= 2 * PIECE or kind not in (int, float, np.ndarray) or not _alike(target, other):
         write(target, other * alpha, target)
     else:
-        step = max(1, PIECE * len(target) // target.size)  # rows of a piece
+        # pieces of one size, twice the usual one: 4 in place of 7 of 784 x 256
+        rows, count = len(target), -(-target.size // (2 * PIECE))
+        step = -(-rows // count)
         scaled = np.empty((step, *target.shape[1:]), target.dtype)
         factor = np.asarray(alpha, target.dtype)
-        for start in range(0, len(target), step):
+        for start in range(0, rows, step):
             piece = target[start : start + step]
-            write(piece, np.multiply(other[start : start + step], factor, scaled[: len(piece)]), piece)
+            here = scaled if len(piece) == step else scaled[: len(piece)]
+            write(piece, np.multiply(other[start : start + step], factor, here), piece)
 
 
 def _alike(a: Any, b: Any) -> bool:

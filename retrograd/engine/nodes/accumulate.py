@@ -73,19 +73,21 @@ class AccumulateGrad(GraphNode):
         """
         late, filled = [], []
         watched = observe.observers
-        new, tensor = TensorBase.__new__, tensor_class()
+        new, tensor, array, began = TensorBase.__new__, tensor_class(), np.ndarray, 0
         with _lock:
             for accumulator in leaves:
                 variable, g = accumulator.variable, accumulator._pending
-                meta, sig = variable._meta, variable._sig
+                sig = variable._sig
                 if (
-                    meta is not None and meta.grad is None and meta.view is None and variable._fn is LAZY
-                    # nobody else holds it: but `g` and `_pending` here, and getrefcount's own argument
-                    and g.__class__ is np.ndarray and g.base is None and getrefcount(g) == 3
                     # a sweep has given it the shape and dtype of `_sigs`
-                    and accumulator._sigs is sig.alone and g.strides == variable._array.strides
+                    accumulator._sigs is sig.alone and variable._fn is LAZY
+                    and (meta := variable._meta).grad is None and meta.view is None
+                    # nobody else holds it: but `g` and `_pending` here, and getrefcount's own argument
+                    and g.__class__ is array and g.base is None and getrefcount(g) == 3
+                    and g.strides == variable._array.strides
                 ):  # fmt: skip
-                    began = now() if watched else 0
+                    if watched:
+                        began = now()
                     accumulator._pending = None
                     meta.grad = t = new(tensor)
                     t._array, t._sig = g, sig

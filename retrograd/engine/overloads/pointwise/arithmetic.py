@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...aliasing.fast_writes import fast_write, has_fast_writes
 from ...aliasing.inplace import call_inplace
 from ...calls.fast_path import MISSING, with_fast_path
 from ...calls.refusals import refuse_truth_values
@@ -290,7 +291,8 @@ def _operators() -> dict[str, Callable[..., Any]]:
         found[f"__{symbol}__"] = with_fast_path(row, plain, "operator")
         reflected = binary_method(lambda a, b, row=row: _reflected(row, a, b))  # type: ignore[misc]
         found[f"__r{symbol}__"] = with_fast_path(row, reflected, "operator") if name in _COMMUTATIVE else reflected
-        found[f"__i{symbol}__"] = binary_method(lambda a, b, row=row: call_inplace(row, (a, b), {}), gives_way)  # type: ignore[misc]
+        written = binary_method(lambda a, b, row=row: call_inplace(row, (a, b), {}), gives_way)  # type: ignore[misc]
+        found[f"__i{symbol}__"] = fast_write(row, written) if has_fast_writes(row) else written
     found["__rmod__"] = binary_method(lambda a, b: F.remainder(as_tensor_operand(b), a))
     found["__rsub__"] = _subtracted_from
     found["__rtruediv__"] = binary_method(_divided, array=_divided)

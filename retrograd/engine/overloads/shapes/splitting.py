@@ -85,7 +85,7 @@ def _quick(chunk: Any) -> Any:
         if len(args) == 3 and not kwargs:
             x, chunks, dim = args
             if x.__class__ in PLAIN_CLASSES and chunks.__class__ is dim.__class__ is int and chunks > 0 <= dim:
-                shape = args[0]._sig.shape
+                shape = args[0]._array.shape  # (reading a ``Size`` calls a function of Python's)
                 if dim < len(shape) and shape[dim]:
                     return split(x, -(-shape[dim] // chunks), dim)
         return chunk(*args, **kwargs)
