@@ -12,6 +12,7 @@ import sys
 import traceback
 import weakref
 from collections import OrderedDict
+from heapq import heappop
 from typing import TYPE_CHECKING, Any
 
 from .. import observe
@@ -258,14 +259,21 @@ class Port:
         return False  # for a heap that holds ports of one node of which ``0.5 / (nr + 1)`` rounds to the same number
 
     def _sweep(self, g: Any, heap: Any, task: Any) -> Any:
-        node, nr = self.node, self.nr
-        first = node._pending is None
+        node = self.node
+        waiting = node._pending
+        first = waiting is None
         if first:
-            node._pending = [None] * len(node._sigs)
-        if g is not NOTHING:
-            have = node._pending[nr]
-            node._pending[nr] = g if have is None else have + g
-        return node if first else None
+            waiting = node._pending = [None] * len(node._sigs)
+        port = self
+        while True:
+            if g is not NOTHING:
+                have = waiting[port.nr]
+                waiting[port.nr] = g if have is None else have + g
+            # the node's other ports, if reached, are the newest on the heap: taken here, each is 40 bytecodes less
+            if not heap or (port := heap[0][1]).__class__ is not Port or port.node is not node:
+                return node if first else None
+            g, port._pending = port._pending, None
+            heappop(heap)
 
     _sweep_observed = _sweep_tensors = _sweep
 
