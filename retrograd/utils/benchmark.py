@@ -226,6 +226,7 @@ class Compare:
         return "\n".join(line for label, each in tables.items() for line in (*self._table(label, each), ""))
 
     def _table(self, label: str, results: list[Measurement]) -> Iterator[str]:
+        """The lines of one table; measurements with as many threads stand together."""
         unit, length = select_unit(min(each.median for each in results))
         columns = list(dict.fromkeys(each.task_spec.description or each.task_spec.env or "" for each in results))
         rows: dict[tuple[int, str], dict[str, str]] = {}
