@@ -10,7 +10,8 @@ The rules were read off ``python`` (3.11) and are held against it by ``tests/tes
 - ``leave`` gives the process the program's exit code, or lets it die of SIGINT after a Ctrl-C.
 
 What cannot be kept: ``os._exit``, ``os.exec*`` and a signal that kills the process end it at once, without results.
-A program sees two frames below its own module, and modules that the command line needs are loaded already.
+A program sees two frames below its own module, and modules that the command line needs are loaded already. Errors that
+it catches itself have frames of ours in their tracebacks: those of what stands between it and its engine.
 """
 
 from __future__ import annotations
