@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from ..engine import observe
@@ -59,31 +60,38 @@ class LBFGS(Optimizer):
         for done in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
             direction = self._direction(state, g)
-            before, state["prev_flat_grad"], state["prev_loss"] = loss, g.clone(), loss
+            state["prev_flat_grad"], state["prev_loss"] = g.clone(), loss
             start = min(1.0, 1.0 / float(g.abs().sum())) if state["n_iter"] == 1 else 1.0
-            length = start * group["lr"]
-            slope = float(g.dot(direction))
+            here, length = Point(0.0, loss, g, float(g.dot(direction))), start * group["lr"]
             state["d"], state["t"] = direction, length
-            if slope > -group["tolerance_change"]:
+            if here.slope > -group["tolerance_change"]:
                 return
-            if group["line_search_fn"] is not None:
-                most = group["max_eval"] - evaluations
-                found, used = self._searched(Point(0.0, loss, g, slope), direction, length, closure, most)
-                state["t"], loss, g = found.t, found.loss, found.gradient
-                length = found.t
-                self._move(direction, length)
-            else:
-                self._move(direction, length)
-                used = int(done != group["max_iter"])
-                if used:
-                    loss, g = _number(_evaluated(closure)), self._gradient()
+            most = group["max_eval"] - evaluations
+            there, used = self._advanced(here, direction, length, closure, most, is_last=done == group["max_iter"])
+            state["t"], loss, g = there.t, there.loss, there.gradient
             evaluations += used
             state["func_evals"] += used
             if evaluations >= group["max_eval"] or g.abs().max() <= group["tolerance_grad"]:
                 return
-            moved = float(direction.mul(length).abs().max())
-            if moved <= group["tolerance_change"] or abs(loss - before) < group["tolerance_change"]:
+            moved = float(direction.mul(there.t).abs().max())
+            if moved <= group["tolerance_change"] or abs(loss - here.loss) < group["tolerance_change"]:
                 return
+
+    def _advanced(
+        self, here: Point, direction: Any, length: float, closure: Callable[[], Any], most: int, *, is_last: bool
+    ) -> tuple[Point, int]:
+        """Move as far as the line search says, or by ``length``; where that leads, and how many evaluations it took.
+
+        Without a line search nobody asks any more what the loss is after the last step.
+        """
+        if self.param_groups[0]["line_search_fn"] is not None:
+            there, used = self._searched(here, direction, length, closure, most)
+            self._move(direction, there.t)
+            return there, used
+        self._move(direction, length)
+        if is_last:
+            return replace(here, t=length), 0
+        return Point(length, _number(_evaluated(closure)), self._gradient(), 0.0), 1
 
     def _searched(
         self, start: Point, direction: Any, length: float, closure: Callable[[], Any], most: int
