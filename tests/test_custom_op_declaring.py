@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from both_engines import assert_agree, differential, outcome
+from both_engines import assert_agree, differential, outcome, raises
 from fake_calls import on_fakes
 
 import retrograd
@@ -565,10 +565,8 @@ def test_failed_registration_by_name_c42(kind: str) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda op: retrograd.library.register_vmap("rg_c43::scale", abs),
         lambda op: retrograd.library.register_autocast("rg_c43::scale", "cpu", retrograd.float16),
         lambda op: retrograd.library.register_torch_dispatch("rg_c43::scale", object, abs),
-        lambda op: op.register_vmap(abs),
         lambda op: op.register_autocast("cpu", retrograd.float16),
         lambda op: op.register_torch_dispatch(object, abs),
         lambda op: op.register_effect(None),
@@ -582,8 +580,33 @@ def test_out_of_scope_registrations_c43(call: Callable[[Any], Any]) -> None:
         call(op)
 
 
+@differential
+def test_rules_for_batches_c43(torch: Any) -> Any:
+    """C-43: the rule is asked where ``vmap`` maps the operator, however it was registered; its faults are named."""
+    seen: list[Any] = []
+    library = torch.library
+
+    def rule(info: Any, in_dims: Any, x: Any, factor: float = 1.0) -> Any:
+        seen.append((info.batch_size, in_dims, list(x.shape), factor))
+        return x * factor + 1, in_dims[0]
+
+    op = library.custom_op("rg_c43::scaled", lambda x, factor=1.0: x * factor, mutates_args=(),
+                           schema="(Tensor x, float factor=1.0) -> Tensor")  # fmt: skip
+    registered = op.register_vmap(rule)
+    x = torch.arange(6.0).reshape(2, 3)
+    mapped = [torch.vmap(op)(x), torch.vmap(op, in_dims=1, out_dims=1)(x), torch.vmap(op, in_dims=(0, None))(x, 3.0),
+              torch.vmap(torch.ops.rg_c43.scaled)(x), torch.vmap(torch.ops.rg_c43.scaled.default)(x)]  # fmt: skip
+    library.register_vmap("rg_c43::scaled")(lambda info, in_dims, x: (x - 1, 0))
+    mapped.append(torch.vmap(op)(x))
+    library.register_vmap(op, lambda info, in_dims, x: x)
+    refused = [raises("to have two returns", torch.vmap(op), x),
+               raises("got unexpected type", library.register_vmap, 3, rule),
+               raises("has no attribute", library.register_vmap, "rg_c43::nope", rule)]  # fmt: skip
+    return registered, seen, mapped, refused
+
+
 def test_operators_map_over_batches_without_a_rule_c43() -> None:
-    """C-43: vmap calls an operator for each entry, as the refusal of register_vmap says; results are PyTorch's."""
+    """C-43: without a rule vmap calls an operator for each entry; results are PyTorch's."""
 
     def program(t: Any) -> Any:
         @t.library.custom_op("rg_c43::doubled", mutates_args=())

@@ -175,8 +175,22 @@ class CustomOpDef:
         rule = self._owner._rule
         rule.backward, rule.setup_context = backward, setup_context
 
+    def register_vmap(self, func: Kernel | None = None) -> Any:
+        """The rule for batches: ``func(info, in_dims, *args)`` gives outputs and their batch dimensions.
+
+        It is called where ``vmap`` maps the operator itself; within a mapped function each entry is one call.
+        """
+        if func is None:
+            return self.register_vmap
+        self._opoverload.batch_rule = func
+        return None
+
+    @property
+    def batch_rule(self) -> Kernel | None:
+        """What ``register_vmap`` was given."""
+        return self._opoverload.batch_rule
+
     # -- registrations that have nothing to act on; all raise ``NotImplementedError``
-    register_vmap = unavailable("register_vmap")
     register_autocast = unavailable("register_autocast")
     register_torch_dispatch = unavailable("register_torch_dispatch")
     register_effect = unavailable("register_effect")

@@ -287,7 +287,16 @@ def register_kernel(
     return register if func is None else register(func)
 
 
-register_vmap = unavailable("register_vmap")
+def register_vmap(op: AnyOp, func: Kernel | None = None, /, *, lib: Library | None = None) -> Any:
+    """The rule by which ``vmap`` maps an operator: decorator or direct call."""
+    found = _resolve("register_vmap", op)
+
+    def register(func: Kernel) -> None:
+        found.batch_rule = func
+
+    return register if func is None else register(func)
+
+
 register_autocast = unavailable("register_autocast")
 register_torch_dispatch = unavailable("register_torch_dispatch")
 triton_op = unavailable("triton_op")

@@ -58,6 +58,8 @@ class OpOverload:
         self.autograd_kernel: AutogradKernel | None = None
         self.bumps_versions = False
         self.missing_kernel: Callable[[str | None], Exception] | None = None
+        self.batch_rule: Kernel | None = None
+        """What ``register_vmap`` was given."""
         self.definition: Any = None
         """The ``CustomOpDef`` or ``CustomOp`` behind it, or the rule of a library's operator."""
 
@@ -168,6 +170,12 @@ class OpOverloadPacket:
     def __init__(self, qualname: str) -> None:
         self._qualified_op_name = qualname
         self.__name__ = qualname.partition("::")[2]
+
+    @property
+    def batch_rule(self) -> Kernel | None:
+        """The rule for batches of the first overload, if it has one."""
+        found = list(_REGISTRY.get(self._qualified_op_name, {}).values())
+        return found[0].batch_rule if found else None
 
     def overloads(self) -> list[str]:
         """Names of the overloads."""

@@ -9,7 +9,6 @@ _LEAVE_OUT = "Leave the registration out: the operator works without it."
 _BY_DEVICE = "Register a kernel for each device with Library.impl or register_kernel."
 _IN_PYTHON = "Declare the operator with custom_op and compute on tensors or their NumPy arrays."
 _REASONS = {
-    "register_vmap": ("vmap calls an operator once for each entry, so that no rule for batches is needed", _LEAVE_OUT),
     "register_autocast": ("autocast never changes a dtype here", _LEAVE_OUT),
     "register_torch_dispatch": ("a class with __torch_dispatch__ is asked itself about every operator", _LEAVE_OUT),
     "register_effect": ("no compiler is there that could reorder calls", _LEAVE_OUT),

@@ -1,4 +1,4 @@
-"""Custom Functions within ``vmap``: what they must declare, and the rule for batches that they may bring."""
+"""Custom Functions and operators within ``vmap``: what they must declare, and the rules for batches they may bring."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ def transforming(kind: str) -> Iterator[None]:
 
 
 def rule_of(func: Any) -> Any:
-    """The custom Function whose ``apply`` this is, if it brings a rule for batches."""
+    """The rule for batches of the custom Function whose ``apply`` this is, or of a custom operator; else None."""
     owner = getattr(func, "__self__", None)
     if not (isinstance(owner, type) and issubclass(owner, Function) and func.__name__ == "apply"):
-        return None
-    return owner if owner.vmap is not Function.vmap and not owner.generate_vmap_rule else None
+        return getattr(func, "batch_rule", None)
+    return owner.vmap if owner.vmap is not Function.vmap and not owner.generate_vmap_rule else None
 
 
-def by_rule(owner: Any, info: VmapInfo, in_dims: tuple[Any, ...], args: tuple[Any, ...], out_dims: Any) -> Any:
-    """The results of ``owner.vmap``, with their batch dimension where ``out_dims`` wants it."""
-    returned = owner.vmap(info, in_dims, *args)
+def by_rule(rule: Any, info: VmapInfo, in_dims: tuple[Any, ...], args: tuple[Any, ...], out_dims: Any) -> Any:
+    """The results of ``rule``, with their batch dimension where ``out_dims`` wants it."""
+    returned = rule(info, in_dims, *args)
     if not isinstance(returned, tuple) or len(returned) != 2:
         found = f"{len(returned)} returns" if isinstance(returned, tuple) else f"a {type(returned)}"
         raise RuntimeError(
             "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
-            f"compatible with the output. Got {found} instead from {owner.__name__}.vmap."
+            f"compatible with the output. Got {found} instead from {rule.__qualname__}."
         )
     outputs, dims = returned
     if not isinstance(outputs, tuple):

@@ -31,7 +31,8 @@ def vmap(
     ``in_dims`` and ``out_dims`` are numbers, or nested like arguments and results.  ``randomness`` says whether
     entries may draw random numbers, each its own or all the same.  ``ValueError`` for dimensions that do not fit,
     ``RuntimeError`` for random numbers under ``"error"``.  Each entry is one call, so ``chunk_size`` changes nothing;
-    only where ``func`` is the ``apply`` of a custom Function with a ``vmap`` of its own is that called, once.
+    only where ``func`` is a custom operator with a rule for batches, or the ``apply`` of a custom Function with a
+    ``vmap`` of its own, is that called, once.
 
     >>> import retrograd as torch
     >>> torch.func.vmap(torch.dot)(torch.ones(5, 3), torch.ones(5, 3)).shape
@@ -45,9 +46,9 @@ def vmap(
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         batch = _Batch(_name_of(func), in_dims, args, kwargs)
-        owner = rule_of(func)
-        if owner is not None:
-            return by_rule(owner, VmapInfo(batch.size, randomness), tuple(batch.dims), args, out_dims)
+        rule = rule_of(func)
+        if rule is not None:
+            return by_rule(rule, VmapInfo(batch.size, randomness), tuple(batch.dims), args, out_dims)
         with transforming("vmap"):
             results = batch.results(func, randomness)
         return _stacked(_name_of(func), results, out_dims, batch.size)
