@@ -26,7 +26,7 @@ CALLS = {
     "linalg_inv_ex": lambda t, x: t.linalg.inv_ex(x), "linalg_cholesky_ex": lambda t, x: t.linalg.cholesky_ex(x),
     "linalg_lu": lambda t, x: t.linalg.lu(x), "lu_unpack": lambda t, x: t.lu_unpack(*t.linalg.lu_factor(x)),
     "linalg_lu_factor": lambda t, x: t.linalg.lu_factor(x), "geqrf": lambda t, x: t.geqrf(x),
-    "linalg_lu_factor_ex": lambda t, x: t.linalg.lu_factor_ex(x),
+    "linalg_lu_factor_ex": lambda t, x: t.linalg.lu_factor_ex(x), "_lu_with_info": lambda t, x: t.lu(x, get_infos=True),
     "linalg_ldl_factor": lambda t, x: t.linalg.ldl_factor(x),
     "linalg_ldl_factor_ex": lambda t, x: t.linalg.ldl_factor_ex(x),
 }  # fmt: skip

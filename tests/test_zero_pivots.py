@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from both_engines import differential
 
 MATRICES = (
@@ -54,3 +56,15 @@ def test_errors_say_which_matrix_and_pivot(torch):
         except linalg.LinAlgError as error:
             found.append(str(error))
     return found
+
+
+@differential
+def test_factors_say_which_pivot_is_zero(torch):
+    """``info`` of ``lu_factor_ex`` and of ``lu``, for one matrix, a batch, and matrices that are not square."""
+    linalg, ones = torch.linalg, torch.ones(3, 3)
+    batch = torch.stack([ones, torch.eye(3), ones * 0])
+    shapes = [ones, batch, ones[:2], ones[:, :2], torch.zeros(0, 0), torch.zeros(2, 0, 3)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the old name
+        old = torch.lu(batch, get_infos=True).info, torch.lu(ones)[1]
+    return [*[linalg.lu_factor_ex(a).info for a in shapes], *old]

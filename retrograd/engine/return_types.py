@@ -23,7 +23,7 @@ _FUNCTIONS_BY_RESULTS = {
     "L info": "linalg_cholesky_ex",
     "P L U": "linalg_lu lu_unpack",
     "LU pivots": "linalg_lu_factor",
-    "LU pivots info": "linalg_lu_factor_ex",
+    "LU pivots info": "linalg_lu_factor_ex _lu_with_info",
     "LD pivots": "linalg_ldl_factor",
     "LD pivots info": "linalg_ldl_factor_ex",
     "a tau": "geqrf",
@@ -64,7 +64,7 @@ RETURN_TYPES = {
     for into in ("", "_out")
     for names, functions in _FUNCTIONS_BY_RESULTS.items()
     for function in functions.split()
-    if function + into != "histogramdd_out"
+    if function + into not in ("histogramdd_out", "_lu_with_info_out")
 }
 """The type that each function returns, by torch's name for it; with ``_out`` where the results are written."""
 

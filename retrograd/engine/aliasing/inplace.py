@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .. import observe
 from ..calls.dispatch import arrays_of, compute, split_aux, tensors_in
 from ..calls.promotion import promoted, same_dtype
@@ -60,7 +62,21 @@ def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 
 def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
-    """Do it, with all arguments in the row's order."""
+    """Do it; where there is no kernel for the dtypes, a result that would not fit is refused first, as PyTorch does."""
+    try:
+        return _checked(op, args)
+    except NotImplementedError:
+        if op.layout == "operands":
+            operands = tensors_in(op, promoted(op, args) if op.promote else args)
+            shape = np.broadcast_shapes(*[t._sig.shape for t in operands])
+            compares = not op.kinds and op.kind == "elementwise"  # truth values fit into every dtype
+            made = np.zeros((), bool if compares else operands[0]._sig.numpy)
+            _fitting(op, args[0], np.broadcast_to(made, shape))
+        raise
+
+
+def _checked(op: OpDef, args: tuple[Any, ...]) -> Any:
+    """The same with all arguments in the row's order."""
     t = args[0]
     operands = tensors_in(op, args)
     check_kinds(op, operands)
@@ -245,18 +261,18 @@ def bump_version(t: TensorBase) -> None:
 
 def _fitting(op: OpDef, t: Any, new: Any) -> Any:
     """The result, provided that it fits the tensor."""
-    have, want = new.dtype, t._sig.numpy
-    if have != want and not is_castable(have, want):
-        raise RuntimeError(
-            f"result type {scalar_name(have)} can't be cast to the desired output type {scalar_name(want)}"
-        )
     shape = t._sig.shape
     if new.shape != shape and not is_expandable_to(new.shape, shape):
         if not is_expandable_to(shape, new.shape):
             raise size_mismatch([shape, new.shape], None)
         raise RuntimeError(
             f"output with shape {list(shape)} doesn't match the broadcast shape {list(new.shape)}; "
-            f"use the out-of-place {op.name}() to get the larger result"
+            "use the out-of-place form to get the larger result"
+        )
+    have, want = new.dtype, t._sig.numpy
+    if have != want and not is_castable(have, want):
+        raise RuntimeError(
+            f"result type {scalar_name(have)} can't be cast to the desired output type {scalar_name(want)}"
         )
     return new
 

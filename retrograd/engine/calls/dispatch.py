@@ -29,7 +29,7 @@ from .fast_path import with_fast_path
 from .promotion import promoted, same_dtype
 from .quiet import quietly
 from .record import edges_of, pack_saved, record
-from .refusals import check_kinds, kernel_refusal, size_mismatch
+from .refusals import check_kinds, check_sizes, kernel_refusal, size_mismatch
 from .result_layout import BARE_LAYOUTS, all_arranged
 
 
@@ -141,7 +141,9 @@ def compute(op: OpDef, args: tuple[Any, ...]) -> Any:
     except (TypeError, OverflowError) as error:
         if is_from_elsewhere(error):
             raise
-        raise kernel_refusal(op, tensors_in(op, args), error) from None
+        operands = tensors_in(op, args)
+        check_sizes(op, operands)
+        raise kernel_refusal(op, operands, error) from None
     except ValueError as error:
         if "Invalid integer data type" in str(error):
             raise kernel_refusal(op, tensors_in(op, args), error) from None

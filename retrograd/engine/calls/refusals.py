@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
+
 from ..table.op import OpDef
 from ..tensors.base import TensorBase
 from ..tensors.dtypes import c10_name, scalar_name
@@ -23,7 +25,25 @@ def check_kinds(op: OpDef, operands: list[Any]) -> None:
         found = max([t._sig.numpy for t in operands], key=lambda numpy: _ORDER.index(numpy.kind))
     else:
         found = operands[0]._sig.numpy
-    refuse_kind(op.name.strip("_"), found, op.kinds)
+    try:
+        refuse_kind(op.name.strip("_"), found, op.kinds)
+    except NotImplementedError:
+        check_sizes(op, operands)
+        raise
+
+
+def check_sizes(op: OpDef, operands: list[Any]) -> None:
+    """``RuntimeError`` for operands that do not broadcast, before one for want of a kernel.
+
+    PyTorch looks for a kernel when it knows what there is to go through.
+    """
+    if op.layout != "operands":
+        return
+    shapes = [t._sig.shape for t in operands]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        raise size_mismatch(shapes, error) from None
 
 
 def _is_product(op: OpDef) -> bool:

@@ -22,6 +22,13 @@ def first_zero_pivot(A: Any) -> Any:  # noqa: N803
     return wrap(zero_pivots(A._array))
 
 
+def first_zero_of_factors(both: Any) -> Any:
+    """Which pivot (counted from 1) of matrices that hold both factors is zero; 0 where none is."""
+    zeros = np.diagonal(both._array, axis1=-2, axis2=-1) == 0
+    first = np.argmax(zeros, axis=-1) if zeros.shape[-1] else 0
+    return wrap(np.where(zeros.any(-1), first + 1, 0).astype(np.int32))
+
+
 def left_where_failed(info: Any, A: Any, left: Any, compute: Callable[[Any], Any]) -> Any:  # noqa: N803
     """What is computed of each matrix; what was left behind of those that ``info`` complains of."""
     failed = (info != 0)[..., None, None]

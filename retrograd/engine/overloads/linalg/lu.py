@@ -15,7 +15,7 @@ from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import wrap
 from .checks import check_same_dtype
-from .info import zero_info
+from .info import first_zero_of_factors
 
 
 @public("lu", namespace="linalg", out=True)
@@ -34,24 +34,38 @@ def _check_pivoting(pivot: bool) -> None:
 @public("lu_factor", namespace="linalg", out=True)
 def lu_factor(A: Any, *, pivot: bool = True) -> Any:  # noqa: N803
     """Both factors in one matrix, and the row exchanges."""
+    both, pivots, _info = _factors("torch.linalg.lu_factor", A, pivot, checked=True)
+    return named("linalg_lu_factor", both, pivots)
+
+
+def _factors(name: str, A: Any, pivot: bool, *, checked: bool) -> tuple[Any, Any, Any]:  # noqa: N803
+    """The factors, and which pivot is zero: ``RuntimeError`` for one, where somebody checks."""
     _check_pivoting(pivot)
-    return named("linalg_lu_factor", *F._lu_factor(A, pivot))
+    both, pivots = F._lu_factor(A, pivot)
+    info = first_zero_of_factors(both)
+    if checked and info._array.any():
+        batch = int(np.flatnonzero(info._array)[0])
+        which, at = f"(Batch element {batch}): " * bool(info.ndim), int(info._array.flat[batch])
+        raise RuntimeError(
+            f"{name}: {which}U[{at},{at}] is zero and using it on lu_solve would result in a division by zero. If you "
+            "still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+            "linalg.lu_factor_ex(A, pivot)"
+        )
+    return both, pivots, info
 
 
 @public("lu_factor_ex", namespace="linalg", out=True)
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
-    """``lu_factor``, and zeros that say that it went well."""
-    _check_pivoting(pivot)
-    both, pivots = F._lu_factor(A, pivot)
-    return named("linalg_lu_factor_ex", both, pivots, zero_info(A))
+    """``lu_factor``, and which pivot is zero; 0 where it went well."""
+    return named("linalg_lu_factor_ex", *_factors("torch.linalg.lu_factor_ex", A, pivot, checked=check_errors))
 
 
 @public("lu", out=True)
 def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803
     """``linalg.lu_factor`` under its old name."""
     discourage("lu")
-    found = F._lu_factor(A, pivot)
-    return (*found, zero_info(A)) if get_infos else tuple(found)
+    both, pivots = F._lu_factor(A, pivot)
+    return named("_lu_with_info", both, pivots, first_zero_of_factors(both)) if get_infos else (both, pivots)
 
 
 @public("lu_unpack", method=False, out=True)
