@@ -112,6 +112,33 @@ def calls_of_one_line(count: int) -> Recording:
     )
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"inputs": [1, 2], "range": [[0.5, 1.0], None], "arguments": {"1": (2, True, None, "é")}},
+        {"checksum": [math.nan, 1.0], "range": [[-math.inf, math.inf]]},
+        {"checksum": [np.float32(0.5), np.float64(0.25), np.int64(7)], "value": np.bool_(True)},
+        {"reason": object(), "kept": {"x": {1, 2}}, 3: 4},
+        {},
+    ],
+)
+def test_an_event_is_written_as_its_values(value: dict[Any, Any]) -> None:
+    """The file says of an event what ``to_plain`` does, of whatever its data are."""
+    event = Event("operation", "mul", SourceLine("a.py", 3, "f"), value)
+    written = strictly_parsed(encode_recording(Recording(events=[event])))["events"]
+
+    assert written == [json.loads(json.dumps(event.to_plain(), allow_nan=False))]
+
+
+def test_events_of_json_values_are_not_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Events that hold nothing but JSON values, as nearly all do, are written without another copy of these."""
+    made = Recording(events=[Event("operation", "mul", data={"inputs": [1], "names": ["x"], "checksum": [0.5]})])
+    before = encode_recording(made)
+    monkeypatch.delattr(Event, "to_plain")
+
+    assert encode_recording(made) == before
+
+
 def test_saving_takes_no_memory_for_each_event(tmp_path: Path) -> None:
     """A file of 2,000 events is written piece by piece: in less memory than its text takes."""
     path, made = tmp_path / "run.json", calls_of_one_line(2_000)

@@ -125,6 +125,8 @@ def _flag_nonfinite(values: Sequence[float | None]) -> tuple[list[float | None],
     """Return a measure with null for NaN and infinities, and the list that says which were which."""
     finite: list[float | None] = list(values)
     flags: list[list[Plain]] = []
+    if math.isfinite(sum(filter(None, values))):  # as is every one of them then
+        return finite, flags
     for row, value in enumerate(values):
         if value is not None and not math.isfinite(value):
             finite[row] = None

@@ -61,6 +61,8 @@ def _check_of(hint: Any) -> Check:
         return lambda value: value is None
     if hint in _PLAIN:
         allowed = _PLAIN[hint]
+        if int not in allowed:
+            return lambda value: type(value) in allowed
         return lambda value: type(value) in allowed and (type(value) is not int or -LARGEST <= value <= LARGEST)
     if origin is Annotated:
         entries, count = _check_of(arguments[0]), arguments[1]
@@ -68,11 +70,12 @@ def _check_of(hint: Any) -> Check:
     if is_typeddict(hint):
         return _has_keys(_checks_of_keys(hint))
     if origin in (UnionType, Union):
-        either = [_check_of(argument) for argument in arguments]
-        return lambda value: any(check(value) for check in either)
+        return _either(*map(_check_of, arguments))
     if origin is list and arguments[0] in _PLAIN:
         allowed = _PLAIN[arguments[0]]
-        return lambda value: type(value) is list and allowed.issuperset(map(type, value)) and all_fit(value)
+        if int not in allowed:
+            return lambda value: type(value) is list and allowed.issuperset(map(type, value))
+        return lambda value: type(value) is list and allowed.issuperset(map(type, value)) and _fit(value)
     if origin is list:
         entry = _check_of(arguments[0])
         return lambda value: type(value) is list and all(map(entry, value))
@@ -80,6 +83,19 @@ def _check_of(hint: Any) -> Check:
         entry = _check_of(arguments[1])
         return lambda value: type(value) is dict and all(map(entry, value.values()))
     raise TypeError(f"no check is known for the declared type {hint}")
+
+
+def _fit(numbers: list[float]) -> bool:
+    """As ``all_fit``, of numbers alone, most of which lie between these bounds whatever they are."""
+    return not numbers or (-LARGEST <= min(numbers) and max(numbers) <= LARGEST) or all_fit(numbers)
+
+
+def _either(first: Check, *others: Check) -> Check:
+    """Whether a value passes one of these checks."""
+    if not others:
+        return first
+    rest = _either(*others)
+    return lambda value: first(value) or rest(value)
 
 
 def _has_keys(checks: dict[str, Check]) -> Check:

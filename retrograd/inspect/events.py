@@ -75,17 +75,24 @@ class Event:
         facts, describe = self._facts, self._describe  # in this order, as above
         return self.data if describe is None else describe(facts)
 
-    def to_plain(self) -> dict[str, Plain]:
-        """Return the event as JSON values, without its empty parts."""
-        plain: dict[str, Plain] = {"kind": self.kind}
+    def parts(self) -> dict[str, Any]:
+        """Return what is not empty of the event, mostly JSON values: most events hold nothing else."""
+        parts: dict[str, Any] = {"kind": self.kind}
         if self.op:
-            plain["op"] = self.op
+            parts["op"] = self.op
         if self.source is not None:
-            plain["source"] = list(self.source)
+            parts["source"] = list(self.source)
         data = self.data_once()
         if data:
+            parts["data"] = data
+        return parts
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return the event as JSON values, without its empty parts."""
+        plain = self.parts()
+        if "data" in plain:
             flags: list[list[Plain]] = []
-            plain["data"] = _plain(data, (), flags)
+            plain["data"] = _plain(plain["data"], (), flags)
             if flags:
                 plain["nonfinite"] = flags
         return plain
@@ -161,8 +168,8 @@ class Recording:
         """Return the recording as JSON values; ``from_plain`` gives an equal recording back."""
         return {key: list(part) if isinstance(part, map) else part for key, part in self.plain_parts().items()}
 
-    def plain_parts(self) -> dict[str, Plain]:
-        """Return the same with the long lists as iterators, which make one entry at a time."""
+    def plain_parts(self, of_event: Callable[[Event], Any] = Event.to_plain) -> dict[str, Plain]:
+        """Return the same with the long lists as iterators, which make one entry at a time, events by ``of_event``."""
         events, tensors = list(self.events), list(self.tensors)  # a program that runs on adds to these
         return {
             "schema": self.schema,
@@ -170,7 +177,7 @@ class Recording:
             "engine": self.engine,
             "created": self.created,
             "snapshots": map(snapshot_to_plain, list(self.snapshots)),
-            "events": map(Event.to_plain, events),
+            "events": map(of_event, events),
             "tensors": map(TensorFacts.to_plain, tensors),
             "level": self.level,
             "rank": self.rank,

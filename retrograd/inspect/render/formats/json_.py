@@ -13,7 +13,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from ...columns import Plain
-from ...events import Recording
+from ...events import Event, Recording
 from ...progress import followed
 from ..base import RenderOptions
 
@@ -48,7 +48,7 @@ def encode_recording(recording: Recording) -> str:
 def _encoded(recording: Recording) -> Iterator[str]:
     """Yield the text of a recording, of a million events one at a time."""
     separator = "{\n "
-    for key, value in recording.plain_parts().items():
+    for key, value in recording.plain_parts(_event_text).items():
         yield f"{separator}{_compact(key)}: "
         yield from _spread(value, _OPENED.get(key, 0), " ")
         separator = ",\n "
@@ -58,7 +58,7 @@ def _encoded(recording: Recording) -> Iterator[str]:
 def _spread(value: Plain, levels: int, indent: str) -> Iterator[str]:
     """Yield JSON text with one line for each entry down to ``levels`` below here, compact further down."""
     if not levels:
-        yield _compact(value)
+        yield _text(value)
         return
     inner, named = indent + " ", isinstance(value, dict)
     opening, closing = "{}" if named else "[]"
@@ -67,11 +67,32 @@ def _spread(value: Plain, levels: int, indent: str) -> Iterator[str]:
         if named:
             yield f"{separator}{_compact(entry[0])}: "
             yield from _spread(entry[1], levels - 1, inner)
+        elif levels == 1:
+            yield separator + _text(entry)
         else:
             yield separator
             yield from _spread(entry, levels - 1, inner)
         separator, end = f",\n{inner}", f"\n{indent}{closing}"
     yield end
+
+
+class _Text(str):
+    """JSON text, to be written as it is."""
+
+    __slots__ = ()
+
+
+def _text(value: Plain) -> str:
+    """Return a value as JSON on one line."""
+    return value if value.__class__ is _Text else _compact(value)
+
+
+def _event_text(event: Event) -> _Text:
+    """Return an event as JSON; to make JSON values of all that it holds first takes as long again."""
+    try:
+        return _Text(_compact_values(event.parts()))
+    except (TypeError, ValueError):  # it holds something else, or a NaN or infinity
+        return _Text(_compact(event.to_plain()))
 
 
 def _python_number(value: Any) -> Plain:
@@ -83,7 +104,13 @@ def _python_number(value: Any) -> Plain:
     raise TypeError(f"a recording cannot hold a {type(value).__name__}")
 
 
-_compact = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"), default=_python_number
-).encode
-"""Returns strict JSON on one line; one encoder for all lines, of which a large recording has hundreds of thousands."""
+def _encoder(**default: Any) -> Any:
+    """One encoder for all lines, of which a large recording has hundreds of thousands; it writes strict JSON on one."""
+    return json.JSONEncoder(
+        ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"), **default
+    ).encode
+
+
+_compact = _encoder(default=_python_number)
+_compact_values = _encoder()
+"""Raises for what ``_compact`` makes a number of, or an event a word."""
