@@ -6,8 +6,6 @@ once for each.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Callable
 
 from .calls import CallTable
@@ -20,8 +18,7 @@ class Dependence:
         """Follow every call in order.  ``sort_of`` gives the bit of a trainable leaf."""
         self._flow = flow
         self._leaves = {leaf: sort_of(leaf) for leaf in flow.trainable(range(len(flow.tensors)))}
-        self._made: dict[int, _Since] = defaultdict(_Since)
-        self._written: dict[int, _Since] = defaultdict(_Since)
+        self._made, self._written = _Since(), _Since()
         rows = (row for kind in flow.rows for row in flow.rows[kind] if flow.has_node(row))
         for row in sorted(rows):
             self._follow(row)
@@ -31,11 +28,11 @@ class Dependence:
         for given in flow.inputs(row):
             bits |= self.of(given, row)
         for out in flow.events[row].data.get("outputs", ()):
-            self._made[out].add(row, bits)
+            self._made.add(out, row, bits)
         target = flow.target(row)
         storage = None if target is None else flow.facts(target).storage
         if storage is not None:
-            self._written[storage].add(row, bits)
+            self._written.add(storage, row, bits)
 
     def of(self, tensor: int, before: int) -> int:
         """Return the sorts of leaves behind a tensor just before a row."""
@@ -43,10 +40,9 @@ class Dependence:
         while tensor is not None:
             facts = self._flow.facts(tensor)
             found |= self._leaves.get(tensor, 0)
-            if tensor in self._made:
-                found |= self._made[tensor].before(before)
-            if facts.storage in self._written:
-                found |= self._written[facts.storage].before(before)
+            found |= self._made.before(tensor, before)
+            if facts.storage is not None:
+                found |= self._written.before(facts.storage, before)
             unseen = facts.view_of is not None and not facts.leaf and not self._flow.made_in.get(tensor)
             if not unseen or facts.view_of is None:
                 return found
@@ -55,20 +51,23 @@ class Dependence:
 
 
 class _Since:
-    """Bits that come together over the rows of a recording."""
-
-    __slots__ = ("bits", "rows")
+    """For each number, of a tensor or of memory, bits that come together over the rows of a recording."""
 
     def __init__(self) -> None:
-        self.rows: list[int] = []
-        self.bits: list[int] = []
+        self._steps: dict[int, tuple[int, ...]] = {}
+        """A row and the bits from there on, and so forth; mostly it is one of each."""
 
-    def add(self, row: int, bits: int) -> None:
+    def add(self, number: int, row: int, bits: int) -> None:
         """Add bits from a row on; rows come in order."""
-        self.rows.append(row)
-        self.bits.append(bits | (self.bits[-1] if self.bits else 0))
+        steps = self._steps.get(number, ())
+        so_far = steps[-1] if steps else 0
+        if not steps or bits | so_far != so_far:
+            self._steps[number] = (*steps, row, bits | so_far)
 
-    def before(self, row: int) -> int:
+    def before(self, number: int, row: int) -> int:
         """Return the bits that were there before a row."""
-        place = bisect_left(self.rows, row)
-        return self.bits[place - 1] if place else 0
+        steps = self._steps.get(number, ())
+        for place in range(len(steps) - 2, -1, -2):
+            if steps[place] < row:
+                return steps[place + 1]
+        return 0

@@ -180,9 +180,11 @@ def _nearly_saturated(flow: Flow, run: Run) -> Iterator[Case]:
     for row in sorted(flow.reached_by(run).calls):
         event = flow.events[row]
         op, flat = event.op.strip("_"), event.data.get("flat_share", 0.0)
+        if op not in _SMOOTH or flat <= min(_MOSTLY, _NEARLY):  # what most calls were given need not be looked for
+            continue
         limits = _limits(flow, row)
         enough = _MOSTLY if limits[0] < -_HUGE and limits[1] > _HUGE else _NEARLY
-        if op in _SMOOTH and flat > enough and max(map(abs, limits)) > _HUGE:
+        if flat > enough and max(map(abs, limits)) > _HUGE:
             leaves = sorted(flow.leaves_behind(flow.behind(flow.inputs(row), row)).intersection(flow.norms_in(run)))
             yield Case(
                 kind="saturation",
