@@ -18,7 +18,21 @@ _PIECE = 131_072
 _ROW = 4_096
 _QUICK = 16_384
 """Entries of the longest array that is added up by one product; longer ones are added up row by row."""
-_ONES: dict[str, Array] = {"f": np.ones(_QUICK, np.float32), "d": np.ones(_QUICK)}
+
+
+class _Ones(dict[int, Array]):
+    """Rows of so many ones, all in one memory: to look one up takes less than to cut it off."""
+
+    def __init__(self, dtype: type) -> None:
+        super().__init__()
+        self._longest: Array = np.ones(_QUICK, dtype)
+
+    def __missing__(self, size: int) -> Array:
+        found = self[size] = self._longest[:size]
+        return found
+
+
+_ONES = {"f": _Ones(np.float32), "d": _Ones(np.float64)}
 _ZEROS = {char: np.zeros((), char) for char in "fdg"}
 _SAFE = 1e18
 """Sums and sums of squares of entries up to here do not overflow in single precision."""
@@ -46,7 +60,7 @@ def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | Non
         row = array.ravel("K")
         low, high = row.item(row.argmin()), row.item(row.argmax())
         if -_SAFE < low * size and high * size < _SAFE:
-            return (low, high), row.dot(ones[:size]).item()
+            return (low, high), row.dot(ones[size]).item()
     if array.dtype.kind != "f" or not has_data(array):
         return None, None
     if not size:
@@ -75,7 +89,7 @@ def row_range_and_sum(row: Array) -> tuple[tuple[float, float], float] | None:
     low, high = row.item(row.argmin()), row.item(row.argmax())
     if not (-_SAFE < low * size and high * size < _SAFE):
         return None
-    return (low, high), row.dot(_ONES[row.dtype.char][:size]).item()
+    return (low, high), row.dot(_ONES[row.dtype.char][size]).item()
 
 
 def value_range(array: Array) -> list[float] | None:
@@ -271,12 +285,12 @@ def _total(flat: Array) -> float:
     """Sum of a flat array; of single precision as a product with ones, at a third of the time."""
     size, char = flat.size, flat.dtype.char
     if size <= _QUICK and char in _ONES:
-        return float(flat.dot(_ONES[char][:size]))
+        return float(flat.dot(_ONES[char][size]))
     if char != "f":
         return float(_SUM(flat, None))
     whole, ones = size - size % _ROW, _ONES[char]
-    total = 0.0 if size == whole else float(flat[whole:].dot(ones[: size - whole]))
-    return total + float(sum((flat[:whole].reshape(-1, _ROW) @ ones[:_ROW]).tolist()))
+    total = 0.0 if size == whole else float(flat[whole:].dot(ones[size - whole]))
+    return total + float(sum((flat[:whole].reshape(-1, _ROW) @ ones[_ROW]).tolist()))
 
 
 def _bad_figures(flat: Array) -> tuple[float, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Iterable
 from itertools import repeat
 from math import isfinite
 from operator import is_
@@ -93,20 +94,23 @@ class Calls(Observer):
         made = here.made
         within = tuple(made) if site.several and made else _NONE
         more: dict[str, Any] = {}
-        numbers: Any = sink.tensors.numbers(inputs)
+        tensors = sink.tensors
+        numbers: Any = tensors.numbers(inputs)
         if None in numbers:
             self._describer.number_new(site, inputs, numbers, within, more)
         arguments = None
         if len(args) != len(inputs) or plan.op.lists:  # not all arguments are operands
-            arguments, indices = self._other_arguments(site, plan.op, args, inputs, numbers)
-            numbers += indices
+            seen, arguments = site.others
+            if len(args) != len(inputs) + len(seen) or not all(map(is_, args, (*inputs, *seen))):
+                arguments, indices = self._other_arguments(site, plan.op, args, inputs)
+                numbers += [number for number in indices if number not in numbers]
             if site.may_lose and (lost := lost_writes(plan.op, args)):
                 more["duplicates"] = lost
         results: Any
         others: Any = _NONE
         if node is not None and out._fn is node and out._meta is None and len(outputs) == 1:
             memory, fresh = out._array, out._sig
-            results, storage = sink.tensors.reserve(out, memory if memory.base is None else memory_of(memory))
+            results, storage = tensors.reserve(out, memory if memory.base is None else memory_of(memory))
             made.append(results)
         else:
             results = self._describer.numbers_of_results(outputs, fitting(site.targets, outputs), site.line)
@@ -130,21 +134,16 @@ class Calls(Observer):
         )  # fmt: skip
 
     def _other_arguments(
-        self, site: Site, op: Any, args: Any, inputs: Any, numbers: list[int]
-    ) -> tuple[dict[str, Any] | None, list[int]]:
+        self, site: Site, op: Any, args: Any, inputs: Any
+    ) -> tuple[dict[str, Any] | None, Iterable[int]]:
         """Describe arguments that are no operands; returns the plain ones, and the numbers of tensors among them."""
-        rest, (seen, arguments) = args[len(inputs) :], site.others
-        operands_first = all(map(is_, args, inputs))
-        alone = operands_first and len(rest) == len(seen) and all(map(is_, rest, seen))  # as at the call before
-        if not alone:
-            arguments, alone = self._describer.arguments(op, args), _alone(args, inputs)
-            if operands_first and _PLAIN.issuperset(map(type, rest)):
-                site.others = (rest, arguments)
-        if alone:
-            return arguments, []
-        return arguments, [
-            n for n in dict.fromkeys(index_tensors(args, self.watching.sink.tensors)) if n not in numbers
-        ]
+        arguments = self._describer.arguments(op, args)
+        rest = args[len(inputs) :]
+        if all(map(is_, args, inputs)) and _PLAIN.issuperset(map(type, rest)):
+            site.others = (rest, arguments)
+        if _alone(args, inputs):
+            return arguments, ()
+        return arguments, dict.fromkeys(index_tensors(args, self.watching.sink.tensors))
 
     @guarded
     def created(self, t: TensorBase) -> None:

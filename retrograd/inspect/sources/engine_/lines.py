@@ -74,21 +74,20 @@ class Lines:
     def follow_planned(self, node: Node | None, plan: Plan, user: FrameType, calling: FrameType) -> None:
         """The same where the call was foreseen: its place need not be looked for, once it is known."""
         tables = self.tables
-        if tables is None:
-            return
-        marks = tables.local.marks
-        if node is None or marks is None or node._number != marks.end:
+        marks = None if tables is None else tables.local.marks
+        if marks is None or node is None or node._number < marks.end:
             self.follow(node, user, calling)
             return
+        if node._number > marks.end:
+            marks.gap(node._number, applying_frame(calling, _defines_apply))
         noted, scope, entry = plan.noted
-        if marks is noted and marks.scope == scope:
-            if marks.entries[-1] == entry:  # as ``follow_place``
-                marks.end += 1
-            else:
-                marks.follow_place(entry)
-        else:
+        if marks is not noted or marks.scope != scope:
             marks.follow(user)
             plan.noted = (marks, marks.scope, marks.entries[-1])
+        elif marks.entries[-1] == entry:  # as ``follow_place``
+            marks.end += 1
+        else:
+            marks.follow_place(entry)
 
     def inplace(self, op: Any, args: Any, node: Node | None, tensor: Any, inputs: Any) -> None:
         """Note the user's line of the nodes of an in-place write, if it made some."""

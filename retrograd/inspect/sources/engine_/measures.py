@@ -149,14 +149,17 @@ class Measures:
         passed = self.figures(results[0]) if len(results) == 1 and results[0] is not None else self._all(results)
         self._ran.append((row, began, ended, arrived, [] if passed is None else passed))
 
-    def took(self, node: Node, gradient: Any, began: int, ended: int) -> Figures | None:
-        """Note what a leaf took, which passes on nothing; returns its figures."""
-        known = self._known.get(id(gradient), _NOBODY)  # mostly it was seen when a node passed it on
-        arrived = known[1] if known[0]() is gradient else self.figures(gradient)
-        row = self._rows.get(id(node))
-        if row is not None:
-            self._ran.append((row, began, ended, arrived, None))
-        return arrived
+    def took(self, leaves: list[tuple[Node, Any, int, int]]) -> list[Figures | None]:
+        """Note what leaves took, which pass on nothing; returns the figures."""
+        found = []
+        for node, gradient, began, ended in leaves:
+            known = self._known.get(id(gradient), _NOBODY)  # mostly it was seen when a node passed it on
+            arrived = known[1] if known[0]() is gradient else self.figures(gradient)
+            found.append(arrived)
+            row = self._rows.get(id(node))
+            if row is not None:
+                self._ran.append((row, began, ended, arrived, None))
+        return found
 
     def failed(self, node: Node, grads: list[Any]) -> None:
         """Note what the node took at which a sweep ended."""
@@ -168,8 +171,10 @@ class Measures:
 
     def _all(self, results: Sequence[Any]) -> Figures | list[Figures]:
         """The figures of all that a node passes on; of a single gradient without a list."""
-        figures = self.figures
-        found = [one for g in results if g is not None and (one := figures(g)) is not None]
+        found: list[Figures] = []
+        for gradient in results:  # a list comprehension would be one call more
+            if gradient is not None and (one := self.figures(gradient)) is not None:
+                found.append(one)
         return found[0] if len(found) == 1 else found
 
     def finish(self, begin: int, *, failed: bool) -> dict[str, Any]:

@@ -81,21 +81,24 @@ class Nodes(Observer):
     def filled(self, leaves: list[tuple[Node, Any, int, int]]) -> None:
         """A sweep stored the first gradients of leaves."""
         watching, run = self.watching, self.watching.run
-        measures, reserve = None if run is None else run.measures, watching.sink.tensors.reserve
-        tensors = [accumulator.variable for accumulator, *_ in leaves]
-        numbers = watching.sink.tensors.numbers(tensors)
-        for (accumulator, array, began, ended), leaf, known in zip(leaves, tensors, numbers, strict=True):
+        sink, before = watching.sink, watching.here.before
+        reserve, gradients, note = sink.tensors.reserve, watching.gradients, sink.note
+        if run is None or run.measures is None:
+            figures = [figures_of(array, whole=True) for _, array, _, _ in leaves]
+        else:
+            figures = run.measures.took(leaves)
+        tensors = [accumulator.variable for accumulator, _, _, _ in leaves]
+        numbers = sink.tensors.numbers(tensors)
+        for (_, array, _, _), leaf, known, found in zip(leaves, tensors, numbers, figures, strict=True):
             number = watching.enter(leaf, None, "") if known is None else known
             held, gradient = leaf._meta.grad, _KNOWN
             if held is not None:  # another thread may have cleared it
                 memory = held._array
-                gradient = (*reserve(held, memory if memory.base is None else memory_of(memory)), held._sig)
-                watching.gradients[gradient[0]] = number
-            if measures is None:
-                figures = figures_of(array, whole=True)
-            else:
-                figures = measures.took(accumulator, array, began, ended)
-            self._note(run, leaf, number, array, figures, gradient)
+                held_number, storage = reserve(held, memory if memory.base is None else memory_of(memory))
+                gradients[held_number] = number
+                gradient = (held_number, storage, held._sig)
+            note(_noted(run, leaf, number, before, array, found, gradient))
+        self._keep_filled(run, tensors)
 
     @guarded
     def accumulated(self, leaf: TensorBase, grad: Any) -> None:
@@ -113,29 +116,37 @@ class Nodes(Observer):
         """Note that a gradient was added to a leaf's."""
         measures = None if run is None else run.measures
         figures = figures_of(array, whole=True) if measures is None else measures.figures(array)
-        self._note(run, leaf, number, array, figures)
+        self.watching.sink.note(_noted(run, leaf, number, self.watching.here.before, array, figures))
+        self._keep_filled(run, [leaf])
 
-    def _note(
-        self,
-        run: Run | None,
-        leaf: TensorBase,
-        number: int,
-        array: Any,
-        found: Figures | None,
-        gradient: tuple[int, int, Any] = _KNOWN,
-    ) -> None:
-        """Note that a leaf got a gradient of these figures, which is a new tensor as ``Watching.reserve`` says."""
-        sink, here = self.watching.sink, self.watching.local.state
-        place = line = summary = None
-        if run is not None:
-            place, line = run.number, run.line
-            if sink.among_ranks():
-                here.runs[0].filled[number] = weakref.ref(leaf)
-        if found.__class__ is AllFigures and (found.arrived[5] or found.arrived[6]):
-            summary = values.summary(array)
-        sink.note(
-            (_event_of_gradient, line, *gradient, number, here.before, version(leaf), place, found, array.size, summary)
-        )
+    def _keep_filled(self, run: Run | None, leaves: list[TensorBase]) -> None:
+        """Remember leaves that got a gradient, of which ranks tell norms at the end of a run."""
+        sink = self.watching.sink
+        if run is not None and sink.among_ranks():
+            filled = self.watching.here.runs[0].filled
+            for number, leaf in zip(sink.tensors.numbers(leaves), leaves, strict=True):
+                assert number is not None
+                filled[number] = weakref.ref(leaf)
+
+
+def _noted(
+    run: Run | None,
+    leaf: TensorBase,
+    number: int,
+    before: str,
+    array: Any,
+    found: Figures | None,
+    gradient: tuple[int, int, Any] = _KNOWN,
+) -> Note:
+    """The note of a leaf that got a gradient of these figures, a new tensor as ``TensorTable.reserve`` says."""
+    place, line = (None, None) if run is None else (run.number, run.line)
+    summary = None
+    if found.__class__ is AllFigures and (found.arrived[5] or found.arrived[6]):
+        summary = values.summary(array)
+    size = array.size
+    return (
+        _event_of_gradient, line, *gradient, number, before, version(leaf), place, found, size, summary,
+    )  # fmt: skip
 
 
 class _Accumulated(NamedTuple):

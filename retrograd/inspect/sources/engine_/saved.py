@@ -25,12 +25,16 @@ _plans: dict[type, _Plan | None] = {}
 
 def saved_positions(node: Any, inputs: Sequence[Any]) -> _Positions:
     """Say which of the inputs a node keeps for backward, by their positions; -1 for its results."""
-    cls = node.__class__
-    plan = _plans[cls] if cls in _plans else _plan_of(cls)
+    try:
+        plan = _plans[node.__class__]
+    except KeyError:
+        plan = _plan_of(node.__class__)
     if plan is None:
         found = _looked_for(node, inputs)
     else:
         read, places = plan
+        if not places:
+            return places
         found, count = [], len(inputs)
         for value, usual in zip(read(node), places):  # noqa: B905 - `read` may read the first slot again
             if value is None:
@@ -66,9 +70,9 @@ def reader_of(cls: Any) -> _Reader:
 
 
 def _reader_of(names: Sequence[str]) -> _Reader:
-    """What reads the slots of these names, the first one twice: of one alone ``attrgetter`` would give no tuple."""
+    """What reads the slots of these names; a single one twice, of which ``attrgetter`` would give no tuple."""
     slots = [f"kept_{name}" for name in names]
-    return attrgetter(*slots, slots[0]) if slots else _nothing
+    return attrgetter(*slots, *slots[: len(slots) == 1]) if slots else _nothing
 
 
 def _nothing(node: Any) -> tuple[Any, ...]:
