@@ -134,3 +134,34 @@ def test_types_of_python_as_dtypes(torch: Any) -> Any:
         refused,
         raises("only accepts", layer(1, 1).to, int),
     )
+
+
+@differential
+def test_dtypes_of_convolutions(torch: Any) -> Any:
+    """Operands of different dtypes are refused: the bias is named first, as it is looked at first."""
+    F, one = torch.nn.functional, torch.ones
+    x, weight, bias = one(1, 3, 4, 4), one(2, 3, 3, 3), one(2)
+    return [
+        raises("Input type (double) and bias type (float) should be the same", F.conv2d, x.double(), weight, bias),
+        raises("Input type (float) and bias type (double) should be the same", F.conv2d, x, weight, bias.double()),
+        raises("expected scalar type Double but found Float", F.conv2d, x.double(), weight),
+        raises("expected scalar type Long but found Float", F.conv2d, x.long(), weight),
+    ]
+
+
+@differential
+def test_numbers_of_numpy_to_fill_with(torch: Any) -> Any:
+    """They count as Python's: a float64 makes a tensor of the default dtype."""
+    numbers = (np.float64(3.0), np.float32(3.0), np.int32(3), np.int8(1))
+    return [torch.full((2,), number) for number in numbers], torch.ones(1).new_full((1,), np.float64(2)).dtype
+
+
+def test_checked_types_are_known_again() -> None:
+    """Types of arguments are kept to be found again: our own classes as they are, those of programs weakly."""
+    import retrograd
+    from retrograd.engine.calls.argument_types import _held
+
+    own = type("Own", (), {})
+    assert _held(retrograd.Tensor) is retrograd.Tensor
+    assert _held(retrograd.nn.Parameter) is retrograd.nn.Parameter
+    assert _held(own) is not own

@@ -17,7 +17,7 @@ from .signatures import signatures
 
 _HEAP = 1 << 9
 """``Py_TPFLAGS_HEAPTYPE``: the class was made while Python runs."""
-_OURS = __name__.partition(".")[0] + "."
+_OURS = __name__.partition(".")[0]
 _MOST_PASSING = 256
 _NOTHING: frozenset[Any] = frozenset()
 
@@ -87,5 +87,5 @@ def _weakly(key: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _held(part: Any) -> Any:
-    passes = isinstance(part, type) and part.__flags__ & _HEAP and not str(part.__module__).startswith(_OURS)
+    passes = isinstance(part, type) and part.__flags__ & _HEAP and str(part.__module__).partition(".")[0] != _OURS
     return ref(part) if passes else part

@@ -151,7 +151,7 @@ def full(
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip
     """A tensor of one value; its dtype follows the value unless given."""
-    value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
+    value = fill_value.item() if isinstance(fill_value, (TensorBase, np.generic)) else fill_value
     numpy = to_numpy_dtype(dtype) if dtype is not None else array_from(value).dtype
     made = np.full(sizes_of((size,)), checked_number(value, numpy), numpy)
     return created_into(out, finish(made, requires_grad), dtype)

@@ -9,6 +9,7 @@ from ...calls.refusals import refuse, refuse_kind
 from ...kernels.sliding import Sizes, sizes_of, transposed_size, window_count, window_span
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
+from ...tensors.dtypes import c_name, scalar_name
 from .window_checks import check_filled, check_padding, check_positive
 
 
@@ -38,13 +39,15 @@ def _check_numbers(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) 
 
 def _check_operands(x: Any, weight: Any, bias: Any, groups: int, transposed: bool) -> None:
     """``RuntimeError`` unless input ``(N, C, *spatial)``, weight and bias fit each other and ``groups``."""
+    given = x._sig.numpy
     refuse(
-        x.dtype != weight.dtype,
-        f"Input type ({x.dtype}) and weight type ({weight.dtype}) should be the same",
+        bias is not None and bias._sig.numpy != given,
+        f"Input type ({c_name(given)}) and bias type ({'' if bias is None else c_name(bias._sig.numpy)}) should be the "
+        "same",
     )
     refuse(
-        bias is not None and bias.dtype != x.dtype,
-        f"Input type ({x.dtype}) and bias type ({getattr(bias, 'dtype', None)}) should be the same",
+        weight._sig.numpy != given,
+        f"expected scalar type {scalar_name(given)} but found {scalar_name(weight._sig.numpy)}: input and weight",
     )
     shape = list(weight.shape)
     refuse(
