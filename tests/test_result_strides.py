@@ -181,3 +181,24 @@ def test_places_of_what_is_not_zero_are_columns_of_one_tensor():
         return [(x.tolist(), x.stride(), x.storage_offset(), x._is_view()) for x in found]
 
     assert seen(retrograd) == seen(torch)
+
+
+WRITTEN = {
+    "inv": lambda t, a, out: t.linalg.inv(a, out=out), "solve": lambda t, a, out: t.linalg.solve(a, a[:, :2], out=out),
+    "cholesky": lambda t, a, out: t.linalg.cholesky(a, out=out), "mm": lambda t, a, out: t.mm(a, a, out=out),
+    "exp": lambda t, a, out: t.exp(a[:2].t(), out=out), "sum": lambda t, a, out: t.sum(a, 0, True, out=out),
+    "cat": lambda t, a, out: t.cat([a.t(), a.t()], out=out), "add": lambda t, a, out: t.add(a.t(), 1, out=out),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_an_empty_out_gets_the_layout_of_the_result(name):
+    """What ``out=`` has no room for lies as the result itself would."""
+
+    def seen(t):
+        found = WRITTEN[name](t, t.eye(3) * 2 + 0.1, t.empty(0))
+        return found.tolist(), [s for s, n in zip(found.stride(), found.shape, strict=True) if n > 1]
+
+    (ours, lies), (theirs, wanted) = seen(retrograd), seen(torch)
+    assert ours == [pytest.approx(row, abs=1e-6) for row in theirs]
+    assert lies == wanted

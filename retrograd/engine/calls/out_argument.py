@@ -141,5 +141,5 @@ def _put(out: Any, value: Any) -> None:
     if out._sig.shape == value._sig.shape:
         assign(out, value._array)
     else:
-        set_array(out, np.array(value._array, out._sig.numpy, order="C"))
+        set_array(out, np.array(value._array, out._sig.numpy, order="K"))  # as the result would lie itself
     bump_version(out)
