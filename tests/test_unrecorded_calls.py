@@ -14,6 +14,7 @@ from op_runs import array, flat, is_tensor
 from op_samples import Sample, all_samples, function_of, tensors_for
 
 import retrograd as rg
+from retrograd.engine.calls.argument_types import KindCheck
 from retrograd.engine.switches import state
 
 
@@ -84,3 +85,13 @@ def test_steps_without_record_take_the_fast_path() -> None:
     assert all(v.requires_grad and v.grad_fn is None for v in views)
     names = ("mul", "mm", "tanh", "addmm", "relu", "add", "select", "_split")
     assert {f"calls of {name} in no_grad>" for name in names} <= entered
+
+
+def test_types_of_tensors_that_fitted_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A public function judges kinds of arguments once, also those of tensors."""
+    scores, classes = rg.rand(3, 4), rg.tensor([0, 1, 2])
+    rg.nn.functional.cross_entropy(scores, classes)
+    looked: list[Any] = []
+    monkeypatch.setattr(KindCheck, "_look", lambda self, *args: looked.append(self.name))
+    rg.nn.functional.cross_entropy(scores, classes)
+    assert not looked
