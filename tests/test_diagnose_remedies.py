@@ -62,6 +62,47 @@ scale = torch.tensor(5.0, requires_grad=True)
 w = torch.ones(3, requires_grad=True)
 (w * scale.clamp(-1, 2)).sum().backward()
 """
+STACKED = """
+w = torch.ones(3, requires_grad=True)
+losses = w * 2
+(1.0 * losses).backward()
+"""
+HALF = """
+scale = torch.tensor(4.0).half().requires_grad_()
+values = torch.linspace(-1, 5, 12).half()
+torch.exp(values * scale).sum().log().backward()
+"""
+PAIRS = """
+mass = torch.rand(3, requires_grad=True)
+rows, columns = torch.tensor([0, 1, 1]), torch.tensor([0, 2, 2])
+cells = torch.zeros(3, 3).index_put((rows, columns), mass)
+cells.sum().backward()
+"""
+TRANSPOSED = """
+w = torch.randn(6, 3, requires_grad=True)
+tied = w.detach().t().clone().requires_grad_()
+x = torch.randn(4, 6)
+opt = torch.optim.SGD([w, tied], lr=0.1)
+for step in range(3):
+    loss = (torch.tanh(x @ w) @ tied - x).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+STATE_KEPT = """
+class Tracker:
+    def __init__(self):
+        self.cell, self.memory = torch.nn.GRUCell(3, 6), torch.zeros(2, 6)
+
+    def __call__(self, x):
+        self.memory = self.cell(x, self.memory)
+        return self.memory.sum()
+
+
+tracker = Tracker()
+for x in torch.ones(3, 2, 3):
+    tracker(x).backward()
+"""
 
 
 def first(text: str, engine: str, folder: Path) -> Finding:
@@ -83,8 +124,14 @@ def first(text: str, engine: str, folder: Path) -> Finding:
         (LISTED, "torch.stack(parts)"),
         (CUT_OFF, "torch.sigmoid(10 * (gate - 0.5))"),
         (OUT_OF_BOUNDS, "start with scale within the bounds"),
+        (STACKED, "(1.0 * losses).sum().backward()"),
+        (HALF, "(values * scale).float()"),
+        (PAIRS, "index_put((rows, columns), values, accumulate=True)"),
+        (TRANSPOSED, "w.t()"),
+        (STATE_KEPT, "self.memory = self.memory.detach()"),
     ],
-    ids=["zero row", "single entries", "written twice", "metric", "listed", "comparison", "clamp"],
+    ids=["zero row", "single entries", "written twice", "metric", "listed", "comparison", "clamp"]
+    + ["stacked", "half", "pairs", "transposed", "state"],
 )
 def test_remedy_is_about_the_line(text: str, remedy: str, engine: str, tmp_path: Path) -> None:
     """The remedy takes the names and the operator of the line, and mends what is wrong there."""

@@ -74,9 +74,20 @@ def _described(flow: Flow, found: tuple[int, int, int], run: Run) -> CarriedTens
         made_at = keeping[0]
     elif not again and made_at is not None:
         made_at = _once(flow, maker, user, made_at)
-    passed = "" if flow.spelling.has_name(tensor) else passed_on(flow.spelling.text(used_at))
+    lines = () if flow.spelling.has_name(tensor) else (used_at, flow.events[user].source)
+    passed = next(filter(None, (passed_on(flow.spelling.text(line)) for line in lines)), "")
+    name = _attribute(flow, {name, *flow.spelling.names(tensor)}, maker, run) or passed or name
     several = bool(passed) and len(flow.events[maker].data.get("outputs", ())) > 2  # beside the result, two states
-    return CarriedTensor(tensor, passed or name, maker, user, made_at, used_at, again, several)
+    return CarriedTensor(tensor, name, maker, user, made_at, used_at, again, several)
+
+
+def _attribute(flow: Flow, names: set[str], maker: int, run: Run) -> str:
+    """Return the attribute that keeps a tensor which is only a local variable of a function that has returned."""
+    line = flow.events[maker].source
+    if line is None or run.source is None or line.function in (run.source.function, "<module>"):
+        return ""
+    kept = (flow.spelling.attribute(name, line) for name in sorted(names))
+    return next((found[0] for found in kept if found is not None), "")
 
 
 def _once(flow: Flow, maker: int, user: int, line: SourceLine) -> SourceLine:

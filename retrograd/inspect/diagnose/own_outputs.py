@@ -11,6 +11,8 @@ from .held_by_data import compared_with_data, trained_otherwise
 
 SOFT_TARGETS = frozenset({"kl_div", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"})
 """Losses whose second operand is the target, which may be probabilities."""
+_ADDING_UP = frozenset({"add", "sub", "rsub", "mul", "div", "neg", "mean", "sum", "stack"})
+"""How the parts of a loss become one number."""
 _SCALES = frozenset({"div", "mul", "true_divide"})
 
 
@@ -85,6 +87,24 @@ def _also_the_other_way(flow: Flow, mine: Reached, theirs: Reached, calls: set[i
                 if turned and not sides[0] & mine.calls and not sides[1] & theirs.calls:
                     return True
     return False
+
+
+def only_draws_together(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
+    """Whether a loss is nothing but how alike a network's output and what a predictor makes of another one are.
+
+    That both are the same constant is its best value, unless what is predicted counts as a constant itself.
+    """
+    mine, theirs = flow.behind([prediction], row), flow.behind([target], row)
+    shared = flow.leaves_behind(theirs)
+    if not shared or not shared < flow.leaves_behind(mine) or mine.calls & theirs.calls:
+        return False
+    likenesses = {call for call in calls if flow.events[call].op == flow.events[row].op}
+    made = {out for call in likenesses for out in flow.outputs(call)}
+    after = flow.descendants(made, min(likenesses, default=row), flow.has_node)
+    adding = [call for call in after.calls - likenesses if flow.has_node(call)]
+    others = {one for call in adding for one in flow.inputs(call) if one not in after.tensors}
+    plain = all(flow.events[call].op.strip("_") in _ADDING_UP for call in adding)
+    return plain and not any(map(flow.has_history, others)) and alike(flow, mine, theirs, shared)
 
 
 def are_neighbours(flow: Flow, value: int, prediction: int, row: int, calls: set[int]) -> bool:

@@ -95,6 +95,13 @@ class Spelling:
             found.add(self._recording.tensors[tensor].name)
         return found
 
+    def argument_at(self, source: SourceLine | None, function: str, place: int) -> str:
+        """Return how a line spells an argument of a function that it calls, or nothing."""
+        for call in _calls(self.statement(source)):
+            if called(call) == function and len(call.args) > place:
+                return ast.unparse(call.args[place])
+        return ""
+
     def appending(self, name: str, near: SourceLine | None) -> SourceLine | None:
         """Return a recorded line of the same file that puts what goes by a name into a collection."""
         if near is None or not name.isidentifier():

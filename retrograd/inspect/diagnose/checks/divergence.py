@@ -58,8 +58,10 @@ def _shapes(flow: Flow, leaves: set[int]) -> list[tuple[int, ...]]:
 
 
 def _plays_ranks(flow: Flow, run: Run) -> bool:
-    """Whether a run stands, by the heads of the blocks around its line, for one of several ranks in one process."""
-    return any(_RANK.search(head) for head in _heads_around(flow, run.source))
+    """Whether a run stands, by the heads of the blocks around its line or its callers, for one rank of several."""
+    made = flow.last_producer(run.roots[0], run.begin, gradients=True) if run.roots else None
+    callers = flow.lines(made)[1:] if made is not None else []  # where the function was called that ran backward
+    return any(_RANK.search(text) for text in (*_heads_around(flow, run.source), *map(flow.spelling.text, callers)))
 
 
 def _heads_around(flow: Flow, source: SourceLine | None) -> Iterator[str]:

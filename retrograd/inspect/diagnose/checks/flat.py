@@ -17,6 +17,7 @@ from ..spelling import is_name
 from ..words import at, listed
 from .create_graph import LINEAR
 from .depth import grown
+from .zero_factors import switched_off, vanished_value
 
 KINDS = {
     "vanishing": Kind("gradient shrinks along the depth", "warning", Stage.VALUES),
@@ -119,7 +120,9 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) ->
     op, limits = event.op.strip("_"), _limits(flow, row)
     if not leaves or (op in _RELUS | _CLAMPS and _is_hinge(flow, row, run)):
         return None
-    explained = _explained(event, limits, f"{listed(flow.name(leaf) for leaf in leaves)} get{_s(leaves)}")
+    they_get = f"{listed(flow.name(leaf) for leaf in leaves)} get{_s(leaves)}"
+    explained = _explained(event, limits, they_get) or vanished_value(flow, row, limits, they_get)
+    explained = explained or switched_off(flow, row, leaves, they_get)
     if explained is None:
         overflowed = math.isinf(max(-limits[0], limits[1]))  # behind an overflow there is nothing to scale
         return _underflow(flow, run, place, leaves) if _half(flow, run, place) and not overflowed else None

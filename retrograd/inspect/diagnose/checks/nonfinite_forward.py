@@ -11,7 +11,7 @@ from ..finite import Finiteness, state_of
 from ..flow import Flow
 from ..runs import Run
 from ..spelling import operand
-from ..words import at
+from ..words import at, listed
 
 _HIDING = frozenset({"where", "masked_fill", "nan_to_num", "max", "min", "maximum", "minimum", "clamp", "getitem"})
 """What can take a bad value out of sight."""
@@ -34,7 +34,7 @@ def _overflow_case(flow: Flow, states: Finiteness, row: int, run: Run, dtype: st
         kind="overflow",
         message=f"{expression(flow, row)}{at(event.source)} exceeds the largest {dtype} number {LARGEST[dtype]:g} "
         f"(inputs up to {largest_input(flow, row):g}) and overflows to {states.made[row].signs}.",
-        remedy=f"compute this in float32: {input_names(flow, row)[0]}.float()",
+        remedy=f"compute this in float32: {listed(f'{operand(name)}.float()' for name in input_names(flow, row))}",
         source=event.source,
         op=event.op,
         marks=flow.marks(run, [row], _MARK),

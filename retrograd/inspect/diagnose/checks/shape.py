@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
+from ...program.syntax import parsed_expression
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
@@ -164,6 +166,11 @@ def _refused(flow: Flow) -> _Refused:
     return _Refused(line, asked, spelled, _last_result(flow) if root is None else root)
 
 
+def _computes(name: str) -> bool:
+    """Whether what is to stand before a method is an operation, which needs brackets."""
+    return isinstance(parsed_expression(name), ast.BinOp | ast.UnaryOp | ast.Compare | ast.IfExp)
+
+
 def _not_scalar_case(flow: Flow) -> Case:
     """Return the case of a loss that is no scalar."""
     refused = _refused(flow)
@@ -171,13 +178,14 @@ def _not_scalar_case(flow: Flow) -> Case:
     row = _last_reduction(flow, root) if root is not None else None
     op, source = (flow.events[row].op, flow.events[row].source) if row is not None else ("", line)
     shape = f"shape {shape_text(flow.facts(root).shape)}" if root is not None else "more than one entry"
-    call = f"autograd.grad({name}, ...)" if asked else f"{name}.backward()"
+    whole = name if asked or not _computes(name) else f"({name})"
+    call = f"autograd.grad({name}, ...)" if asked else f"{whole}.backward()"
     return Case(
         kind="nonscalar-backward",
         message=f"{call}{at(line)} needs a scalar, but {name} has {shape}{_what_left(op, source)}.",
         remedy=f"torch.autograd.grad({name}.sum(), ...), or grad_outputs=torch.ones_like({name})"
         if asked
-        else f"{name}.mean().backward(), or {name}.sum().backward()",
+        else f"{whole}.mean().backward(), or {whole}.sum().backward()",
         source=line if asked and op not in _REDUCTIONS else source,
         op=op or "backward",
         subjects=frozenset({root} if root is not None else ()),
@@ -242,9 +250,17 @@ def _duplicate_case(flow: Flow, row: int, count: int) -> Case:
         kind="duplicate-index",
         message=f"{which} of the write into {name}{at(event.source)}, has {count} repeated (duplicate) "
         "entries: only the last write to each place counts, yet backward sends gradient to all of them.",
-        remedy=f"{name}.index_add_(0, {spelled}, values)" if added else "make the indices unique, or use index_add_",
+        remedy=_adding(name, spelled, event.op, several=len(names) > 1, added=added),
         source=event.source,
         op=event.op,
         subjects=frozenset({target} if target is not None else ()),
         marks=flow.marks(flow.run_after(row), [row], "repeated indices"),
     )
+
+
+def _adding(name: str, index: str, op: str, *, several: bool, added: bool) -> str:
+    """Return what adds up the values that repeated indices send to one place."""
+    if several or op.startswith("index_put"):
+        given = index.replace(" and ", ", ") if several else f"{index},"
+        return f"index_put(({given}), values, accumulate=True), which adds them up, or make the indices unique"
+    return f"{name}.index_add_(0, {index}, values)" if added else "make the indices unique, or use index_add_"

@@ -10,7 +10,15 @@ from ..distance import ARRANGEMENTS, PRODUCTS, REGRESSIONS, counts_by_size
 from ..expected_gradients import optimized
 from ..flow import Flow
 from ..held_by_data import steps_of
-from ..own_outputs import SOFT_TARGETS, alike, are_neighbours, comes_next, place_of, takes_itself_as_target
+from ..own_outputs import (
+    SOFT_TARGETS,
+    alike,
+    are_neighbours,
+    comes_next,
+    only_draws_together,
+    place_of,
+    takes_itself_as_target,
+)
 from ..runs import Run
 from ..words import at, listed
 
@@ -57,12 +65,19 @@ def _target(flow: Flow, row: int, depends: Dependence, calls: set[int], *, known
         other = _of_another_network(depends, target, prediction, row)
         if flow.events[row].op.strip("_") in _MATCHING:
             found = known and other and _has_a_twin(flow, target, row)
+            found = found or _is_collapsing(flow, target, prediction, row, calls)
         else:
             found = other and (known or _has_a_twin(flow, target, row))
             found = found or _bootstraps(flow, target, prediction, row, calls)
         if found or takes_itself_as_target(flow, target, prediction, row, calls):
             return target
     return None
+
+
+def _is_collapsing(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
+    """Whether a loss of likenesses alone trains both sides of one."""
+    cosine = flow.events[row].op == "cosine_similarity"
+    return cosine and only_draws_together(flow, target, prediction, row, calls)
 
 
 def _bootstraps(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
@@ -166,21 +181,36 @@ def _coordinates(flow: Flow) -> set[int]:
 def _case(flow: Flow, row: int, target: int, run: Run) -> Case:
     """Return the case of one comparison."""
     event = flow.events[row]
+    spelled = flow.spelling.argument_at(event.source, event.op, flow.inputs(row).index(target))
+    target = _given_to(flow, target, row)
     last = flow.last_producer(target, row, gradients=True)
     made = row if last is None else last
     source = flow.events[made].source
-    name = flow.name(target, source or event.source)
+    likeness = event.op == "cosine_similarity"
+    name = spelled if likeness and spelled else flow.name(target, source or event.source)
     leaves = listed(flow.name(leaf) for leaf in sorted(flow.leaves_behind(flow.behind([target], row))))
     text = flow.spelling.text(source)
+    remedy = f"{text}  # with .detach() behind the target, or the target computed under torch.no_grad()"
+    if name.isidentifier():
+        remedy = f"{name} = {name}.detach(), or compute it under torch.no_grad()"
+    if likeness and spelled:
+        remedy = f"{spelled}.detach() in place of {spelled} in that comparison"  # the other half of a loss may train it
     return Case(
         kind="missing-detach",
         message=f"gradient flows through the target {name}, made{at(source)} and compared{at(event.source)}, into "
         f"{leaves}: a target is to be a constant, so it needs detach().",
-        remedy=f"{name} = {name}.detach(), or compute it under torch.no_grad()"
-        if name.isidentifier()
-        else f"{text}  # with .detach() behind the target, or the target computed under torch.no_grad()",
-        source=source,
+        remedy=remedy,
+        source=event.source if likeness and spelled else source,
         op=flow.events[made].op,
         marks=flow.marks(run, [made], "a target that is not detached"),
         evidence={"leaves": [flow.name(leaf) for leaf in flow.leaves_behind(flow.behind([target], row))]},
     )
+
+
+def _given_to(flow: Flow, operand: int, row: int) -> int:
+    """Return what a function of several calls was given that an operand of one of its calls was made of."""
+    event, made = flow.events[row], flow.last_producer(operand, row, gradients=True)
+    while made is not None and (flow.events[made].op, flow.events[made].source) == (event.op, event.source):
+        operand = flow.inputs(made)[0]
+        made = flow.last_producer(operand, made, gradients=True)
+    return operand

@@ -109,7 +109,9 @@ def _case(flow: Flow, original: int, copy: int) -> Case:
     return Case(
         kind="broken-tie",
         message=f"{second}{at(source)} {how} {first} but is a leaf of its own: the two are not tied, and {why}.",
-        remedy=f"use the same parameter twice: {second} = {first}",
+        remedy=f"use the same parameter twice: {second} = {first}"
+        if flow.facts(copy).shape == flow.facts(original).shape
+        else f"use {first} itself, transposed, in place of {second}: {first}.t()",
         source=source,
         subjects=frozenset({copy}),
         evidence={"leaves": [first, second], "shared_memory": shared},
