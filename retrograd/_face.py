@@ -29,11 +29,11 @@ from .engine.switches.modes import (
 )
 from .engine.table.methods import FUNCTIONS as _FUNCTIONS
 from .engine.tensors import dtypes as _dtypes
+from .engine.tensors.common_dtype import promote_types as _promote
 from .engine.tensors.devices import device
 from .engine.tensors.dtypes import ALIASES as _DTYPE_ALIASES
 from .engine.tensors.dtypes import ALL as _ALL_DTYPES
-from .engine.tensors.dtypes import Size, dtype, get_default_dtype, set_default_dtype
-from .engine.tensors.dtypes import promote_types as _promote
+from .engine.tensors.dtypes import dtype, get_default_dtype, set_default_dtype
 from .engine.tensors.layouts import (
     channels_last,
     channels_last_3d,
@@ -45,6 +45,7 @@ from .engine.tensors.layouts import (
 )
 from .engine.tensors.limits import finfo, iinfo
 from .engine.tensors.printing import set_printoptions
+from .engine.tensors.size import Size
 from .engine.tensors.tensor import Tensor
 from .engine.transforms.vmap import vmap
 from .engine.warning import set_warn_always

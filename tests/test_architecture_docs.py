@@ -124,7 +124,7 @@ def is_in_the_tree(name: str) -> bool:
     parts = ("retrograd", "tests", "docs", "benchmarks", "sample_graphs")
     if "/" not in name:
         return any(any((ROOT / part).rglob(name)) for part in parts)
-    name = re.sub(r"\.[A-Z]\w*$", "", name)  # a class in a module: `tensors/dtypes.Sig`
+    name = re.sub(r"\.[A-Z]\w*$", "", name)  # a class in a module: `tensors/sig.Sig`
     return any(any((ROOT / folder).glob(name.rstrip("/") + end)) for folder in FOLDERS for end in ("", ".py"))
 
 

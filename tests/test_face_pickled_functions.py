@@ -1,4 +1,4 @@
-"""Functions can be pickled, and so can what holds them."""
+"""Functions, dtypes and sizes can be pickled, and so can what holds them."""
 
 from __future__ import annotations
 
@@ -46,3 +46,18 @@ def test_layers_that_hold_them(torch: str) -> None:
     layer = library.nn.TransformerEncoderLayer(4, 2, 4, dropout=0.0)
     x = library.ones(2, 1, 4)
     assert np.array_equal(pickle.loads(pickle.dumps(layer))(x).detach().numpy(), layer(x).detach().numpy())
+
+
+OLDER = {
+    "float32": b"cretrograd.engine.tensors.dtypes\nby_name\np0\n(Vfloat32\np1\ntp2\nRp3\n.",
+    "Size": b"cretrograd.engine.tensors.dtypes\nSize\np0\n((I2\nI3\ntp1\ntp2\nRp3\n.",
+}
+"""Pickles of a dtype and a size as they are in files, wherever the code of the two stands now."""
+
+
+def test_dtypes_and_sizes_in_files() -> None:
+    """V-64: pickles name dtypes and sizes as they always did, so that old and new trees read each other's files."""
+    size = retrograd.Size([2, 3])
+    assert (pickle.dumps(retrograd.float32, 0), pickle.dumps(size, 0)) == (OLDER["float32"], OLDER["Size"])
+    assert pickle.loads(OLDER["float32"]) is retrograd.float32
+    assert repr(pickle.loads(OLDER["Size"])) == "torch.Size([2, 3])"

@@ -8,8 +8,8 @@ from typing import Any
 
 from ..engine.switches.modes import no_grad
 from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.dtypes import Size
 from ..engine.tensors.limits import finfo
+from ..engine.tensors.size import Size
 from . import constraints
 from .bernoulli import Binomial
 from .distribution import Distribution

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ..engine.switches.modes import no_grad
 from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.dtypes import Size
+from ..engine.tensors.size import Size
 from ..engine.tensors.tensor import Tensor
 from .constraints import Constraint, is_dependent, shown
 

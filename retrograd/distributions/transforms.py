@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.dtypes import Size
 from ..engine.tensors.limits import finfo
+from ..engine.tensors.size import Size
 from ..engine.tensors.tensor import Tensor
 from ..nn import functional
 from . import constraints

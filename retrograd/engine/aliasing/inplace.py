@@ -28,7 +28,8 @@ from ..table.op import OpDef
 from ..table.registry import F
 from ..tensors.base import TensorBase, wrap
 from ..tensors.bits import assign, bits_of
-from ..tensors.dtypes import c_name, is_castable, scalar_name
+from ..tensors.common_dtype import is_castable
+from ..tensors.dtype_names import c_name, scalar_name
 from .history import rebase_history
 from .overlapping import TOLERATED, check_overlap, last_written
 from .strided import address

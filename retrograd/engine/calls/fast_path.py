@@ -21,8 +21,8 @@ from ..nodes.row_node import TAKEN, execute, is_plain
 from ..switches import state
 from ..switches.state import STATE
 from ..tensors.base import LAZY, TensorBase, parameter_class, tensor_class
-from ..tensors.dtypes import sig_of
 from ..tensors.numbers_ import number_operand
+from ..tensors.sig import sig_of
 from .fast_path_source import CallSource
 from .fast_views import VIEW_NAMES, PiecesCallSource, ViewCallSource
 from .formula import Term

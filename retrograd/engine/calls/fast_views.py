@@ -14,7 +14,7 @@ from ..aliasing.versions import storage_of
 from ..aliasing.views import HOLE
 from ..nodes.node import Port
 from ..tensors.base import CreationTag, Meta, View
-from ..tensors.dtypes import sig_of
+from ..tensors.sig import sig_of
 from .fast_path_source import SIG_OF_RESULT, CallSource
 
 _ORIGIN = (

@@ -18,7 +18,8 @@ from ..switches.state import STATE
 from ..tensors.argument_checks import type_name_of
 from ..tensors.base import TensorBase, set_array
 from ..tensors.bits import assign
-from ..tensors.dtypes import c_name, is_castable, scalar_name
+from ..tensors.common_dtype import is_castable
+from ..tensors.dtype_names import c_name, scalar_name
 from ..warning import warn
 
 

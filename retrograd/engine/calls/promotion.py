@@ -11,7 +11,8 @@ from ..aliasing.views import gradient_edge
 from ..table.op import OpDef
 from ..table.registry import OPS
 from ..tensors.base import TensorBase, are_plain
-from ..tensors.dtypes import get_default_dtype, result_dtype
+from ..tensors.common_dtype import result_dtype
+from ..tensors.dtypes import get_default_dtype
 from .refusals import refuse_truth_values
 
 Number = (bool, int, float, complex)

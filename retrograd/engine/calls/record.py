@@ -13,7 +13,7 @@ from ..nodes.saved_facts import parts, read
 from ..overriding.dispatch_classes import count
 from ..table.op import OpDef
 from ..tensors.base import LAZY, TensorBase, are_plain, is_inference, wrap
-from ..tensors.dtypes import scalar_name
+from ..tensors.dtype_names import scalar_name
 
 
 def edges_of(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> tuple[Any, ...] | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..table.op import OpDef
 from ..tensors.base import TensorBase
-from ..tensors.dtypes import c10_name, scalar_name
+from ..tensors.dtype_names import c10_name, scalar_name
 
 _ORDER = "buifc"
 """Kinds of dtype, each of which the later ones take in."""

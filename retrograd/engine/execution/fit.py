@@ -11,7 +11,7 @@ from ..nodes.node import NOTHING, GraphNode, Port
 from ..nodes.opnode import OpNode
 from ..table.registry import F
 from ..tensors.base import TensorBase
-from ..tensors.dtypes import Sig
+from ..tensors.sig import Sig
 
 
 def fit_results(node: GraphNode, results: tuple[Any, ...], tensors: bool) -> tuple[Any, ...]:

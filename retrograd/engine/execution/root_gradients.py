@@ -13,7 +13,8 @@ from ..overriding.asked_functions import ones_like
 from ..overriding.dispatch_classes import is_dispatching
 from ..table.registry import F
 from ..tensors.base import TensorBase, wrap
-from ..tensors.dtypes import Sig, Size
+from ..tensors.sig import Sig
+from ..tensors.size import Size
 
 
 def root_edges(outputs: list[Any]) -> list[Any]:

@@ -15,7 +15,7 @@ from ..nodes.opnode import RunContext
 from ..nodes.saved import SECOND_TIME, SavedTensor
 from ..overriding.dispatch_classes import dispatches
 from ..tensors.base import TensorBase, wrap
-from ..tensors.dtypes import Sig
+from ..tensors.sig import Sig
 from ..warning import warn
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import observe
 from ..tensors.base import Hook, TensorBase
-from ..tensors.dtypes import Sig
+from ..tensors.sig import Sig
 
 
 class RemovableHandle:

@@ -21,7 +21,8 @@ from ..frames import outside
 from ..switches import state
 from ..tensors.base import Hook, TensorBase
 from ..tensors.devices import CPU
-from ..tensors.dtypes import Sig, float32
+from ..tensors.dtypes import float32
+from ..tensors.sig import Sig
 from .hooks import RemovableHandle, register
 
 if TYPE_CHECKING:

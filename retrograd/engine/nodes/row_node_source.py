@@ -8,8 +8,8 @@ import numpy as np
 
 from ..calls.formula import Formula, formula_of
 from ..kernels.formula_kernels import KERNELS
-from ..tensors.dtypes import intern_sig
 from ..tensors.numbers_ import Number
+from ..tensors.sig import intern_sig
 from .saved_facts import parts
 
 

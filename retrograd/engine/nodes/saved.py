@@ -17,7 +17,7 @@ from ..overriding.asked_functions import detached
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches import state
 from ..tensors.base import LAZY, Meta, TensorBase, is_inference, wrap
-from ..tensors.dtypes import Sig
+from ..tensors.sig import Sig
 from .hooks import tensor_type_name
 from .node import GraphNode, Port, edge_parts, edge_to, suffix_free
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import elementwise, nondifferentiable, underivable
-from ..tensors.dtypes import scalar_name
+from ..tensors.dtype_names import scalar_name
 
 _ufunc: Any
 

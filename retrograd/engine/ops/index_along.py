@@ -8,7 +8,7 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function, linear
-from ..tensors.dtypes import scalar_name
+from ..tensors.dtype_names import scalar_name
 from .arithmetic import element, raw
 from .reduce import axes_of
 from .scatter import at_least_1d, check_index, reduce_shares, reduced_at

@@ -10,7 +10,7 @@ from ..kernels.matrices import SMALL, matrix_product
 from ..table.registry import F
 from ..table.rows import multilinear
 from ..tensors.base import wrap
-from ..tensors.dtypes import c_name, scalar_name
+from ..tensors.dtype_names import c_name, scalar_name
 from .arithmetic import conj, scaled
 from .broadcasting import expanded
 

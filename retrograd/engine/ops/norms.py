@@ -9,7 +9,8 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function
-from ..tensors.dtypes import scalar_name, to_numpy_dtype
+from ..tensors.dtype_names import scalar_name
+from ..tensors.dtypes import to_numpy_dtype
 from .reduce import axes_of, restored
 
 

@@ -12,7 +12,7 @@ from ..switches.modes import is_grad_enabled
 from ..table.registry import F
 from ..table.rows import multilinear, underivable
 from ..tensors.base import wrap
-from ..tensors.dtypes import scalar_name
+from ..tensors.dtype_names import scalar_name
 from .coo import SparseTensor, answers_for, is_sparse
 from .rows import entries_at, masked_by, of_values, sparse_of
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..aliasing.storage import Storage
 from .absent import AbsentMemory, refusal
-from .dtypes import Sig, sig_of
+from .sig import Sig, sig_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Hook = Callable[..., Any]

@@ -17,7 +17,8 @@ from ..switches.state import STATE
 from ..warning import warn
 from .base import TensorBase, wrap
 from .bits import CONJUGATE
-from .dtypes import ALIASES, Size, by_name, dtype, get_default_dtype
+from .dtypes import ALIASES, by_name, dtype, get_default_dtype
+from .size import Size
 
 _MOST_DIMENSIONS: Final = 64
 """Of NumPy's arrays."""

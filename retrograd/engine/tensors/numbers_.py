@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import Sig, c10_name
+from .dtype_names import c10_name
+from .sig import Sig
 
 _MOST = 50_000
 """How many numbers of one dtype are kept; the rest are converted each time."""

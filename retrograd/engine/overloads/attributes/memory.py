@@ -18,8 +18,8 @@ from ...switches.state import STATE
 from ...table.public import public
 from ...tensors.base import TensorBase, set_array
 from ...tensors.bits import bits_of, mark, memory_of
-from ...tensors.dtypes import Size
 from ...tensors.layouts import contiguous_format, preserve_format
+from ...tensors.size import Size
 from .storages import UntypedStorage, flat_memory
 
 

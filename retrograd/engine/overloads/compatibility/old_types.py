@@ -8,7 +8,7 @@ import numpy as np
 
 from ...table.public import public
 from ...tensors.base import TensorBase, wrap
-from ...tensors.dtypes import Size
+from ...tensors.size import Size
 
 
 class _OldType(type):

@@ -21,9 +21,10 @@ from ...table.registry import F
 from ...tensors.base import LAZY, TensorBase, set_array, wrap
 from ...tensors.bits import CONJUGATE, bits_of, memory_of
 from ...tensors.convert import array_from
-from ...tensors.dtypes import Size, get_default_dtype, to_numpy_dtype
+from ...tensors.dtypes import get_default_dtype, to_numpy_dtype
 from ...tensors.layouts import preserve_format
 from ...tensors.numbers_ import checked_number
+from ...tensors.size import Size
 from ...warning import warn
 from .copying import to
 

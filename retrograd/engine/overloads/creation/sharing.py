@@ -11,7 +11,8 @@ from ...calls.refusals import refuse
 from ...deprecations import discourage
 from ...table.public import public
 from ...tensors.base import TensorBase
-from ...tensors.dtypes import get_default_dtype, scalar_name, to_numpy_dtype
+from ...tensors.dtype_names import scalar_name
+from ...tensors.dtypes import get_default_dtype, to_numpy_dtype
 from .copying import to
 from .creating import finish, from_numpy, numpy_of, tensor
 

@@ -13,8 +13,9 @@ from ...calls.refusals import refuse, refuse_kind
 from ...deprecations import discourage
 from ...table.public import public
 from ...tensors.base import TensorBase
+from ...tensors.common_dtype import is_castable, result_dtype
 from ...tensors.dtypes import dtype as Dtype  # noqa: N812
-from ...tensors.dtypes import from_numpy_dtype, get_default_dtype, is_castable, result_dtype, to_numpy_dtype
+from ...tensors.dtypes import from_numpy_dtype, get_default_dtype, to_numpy_dtype
 from ...tensors.numbers_ import real_number
 from .creating import finish, numpy_of
 

@@ -10,7 +10,7 @@ from ...calls.refusals import refuse, refuse_kind
 from ...ops.reduce import refuse_complex
 from ...table.public import public
 from ...tensors.base import TensorBase, wrap
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtype_names import scalar_name
 
 
 @public("searchsorted", method=False, out=True, aten="searchsorted.Tensor")

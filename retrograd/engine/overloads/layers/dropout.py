@@ -17,7 +17,7 @@ from ...table.public import NN, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import wrap
 from ...tensors.bits import memory_of
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtype_names import scalar_name
 from ..sampling.draw_checks import check_probability
 from ..sampling.placing import drawn_in
 

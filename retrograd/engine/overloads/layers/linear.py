@@ -7,7 +7,7 @@ from typing import Any
 from ...calls.refusals import refuse
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
-from ...tensors.dtypes import c10_name
+from ...tensors.dtype_names import c10_name
 
 
 @public("linear", namespace=NN, out=True)

@@ -9,7 +9,7 @@ from ...calls.refusals import refuse
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtype_names import scalar_name
 from .dropout import dropout
 from .linear import linear
 from .packed_recurrent import run_packed

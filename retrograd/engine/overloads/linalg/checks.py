@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtype_names import scalar_name
 
 
 def check_same_dtype(what: str, one: tuple[str, Any], other: tuple[str, Any]) -> None:

@@ -11,7 +11,7 @@ from ...deprecations import discourage
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.argument_checks import check_scalar_type
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtype_names import scalar_name
 from ..shapes.sizes import ints_of
 from .checks import check_same_dtype
 from .products import matmul

@@ -14,7 +14,7 @@ from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
 from ...tensors.convert import checked_dim
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtype_names import scalar_name
 
 
 def _singular_values(A: Any) -> Any:  # noqa: N803

@@ -9,7 +9,7 @@ from ...deprecations import discourage
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtype_names import scalar_name
 
 
 @public("qr", namespace="linalg", out=True)

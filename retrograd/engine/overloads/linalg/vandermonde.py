@@ -9,7 +9,7 @@ import numpy as np
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import wrap
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtype_names import scalar_name
 
 
 @public("vander", method=False)

@@ -9,7 +9,7 @@ import numpy as np
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtype_names import scalar_name
 from .losses import reduction_of
 
 

@@ -10,7 +10,8 @@ from ...calls.refusals import refuse
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.argument_checks import check_scalar_type
-from ...tensors.dtypes import result_dtype, scalar_name
+from ...tensors.common_dtype import result_dtype
+from ...tensors.dtype_names import scalar_name
 from ...tensors.numbers_ import real_argument
 from ..pointwise.by_number import plus
 from ..reductions.older_norms import norm_along

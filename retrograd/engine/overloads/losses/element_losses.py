@@ -11,7 +11,7 @@ from ...calls.refusals import refuse
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtype_names import scalar_name
 from ...tensors.numbers_ import real_argument
 from ...warning import warn
 from ..pointwise.by_number import plus, times

@@ -14,7 +14,7 @@ from ...table.registry import F
 from ...tensors.argument_checks import check_scalar_type
 from ...tensors.base import TensorBase
 from ...tensors.convert import checked_dim
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtype_names import scalar_name
 from ...tensors.numbers_ import real_argument
 from ...warning import warn
 from ..pointwise.by_number import over, plus, times

@@ -16,7 +16,8 @@ from ...table.public import METHODS, as_tensor_operand, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.argument_checks import type_name_of
 from ...tensors.base import TensorBase, tensor_class, wrap
-from ...tensors.dtypes import get_default_dtype, result_dtype
+from ...tensors.common_dtype import result_dtype
+from ...tensors.dtypes import get_default_dtype
 from ...tensors.numbers_ import real_number
 from ...warning import warn
 

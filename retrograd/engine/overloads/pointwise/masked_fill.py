@@ -8,7 +8,7 @@ from ...aliasing.inplace import call_inplace
 from ...table.public import check_tensor, public
 from ...table.registry import OPS
 from ...tensors.base import TensorBase
-from ...tensors.dtypes import c10_name
+from ...tensors.dtype_names import c10_name
 from ...tensors.numbers_ import checked_number
 
 

@@ -9,7 +9,7 @@ from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase
 from ...tensors.convert import checked_dim
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtype_names import scalar_name
 from ..pointwise.by_number import over, times
 
 # -- differences and areas

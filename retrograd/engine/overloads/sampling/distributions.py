@@ -26,7 +26,7 @@ from ...table.registry import OPS, F
 from ...table.rows import function, underivable
 from ...tensors.base import TensorBase
 from ...tensors.bits import memory_of
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtype_names import scalar_name
 from ..creation.creating import finish, numpy_of
 from .draw_checks import check_continuous, check_integers, check_kind, check_normal
 from .placing import drawn_in, placed

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...calls.refusals import refuse
-from ...tensors.dtypes import c10_name, scalar_name
+from ...tensors.dtype_names import c10_name, scalar_name
 from ...warning import warn
 
 

@@ -20,7 +20,7 @@ from ...table.public import public
 from ...table.registry import OPS, F
 from ...table.rows import function
 from ...tensors.bits import memory_of
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtype_names import scalar_name
 from ..creation.creating import finish, numpy_of, sizes_of
 from .draw_checks import check_integers, check_kind, check_normal, check_probability, check_uniform
 from .placing import drawn_in, is_contiguous, placed

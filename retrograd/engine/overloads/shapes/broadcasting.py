@@ -10,7 +10,7 @@ from ...calls.refusals import size_mismatch
 from ...execution.fit import is_expandable_to
 from ...table.public import public
 from ...table.registry import F
-from ...tensors.dtypes import Size
+from ...tensors.size import Size
 from .sizes import ints_of
 from .tensor_arguments import tensors_of
 

@@ -8,7 +8,7 @@ from ...aliasing.strided import element_strides
 from ...aliasing.versions import share_storage
 from ...calls.refusals import refuse
 from ...tensors.base import wrap
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtype_names import scalar_name
 
 
 def seen_as(self: Any, numpy: Any) -> Any:

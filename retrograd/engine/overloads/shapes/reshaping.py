@@ -11,9 +11,9 @@ from ...table.registry import COMPOSITES, F
 from ...tensors.argument_checks import type_name_of
 from ...tensors.bits import memory_of
 from ...tensors.convert import checked_dim
-from ...tensors.dtypes import Size
 from ...tensors.dtypes import dtype as dtype_class
 from ...tensors.layouts import contiguous_format
+from ...tensors.size import Size
 from .contiguous import contiguous
 from .reinterpreting import seen_as
 from .sizes import ints_of

@@ -13,7 +13,7 @@ from ...table.public import FUNCTIONS, METHODS, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import PLAIN_CLASSES, TensorBase
 from ...tensors.convert import checked_dim
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtype_names import scalar_name
 
 
 def _no_combination(size: Any, dim: Any) -> TypeError:

@@ -9,7 +9,7 @@ from ...calls.refusals import refuse, refuse_kind
 from ...kernels.sliding import Sizes, sizes_of, transposed_size, window_count, window_span
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
-from ...tensors.dtypes import c_name, scalar_name
+from ...tensors.dtype_names import c_name, scalar_name
 from .window_checks import check_filled, check_padding, check_positive
 
 

@@ -11,7 +11,7 @@ from ...calls.refusals import refuse
 from ...kernels.sliding import Sizes, sizes_of
 from ...table.public import check_tensor
 from ...table.registry import F
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtype_names import scalar_name
 from .pooling import check_input, publish
 from .window_checks import check_filled
 

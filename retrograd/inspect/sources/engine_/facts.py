@@ -15,8 +15,9 @@ from ....engine.nodes.accumulate import AccumulateGrad
 from ....engine.nodes.opnode import OpNode
 from ....engine.nodes.saved import SavedTensor
 from ....engine.tensors.base import TensorBase
-from ....engine.tensors.dtypes import Sig, Size
 from ....engine.tensors.parameter import Parameter
+from ....engine.tensors.sig import Sig
+from ....engine.tensors.size import Size
 from ....engine.tensors.tensor import Tensor
 from ..base import Node
 from .saved import reader_of, readers

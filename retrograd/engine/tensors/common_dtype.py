@@ -1,0 +1,67 @@
+"""PyTorch's promotion rules on NumPy dtypes: the one that operands of several are computed in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+
+from .dtypes import bool_, complex64, complex128, default_complex, get_default_dtype, int64
+
+_KIND_RANK: Final = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+
+
+def promote_types(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    """PyTorch's promotion of two dtypes: the higher kind wins without widening."""
+    if a is b or a == b:
+        return a
+    rank_a, rank_b = _KIND_RANK[a.kind], _KIND_RANK[b.kind]
+    if rank_a == rank_b:
+        return np.promote_types(a, b)
+    low, high = (a, b) if rank_a < rank_b else (b, a)
+    if low.kind == "f":  # float with complex: complex128 for double only
+        return complex128.dtype if low.itemsize == 8 else high
+    return high
+
+
+def is_castable(have: np.dtype[Any], want: np.dtype[Any]) -> bool:
+    """Whether a result of one dtype may be written in another: never in a lower kind."""
+    return _KIND_RANK[have.kind] <= _KIND_RANK[want.kind]
+
+
+def scalar_dtype(value: Any) -> np.dtype[Any]:
+    """The dtype a Python number brings into a promotion."""
+    if isinstance(value, bool):
+        return bool_.dtype
+    if isinstance(value, int):
+        return int64.dtype
+    if isinstance(value, complex):
+        return default_complex().dtype
+    return get_default_dtype().dtype
+
+
+_COMPLEX_OF: Final = {2: complex64.dtype, 4: complex64.dtype, 8: complex128.dtype}
+
+
+def result_dtype(
+    dimensioned: Iterable[np.dtype[Any]], zero_dim: Iterable[np.dtype[Any]], numbers: Iterable[Any]
+) -> np.dtype[Any]:
+    """PyTorch's common dtype: tensors with dimensions count first, then 0-d tensors, then Python numbers.
+
+    A lower group only changes the result when its kind (bool < integer < float < complex) is higher.
+    """
+    result: np.dtype[Any] | None = None
+    groups = (dimensioned, zero_dim, (scalar_dtype(n) for n in numbers))
+    for group in groups:
+        found: np.dtype[Any] | None = None
+        for d in group:
+            found = d if found is None else promote_types(found, d)
+        if found is None:
+            continue
+        if result is None:
+            result = found
+        elif _KIND_RANK[found.kind] > _KIND_RANK[result.kind]:
+            # a float keeps its precision when it becomes complex
+            result = _COMPLEX_OF[result.itemsize] if result.kind == "f" else promote_types(result, found)
+    return result if result is not None else get_default_dtype().dtype
