@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import retrograd as rg
-from retrograd.inspect import recording
-from retrograd.inspect.record import Recorder
+from retrograd.inspect import kept_snapshots, recording
 from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS
 
 
@@ -44,9 +43,7 @@ def test_two_runs_give_the_same():
 
 def test_full_recording(monkeypatch):
     """Beyond the limit only the latest graph is kept in place of the one before; events tell which are there."""
-    import sys
-
-    monkeypatch.setattr(sys.modules[Recorder.__module__], "MAX_ROWS", 10)
+    monkeypatch.setattr(kept_snapshots, "MAX_ROWS", 10)
     with recording() as record:
         weight = rg.ones(3, requires_grad=True)
         for width in range(1, 8):

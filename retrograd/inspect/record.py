@@ -6,9 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from operator import attrgetter, is_
 from types import TracebackType
-from typing import Any
 
 from ..errors import UsageError
 from ..locks import lock
@@ -18,24 +16,19 @@ from .figure_schedule import FigureSchedule
 from .finite_differences.check import check_functions
 from .forks import in_this_process
 from .journal import Journal, Note
+from .kept_snapshots import KeptSnapshots
 from .program.frames import is_foreign, strip_own_frames
 from .program.texts import lines_of
-from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
+from .snapshot import GraphSnapshot, SourceLine
 from .sources import sources
 from .sources.kept_calls import KeptCalls
 from .tensor_table import TensorTable
 
-MAX_ROWS = 2_000_000
-"""Nodes kept in one recording, about 1 GB; equal graphs count once.  Beyond that only the last graph is kept."""
 MAX_EVENTS = 1_000_000
 """Events after which level ``full`` notes no more calls of forward, about 1.5 GB."""
 _AROUND = 2
 """Lines kept before and after one that is mentioned."""
 Explain = Callable[[Recording, BaseException, SourceLine | None], None]
-_MOST_REMEMBERED = 50_000
-"""Entries of the longest columns that are remembered as equal."""
-_SHARED = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names")
-_read_shared = attrgetter(*_SHARED)
 
 
 @contextmanager
@@ -120,21 +113,16 @@ class Recorder:
         self._max_events = max_events
         self._lock = lock()
         self._runs = 0
-        self._graphs = 0
         self._lines_read: set[SourceLine] = set()
         self._latest_line: SourceLine | None = None
-        self._rows = 0
-        self._columns = _Columns()
-        self._full_at: Event | None = None
-        """The event whose snapshot gives way to the next one, once the recording is full."""
+        self._kept = KeptSnapshots(self.recording)
 
     def __call__(self, event: Event, snapshot: GraphSnapshot | None = None) -> int:
         """Take one event and return its row; a snapshot that comes with it is labelled by its place among graphs."""
         with self._lock:
             if snapshot is not None:
-                snapshot.label = f"backward {self._graphs}"
-                self._graphs += 1
-                self._keep(event, snapshot)
+                for line in self._kept.keep(event, snapshot):
+                    self._read_line(line)
             row = self._journal.add(event)
             if event.source is not self._latest_line:
                 self._latest_line = event.source
@@ -178,43 +166,6 @@ class Recorder:
         if self.kept_calls is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
             check_functions(self.recording, self.kept_calls, self)
 
-    def _keep(self, event: Event, snapshot: GraphSnapshot) -> None:
-        """Add a snapshot, sharing what is the same as in the one before; steps of a training loop mostly are."""
-        kept = self.recording.snapshots
-        if not (kept and self._columns.are_equal("seq", snapshot.seq, kept[-1].seq)):
-            _number_from_zero(snapshot)
-        fresh = not (kept and self._share(snapshot, kept[-1]))
-        if not kept or snapshot.source is not kept[-1].source:
-            for line in {line for line in snapshot.source if line is not None}:
-                self._read_line(line)
-        if fresh and self._rows > MAX_ROWS and kept:
-            if self._full_at is not None:
-                self._full_at.data.pop("snapshot", None)
-                kept.pop()
-            self._full_at = event
-        elif fresh:
-            self._rows += len(snapshot)
-        event.data["snapshot"] = len(kept)
-        kept.append(snapshot)
-        if snapshot.engine != self.recording.engine:
-            engines = {snapshot.engine, *filter(None, self.recording.engine.split("+"))}
-            self.recording.engine = "+".join(sorted(engines))
-
-    def _share(self, snapshot: GraphSnapshot, earlier: GraphSnapshot) -> bool:
-        """Let equal columns be one object; True if everything is the same."""
-        same = snapshot.engine == earlier.engine and not snapshot.is_measured and not earlier.is_measured
-        columns, known_columns = _read_shared(snapshot), _read_shared(earlier)
-        if all(map(is_, columns, known_columns)):
-            return same
-        for column, mine, known in zip(_SHARED, columns, known_columns, strict=True):
-            if mine is known:
-                continue
-            if self._columns.are_equal(column, mine, known):
-                setattr(snapshot, column, known)
-            else:
-                same = False
-        return same
-
     def _read_line(self, line: SourceLine) -> None:
         """Keep the text of a user's line that is mentioned, and of its neighbours, which reports show around it."""
         if line in self._lines_read:
@@ -225,34 +176,6 @@ class Recorder:
         texts.setdefault(line.line, "")
         for number in range(max(line.line - _AROUND, 1), min(line.line + _AROUND, len(known)) + 1):
             texts[number] = known[number - 1].rstrip("\r\n")
-
-
-def _number_from_zero(snapshot: GraphSnapshot) -> None:
-    """Count sequence numbers from the oldest node on, so that two runs and two equal steps give the same."""
-    first = min([number for number in snapshot.seq if number is not None], default=0)
-    if first:
-        snapshot.seq = [None if number is None else number - first for number in snapshot.seq]
-        snapshot.first_seq += first
-
-
-class _Columns:
-    """Compares columns, and remembers the latest equal ones: a source may give the same object again and again."""
-
-    def __init__(self) -> None:
-        self._equal: dict[str, tuple[list[Any], list[Any]]] = {}
-
-    def are_equal(self, name: str, mine: list[Any], known: list[Any]) -> bool:
-        """Whether two columns are equal."""
-        if mine is known:
-            return True
-        one, other = self._equal.get(name, (None, None))
-        if one is mine and other is known:
-            return True
-        if mine != known:
-            return False
-        if len(mine) <= _MOST_REMEMBERED:
-            self._equal[name] = (mine, known)
-        return True
 
 
 def error_event(error: BaseException) -> Event:
