@@ -6,6 +6,7 @@ import re
 import warnings
 
 from both_engines import differential, raises, warned
+from custom_functions import squaring
 
 import retrograd
 
@@ -149,21 +150,10 @@ def test_E_24_the_trace_ends_at_the_user_call():
 @differential
 def test_E_25_parents(torch):
     """E-25: an error in a node made during a backward names the node that made it, and so on."""
-
-    class Square(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return failing(torch)(g * 2 * x)
-
+    square = squaring(torch, lambda x, g: failing(torch)(g * 2 * x))
     a = torch.ones(2, requires_grad=True)
     with torch.autograd.set_detect_anomaly(True):
-        y = Square.apply(a).sum()
+        y = square.apply(a).sum()
         (g,) = torch.autograd.grad(y, a, create_graph=True)
         messages, error = texts_of(g.sum().backward)
     return [skeleton(m) for m in messages], error

@@ -7,6 +7,7 @@ import weakref
 
 import pytest
 from both_engines import differential, raises, warned
+from custom_functions import giving_none
 
 import retrograd
 
@@ -27,17 +28,7 @@ def test_E_07_waits_for_all_edges(torch):
     y = x * x
     z = x.exp()
     w = y + z
-
-    class Nothing(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, t):
-            return t * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            return None
-
-    n = Nothing.apply(x)
+    n = giving_none(torch).apply(x)
     total = (w + n).sum()
     logged(torch, order, ("a", a), ("x", x), ("y", y), ("z", z), ("w", w), ("n", n))
     a.register_hook(lambda g: order.append("hook of a"))
@@ -243,22 +234,12 @@ def test_E_13_trimming(torch):
 def test_E_14_undefined_gradients(torch):
     """E-14: a node all of whose gradients are undefined still runs; leaves stay without grad though hooks run."""
     seen = []
-
-    class Nothing(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, t):
-            return t * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            return None
-
     a = torch.tensor([1.0], requires_grad=True)
     x = a.exp()
     x.grad_fn.register_prehook(lambda g: seen.append(("exp", g)))
     x.grad_fn.register_hook(lambda i, o: seen.append(("exp", i, o)))
     a.register_hook(lambda g: seen.append(("leaf", g)))
-    Nothing.apply(x).backward()
+    giving_none(torch).apply(x).backward()
     undefined = torch._C._functions.UndefinedGrad()(a * 2)
     undefined.backward()
     return seen, a.grad, undefined.grad_fn

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable
 
 import pytest
+from custom_functions import nested
 
 import retrograd as torch
 from retrograd.engine.nodes.node import GraphNode
@@ -124,22 +125,11 @@ def errors() -> None:
 
 
 def errors_in_nested_runs() -> None:
-    class Deep(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, level):
-            ctx.level = level
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            if not ctx.level:
-                raise KeyError("stop")
-            with torch.enable_grad():
-                y = Deep.apply(leaf(), ctx.level - 1).sum()
-            y.backward()
+    def innermost() -> None:
+        raise KeyError("stop")
 
     try:
-        Deep.apply(leaf(), 30).sum().backward()
+        nested(torch, innermost).apply(leaf(), 30).sum().backward()
     except KeyError:
         pass
 

@@ -9,6 +9,7 @@ import threading
 
 import pytest
 from both_engines import differential, raises
+from custom_functions import nested
 
 import retrograd
 
@@ -163,26 +164,9 @@ def test_E_18_two_hundred_levels(engine):
     variable = contextvars.ContextVar("variable", default="unset")
     variable.set("outer")
     seen = []
-
-    class Deep(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, level):
-            ctx.level = level
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            if ctx.level == 0:
-                seen.append((variable.get(), torch.is_grad_enabled()))
-                return g, None
-            with torch.enable_grad():
-                x = torch.ones(1, requires_grad=True)
-                y = Deep.apply(x, ctx.level - 1)
-            y.backward()
-            return g + x.grad, None
-
+    deep = nested(torch, lambda: seen.append((variable.get(), torch.is_grad_enabled())))
     a = torch.ones(1, requires_grad=True)
-    Deep.apply(a, 200).backward()
+    deep.apply(a, 200).backward()
     assert a.grad.item() == 201.0
     assert seen[0][1] is False
     if engine == "retrograd":  # PyTorch hands context variables to its own threads only in newer versions
@@ -192,24 +176,12 @@ def test_E_18_two_hundred_levels(engine):
 def test_E_18_error_at_depth():
     """E-18: an error on the innermost of 100 levels comes out as it is, and the engine is usable again."""
 
-    class Deep(retrograd.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, level):
-            ctx.level = level
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            if ctx.level == 0:
-                raise LookupError("at the bottom")
-            with retrograd.enable_grad():
-                y = Deep.apply(retrograd.ones(1, requires_grad=True), ctx.level - 1)
-            y.backward()
-            return g, None
+    def innermost():
+        raise LookupError("at the bottom")
 
     a = retrograd.ones(1, requires_grad=True)
     with pytest.raises(LookupError, match="at the bottom"):
-        Deep.apply(a, 100).backward()
+        nested(retrograd, innermost).apply(a, 100).backward()
     assert retrograd._C._current_graph_task_id() == -1
     from retrograd.engine.switches import state
 

@@ -19,6 +19,20 @@ def _level(torch):
     return torch.autograd.forward_ad.dual_level()
 
 
+def _cube(torch):
+    """A Function with a rule in each direction, both of which can be differentiated."""
+
+    def forward(ctx, x):
+        ctx.save_for_forward(x)
+        ctx.save_for_backward(x)
+        return x**3
+
+    def rule(ctx, t):
+        return 3 * ctx.saved_tensors[0] ** 2 * t
+
+    return function(torch, forward, rule, jvp=rule)
+
+
 @differential
 def test_F_48_jvp(torch):
     "F-48: jvp gets one tangent per input and gives the output its tangent."
@@ -173,42 +187,18 @@ def test_F_48_attributes_and_setup_context(torch):
 @differential
 def test_F_48_jvp_is_differentiable(torch):
     "F-48: jvp runs with grad mode on, so the tangent can be differentiated (forward over reverse)."
-
-    def forward(ctx, x):
-        ctx.save_for_forward(x)
-        ctx.save_for_backward(x)
-        return x**3
-
-    F = function(
-        torch,
-        forward,
-        lambda ctx, g: 3 * ctx.saved_tensors[0] ** 2 * g,
-        jvp=lambda ctx, t: 3 * ctx.saved_tensors[0] ** 2 * t,
-    )
     x, v = leaf(torch, 2.0), leaf(torch, 5.0)
     with _level(torch):
-        tangent = _parts(torch, F.apply(_dual(torch, x, v)))[1]
+        tangent = _parts(torch, _cube(torch).apply(_dual(torch, x, v)))[1]
     return [tangent, *torch.autograd.grad(tangent.sum(), (x, v))]
 
 
 @differential
 def test_F_48_reverse_through_a_backward_with_tangents(torch):
     "F-48: the gradient of a dual output carries a tangent when backward uses dual saved inputs."
-
-    def forward(ctx, x):
-        ctx.save_for_forward(x)
-        ctx.save_for_backward(x)
-        return x**3
-
-    F = function(
-        torch,
-        forward,
-        lambda ctx, g: 3 * ctx.saved_tensors[0] ** 2 * g,
-        jvp=lambda ctx, t: 3 * ctx.saved_tensors[0] ** 2 * t,
-    )
     with _level(torch):
         x = _dual(torch, leaf(torch, 2.0), torch.tensor([1.0]))
-        (g,) = torch.autograd.grad(F.apply(x).sum(), x)
+        (g,) = torch.autograd.grad(_cube(torch).apply(x).sum(), x)
         return _parts(torch, g)
 
 

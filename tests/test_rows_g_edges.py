@@ -6,6 +6,7 @@ import gc
 
 import pytest
 from both_engines import differential, raises
+from custom_functions import function, times
 
 import retrograd
 from retrograd.autograd.graph import get_gradient_edge
@@ -53,19 +54,9 @@ def test_G_17_of_something_else():
 @differential
 def test_G_18_ownership_token(torch):
     """G-18: custom nodes get a view node as token, others None; the edge works after the tensor is gone."""
-
-    class Double(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
-
     get = torch.autograd.graph.get_gradient_edge
     a, b, _ = tensors(torch)
-    y = Double.apply(b)
+    y = function(torch, *times(2)).apply(b)
     edge = get(y)
     token = edge.ownership_token
     bare = torch.autograd.graph.GradientEdge(y.grad_fn, 0)

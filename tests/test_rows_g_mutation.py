@@ -7,6 +7,7 @@ import threading
 
 import pytest
 from both_engines import differential, raises
+from custom_functions import squaring
 
 import retrograd
 from retrograd.autograd.graph import allow_mutation_on_saved_tensors
@@ -227,18 +228,6 @@ def test_G_51_threads_have_their_own():
 @differential
 def test_G_52_interplay(torch):
     """G-52: leaves stay protected; double backward, custom Functions and operations that save their result work."""
-
-    class Square(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return 2 * x * g
-
     a = torch.tensor([1.0, 2.0], requires_grad=True)
     with torch.autograd.graph.allow_mutation_on_saved_tensors():
         refused = raises("a leaf Variable that requires grad", a.mul_, 2)
@@ -248,7 +237,7 @@ def test_G_52_interplay(torch):
         b.mul_(2)
         (h,) = torch.autograd.grad(g.sum(), a)
         c = a.clone()
-        custom = Square.apply(c)
+        custom = squaring(torch).apply(c)
         c.zero_()
         (of_custom,) = torch.autograd.grad(custom.sum(), a)
         d = a.exp()

@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 from both_engines import differential, edges, graph_of, raises
+from custom_functions import function, times
 
 
 @differential
@@ -207,19 +208,9 @@ def test_V_54_inf_out(torch):
 @differential
 def test_V_54_inf_custom(torch):
     """V-54: a custom Function in inference mode records nothing."""
-
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
-
     a = torch.ones(2, requires_grad=True)
     with torch.inference_mode():
-        y = F.apply(a)
+        y = function(torch, *times(2)).apply(a)
     return [y.is_inference(), y.requires_grad]
 
 
