@@ -54,6 +54,35 @@ def seen(value: Any) -> Any:
     return *looks, made, value.requires_grad, value.grad_fn, value.is_leaf, bits
 
 
+def arrangements(engine: Any) -> dict[str, Any]:
+    """Tensors of one shape, or shapes that broadcast, by how they lie and what they are."""
+    turned = engine.arange(24.0).reshape(2, 3, 4).permute(2, 0, 1)
+    return {
+        "leaf": engine.nn.Parameter(turned), "view": turned, "alias": turned.detach(), "result": turned + 1,
+        "gaps": engine.ones(2, 3, 8)[..., ::2].permute(2, 0, 1), "rows": engine.ones(4, 2, 3),
+        "expanded": engine.ones(4, 1, 3).expand(4, 2, 3), "row": engine.ones(3), "column": engine.ones(2, 1),
+    }  # fmt: skip
+
+
+def test_results_lie_as_the_first_operand_does() -> None:
+    """Row E-27: in ``no_grad`` strides follow the first operand, be it leaf, view or result; bounds count, too."""
+    torch = pytest.importorskip("torch")
+    strides = []
+    for engine in (torch, rg):
+        functions = {
+            "add": engine.add, "div": engine.div, "atan2": engine.atan2, "pow": engine.pow,
+            "silu": lambda x, y, engine=engine: engine.nn.functional.silu(x), "doubled": lambda x, y: x * 2.0,
+            "clamp": lambda x, y: x.clamp(y, y),
+        }  # fmt: skip
+        made = arrangements(engine)
+        with engine.no_grad():
+            strides.append({
+                (name, first, second): tuple(function(made[first], made[second]).stride())
+                for name, function in functions.items() for first in made for second in made
+            })  # fmt: skip
+    assert strides[0] == strides[1]
+
+
 PAIRS = {"add", "mul", "maximum"}
 """Functions of two operands, of which all samples are called: how the first one lies decides how the result does."""
 CALLS = [s for s in all_samples() if s.call is None]

@@ -58,3 +58,33 @@ def test_a_number_is_written_without_the_general_path(monkeypatch: pytest.Monkey
         p /= 2
     assert p.tolist() == [0.125] * 3
     assert p._version == 3
+
+
+def two_scaled(engine: Any) -> Any:
+    """A Function that keeps attributes on its node, under names that the engine's own nodes use, too."""
+
+    class TwoScaled(engine.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.op, ctx.nr, ctx.node = "scale", 3, None
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            return grads[0] * 2 + grads[1] * ctx.nr
+
+    return TwoScaled
+
+
+def test_results_of_a_function_that_names_its_attributes_op_and_nr_are_written() -> None:
+    """Row F-01: what a program keeps on its node has no meaning for the versions of the results."""
+    found = []
+    for engine in (torch, rg):
+        x = engine.ones(2, requires_grad=True)
+        a, b = two_scaled(engine).apply(x)
+        a += 1
+        with engine.no_grad():
+            b.mul_(2)
+        (a * b).sum().backward()
+        found.append((a._version, b._version, a.tolist(), b.tolist(), x.grad.tolist()))
+    assert found[0] == found[1]

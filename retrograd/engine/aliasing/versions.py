@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..nodes.node import Port
 from ..tensors.base import LAZY, TensorBase
 from .storage import Storage
 
@@ -22,10 +23,11 @@ def storage_of(t: TensorBase) -> Storage:
 
 
 def _storage_through_node(edge: Any) -> Storage:
-    node, nr, op = edge, 0, getattr(edge, "op", None)
-    if op is None and hasattr(edge, "nr"):  # a port
+    node: Any = edge
+    nr = 0
+    if edge.__class__ is Port:
         node, nr = edge.node, edge.nr
-        op = getattr(node, "op", None)
+    op = None if node.takes_attributes else getattr(node, "op", None)  # a program's own node may have any attributes
     if op is None or not op.saves_result:
         return Storage()
     if node.output_storages is None:

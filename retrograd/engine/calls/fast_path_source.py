@@ -149,7 +149,7 @@ class CallSource:
         """From the operands to the result."""
         if self.recording:
             return [*self._edges(), *self._computing(), *self._result(), *self._node()]
-        return [*self._leaving(), *self._computing(), *self._unrecorded()]
+        return [*self._leaving(), *self._computing(), *self._lying_otherwise(), *self._unrecorded()]
 
     def _unrecorded(self) -> list[str]:
         """What follows the computation where nothing is recorded."""
@@ -157,10 +157,18 @@ class CallSource:
 
     def _leaving(self) -> list[str]:
         """Lines that leave for what ``_edges`` leaves for, where no edge is looked for."""
-        if not self.pair or self.number:
+        return []
+
+    def _lying_otherwise(self) -> list[str]:
+        """Leave where NumPy may have given a formula's result another order than that of the first operand.
+
+        PyTorch follows the first one: a leaf and a result as much as a view, which is all that ``_edges`` looks at.
+        """
+        if self.formula is None or (len(self._operands()) == 1 and self._is_one_ufunc(self.formula)):
             return []
-        first = self.tensors[0]
-        return [f"if {first}._fn is LAZY and {first}._meta.view is not None and not in_order({first}): {self.leave}"]
+        first = f"{self.tensors[0]}._array"
+        lies = f"{first}.flags.c_contiguous or _d.strides == {first}.strides or in_order({self.tensors[0]})"
+        return [f"if not ({lies}): {self.leave}"]
 
     def _operands(self) -> list[str]:
         """The operands that are tensors."""
@@ -225,13 +233,17 @@ class CallSource:
         layout = self.op.layout
         if not layout or (self.formula is not None and layout in BARE_LAYOUTS):
             return []
-        needed = {*self._operands(), *self.op.array_names} - {*self.optional}
+        every = layout == "operands"
+        needed = {*self._operands(), *self.op.array_names}.difference(() if every else self.optional)
         operands = [
             self._argument(name) if name in self.tensors else f"getattr({name}, '_array', {name})"
             for name in self.op.params
             if name in needed
         ]
-        arranging = f"_d = arranged({layout!r}, _d, ({', '.join(operands)},))"
+        given = f"({', '.join(operands)},)"
+        if every and self.optional:
+            given = f"[_a for _a in {given} if _a is not None]"
+        arranging = f"_d = arranged({layout!r}, _d, {given})"
         if layout == "columns":
             return [arranging]
         looked_at = {"rows": ["_d"], "operands": [operands[0], "_d"], "formats": operands[:2]}.get(layout, operands[:1])
