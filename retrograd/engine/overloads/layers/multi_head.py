@@ -82,25 +82,22 @@ def multi_head_attention_forward(
     else:
         projected = _packed(query, key, value, in_proj_weight, in_proj_bias)
     if bias_k is not None:
-        added = zip(projected[1:], (bias_k, bias_v), strict=True)
-        projected[1:] = [F.cat([x, bias.repeat(1, batch, 1)], 0) for x, bias in added]
+        projected = _with_row(projected, (bias_k, bias_v), batch)
     heads = _by_head(projected, (static_k, static_v), batch * num_heads, width // num_heads)
     if add_zero_attn:
-        zeros = wrap(np.zeros((batch * num_heads, 1, width // num_heads), heads[0]._sig.numpy))
-        heads[1:] = [F.cat([x, zeros], 1) for x in heads[1:]]
+        heads = _with_zeros(heads)
     mask = _head_mask(attn_mask, key_padding_mask, heads, (batch, num_heads))
     drop = dropout_p if training else 0.0
-    if not need_weights:
-        out = _attended(heads, mask, (batch, num_heads), drop, is_causal)
-        out = _put_out(out, out_proj_weight, out_proj_bias, (length, batch))
-        return (F._squeeze_dim(out, 1) if single else out), None
-    attention = _attention_weights(heads[0], heads[1], mask)
-    attention = dropout(attention, drop, True) if drop else attention
-    out = F.transpose(F.bmm(attention, heads[2]), 0, 1).reshape(length * batch, width)
+    if need_weights:
+        out, attention = _weighted(heads, mask, (batch, num_heads), drop)
+    else:
+        out, attention = _attended(heads, mask, (batch, num_heads), drop, is_causal), None
     out = _put_out(out, out_proj_weight, out_proj_bias, (length, batch))
-    attention = F._view(attention, (batch, num_heads, length, heads[1].shape[1]))
-    attention = attention.mean(1) if average_attn_weights else attention
-    return (F._squeeze_dim(out, 1), F._squeeze_dim(attention, 0)) if single else (out, attention)
+    if attention is not None:
+        attention = _shown_weights(attention, (batch, num_heads), average_attn_weights)
+    if not single:
+        return out, attention
+    return F._squeeze_dim(out, 1), None if attention is None else F._squeeze_dim(attention, 0)
 
 
 _CAUSAL_WITHOUT_MASK = (
@@ -122,6 +119,36 @@ def _by_head(projected: list[Any], static: tuple[Any, Any], rows: int, width: in
         F.transpose(F._view(own, (own.shape[0], rows, width)), 0, 1) if fixed is None else fixed
         for own, fixed in zip(projected, given, strict=True)
     ]
+
+
+def _with_row(projected: list[Any], added: tuple[Any, Any], batch: int) -> list[Any]:
+    """Keys and values with a learned row behind."""
+    query, *others = projected
+    return [query, *[F.cat([x, row.repeat(1, batch, 1)], 0) for x, row in zip(others, added, strict=True)]]
+
+
+def _with_zeros(heads: list[Any]) -> list[Any]:
+    """Keys and values with a row of zeros behind."""
+    query, *others = heads
+    rows, _, width = query.shape
+    zeros = wrap(np.zeros((rows, 1, width), query._sig.numpy))
+    return [query, *[F.cat([x, zeros], 1) for x in others]]
+
+
+def _weighted(heads: list[Any], mask: Any, sizes: tuple[int, int], drop: float) -> tuple[Any, Any]:
+    """The values that the heads look at, ``(length * batch, width)``, and with which weights each does."""
+    query, key, value = heads
+    attention = _attention_weights(query, key, mask)
+    attention = dropout(attention, drop, True) if drop else attention
+    batch, count = sizes
+    _, length, width = query.shape
+    return F.transpose(F.bmm(attention, value), 0, 1).reshape(length * batch, count * width), attention
+
+
+def _shown_weights(attention: Any, sizes: tuple[int, int], averaged: bool) -> Any:
+    """Weights by entry of the batch, those of its heads one by one or their mean."""
+    apart = F._view(attention, (*sizes, *attention.shape[1:]))
+    return apart.mean(1) if averaged else apart
 
 
 def _attention_weights(query: Any, key: Any, mask: Any) -> Any:

@@ -39,6 +39,13 @@ def _check_numbers(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) 
 
 def _check_operands(x: Any, weight: Any, bias: Any, groups: int, transposed: bool) -> None:
     """``RuntimeError`` unless input ``(N, C, *spatial)``, weight and bias fit each other and ``groups``."""
+    _check_kinds(x, weight, bias)
+    _check_weight(x, weight)
+    _check_channels(x, weight, groups, transposed)
+    _check_bias(weight, bias, groups, transposed)
+
+
+def _check_kinds(x: Any, weight: Any, bias: Any) -> None:
     given = x._sig.numpy
     refuse(
         bias is not None and bias._sig.numpy != given,
@@ -49,12 +56,19 @@ def _check_operands(x: Any, weight: Any, bias: Any, groups: int, transposed: boo
         weight._sig.numpy != given,
         f"expected scalar type {scalar_name(given)} but found {scalar_name(weight._sig.numpy)}: input and weight",
     )
+
+
+def _check_weight(x: Any, weight: Any) -> None:
     shape = list(weight.shape)
     refuse(
         weight.ndim != x.ndim,
         f"expected weight to have {x.ndim} dimensions, but got weight of size {shape}",
     )
     check_positive(kernel_size=tuple(shape[2:]))
+
+
+def _check_channels(x: Any, weight: Any, groups: int, transposed: bool) -> None:
+    shape = list(weight.shape)
     wanted = shape[0] if transposed else shape[1] * groups
     refuse(
         x.shape[1] != wanted,
@@ -66,11 +80,17 @@ def _check_operands(x: Any, weight: Any, bias: Any, groups: int, transposed: boo
         f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
         f"{shape} instead",
     )
+
+
+def _check_bias(weight: Any, bias: Any, groups: int, transposed: bool) -> None:
+    if bias is None:
+        return
+    shape = list(weight.shape)
     made = shape[1] * groups if transposed else shape[0]
     refuse(
-        bias is not None and tuple(bias.shape) != (made,),
+        tuple(bias.shape) != (made,),
         f"Given {'transposed=1' if transposed else 'transposed=0'}, weight of size {shape}, expected bias to be "
-        f"1-dimensional with {made} elements, but got bias of size {list(getattr(bias, 'shape', ()))} instead",
+        f"1-dimensional with {made} elements, but got bias of size {list(bias.shape)} instead",
     )
 
 
