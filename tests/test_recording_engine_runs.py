@@ -317,3 +317,25 @@ def test_observers_hear_of_gradients_that_the_program_reads_alone(monkeypatch):
         observe.remove(ears)
     assert heard == ["read"]
     assert w.tolist() == [0.5, 0.5]
+
+
+READS = """import torch
+class Mode(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        return function(*args, **(kwargs or {}))
+w = torch.ones(2, requires_grad=True)
+w.sum().backward()
+torch.nn.utils.clip_grad_norm_([w], 1.0)
+with Mode():
+    torch.nn.utils.clip_grad_norm_([w], 1.0)
+    w.grad
+w.grad
+[p.grad for p in (w,)]
+"""
+
+
+def test_gradients_are_read_by_lines_that_look_at_them():
+    """What clips gradients reads none for the program, and a mode that overrides ``.grad`` does not hide who looks."""
+    recorded, error = record(READS, "retrograd", "full")
+    assert error is None
+    assert [event.source.line for event in of_kind(recorded, "read")] == [10, 11, 12]

@@ -23,7 +23,7 @@ _PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")) 
 _SAMPLES = os.path.join(_PACKAGE, "_samples") + os.sep
 _STDLIB = tuple({sysconfig.get_paths()[key] + os.sep for key in ("stdlib", "platstdlib")})
 _SITE = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
-_INTERCEPTORS = ("__torch_function__", "__torch_dispatch__")
+INTERCEPTORS = ("__torch_function__", "__torch_dispatch__")
 """Functions that pass calls on; who called them is the one who asked for the operation."""
 _LIBRARIES = ("torch", "numpy", "functorch")
 _OPTIMIZED = 1  # inspect.CO_OPTIMIZED: a function's frame, whose locals are no dictionary of their own
@@ -42,7 +42,7 @@ def is_foreign(code: CodeType) -> bool:
     """Whether a code object is not the user's: of a library named above, of Python itself, or of retrograd."""
     known = judged.get(id(code))
     if known is None:
-        known = judged[id(code)] = (code, code.co_name in _INTERCEPTORS or _is_foreign_file(code.co_filename))
+        known = judged[id(code)] = (code, code.co_name in INTERCEPTORS or _is_foreign_file(code.co_filename))
     return known[1]
 
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from types import FrameType
 from typing import Any
 
 from ....engine.aliasing.views import has_history, requires_grad
+from ....engine.overriding import overrides
 from ....engine.tensors.base import TensorBase
+from ....engine.tensors.gradient import read_grad
 from ...events import Event
-from ...program.frames import source_line
+from ...program.frames import INTERCEPTORS, source_line
 from ...program.stacks import stack_of
 from .caller import caller_of
 from .entries import array_of
 from .names import Names, worthy
 from .nodes import any_nonzero
 from .watching import Observer, Watching, guarded
+
+_OVERRIDING = os.path.dirname(str(overrides.__file__)) + os.sep
+"""Where ``.grad`` is looked up on the way to its own function, once a class or mode in the process may override it."""
 
 
 class Leaves(Observer):
@@ -66,7 +73,7 @@ class Leaves(Observer):
         if not self.watching.sink.wants():
             return
         caller = caller_of(sys._getframe(2))
-        if caller.internal or caller.frame is None:
+        if caller.internal or caller.frame is None or (kind == "read" and not _looks_itself(caller.frame)):
             return
         line = source_line(caller.frame)
         names = self._names.of_inputs(caller, [t])
@@ -79,3 +86,19 @@ class Leaves(Observer):
         if self.watching.run is not None:
             facts["run"] = self.watching.run.number
         self.watching.send(Event(kind, op, line, facts))
+
+
+def _looks_itself(user: FrameType) -> bool:
+    """Whether the user's line looks at ``.grad``, no function of ours that it called, as ``clip_grad_norm_``."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code is not read_grad.__code__:
+        frame = frame.f_back
+    frame = frame and frame.f_back
+    while frame is not None and frame is not user and _passes_on(frame):
+        frame = frame.f_back
+    return frame is user
+
+
+def _passes_on(frame: FrameType) -> bool:
+    """Whether a frame only lets a call be overridden."""
+    return frame.f_code.co_name in INTERCEPTORS or frame.f_code.co_filename.startswith(_OVERRIDING)
