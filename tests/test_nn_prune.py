@@ -66,6 +66,14 @@ def test_pruning_by_chance_and_over_layers(torch: Any) -> Any:
 
 
 @differential
+def test_methods_belong_to_the_module(torch: Any) -> Any:
+    """Methods are named after the module in which programs, and pickles of pruned layers, look for them."""
+    prune, base = pruning(torch), pruning(torch).BasePruningMethod
+    methods = {name: kind for name, kind in vars(prune).items() if isinstance(kind, type) and issubclass(kind, base)}
+    return {name: kind.__module__.partition(".")[2] for name, kind in sorted(methods.items())}
+
+
+@differential
 def test_refusals_of_pruning(torch: Any) -> Any:
     """Amounts that make no sense, parameters that are not pruned, methods for slices of vectors."""
     prune, one = pruning(torch), layer(torch)
