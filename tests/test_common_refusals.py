@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from both_engines import assert_agree, differential, raises
+
+
+def attention(torch: Any, shape: tuple[int, ...], mask: Any, dropout_p: float) -> Any:
+    """Attention of a tensor to itself under a mask and the causal one."""
+    x = torch.arange(float(math.prod(shape))).reshape(shape).sin()
+    return torch.nn.functional.scaled_dot_product_attention(x, x, x, mask, dropout_p, is_causal=True)
+
+
+def hooked(torch: Any) -> Any:
+    """A layer whose hook returns what it should not."""
+    layer = torch.nn.Linear(1, 1)
+    layer.register_state_dict_post_hook(lambda module, state, prefix, local: state)
+    return layer
+
 
 CALLS: dict[str, Callable[[Any], Any]] = {
     "ragged": lambda t: t.tensor([[1, 2], [3]]),
@@ -46,6 +61,26 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "unbind a number": lambda t: t.tensor(1.0).unbind(),
     "unbind a number along a second dimension": lambda t: t.tensor(1.0).unbind(1),
     "grad of a vector": lambda t: t.func.grad(lambda x: x * 2)(t.ones(2)),
+    "integers too large": lambda t: t.tensor([1, 2**40], dtype=t.int32),
+    "integers too small": lambda t: t.tensor([-300], dtype=t.uint8),
+    "a fraction below zero": lambda t: t.tensor(-0.5, dtype=t.uint8),
+    "NaN among integers": lambda t: t.tensor([1.0, float("nan")], dtype=t.int64),
+    "negative among the largest": lambda t: t.tensor([-1], dtype=t.uint64),
+    "a number of NumPy's too large": lambda t: t.tensor(np.int64(300), dtype=t.uint8),
+    "64 bits": lambda t: t.tensor([2**63]),
+    "64 bits without sign": lambda t: t.tensor(2**63, dtype=t.int32),
+    "more than 64 bits": lambda t: t.tensor(2**70),
+    "more than 64 bits in a list": lambda t: t.tensor([[2**70], [1]], dtype=t.int16),
+    "bytes of another machine": lambda t: t.tensor(np.ones(2, ">f4")),
+    "shared bytes of another machine": lambda t: t.from_numpy(np.ones(2, ">i8")),
+    "asarray of bytes of another machine": lambda t: t.asarray(np.ones(2, ">f8")),
+    "batch norm of integers": lambda t: t.nn.BatchNorm1d(2)(t.ones(3, 2).long()),
+    "batch norm of truth values": lambda t: t.nn.BatchNorm1d(2).eval()(t.ones(3, 2).bool()),
+    "a third power of margins": lambda t: t.nn.MultiMarginLoss(p=3),
+    "weights of margins": lambda t: t.nn.MultiMarginLoss(weight=t.ones(2, 2)),
+    "two masks and dropout": lambda t: attention(t, (1, 1, 2, 3), t.ones(2, 2).bool(), 0.5),
+    "two masks of one head": lambda t: attention(t, (2, 3), t.ones(2, 2).bool(), 0.0),
+    "a hook of states that returns": lambda t: hooked(t).state_dict(),
     "tensors that do not broadcast": lambda t: t.broadcast_tensors(t.ones(2), t.ones(3)),
 }
 

@@ -365,3 +365,18 @@ def test_wrong_options(line: str) -> None:
             eval(line, {"nn": engine.nn, "torch": engine})
         messages.append((caught.type, str(caught.value).split("{")[0][:40]))
     assert messages[0] == messages[1]
+
+
+@differential
+def test_attention_under_two_masks(torch: Any) -> Any:
+    """What a mask hides and what comes later are both hidden, where one kernel computes all; also with fewer keys."""
+    x = torch.arange(24.0).sin().reshape(1, 1, 4, 6).requires_grad_()
+    hidden = torch.tensor([[1, 1, 1, 0], [1, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 0]]).bool()
+    seen = []
+    for mask in (hidden, torch.arange(16.0).cos().reshape(4, 4)):
+        out = torch.nn.functional.scaled_dot_product_attention(x, x, x, mask, is_causal=True)
+        short = torch.nn.functional.scaled_dot_product_attention(
+            x, x[..., :2, :], x[..., :2, :], mask[:, :2], 0.0, True
+        )
+        seen.append((out, short, torch.autograd.grad((out * short).sum(), x)[0]))
+    return seen

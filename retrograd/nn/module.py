@@ -203,7 +203,8 @@ class Module:
     _save_to_state_dict = module_state.save_to_state_dict
     _load_from_state_dict = module_state.load_from_state_dict
     register_state_dict_pre_hook = module_state.register_state_dict_pre_hook
-    register_state_dict_post_hook = _register_state_dict_hook = module_state.register_state_dict_post_hook
+    register_state_dict_post_hook = module_state.register_state_dict_post_hook
+    _register_state_dict_hook = module_state.register_raw_state_dict_hook
     register_load_state_dict_pre_hook = module_state.register_load_state_dict_pre_hook
     register_load_state_dict_post_hook = module_state.register_load_state_dict_post_hook
     _register_load_state_dict_pre_hook = module_state.register_raw_load_pre_hook

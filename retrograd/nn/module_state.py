@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..engine.nodes.hooks import RemovableHandle, register
@@ -209,6 +210,16 @@ def register_state_dict_pre_hook(self: Any, hook: Any) -> RemovableHandle:
 
 def register_state_dict_post_hook(self: Any, hook: Any) -> RemovableHandle:
     """Call ``hook(module, state_dict, prefix, local_metadata)`` after ``state_dict`` has read this module."""
+    return register(self._state_dict_hooks, partial(_must_return_none, hook))
+
+
+def _must_return_none(hook: Any, *given: Any) -> None:
+    if hook(*given) is not None:
+        raise RuntimeError("state_dict post-hook must return None")
+
+
+def register_raw_state_dict_hook(self: Any, hook: Any) -> RemovableHandle:
+    """The same; what the hook of the outermost module returns, if anything, takes the place of the dictionary."""
     return register(self._state_dict_hooks, hook)
 
 

@@ -37,9 +37,10 @@ def array_from(data: Any, numpy: np.dtype[Any] | None = None) -> Any:
     if isinstance(data, TensorBase):
         return np.array(data._array, dtype=numpy)
     if isinstance(data, np.ndarray):
+        refuse_foreign_bytes(data)
         return np.array(data, dtype=numpy, order="C")
     if isinstance(data, np.generic):
-        return np.array(data, dtype=numpy)
+        return np.array(data) if numpy is None else _in_range(np.array(data), numpy)
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     return _from_sequence(data, numpy)
@@ -52,8 +53,17 @@ def _from_sequence(data: Any, numpy: np.dtype[Any] | None) -> Any:
         array = np.array(plain)
     except ValueError:
         raise _refusal_of_nesting(plain) from None
+    if array.dtype.kind == "O" and not any(True for _ in _no_numbers(data)):
+        return _of_long_integers(array, numpy)
     if array.dtype.kind in "OUSmM":
         raise _untyped(data)
+    if (
+        array.dtype == np.uint64
+        and numpy != np.uint64
+        and (numpy is None or numpy.kind in "iu")
+        and not _has_typed(data)
+    ):
+        raise _too_long()
     if numpy is None and not _has_typed(data):
         if array.dtype.kind == "f":
             numpy = get_default_dtype().numpy
@@ -61,7 +71,46 @@ def _from_sequence(data: Any, numpy: np.dtype[Any] | None) -> Any:
             numpy = get_default_dtype().to_complex().numpy
         elif array.dtype.kind in "iu":
             numpy = np.dtype(np.int64)
-    return array if numpy is None else array.astype(numpy)
+    return array.astype(array.dtype.newbyteorder("="), copy=False) if numpy is None else _in_range(array, numpy)
+
+
+def _in_range(array: Any, numpy: np.dtype[Any]) -> Any:
+    """An array in another dtype; integers refuse what they cannot hold, the unsigned ones take negative integers."""
+    kinds = array.dtype.kind + numpy.kind
+    unchecked = kinds not in ("ii", "iu", "ui", "uu", "fi", "fu") or (kinds == "fu" and numpy.itemsize == 8)
+    if unchecked or array.dtype == numpy:
+        return array.astype(numpy)
+    limits = np.iinfo(numpy)
+    least = -limits.max if kinds == "iu" else limits.min
+    if numpy == np.uint64 and (array < 0).any():
+        raise OverflowError("can't convert negative int to unsigned")
+    if not ((array >= least) & (array <= limits.max)).all():
+        raise RuntimeError(f"value cannot be converted to type {numpy.name} without overflow")
+    return array.astype(numpy)
+
+
+def _of_long_integers(array: Any, numpy: np.dtype[Any] | None) -> Any:
+    """Numbers of which some are integers of more than 64 bits: floats and truth values take them."""
+    if numpy is None and any(isinstance(value, (float, complex)) for value in array.flat):
+        floats = get_default_dtype()
+        numpy = (floats.to_complex() if any(isinstance(value, complex) for value in array.flat) else floats).numpy
+    if numpy is None or numpy.kind in "iu":
+        raise _too_long()
+    between = {"b": np.bool_, "c": np.complex128}.get(numpy.kind, np.float64)
+    return array.astype(between).astype(numpy)
+
+
+def _too_long() -> Exception:
+    return ValueError("Overflow when unpacking long long")
+
+
+def refuse_foreign_bytes(array: Any) -> None:
+    """``ValueError`` for numbers whose bytes are in the other order than the machine's."""
+    if not array.dtype.isnative:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+            "currently not supported."
+        )
 
 
 def _refusal_of_nesting(data: Any) -> Exception:

@@ -180,6 +180,15 @@ class MultiMarginLoss(_WeightedLoss, call="multi_margin_loss"):
     reduce: Any = None
     reduction: str = "mean"
 
+    def prepare(self, options: dict[str, Any]) -> None:
+        """``ValueError`` for a power that the loss does not have, or weights that are no vector."""
+        if options["p"] not in (1, 2):
+            raise ValueError("only p == 1 and p == 2 supported")
+        weight = options["weight"]
+        if weight is not None and weight.dim() != 1:
+            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
+        super().prepare(options)
+
 
 class HingeEmbeddingLoss(_Loss, call="hinge_embedding_loss"):
     """Distance where the target is 1, hinge at ``margin`` where it is -1."""

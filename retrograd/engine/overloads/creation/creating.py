@@ -20,7 +20,7 @@ from ...table.public import SETTERS, check_tensor, property_, public
 from ...table.registry import F
 from ...tensors.base import LAZY, TensorBase, set_array, wrap
 from ...tensors.bits import CONJUGATE, bits_of, memory_of
-from ...tensors.convert import array_from
+from ...tensors.convert import array_from, refuse_foreign_bytes
 from ...tensors.dtypes import get_default_dtype, to_numpy_dtype
 from ...tensors.layouts import preserve_format
 from ...tensors.numbers_ import checked_number
@@ -95,6 +95,7 @@ def from_numpy(ndarray: Any) -> Any:
     """A tensor on an array's own memory."""
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    refuse_foreign_bytes(ndarray)
     if any(s < 0 for s in ndarray.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "

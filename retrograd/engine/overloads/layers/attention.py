@@ -24,9 +24,11 @@ def _added_mask(mask: Any, dtype: Any) -> Any:
     return wrap(np.where(mask._array, dtype.type(0), dtype.type(-np.inf)))
 
 
-def _causal(query: Any, key: Any) -> Any:
+def _causal(query: Any, key: Any, mask: Any) -> Any:
+    """A mask to be added that lets no query see later keys, nor those that ``mask`` hides, if there is one."""
+    numpy = query._sig.numpy
     allowed = np.tril(np.ones((query.shape[-2], key.shape[-2]), bool))
-    return _added_mask(wrap(allowed), query._sig.numpy)
+    return wrap(np.where(allowed, numpy.type(0) if mask is None else mask._array, numpy.type(-np.inf)))
 
 
 def _fitting_mask(mask: Any, query: Any) -> Any:
@@ -70,13 +72,18 @@ def scaled_dot_product_attention(
         f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype} key.dtype: "
         f"{key.dtype} and value.dtype: {value.dtype} instead.",
     )
-    refuse(attn_mask is not None and is_causal, "Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa and query.shape[-3] != key.shape[-3]:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    mask = _causal(query, key) if is_causal else _fitting_mask(attn_mask, query)
-    if _fits_one_row(query, key, value, mask, dropout_p):
+    mask = _fitting_mask(attn_mask, query)
+    in_one_row = _fits_one_row(query, key, value, mask, dropout_p)
+    refuse(
+        is_causal and mask is not None and not in_one_row,
+        "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True",
+    )
+    mask = _causal(query, key, mask) if is_causal else mask
+    if in_one_row:
         return F._attention(query, key, value, None if mask is None else mask._array, factor)
     return _composed(query, key, value, mask, (dropout_p, factor))
 

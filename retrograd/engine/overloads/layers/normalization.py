@@ -38,7 +38,10 @@ def _check_channels(x: Any, **tensors: Any) -> None:
 
 
 def _check_dtypes(x: Any, *parameters: Any) -> None:
-    """``RuntimeError`` unless parameters have the input's dtype, or are all float32 beside a float16 input."""
+    """``RuntimeError`` unless parameters have the input's dtype, or are all float32 beside a float16 input.
+
+    ``NotImplementedError`` for an input that is not of floats.
+    """
     numpy = x._sig.numpy
     given = [t._sig.numpy for t in parameters if t is not None]
     if given.count(numpy) == len(given):
@@ -46,6 +49,7 @@ def _check_dtypes(x: Any, *parameters: Any) -> None:
     refuse(
         any(dtype != np.float32 for dtype in given), "mixed dtype (CPU): expect parameter to have scalar type of Float"
     )
+    refuse_kind("batch_norm", numpy, "f")
     refuse(numpy != np.float16, "mixed dtype (CPU): all inputs must share same datatype.")
 
 
