@@ -20,6 +20,9 @@ NAMES = (
     "ASGD",
     "Rprop",
     "Adafactor",
+    "Adagrad",
+    "SparseAdam",
+    "Muon",
 )
 
 

@@ -97,7 +97,16 @@ O.lr_scheduler.LambdaLR(O.SGD([w]), [lambda e: 1, lambda e: 2])
 O.lr_scheduler.ConstantLR(O.SGD([w]), 3.)
 O.lr_scheduler.LinearLR(O.SGD([w]), 0)
 O.lr_scheduler.OneCycleLR(O.SGD([w]), .1)
+O.lr_scheduler.OneCycleLR(O.SGD([w]), .1, 1.5)
+O.lr_scheduler.OneCycleLR(O.SGD([w]), .1, epochs=0, steps_per_epoch=3)
+O.lr_scheduler.OneCycleLR(O.SGD([w]), [.1, .2], 3)
+O.lr_scheduler.CyclicLR(O.SGD([w]), .1, [.2, .3])
+O.lr_scheduler.ReduceLROnPlateau(O.SGD([w]), min_lr=[1, 2])
 O.lr_scheduler.SequentialLR(O.SGD([w]), [], [])
+O.lr_scheduler.SequentialLR(O.SGD([w]), [O.lr_scheduler.StepLR(O.SGD([w]), 1)], [])
+O.lr_scheduler.SequentialLR(O.SGD([w]), [None], [])
+O.lr_scheduler.ChainedScheduler([O.lr_scheduler.ReduceLROnPlateau(O.SGD([w]))])
+O.swa_utils.SWALR(O.SGD([w]), .1, anneal_strategy="x")
 O.lr_scheduler.StepLR(3, 2)
 O.lr_scheduler.StepLR(O.SGD([w]), 2, last_epoch=3)
 O.lr_scheduler.CosineAnnealingWarmRestarts(O.SGD([w]), 0)
@@ -185,7 +194,7 @@ ChainedScheduler([S.ConstantLR(o, .1, 2), S.ExponentialLR(o, .9)])
 
 @pytest.mark.parametrize("line", SCHEDULES.strip().splitlines())
 def test_schedules(line: str) -> None:
-    """The same rates and momenta over ten epochs, also after the state was taken over by another schedule."""
+    """The same rates, momenta and names of state over ten epochs, also after the state was taken over by another."""
 
     def program(torch: Any) -> Any:
         made = []
@@ -208,13 +217,14 @@ def test_schedules(line: str) -> None:
             o.step()
             schedule.step()
             seen.append([*schedule.get_last_lr(), *(g["lr"] for g in o.param_groups), o.param_groups[0]["momentum"]])
+        kept = list(schedule.state_dict())
         follower.load_state_dict(schedule.state_dict())
         other.load_state_dict(o.state_dict())
         for _ in range(3):
             other.step()
             follower.step()
             seen.append(list(follower.get_last_lr()))
-        return seen
+        return kept, seen
 
     assert_agree(program)
 
@@ -224,7 +234,7 @@ def test_plateau(torch: Any) -> Any:
     """Lowered after a wait, not while cooling down, not below the least."""
     o = torch.optim.SGD([torch.ones(1, requires_grad=True)], 0.1)
     s = torch.optim.lr_scheduler.ReduceLROnPlateau(o, patience=1, cooldown=1, min_lr=0.001)
-    seen = []
+    seen: list[Any] = [list(s.state_dict())]
     for measure in (1.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.0, torch.tensor(1.0), 0.1, 1.0, 1.0, 1.0):
         s.step(measure)
         seen.append([o.param_groups[0]["lr"], s.num_bad_epochs])

@@ -28,6 +28,24 @@ class _Combined(LRScheduler):
             scheduler.load_state_dict(kept)
 
 
+def _check_members(name: str, schedulers: Sequence[Any], optimizer: Any) -> None:
+    """``TypeError`` for what is no schedule, ``ValueError`` for one that wants a measure or has another optimizer."""
+    for i, scheduler in enumerate(schedulers):
+        if not hasattr(scheduler, "optimizer"):
+            raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
+        if isinstance(scheduler, ReduceLROnPlateau):
+            raise ValueError(
+                f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                f"specified when calling `step`, but got one at index {i} in the given schedulers sequence."
+            )
+        if scheduler.optimizer is not optimizer:
+            raise ValueError(
+                f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
+                f"{type(scheduler).__name__} at index {i} has {scheduler.optimizer}, which is different from "
+                f"{type(optimizer).__name__}."
+            )
+
+
 class SequentialLR(_Combined):
     """One schedule after the other, each from a milestone on."""
 
@@ -36,6 +54,7 @@ class SequentialLR(_Combined):
     ) -> None:
         if len(schedulers) < 1:
             raise ValueError("SequentialLR expects at least one scheduler, but got no scheduler.")
+        _check_members("SequentialLR", schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
@@ -67,7 +86,9 @@ class ChainedScheduler(_Combined):
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:
             raise ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
-        self._schedulers, self.optimizer = list(schedulers), optimizer or schedulers[0].optimizer
+        optimizer = optimizer or schedulers[0].optimizer
+        _check_members("ChainedScheduler", schedulers, optimizer)
+        self._schedulers, self.optimizer = list(schedulers), optimizer
         self._last_lr = self._present()
 
     def step(self, epoch: int | None = None) -> None:
@@ -90,14 +111,19 @@ class ReduceLROnPlateau(LRScheduler):
             raise ValueError(f"mode {mode} is unknown!")
         if threshold_mode not in ("rel", "abs"):
             raise ValueError(f"threshold mode {threshold_mode} is unknown!")
-        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
-        self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
-        self.min_lrs, self.last_epoch = one_each(min_lr, optimizer, "min_lrs"), 0
-        self._reset()
+        if isinstance(min_lr, (list, tuple)) and len(min_lr) != len(optimizer.param_groups):
+            raise ValueError(f"expected {len(optimizer.param_groups)} min_lrs, got {len(min_lr)}")
+        self.factor, self.optimizer = factor, optimizer
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
+        self.min_lrs = one_each(min_lr, optimizer, "min_lr")
+        self.patience, self.cooldown, self.eps, self.last_epoch = patience, cooldown, eps, 0
         self._last_lr = self._present()
+        self.mode_worse = math.inf * (1 if mode == "min" else -1)
+        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
+        self._reset()
 
     def _reset(self) -> None:
-        self.best, self.cooldown_counter, self.num_bad_epochs = math.inf * (1 if self.mode == "min" else -1), 0, 0
+        self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
     def is_better(self, a: float, best: float) -> bool:
         """Whether ``a`` is better than ``best`` by the threshold."""

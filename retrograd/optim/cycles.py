@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from .optimizer import Optimizer
-from .schedules import LRScheduler, one_each
+from .schedules import LRScheduler, attributes_of, one_each
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
@@ -39,7 +38,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             start += self.T_i
             self.T_i *= self.T_mult
         self.T_cur, self.last_epoch = at - start, math.floor(at)
-        self._step_count += 1
         self._set(self.get_lr())
 
 
@@ -52,15 +50,15 @@ class OneCycleLR(LRScheduler):
         cycle_momentum: bool = True, base_momentum: Any = 0.85, max_momentum: Any = 0.95, div_factor: float = 25.0,
         final_div_factor: float = 1e4, three_phase: bool = False, last_epoch: int = -1,
     ) -> None:  # fmt: skip
-        if total_steps is None and (epochs is None or steps_per_epoch is None):
-            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+        self.total_steps = _count_of_steps(total_steps, epochs, steps_per_epoch)
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         if not 0 <= pct_start <= 1:
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
-        self.total_steps = int(total_steps if total_steps is not None else (epochs or 0) * (steps_per_epoch or 0))
-        self.anneal_strategy, self.cycle_momentum = anneal_strategy, cycle_momentum
-        self._phases = _phases(self.total_steps, pct_start, three_phase)
+        self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
+        self._anneal_func_type, self.cycle_momentum = anneal_strategy, cycle_momentum
+        if cycle_momentum:
+            self.use_beta1 = "betas" in optimizer.defaults
         if last_epoch == -1:
             for group, high in zip(optimizer.param_groups, one_each(max_lr, optimizer, "max_lr"), strict=True):
                 start = high / div_factor
@@ -70,7 +68,7 @@ class OneCycleLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _between(self, start: float, end: float, part: float) -> float:
-        if self.anneal_strategy == "linear":
+        if self._anneal_func_type == "linear":
             return (end - start) * part + start
         return end + (start - end) / 2.0 * (1 + math.cos(math.pi * part))
 
@@ -80,9 +78,10 @@ class OneCycleLR(LRScheduler):
             raise ValueError(
                 f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}"
             )
-        at = next((i for i, phase in enumerate(self._phases) if self.last_epoch <= phase[0]), len(self._phases) - 1)
-        end, *names = self._phases[at]
-        begun = self._phases[at - 1][0] if at else 0
+        phases = self._schedule_phases
+        at = next((i for i, phase in enumerate(phases) if self.last_epoch <= phase["end_step"]), len(phases) - 1)
+        end, *names = phases[at].values()
+        begun = phases[at - 1]["end_step"] if at else 0
         part, rates = (self.last_epoch - begun) / (end - begun), []
         for group in self.optimizer.param_groups:
             rates.append(self._between(group[names[0]], group[names[1]], part))
@@ -91,8 +90,23 @@ class OneCycleLR(LRScheduler):
         return rates
 
 
-Phase = tuple[float, str, str, str, str]
+Phase = dict[str, Any]
 """When a phase ends, and the names in a group from which to which learning rate and momentum go in it."""
+
+_PHASE = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
+
+
+def _count_of_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
+    """How long the cycle is; ``ValueError`` where that is not said, or not in positive integers."""
+    if total_steps is None and (epochs is None or steps_per_epoch is None):
+        raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+    given = (
+        {"epochs": epochs, "steps_per_epoch": steps_per_epoch} if total_steps is None else {"total_steps": total_steps}
+    )
+    for name, count in given.items():
+        if not isinstance(count, int) or count <= 0:
+            raise ValueError(f"Expected positive integer {name}, but got {count}")
+    return math.prod(count for count in given.values() if count)
 
 
 def _phases(total_steps: int, pct_start: float, three_phase: bool) -> list[Phase]:
@@ -105,12 +119,14 @@ def _phases(total_steps: int, pct_start: float, three_phase: bool) -> list[Phase
     else:
         ends = [up, total_steps - 1]
         rates, momenta = [*rates, "min_lr"], [*momenta, "max_momentum"]
-    return list(zip(ends, rates, rates[1:], momenta, momenta[1:], strict=False))
+    rows = zip(ends, rates, rates[1:], momenta, momenta[1:], strict=False)
+    return [dict(zip(_PHASE, row, strict=True)) for row in rows]
 
 
 def _start_momenta(optimizer: Optimizer, base_momentum: Any, max_momentum: Any) -> None:
     """Give every group the momenta between which it goes; it starts at the greatest."""
-    lows, tops = (one_each(m, optimizer, "momentum") for m in (base_momentum, max_momentum))
+    lows = one_each(base_momentum, optimizer, "base_momentum")
+    tops = one_each(max_momentum, optimizer, "max_momentum")
     for group, low, top in zip(optimizer.param_groups, lows, tops, strict=True):
         _set_momentum(group, top)
         group.update(max_momentum=top, base_momentum=low)
@@ -131,8 +147,8 @@ class CyclicLR(LRScheduler):
     def __init__(
         self, optimizer: Optimizer, base_lr: Any, max_lr: Any, step_size_up: int = 2000,
         step_size_down: int | None = None, mode: str = "triangular", gamma: float = 1.0,
-        scale_fn: Callable[[float], float] | None = None, scale_mode: str = "cycle", cycle_momentum: bool = True,
-        base_momentum: float = 0.8, max_momentum: float = 0.9, last_epoch: int = -1,
+        scale_fn: Any = None, scale_mode: str = "cycle", cycle_momentum: bool = True,
+        base_momentum: Any = 0.8, max_momentum: Any = 0.9, last_epoch: int = -1,
     ) -> None:  # fmt: skip
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueError("mode is invalid and scale_fn is None")
@@ -141,26 +157,45 @@ class CyclicLR(LRScheduler):
         self.max_lrs = one_each(max_lr, optimizer, "max_lr")
         up, down = float(step_size_up), float(step_size_up if step_size_down is None else step_size_down)
         self.total_size, self.step_ratio = up + down, up / (up + down)
-        self.mode, self.gamma, self.cycle_momentum = mode, gamma, cycle_momentum
-        self.base_momentum, self.max_momentum = base_momentum, max_momentum
-        own = {"triangular": lambda x: 1.0, "triangular2": lambda x: 1 / 2.0 ** (x - 1), "exp_range": self._power}
-        self._scale = scale_fn or own[mode]
+        self.mode, self.gamma, self._scale_fn_custom = mode, gamma, scale_fn
         self.scale_mode = scale_mode if scale_fn else "iterations" if mode == "exp_range" else "cycle"
-        if cycle_momentum and not {"momentum", "betas"} & set(optimizer.defaults):
-            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            if not {"momentum", "betas"} & set(optimizer.defaults):
+                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+            self.use_beta1 = "betas" in optimizer.defaults
+            self.base_momentums = one_each(base_momentum, optimizer, "base_momentum")
+            self.max_momentums = one_each(max_momentum, optimizer, "max_momentum")
         super().__init__(optimizer, last_epoch)
 
-    def _power(self, x: float) -> float:
-        return float(self.gamma**x)
+    def scale_fn(self, x: float) -> Any:
+        """How high the triangle is: a cycle's, or an iteration's by ``scale_mode``."""
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
+        if self.mode == "triangular":
+            return 1.0
+        return float(1 / 2.0 ** (x - 1) if self.mode == "triangular2" else self.gamma**x)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Without the function given for the height; an object gives its attributes."""
+        state = {name: value for name, value in super().state_dict().items() if name != "_scale_fn_custom"}
+        return {**state, "_scale_fn_custom": attributes_of(self._scale_fn_custom)}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """The function given for the height stays; an object takes its attributes."""
+        super().load_state_dict({name: value for name, value in state_dict.items() if name != "_scale_fn_custom"})
+        if state_dict["_scale_fn_custom"] is not None:
+            self._scale_fn_custom.__dict__.update(state_dict["_scale_fn_custom"])
 
     def get_lr(self) -> list[Any]:
         """The point of the triangle that this step is at; momentum goes the other way."""
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
         height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
-        height *= self._scale(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        height *= self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
         if self.cycle_momentum:
-            for group in self.optimizer.param_groups:
-                _set_momentum(group, self.max_momentum - (self.max_momentum - self.base_momentum) * height)
+            momenta = zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True)
+            for group, low, high in momenta:
+                _set_momentum(group, high - (high - low) * height)
         pairs = zip(self.base_lrs, self.max_lrs, strict=True)
         return [low + (high - low) * height for low, high in pairs]

@@ -13,15 +13,16 @@ POSITIVE: dict[str, str] = {"lr": "learning rate", "eps": "epsilon value", "weig
 """Settings that may not be negative, and what they are called when they are."""
 
 
-def _taking(settings: Signature) -> Callable[..., None]:
+def _taking(settings: Signature, own: Callable[..., None] | None) -> Callable[..., None]:
     """An ``__init__`` that says which settings it takes, for programs that look whether there is ``fused``."""
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         Declared.__init__(self, *args, **kwargs)
 
     this = Argument("self", Argument.POSITIONAL_OR_KEYWORD)
-    __init__.__signature__ = Signature([this, *settings.parameters.values()])  # type: ignore[attr-defined]
-    return __init__
+    chosen = own or __init__
+    chosen.__signature__ = Signature([this, *settings.parameters.values()])  # type: ignore[attr-defined]
+    return chosen
 
 
 class Declared(Optimizer):
@@ -42,8 +43,7 @@ class Declared(Optimizer):
         cls._positive = {**POSITIVE, **(positive or {})}
         for name in names:
             delattr(cls, name)
-        if "__init__" not in vars(cls):
-            cls.__init__ = _taking(cls._settings)  # type: ignore[method-assign]
+        cls.__init__ = _taking(cls._settings, vars(cls).get("__init__"))  # type: ignore[method-assign]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         try:

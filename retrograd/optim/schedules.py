@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
+from types import FunctionType
 from typing import Any
 
 from ..engine.warning import warn
@@ -19,14 +20,19 @@ class LRScheduler:
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
-        self.optimizer, self.last_epoch = optimizer, last_epoch
+        self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 group.setdefault("initial_lr", group["lr"])
             elif "initial_lr" not in group:
-                raise KeyError(f"param 'initial_lr' is not specified in param_groups[{i}] when resuming an optimizer")
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch "
+                    ">= 0: load the optimizer's state first, or leave last_epoch out where training begins"
+                )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
-        self._step_count = 0
+        self.last_epoch, self._step_count = last_epoch, 0
+        # Both are in PyTorch's states, which other programs read.
+        self._is_initial = self._get_lr_called_within_step = False
         self.step()
 
     def state_dict(self) -> dict[str, Any]:
@@ -84,7 +90,10 @@ class LambdaLR(LRScheduler):
     """The first rates times a function of the epoch, one for all groups or one for each."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
-        self.lr_lambdas = one_each(lr_lambda, optimizer, "lr_lambdas")
+        groups = len(optimizer.param_groups)
+        if isinstance(lr_lambda, (list, tuple)) and len(lr_lambda) != groups:
+            raise ValueError(f"Expected {groups} lr_lambdas, but got {len(lr_lambda)}")
+        self.lr_lambdas = one_each(lr_lambda, optimizer, "lr_lambda")
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -95,8 +104,7 @@ class LambdaLR(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """Without functions; objects among them give their attributes."""
         state = {name: value for name, value in super().state_dict().items() if name != "lr_lambdas"}
-        kept = [None if isinstance(f, type(one_each)) else dict(f.__dict__) for f in self.lr_lambdas]
-        return {**state, "lr_lambdas": kept}
+        return {**state, "lr_lambdas": [attributes_of(f) for f in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Functions stay as they are; objects among them take their attributes."""
@@ -117,13 +125,21 @@ class MultiplicativeLR(LambdaLR):
         return [rate * function(self.last_epoch) for rate, function in factors]
 
 
+def attributes_of(function: Any) -> dict[str, Any] | None:
+    """What a state keeps of a function that a program gave: the attributes of an object, nothing of a function."""
+    return None if function is None or isinstance(function, FunctionType) else dict(function.__dict__)
+
+
 def one_each(given: Any, optimizer: Optimizer, name: str) -> list[Any]:
     """One value for each group, from one for all or a list."""
     groups = len(optimizer.param_groups)
     if not isinstance(given, (list, tuple)):
         return [given] * groups
     if len(given) != groups:
-        raise ValueError(f"Expected {groups} {name}, but got {len(given)}")
+        raise ValueError(
+            f"{name} must have the same length as optimizer.param_groups. {name} has {len(given)} values, param_groups "
+            f"has {groups}."
+        )
     return list(given)
 
 
