@@ -58,3 +58,29 @@ def test_ranges_of_results(size: int) -> None:
 
         np.testing.assert_equal(limits, [wide.min(), wide.max()], err_msg=name)
         np.testing.assert_allclose(total, wide.sum(), rtol=1e-4, atol=1e-6 * np.abs(wide).sum(), err_msg=name)
+
+
+@pytest.mark.parametrize("shape", [(3, 700), (700, 3), (3, 700, 4), (2, 5, 3, 40)])
+@pytest.mark.filterwarnings("ignore")
+def test_expanded_arrays_are_as_their_copies(shape: tuple[int, ...]) -> None:
+    """Whichever dimensions repeat entries."""
+    r = np.random.default_rng(len(shape))
+    for pattern in np.ndindex(*(2,) * len(shape)):
+        made = r.integers(-2, 3, [length if kept else 1 for length, kept in zip(shape, pattern, strict=True)])
+        for kind, bad in ((np.float32, 0.0), (np.float64, np.nan), (np.float16, -np.inf)):
+            entries = made.astype(kind)
+            entries[entries == 2] += kind(bad)
+            expanded = np.broadcast_to(entries, shape)
+            copy = expanded.copy()
+            assert repr(array_values.range_and_sum(expanded)) == repr(array_values.range_and_sum(copy))
+            assert repr(array_values.value_range(expanded)) == repr(array_values.value_range(copy))
+            assert array_values.summary(expanded) == array_values.summary(copy)
+
+
+def test_expanded_arrays_are_read_once() -> None:
+    """A million million entries of which two are different take no time and no memory."""
+    expanded = np.broadcast_to(np.array([[1.0], [-math.inf]], np.float32), (2, 10**12))
+    assert array_values.range_and_sum(expanded) == ((-math.inf, 1.0), -math.inf)
+    assert array_values.value_range(expanded) == [-math.inf, 1.0]
+    found = array_values.summary(expanded)
+    assert (found["size"], found["inf"], found["first_bad"], found["bad_rows"]) == (2 * 10**12, 10**12, [1, 0], [1])

@@ -86,3 +86,14 @@ def test_range_and_sum_of_every_kind():
         assert data["range"] == [[float(wide.min()), float(wide.max())]]
         scale = float(wide.abs().sum())
         assert math.isclose(data["checksum"][0], float(wide.sum()), rel_tol=1e-6, abs_tol=1e-6 * scale)
+
+
+def test_expanded_results_are_read_once():
+    """A program that expands a few entries to more than any memory holds goes on at once."""
+    told = []
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        with recording(level="full") as recorded:
+            torch.tensor([[2.0], [-3.0]], dtype=dtype).expand(2, 10**12)
+        told += [event.data for event in recorded.events if event.op == "expand"]
+    assert [data["range"] for data in told] == [[[-3.0, 2.0]]] * 3
+    assert [data["checksum"] for data in told] == [[-(10.0**12)]] * 3

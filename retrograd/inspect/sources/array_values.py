@@ -52,6 +52,13 @@ def has_data(array: Array) -> bool:
     return array.__class__ is np.ndarray or getattr(array, "has_data", True)
 
 
+def once(array: Array) -> Array:
+    """Return the entries of an array, those of an expanded one without their repetitions, which may be any number."""
+    if 0 not in array.strides or not array.size:
+        return array
+    return array[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)]
+
+
 def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | None]:
     """``(min, max)`` (NaN if there is one) and the sum of a real floating array; None for what there is not."""
     size = array.size
@@ -76,9 +83,10 @@ def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | Non
         if -_SAFE < low * size and high * size < _SAFE:
             return (low, high), _total(flat)
     else:
+        array = once(array)
         low, high = float(_MIN(array, None)), float(_MAX(array, None))
     with np.errstate(all="ignore"):
-        return (low, high), float(_SUM(array, None, np.float64))
+        return (low, high), float(_SUM(array, None, np.float64)) * (size // array.size)
 
 
 def row_range_and_sum(row: Array) -> tuple[tuple[float, float], float] | None:
@@ -96,6 +104,7 @@ def value_range(array: Array) -> list[float] | None:
     """``[min, max]`` of a real floating array, NaN if there is one; None for other arrays and empty ones."""
     if array.dtype.kind != "f" or not array.size or not has_data(array):
         return None
+    array = once(array)
     return [float(_MIN(array, None)), float(_MAX(array, None))]
 
 
@@ -109,9 +118,12 @@ def summary(array: Array) -> Values:
     found: Values = {"size": int(array.size)}
     if array.dtype.kind not in "fc" or not array.size or not has_data(array):
         return found
+    length = array.shape[0] if array.ndim else 1
+    array, size = once(array), array.size
+    times = size // array.size
     nan, inf = np.isnan(array), np.isinf(array)
-    found["nan"], found["inf"] = int(np.count_nonzero(nan)), int(np.count_nonzero(inf))
-    found["zero"] = int(array.size - np.count_nonzero(array))
+    found["nan"], found["inf"] = int(np.count_nonzero(nan)) * times, int(np.count_nonzero(inf)) * times
+    found["zero"] = size - int(np.count_nonzero(array)) * times
     bad = nan | inf
     finite = array[~bad] if found["nan"] or found["inf"] else array
     if finite.size and array.dtype.kind == "f":
@@ -121,6 +133,8 @@ def summary(array: Array) -> Values:
         found["first_bad"] = [int(i) for i in np.unravel_index(int(np.argmax(worst)), array.shape)]
         if array.ndim:
             rows = bad.reshape(array.shape[0], -1).any(1)
+            if len(array) < length:  # they are all the same one
+                rows = np.repeat(rows, min(length, _ROWS))
             found["bad_rows"] = [int(i) for i in np.flatnonzero(rows)[:_ROWS]]
     return found
 

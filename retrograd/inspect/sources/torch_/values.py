@@ -108,8 +108,7 @@ class Readable:
                 return self._entries(tensor)
             pointer = self.pointer(tensor)
             if dtype is None:
-                converted: Array | None = tensor.detach().float().numpy() if pointer else None
-                return converted
+                return _converted(tensor.detach()) if pointer else None
             if pointer:
                 return self._view(tensor, dtype, pointer)
             return np.empty(tensor.shape, dtype) if self.is_plain(tensor) and not tensor.numel() else None
@@ -163,6 +162,16 @@ class Readable:
             return 0
         pointer: int = tensor.data_ptr()  # at the beginning of memory that was freed early it is 0
         return pointer
+
+
+def _converted(tensor: Any) -> Array:
+    """Return a narrow tensor as an array, where it is expanded without its repetitions in memory."""
+    strides = tensor.stride()
+    if 0 in strides:
+        each = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in strides)
+        return np.broadcast_to(tensor[each].float().numpy(), tensor.shape)
+    array: Array = tensor.float().numpy()
+    return array
 
 
 def _entries_side_by_side(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
