@@ -84,6 +84,25 @@ def test_shared_tensors(torch: Any) -> Any:
 
 
 @differential
+def test_aliases_of_shared_tensors(torch: Any) -> Any:
+    """Row V-22: views, bases, detached tensors and a state dict still see what is written to a tensor that moved."""
+    whole, part = torch.zeros(4), torch.zeros(2, 3)
+    views = [whole.view(2, 2), whole.detach(), whole[1:].data, torch.zeros(1).expand(3)]
+    row = part.t()[1]
+    layer = torch.nn.Linear(2, 2)
+    state = layer.state_dict()
+    for moved in (whole, row, views[3], layer):
+        (moved.share_memory if moved is layer else moved.share_memory_)()
+    with torch.no_grad():
+        whole.add_(1)
+        row.add_(2)
+        layer.weight.fill_(3)
+    turned = torch.tensor([1 + 2j]).conj()
+    seen = [whole, part, row, *views, state["weight"], turned.share_memory_().imag]
+    return seen, [(t.is_shared(), t.stride(), t.storage_offset(), t._version) for t in seen]
+
+
+@differential
 def test_prefixes_of_state_dicts(torch: Any) -> Any:
     """The names of a model that was wrapped lose their prefix, also in the metadata."""
     state = torch.nn.DataParallel(torch.nn.Sequential(torch.nn.Linear(1, 1))).state_dict()

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ...aliasing.shared_memory import in_shared_memory, is_in_shared_memory
+from ...aliasing.shared_memory import is_in_shared_memory, move_to_shared_memory
 from ...aliasing.strided import address
-from ...aliasing.versions import storage_of
 from ...table.public import PROPERTIES, check_tensor, public
-from ...tensors.base import TensorBase, set_array
+from ...tensors.base import TensorBase
+from ...tensors.bits import memory_of
 from ...tensors.layouts import strided
 
 _NEVER = (
@@ -67,7 +67,7 @@ def is_pinned(self: Any, device: Any = None) -> bool:
 @public(function=False)
 def is_shared(self: Any) -> bool:
     """Whether the memory is shared with forked processes."""
-    return is_in_shared_memory(self._array)
+    return is_in_shared_memory(memory_of(self))
 
 
 @public(function=False)
@@ -80,10 +80,9 @@ def is_set_to(self: Any, tensor: Any) -> bool:
 
 @public(function=False)
 def share_memory_(self: Any) -> Any:
-    """The tensor itself, moved into memory that it shares with processes which are forked later."""
-    if not is_in_shared_memory(self._array) and type(self._array) is np.ndarray:
-        set_array(self, in_shared_memory(self._array))
-        storage_of(self).root = None
+    """The tensor itself, moved with its views into memory that it shares with processes which are forked later."""
+    if not is_in_shared_memory(memory_of(self)) and type(memory_of(self)) is np.ndarray:
+        move_to_shared_memory(self)
     return self
 
 
