@@ -81,6 +81,13 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "two masks and dropout": lambda t: attention(t, (1, 1, 2, 3), t.ones(2, 2).bool(), 0.5),
     "two masks of one head": lambda t: attention(t, (2, 3), t.ones(2, 2).bool(), 0.0),
     "a hook of states that returns": lambda t: hooked(t).state_dict(),
+    "real norm of complex matrices": lambda t: t.linalg.matrix_norm(t.ones(2, 2) * 1j, dtype=t.float32),
+    "narrow norm of matrices": lambda t: t.linalg.norm(t.ones(2, 2).double(), "nuc", dtype=t.float32),
+    "matrix norm over three dimensions": lambda t: t.norm(t.ones(2, 2, 2), dim=(0, 1, 2)),
+    "norm over three dimensions": lambda t: t.linalg.norm(t.ones(2, 2, 2), dim=(0, 1, 2)),
+    "dropout of complex numbers": lambda t: t.nn.functional.dropout(t.ones(2) * 1j),
+    "dropped channels of complex numbers": lambda t: t.nn.functional.dropout2d(t.ones(1, 2, 2, 2) * 1j),
+    "alpha dropout of complex numbers": lambda t: t.alpha_dropout(t.ones(2) * 1j, 0.5, True),
     "tensors that do not broadcast": lambda t: t.broadcast_tensors(t.ones(2), t.ones(3)),
 }
 

@@ -21,7 +21,7 @@ def _vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False
     if self.dtype.kind not in "fc":
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input")
     if dtype is not None:
-        self = self.astype(_norm_dtype(self.dtype, to_numpy_dtype(dtype)))
+        self = self.astype(norm_dtype("linalg.vector_norm", self.dtype, to_numpy_dtype(dtype)))
     axes = axes_of(dim, self.ndim)
     size = np.abs(self)
     if (ord < 0 or math.isinf(ord)) and any(self.shape[a] == 0 for a in axes):
@@ -32,9 +32,8 @@ def _vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False
     return np.asarray(_norm_of(size, ord, axes, keepdim)).astype(size.dtype, copy=False)
 
 
-def _norm_dtype(have: Any, want: Any) -> Any:
+def norm_dtype(name: str, have: Any, want: Any) -> Any:
     """The dtype asked for, if it can hold the input's numbers."""
-    name = "linalg.vector_norm"
     if want.kind not in "fc":
         raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {scalar_name(want)}")
     if have.kind != want.kind:

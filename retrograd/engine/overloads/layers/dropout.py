@@ -9,7 +9,7 @@ import numpy as np
 
 from ...aliasing.inplace import call_inplace
 from ...aliasing.memory_formats import made_like
-from ...calls.refusals import refuse
+from ...calls.refusals import refuse, refuse_kind
 from ...deprecations import discourage
 from ...random import generator_of
 from ...streams.uniform import trials
@@ -65,6 +65,7 @@ def _drop(x: Any, p: float, training: bool, *, inplace: bool = False, features: 
         return x
     if p == 1:
         return _nothing(x, inplace)
+    refuse_kind("bernoulli_scalar_cpu_", x._sig.numpy, "fiub")
     return _times(x, wrap(_kept(x, p, features) * _scale(x._sig.numpy, p)), inplace)
 
 
@@ -75,6 +76,7 @@ def _alpha_drop(x: Any, p: float, training: bool, *, inplace: bool = False, feat
         return x
     if p == 1:
         return _nothing(x, inplace)
+    refuse_kind("bernoulli_scalar_cpu_", x._sig.numpy, "fiub")
     kept = _kept(x, p, features)
     a = 1 / math.sqrt((_SELU_LOW**2 * p + 1) * (1 - p))
     shift = wrap(((kept - 1) * (_SELU_LOW * a) + _SELU_LOW * a * p).astype(kept.dtype))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ import numpy as np
 from ...calls.refusals import refuse
 from ...ops.least_squares import cutoffs
 from ...ops.matrix_checks import check_matrix, check_sides
+from ...ops.norms import norm_dtype
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
 from ...tensors.convert import checked_dim
 from ...tensors.dtype_names import scalar_name
+from ...tensors.dtypes import to_numpy_dtype
 
 
 def _singular_values(A: Any) -> Any:  # noqa: N803
@@ -52,6 +55,7 @@ def matrix_norm(
     if isinstance(ord, complex):
         raise RuntimeError("linalg.matrix_norm: Expected a non-complex scalar as the order of norm.")
     if dtype is not None:
+        norm_dtype("linalg.matrix_norm", kind, to_numpy_dtype(dtype))
         A = A.to(dtype)  # noqa: N806
     if len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
@@ -99,6 +103,8 @@ public("nuclear_norm", method=False, out=True)(nuclear_norm)
 @public("norm", namespace="linalg", out=True)
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002, N803
     """The norm of vectors or matrices, depending on ``ord`` and the number of dimensions."""
+    if not isinstance(dim, (int, NoneType)) and len(dim) > 2:
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
     if ord is None:
         return F._vector_norm(A, 2.0, tuple(dim) if isinstance(dim, list) else dim, keepdim, dtype)
     if dim is None:

@@ -32,6 +32,8 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dty
         return nuclear_norm(input, dim, keepdim)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
+    if p == "fro" and isinstance(dim, tuple) and len(dim) > 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     order = 2 if p in ("fro", None) else _number(p)
     if input.is_sparse and not dim:
         input = input.coalesce().values()  # noqa: A001
