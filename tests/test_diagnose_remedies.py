@@ -104,6 +104,63 @@ for x in torch.ones(3, 2, 3):
     tracker(x).backward()
 """
 
+INFERRED = """
+@torch.inference_mode()
+def features(x):
+    return x * 2
+
+
+w = torch.ones(3, requires_grad=True)
+loss = (w * features(torch.ones(3))).sum()
+"""
+PARTS = """
+w = torch.ones(4, requires_grad=True)
+rows = w * 2
+with torch.no_grad():
+    parts = {0: rows.narrow(0, 0, 2), 2: rows.narrow(0, 2, 2)}
+parts[2].zero_()
+"""
+RANKS = """
+w = torch.tensor([3.0, 1.0, 2.0], requires_grad=True)
+ranks = torch.argsort(w).float()
+torch.autograd.grad(ranks.sum(), [w])
+"""
+MEAN = """
+class Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, error):
+        ctx.save_for_backward(error)
+        return (0.5 * error ** 2).mean()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0]
+
+
+Half.apply(torch.arange(1.0, 7.0, requires_grad=True)).backward()
+"""
+COPIED_DEEPLY = """
+import copy
+
+
+def run(w):
+    return {"score": (w * 2).mean()}
+
+
+result = run(torch.ones(3, requires_grad=True))
+copy.deepcopy(result)
+"""
+COPIES_TRAINED = """
+import copy
+base = torch.nn.Linear(3, 1)
+towers = torch.nn.ModuleList([copy.deepcopy(base) for _ in range(2)])
+opt = torch.optim.SGD(base.parameters(), lr=0.1)
+for step in range(3):
+    opt.zero_grad()
+    sum(tower(torch.ones(2, 3)).sum() for tower in towers).backward()
+    opt.step()
+"""
+
 
 def first(text: str, engine: str, folder: Path) -> Finding:
     """The first finding of a program."""
@@ -129,9 +186,16 @@ def first(text: str, engine: str, folder: Path) -> Finding:
         (PAIRS, "index_put((rows, columns), values, accumulate=True)"),
         (TRANSPOSED, "w.t()"),
         (STATE_KEPT, "self.memory = self.memory.detach()"),
+        (INFERRED, "features(torch.ones(3)).clone()"),
+        (PARTS, "parts[2] = parts[2].clone()"),
+        (RANKS, "torch.sigmoid(10 * (w.unsqueeze(-1) - w.unsqueeze(-2))).sum(-1)"),
+        (MEAN, "divide what backward returns for error by error.numel()"),
+        (COPIED_DEEPLY, "copy result with its tensors detached"),
+        (COPIES_TRAINED, "all parameters of the model that computes the loss"),
     ],
     ids=["zero row", "single entries", "written twice", "metric", "listed", "comparison", "clamp"]
-    + ["stacked", "half", "pairs", "transposed", "state"],
+    + ["stacked", "half", "pairs", "transposed", "state"]
+    + ["inferred", "parts", "ranks", "mean", "copied deeply", "copies trained"],
 )
 def test_remedy_is_about_the_line(text: str, remedy: str, engine: str, tmp_path: Path) -> None:
     """The remedy takes the names and the operator of the line, and mends what is wrong there."""

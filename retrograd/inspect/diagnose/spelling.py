@@ -102,6 +102,14 @@ class Spelling:
                 return ast.unparse(call.args[place])
         return ""
 
+    def result_of(self, source: SourceLine | None, function: str) -> str:
+        """Return how a line spells the result of a function: the variable that takes it, else the call, or nothing."""
+        found = self.statement(source)
+        call = next((one for one in _calls(found) if called(one) == function), None)
+        if isinstance(found, ast.Assign) and found.value is call:
+            return ast.unparse(found.targets[0]) if len(found.targets) == 1 else ""
+        return "" if call is None else ast.unparse(call)
+
     def appending(self, name: str, near: SourceLine | None) -> SourceLine | None:
         """Return a recorded line of the same file that puts what goes by a name into a collection."""
         if near is None or not name.isidentifier():

@@ -9,7 +9,7 @@ from ...snapshot import SourceLine
 from ..checkpointed import checkpoint_around
 from ..detached_values import COPYING
 from ..flow import Flow
-from ..spelling import argument, assigned
+from ..spelling import argument, assigned, operand
 from ..words import at, place
 
 NO_DERIVATIVE = ("integer", "nondifferentiable")
@@ -163,4 +163,6 @@ def _smooth(event: Event) -> str:
         limit = event.data.get("arguments", {}).get("1", "limit")
         one, other = (given + [str(limit), "limit"])[:2] if given else ("x", "limit")
         return f"torch.sigmoid(10 * ({one} - {other}))" if event.op in ("gt", "ge") else "a sigmoid of the difference"
-    return "softmax for argmax"
+    keys = operand((event.data.get("names") or [""])[0] or "x")
+    ranks = f"torch.sigmoid(10 * ({keys}.unsqueeze(-1) - {keys}.unsqueeze(-2))).sum(-1) for ranks"
+    return {"argsort": ranks, "argmin": "softmin for argmin"}.get(event.op, "softmax for argmax")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 from ...events import Event
@@ -20,6 +21,8 @@ KINDS = {
 
 _DIFFERS = 1e-2
 """Relative difference from which on two derivatives are not the same."""
+_SAME = 1e-3
+"""Relative difference up to which a measured factor is a certain number."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -143,10 +146,20 @@ def _measured(flow: Flow) -> Iterator[Case]:
     mutating = {event.op for event in forwards if any(map(flow.requires_grad, event.data.get("mutated", ())))}
     for _, event in flow.of_kind("function", action="checked"):
         if event.data.get("relative_error", 0.0) >= _DIFFERS and event.op not in mutating:
-            yield _measured_case(event)
+            yield _measured_case(event, _entries(flow, event))
 
 
-def _measured_case(event: Event) -> Case:
+def _entries(flow: Flow, checked: Event) -> int:
+    """Return how many entries the argument of a Function had whose derivative differs, or 0 if that is not known."""
+    place = checked.data.get("argument", 0)
+    for _, event in flow.of_kind("function", action="forward"):
+        given = event.data.get("inputs", ())
+        if event.op == checked.op and place < len(given):
+            return prod(flow.facts(given[place]).shape)
+    return 0
+
+
+def _measured_case(event: Event, entries: int) -> Case:
     """Return the case of one derivative that differs."""
     data = event.data
     second = data.get("order") == 2
@@ -164,14 +177,14 @@ def _measured_case(event: Event) -> Case:
         kind="wrong-double-backward" if second else "wrong-backward",
         message=f"{event.op}.backward{at(source)} {gives} as {'second ' if second else ''}derivative with respect to "
         f"{to}; finite differences give {_number(data, 'numeric')}{share}.",
-        remedy=_correction(data, name),
+        remedy=_correction(data, name, entries),
         source=source,
         op=event.op,
         evidence={key: data.get(key) for key in ("analytic", "numeric", "index", "factor") if key in data},
     )
 
 
-def _correction(data: dict[str, Any], name: str) -> str:
+def _correction(data: dict[str, Any], name: str, entries: int) -> str:
     """Return what to change in a backward rule, as far as the numbers tell."""
     factor = data.get("factor")
     if data.get("order") == 2:
@@ -182,6 +195,8 @@ def _correction(data: dict[str, Any], name: str) -> str:
         return f"multiply what backward returns for {name} by the incoming gradient"
     if factor is not None and abs(factor + 1) < 1e-3:
         return f"change the sign of what backward returns for {name}"
+    if factor and entries > 1 and abs(factor / entries - 1) < _SAME:  # forward takes the mean
+        return f"divide what backward returns for {name} by {name}.numel()"
     if factor:
         return f"multiply what backward returns for {name} by {1 / factor:.4g}"
     return f"correct what backward returns for {name}; torch.autograd.gradcheck checks it in float64"

@@ -9,7 +9,7 @@ from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
 from ..phrases import LEAF_WRITTEN, NO_DEEPCOPY, NOT_OPTIMIZABLE
-from ..spelling import out_of_place, written_name
+from ..spelling import argument, out_of_place, written_name
 from ..words import at, listed, operator_word
 from .refused_writes import EXPANDING
 
@@ -188,33 +188,48 @@ def _leaf_seen_through(flow: Flow, name: str) -> tuple[str, bool]:
 
 
 def _refused_copy(flow: Flow) -> int | None:
-    """Return the tensor that could not be copied, if the recording tells."""
+    """Return the row of the tensor's copy that was refused, if the recording tells."""
     for kind in ("operation", "cut"):
-        for _, event in flow.of_kind(kind):
+        for row, event in flow.of_kind(kind):
             if NO_DEEPCOPY in str(event.data.get("error", "")) and event.data.get("inputs"):
-                return int(event.data["inputs"][0])
+                return row
     return None
+
+
+def _is_called_so(flow: Flow, tensor: int, name: str, refused: int) -> bool:
+    """Whether another line than that of the refused copy calls a tensor so; else the name may be of what holds it."""
+    calls = [*flow.used_in.get(tensor, ()), *flow.made_in.get(tensor, ())]
+    of_others = (flow.events[row].data for row in calls if row != refused)
+    return flow.facts(tensor).parameter or any(
+        name in (*data.get("names", ()), *data.get("output_names", ())) for data in of_others
+    )
 
 
 def _deep_copied(flow: Flow) -> Iterator[Case]:
     """Yield the case of an exception that says a result was copied deeply."""
     if NO_DEEPCOPY not in flow.error_text or flow.error is None:
         return
-    tensor = _refused_copy(flow)
+    row = _refused_copy(flow)
+    tensor = flow.inputs(row)[0] if row is not None else None
     name = flow.name(tensor) if tensor is not None else "a tensor inside"
     made = _made(flow, tensor) if tensor is not None else None
     origin, there = "", "there"
     if made is not None:
-        origin = f", the result of {flow.events[made].op}{at(flow.events[made].source)}"
+        origin = f"the result of {flow.events[made].op}{at(flow.events[made].source)}"
         kept = flow.spelling.attribute(name, flow.events[made].source)
         if kept is not None:
             there = f"in {kept[0]}"
             origin += f", which {kept[0]} keeps{at(kept[1])}"
+    if row is not None and tensor is not None and origin and not _is_called_so(flow, tensor, name, row):
+        holder = argument(flow.spelling.text(flow.error.source), frozenset({"deepcopy"})) or "what is copied"
+        what, remedy = f"{origin}, in {holder}", f"copy {holder} with its tensors detached, or before the forward pass"
+    else:
+        what = f"{name}, {origin}" if origin else name
+        remedy = f"keep {name}.detach() {there}, or copy before the forward pass"
     yield Case(
         kind="deepcopy-nonleaf",
-        message=f"deepcopy{at(flow.error.source)} meets {name}{origin}: it has a history, "
-        "and only leaves can be copied.",
-        remedy=f"keep {name}.detach() {there}, or copy before the forward pass"
+        message=f"deepcopy{at(flow.error.source)} meets {what}: it has a history, and only leaves can be copied.",
+        remedy=remedy
         if tensor is not None
         else "store tensors with .detach() on objects that are copied, or copy state_dict() instead",
         source=flow.error.source,

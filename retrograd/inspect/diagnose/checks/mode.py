@@ -9,7 +9,7 @@ from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
 from ..phrases import INFERENCE, NUMPY, VIEW_INFERENCE
-from ..spelling import argument, assigned, receivers_of
+from ..spelling import argument, is_call, is_name, receivers_of
 from ..words import at
 
 KINDS = {
@@ -82,8 +82,9 @@ def _inference(flow: Flow) -> Case:
     row = _made_for_inference(flow, error)
     source, callee = (_entry(flow, row)) if row is not None else (error, "")
     outputs = flow.events[row].data.get("outputs", []) if row is not None else []
-    name = assigned(flow.spelling.text(source)) if callee else ""
+    name = flow.spelling.result_of(source, callee) if callee else ""
     name = name or (flow.name(outputs[0], error) if outputs else "a tensor")
+    copy = f"{name}.clone()" if is_name(name) or is_call(name) else "a clone() made"
     how = (
         f"{callee}, which runs under @torch.inference_mode(),"
         if callee
@@ -93,7 +94,7 @@ def _inference(flow: Flow) -> Case:
         kind="inference-tensor",
         message=f"{name} was made by {how}{at(source)}; an inference tensor cannot take part in a graph, as it does"
         f"{at(error)}.",
-        remedy=f"use torch.no_grad() in place of inference_mode, or {name}.clone() outside of it",
+        remedy=f"use torch.no_grad() in place of inference_mode, or {copy} outside of it",
         source=source,
         op=flow.events[row].op if row is not None else "",
         explains_error=True,

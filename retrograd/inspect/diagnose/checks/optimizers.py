@@ -20,6 +20,8 @@ KINDS = {
     "optimizer-mismatch": Kind("optimizer and graph hold different parameters", "error", Stage.OMISSION),
 }
 
+_GIVE_ALL = "give it all parameters of the model that computes the loss: model.parameters()"
+
 
 @dataclass(frozen=True, slots=True)
 class _Mismatch:
@@ -149,9 +151,11 @@ def _cause(flow: Flow, mismatch: _Mismatch) -> tuple[SourceLine | None, str, str
         source = _line_of(flow, copies) or optimizer
         return source, f": it holds {a_copy} made{at(source)}", "give it the parameters themselves: model.parameters()"
     if _was_forgotten(flow, mismatch):
-        remedy = "give it all parameters of the model that computes the loss: model.parameters()"
-        return optimizer, f", which was not given {it}", remedy
-    source = _own_line(flow, missing) or optimizer
+        return optimizer, f", which was not given {it}", _GIVE_ALL
+    made = _own_line(flow, missing)
+    if made is None and mismatch.unregistered.isdisjoint(missing):  # as copies, of which no call was recorded
+        return optimizer, f", which was not given {it}", _GIVE_ALL
+    source = made or optimizer
     if mismatch.unregistered >= set(missing):
         remedy = "use torch.nn.ModuleList or ModuleDict in place of a list or dict, torch.nn.Parameter for a tensor"
         return source, f": made{at(source)}, no module registers {it}", remedy

@@ -64,7 +64,7 @@ def _view(flow: Flow) -> Case:
     mode = "inference_mode" if VIEW_INFERENCE in flow.error_text else "no_grad"
     row = _origin(flow, lambda call: _made_without_gradients(flow, call))
     source = flow.events[row].source if row is not None else write
-    name = written_name(flow.spelling.text(write)).split("[")[0] or "the tensor"
+    name = _changed(flow) or "the tensor"
     base = flow.name(flow.inputs(row)[0]) if row is not None and flow.inputs(row) else "another tensor"
     return Case(
         kind="view-no-grad",
@@ -86,15 +86,29 @@ def _made_without_gradients(flow: Flow, row: int) -> bool:
 
 def _origin(flow: Flow, wanted: Callable[[int], bool]) -> int | None:
     """Return the call, of the wanted sort, that the target of the refused write comes from."""
-    line = flow.error.source if flow.error else None
-    text = written_name(flow.spelling.text(line)).split("[")[0].removesuffix(".data")
-    named = [t for t in range(len(flow.tensors)) if text and text in flow.spelling.names(t)]
+    text = _changed(flow).removesuffix(".data")
+    named = _called(flow, text)
     for tensor in reversed(named):
         row = _among_views(flow, tensor, wanted)
         if row is not None:
             return row
     rows = [row for kind in ("operation", "cut") for row in flow.rows.get(kind, ()) if wanted(row)]
     return max(rows, default=None)
+
+
+def _changed(flow: Flow) -> str:
+    """Return the tensor that the refused write changes, or an entry of: ``x`` of ``x[0] += 1``.
+
+    ``parts["low"]`` stands for itself where no tensor is called ``parts``, which is a collection then.
+    """
+    text = written_name(flow.spelling.text(flow.error.source if flow.error else None))
+    whole = text.split("[")[0]
+    return whole if _called(flow, whole.removesuffix(".data")) or not _called(flow, text) else text
+
+
+def _called(flow: Flow, text: str) -> list[int]:
+    """Return the tensors that go by a name."""
+    return [t for t in range(len(flow.tensors)) if text and text in flow.spelling.names(t)]
 
 
 def _among_views(flow: Flow, tensor: int | None, wanted: Callable[[int], bool]) -> int | None:
