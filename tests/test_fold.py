@@ -255,6 +255,21 @@ def test_uses_are_numbered_from_the_loss_down_and_from_left_to_right(seen_first:
     assert numbers == {left: " (1 of 3)", 3: " (2 of 3)", 4: " (3 of 3)"}
 
 
+@settings(max_examples=60, deadline=None)
+@given(GRAPHS)
+def test_reading_goes_down_and_through_one_scope_after_the_other(made: tuple[GraphSnapshot, set[str]]) -> None:
+    """Whatever steps: every atom is read once and before all that it leads to, those of a scope without a break."""
+    folded = fold(*made)
+    order = folded.reading_order()
+    place = {atom: number for number, atom in enumerate(order)}
+
+    assert sorted(order) == list(range(len(folded)))
+    assert all(place[source] < place[end] for source, end in zip(folded.sources, folded.targets, strict=True))
+    for scope in folded.scopes[1:]:
+        inside = [place[atom] for atom in range(scope.begin, scope.end)]
+        assert max(inside) - min(inside) == len(scope) - 1
+
+
 def test_long_rows_become_one_box_and_crowds_are_divided() -> None:
     """A chain of different operators folds; a thousand operators without any order are opened part by part."""
     ops = [("Sum", ""), ("Op0", "")] + [(f"Op{number}", "") for number in range(1, 14)]

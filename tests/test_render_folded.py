@@ -89,6 +89,18 @@ def test_uses_of_a_leaf_are_numbered_and_linked_in_reading_order() -> None:
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.parametrize("scope", ["", "net/block"])
+def test_the_tree_is_read_in_the_order_of_the_numbers(scope: str) -> None:
+    """Of two branches that use w, each in a module or not, the one whose use is the first stands above the other."""
+    rows = [("Add", ""), ("Mm", ""), ("Cos", ""), ("Mm", scope), ("Sin", scope), ("Tanh", scope), ("", "")]
+    edges = [(0, 3), (0, 2), (2, 1), (3, 4), (4, 5), (3, 6), (1, 6)]
+    tree = rendered("tree", snapshot(rows, edges, leaves=1), expand=("all",))
+    lines = [line for line in tree.splitlines() if " n" in line]
+
+    assert re.findall(r"\((\d) of 2\)", tree) == ["1", "2"]
+    assert [re.findall(r" (n\d)\b", line)[0] for line in lines[-5:]] == ["n3", "n4", "n5", "n2", "n1"]
+
+
 def test_formats_show_the_same_boxes() -> None:
     """DOT, Mermaid and the tree fold as the drawing does, with a cluster, subgraph or branch for every open scope."""
     graph = stack_of_layers(12)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..snapshot import GraphSnapshot
-from .reading_order import reading_order
+from .reading_order import nested_order, reading_order
 
 _CALL = re.compile(r"#\d+(?=/|$)")
 ROOT = 0
@@ -85,6 +85,7 @@ class Folded:
     _way_on: dict[int, int] = field(default_factory=dict, repr=False)
     """Node -> an edge that leaves it; of a merged node, the only one."""
     _places: dict[int, list[tuple[int, int]]] = field(default_factory=dict, repr=False)
+    _reading_order: list[int] = field(default_factory=list, repr=False)
     _use_numbers: dict[tuple[int, int], int] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -126,12 +127,31 @@ class Folded:
         """
         if self.copies and not self._places:
             self._places = {leaf: [] for leaf in self.copies}
-            inputs = np.asarray(self.original.edge_input_nr, dtype=np.int64)[self.first_edges]
-            for atom in reading_order(len(self), self.sources, self.targets, inputs.tolist()):
+            for atom in self.reading_order():
                 for row, leaf in ((-1, self.heads[atom]), *enumerate(self.rows.get(atom, ()))):
                     if leaf in self._places:
                         self._places[leaf].append((atom, row))
         return self._places
+
+    def reading_order(self) -> list[int]:
+        """Return the atoms in the order in which a drawing is read; those of a scope stay together."""
+        if not self._reading_order:
+            inputs = np.asarray(self.original.edge_input_nr, dtype=np.int64)[self.first_edges]
+            flat = reading_order(len(self), self.sources, self.targets, inputs.tolist())
+            sources, targets = (np.asarray(ends, dtype=np.int64) for ends in (self.sources, self.targets))
+            self._reading_order = nested_order(flat, self._levels(), sources, targets)
+        return self._reading_order
+
+    def _levels(self) -> list[np.ndarray]:
+        """Return per depth, the root's children first, the scope around each atom, or the atom itself without one."""
+        found: list[np.ndarray] = []
+        depths = [-1] * len(self.scopes)
+        for number, scope in enumerate(self.scopes[1:], 1):  # parents come before their children
+            depth = depths[number] = depths[scope.parent] + 1
+            if depth == len(found):
+                found.append(np.arange(len(self), dtype=np.int64))
+            found[depth][scope.begin : scope.end] = len(self) + number
+        return found
 
     def use_text(self, atom: int, row: int = -1) -> str:
         """Return `` (2 of 4)`` for the second of four ``places`` of a leaf, "" where it is drawn once."""

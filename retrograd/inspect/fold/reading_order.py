@@ -31,6 +31,38 @@ def reading_order(count: int, sources: Sequence[int], targets: Sequence[int], in
     return left[::-1]
 
 
+def nested_order(
+    flat: Sequence[int], levels: Sequence[np.ndarray], sources: np.ndarray, targets: np.ndarray
+) -> list[int]:
+    """Return the numbers in an order in which what stands in one box stays together, as near to ``flat`` as may be.
+
+    ``levels`` has, outermost first, per number the box that it stands in, or what is its own; boxes make no cycle.
+    """
+    rank = np.empty(len(flat), dtype=np.int64)
+    rank[np.asarray(flat, dtype=np.int64)] = np.arange(len(flat))
+    columns: list[np.ndarray] = []
+    together = np.ones(len(sources), dtype=bool)
+    for level in levels:
+        here = np.flatnonzero(together & (level[sources] != level[targets]))
+        columns.append(_level_ranks(rank, level, sources[here], targets[here]))
+        together &= level[sources] == level[targets]
+    order: list[int] = np.lexsort((rank, *reversed(columns))).tolist()
+    return order
+
+
+def _level_ranks(rank: np.ndarray, level: np.ndarray, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return per number the rank of the box that it stands in: each before all that its edges lead to."""
+    by_rank = np.argsort(rank)
+    _, first, box_of = np.unique(level[by_rank], return_index=True, return_inverse=True)
+    boxes = np.empty(len(rank), dtype=np.int64)
+    boxes[by_rank] = np.argsort(np.argsort(first))[box_of]  # boxes are numbered as their first members rank
+    starts, ends = boxes[sources], boxes[targets]
+    order = reading_order(len(first), starts.tolist(), ends.tolist(), ends.tolist())
+    place = np.empty(len(first), dtype=np.int64)
+    place[np.asarray(order, dtype=np.int64)] = np.arange(len(first))
+    return place[boxes]
+
+
 def _rows(
     count: int, sources: Sequence[int], targets: Sequence[int], inputs: Sequence[int]
 ) -> tuple[list[int], list[int]]:

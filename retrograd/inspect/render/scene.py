@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -161,10 +161,11 @@ class Scene:
         return len(self.view.boxes) != len(self.view.folded.original)
 
 
-def outline(view: View, count: int) -> Iterator[tuple[str, int]]:
-    """Yield the first ``count`` boxes in order, as ("box", number), between ("open", frame) and ("close", frame)."""
+def outline(view: View, boxes: Iterable[int]) -> Iterator[tuple[str, int]]:
+    """Yield boxes, those of a frame together, as ("box", number), between ("open", frame) and ("close", frame)."""
     inside: list[int] = []
-    for number, box in enumerate(view.boxes[:count]):
+    for number in boxes:
+        box = view.boxes[number]
         around: list[int] = []
         frame = box.frame
         while frame > 0:

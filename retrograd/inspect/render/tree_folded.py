@@ -1,8 +1,9 @@
-"""The folded graph as an indented text: modules as branches, operators in the order of backward, each shown once."""
+"""The folded graph as an indented text: modules as branches, operators in reading order, each shown once."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..snapshot import GraphSnapshot
@@ -32,10 +33,11 @@ def folded_tree(snapshot: GraphSnapshot, options: RenderOptions, step: int = 0) 
     made = scene(snapshot, replace(options, max_nodes=None), step, most=None)
     limit = options.max_nodes or ROWS
     keep = min(limit, len(made.seen))
+    shown = _reading_order(made, keep)
     headline = Text(f"{labels.clean(options.title)} · " * bool(options.title) + made.headline(), style="bold")
     open_trees = [Tree(headline, guide_style="dim", highlight=False)]
-    ways, colours = _ways(made), scale(made.seen, options.color_by)
-    for what, number in outline(made.view, keep):
+    ways, colours = _ways(made, shown), scale(made.seen, options.color_by)
+    for what, number in outline(made.view, shown):
         if what == "close":
             open_trees.pop()
         elif what == "open":
@@ -50,13 +52,21 @@ def folded_tree(snapshot: GraphSnapshot, options: RenderOptions, step: int = 0) 
     return open_trees[0]
 
 
-def _ways(made: Scene) -> list[list[int]]:
+def _reading_order(made: Scene, count: int) -> list[int]:
+    """Return the boxes nearest to the loss as a drawing is read, which is how uses of shared leaves are numbered."""
+    folded = made.view.folded
+    place = dict(zip(folded.reading_order(), range(len(folded)), strict=True))
+    return sorted(range(count), key=lambda box: place[made.view.boxes[box].begin])
+
+
+def _ways(made: Scene, shown: list[int]) -> list[list[int]]:
     """Return per box the edges that leave it, unless there is one only and it leads to the row below."""
     ways: list[list[int]] = [[] for _ in made.view.boxes]
     for edge, source in enumerate(made.seen.edge_source):
         ways[source].append(edge)
     targets = made.seen.edge_target
-    return [[] if [targets[edge] for edge in edges] == [box + 1] else edges for box, edges in enumerate(ways)]
+    below = dict(pairwise(shown))
+    return [[] if [targets[edge] for edge in edges] == [below.get(box)] else edges for box, edges in enumerate(ways)]
 
 
 def _frame_text(made: Scene, number: int) -> Text:

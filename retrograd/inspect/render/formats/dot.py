@@ -89,7 +89,7 @@ def _statements(snapshot: GraphSnapshot, options: RenderOptions, step: int, pref
 def _box_lines(scene: Scene, options: RenderOptions, prefix: str) -> Iterator[str]:
     """Yield a statement for each box, in clusters for the open scopes."""
     looks = _looks(scene.seen, options)
-    for what, number in outline(scene.view, len(scene.view.boxes)):
+    for what, number in outline(scene.view, range(len(scene.view.boxes))):
         if what == "open":
             frame = scene.view.frames[number]
             times = f" × {frame.repeats}" if frame.repeats > 1 else ""

@@ -88,7 +88,7 @@ def _graph_lines(made: Scene, prefix: str, options: RenderOptions, room: int) ->
 def _box_lines(made: Scene, prefix: str, options: RenderOptions, ids: list[str], keep: int) -> Iterator[str]:
     """Yield the first ``keep`` boxes, within the open scopes around them."""
     kind, styles = made.seen.kind, _styles(made.seen, options)
-    for what, number in outline(made.view, keep):
+    for what, number in outline(made.view, range(keep)):
         if what == "open":
             frame = made.view.frames[number]
             times = f" × {frame.repeats}" if frame.repeats > 1 else ""
