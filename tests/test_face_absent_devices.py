@@ -157,7 +157,7 @@ def test_nothing_is_put_on_a_missing_device(torch: Any) -> Any:
         missing = "Torch not compiled with CUDA enabled"
         return [raises(missing, call, d) for call in calls for d in ("cuda", torch.device("cuda:0"))]
     finally:
-        torch.set_default_device("cpu")
+        torch.set_default_device(None)  # a name would leave PyTorch's mode for it in place for the tests that follow
 
 
 @differential

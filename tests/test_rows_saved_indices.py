@@ -94,6 +94,17 @@ def test_masks_of_bytes(torch):
 
 
 @differential
+def test_masks_of_bytes_in_watched_backward(torch):
+    """V-22: a mask of bytes is one also where hooks watch the node, and so it is read in another way."""
+    x, mask = torch.arange(3.0, requires_grad=True), torch.tensor([1, 0, 1], dtype=torch.uint8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        y = x[mask]
+        y.grad_fn.register_prehook(lambda grads: None)
+        return torch.autograd.grad(y.sum(), x)
+
+
+@differential
 def test_indices_of_one_value(torch):
     """V-22: one byte is a mask of everything or nothing, an array of one integer takes a view."""
     x = torch.arange(6.0).reshape(3, 2)

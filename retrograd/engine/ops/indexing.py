@@ -13,15 +13,18 @@ from ..warning import warn
 
 
 def _places(indices: Any) -> tuple[Any, ...]:
-    """Index tensors as arrays, those of bytes as masks; between them are slices, for whole dimensions."""
-    return tuple([_place(part._array) if isinstance(part, TensorBase) else part for part in indices])
+    """Indices as arrays, those of bytes as masks; between them are slices, for whole dimensions.
+
+    They come as tensors, or as arrays where a node read what it had saved that way.
+    """
+    return tuple([_place(part._array if isinstance(part, TensorBase) else part) for part in indices])
 
 
-def _place(array: Any) -> Any:
-    if array.dtype.char != "B":
-        return array
+def _place(part: Any) -> Any:
+    if part.__class__ is not np.ndarray or part.dtype.char != "B":
+        return part
     warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
-    return array.astype(bool)
+    return part.astype(bool)
 
 
 def _index(self: Any, indices: Any) -> Any:
