@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
+from typing import Any
 
 import pytest
 from recorded_pair import calls, of_kind, record
 
 import retrograd as rg
+from retrograd.engine.table.public import FUNCTIONS
+from retrograd.inspect.sources.engine_ import caller
 
 PROGRAMS = {
     "layers": """import torch
@@ -61,6 +66,22 @@ def test_calls_are_those_of_torch(name):
     assert error is None
     assert not of_kind(ours, "problem")
     assert calls(ours) == calls(theirs)
+
+
+def test_names_of_functions_that_are_replaced(monkeypatch):
+    """The code of a function that is no longer there gives its name to no other code that comes to lie where it was."""
+    monkeypatch.setattr(caller, "_names", {})
+    monkeypatch.setattr(caller, "_held", [])
+    made: dict[str, Any] = {}
+    exec("def passing(x): return x", made)
+    with monkeypatch.context() as present:
+        present.setitem(FUNCTIONS, "passing", made["passing"])
+        names = caller._public_names()
+    code = weakref.ref(made.pop("passing").__code__)
+
+    assert names[id(code())] == "passing"
+    gc.collect()
+    assert code() is not None
 
 
 def test_reasons_and_stacks_of_cuts():

@@ -96,24 +96,28 @@ def _judge(code: CodeType) -> str:
 
 
 _names: dict[int, str] = {}
-"""Id of a code object -> the name of the public function it belongs to; the functions live as long as we do."""
+"""Id of a code object -> the name of the public function it belongs to."""
+_held: list[CodeType] = []
+"""These code objects, so that their ids stay their own: functions live as long as we do, but may be replaced."""
 
 
 def _public_names() -> dict[int, str]:
     """Fill the table, at the first call of the engine, when all functions are there."""
     found: dict[int, str] = {}
-    shared = set()
+    shared: set[int] = set()
     tables: list[dict[str, Any]] = [*NAMESPACES.values(), PROPERTIES, FUNCTIONS, METHODS]
     for name, function in [pair for table in tables for pair in table.items()]:
         code = _own_code(function)
         if code is None or code.co_name in ("call", "<lambda>"):
             continue
+        _held.append(code)
         known = found.setdefault(id(code), spelled(name))
         if known != spelled(name) and code.co_name not in (name, known):
             shared.add(id(code))
     for name, method in vars(tensor_class()).items():
         code = _own_code(method)
         if code is not None and _DUNDER.match(name) and code.co_name == name:
+            _held.append(code)
             found.setdefault(id(code), spelled(name))
     for key in shared:
         del found[key]
@@ -123,7 +127,10 @@ def _public_names() -> dict[int, str]:
 
 def note_module(code: CodeType) -> None:
     """Let this function count as the call of a module."""
-    (_names or _public_names())[id(code)] = _MODULE
+    names = _names or _public_names()
+    if names.get(id(code)) is not _MODULE:
+        names[id(code)] = _MODULE
+        _held.append(code)
     _kinds.pop(id(code), None)
 
 
