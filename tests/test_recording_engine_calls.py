@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import math
 import weakref
+from types import FunctionType
 from typing import Any
 
 import pytest
 from recorded_pair import calls, of_kind, record
 
 import retrograd as rg
+from retrograd.engine.calls import fast_path
 from retrograd.engine.table.public import FUNCTIONS
 from retrograd.inspect.sources.engine_ import caller
 
@@ -82,6 +84,16 @@ def test_names_of_functions_that_are_replaced(monkeypatch):
     assert names[id(code())] == "passing"
     gc.collect()
     assert code() is not None
+
+
+def test_name_of_the_only_function_that_was_not_called(monkeypatch):
+    """What all functions run at their first call has the name of none of them, also where one alone is left with it."""
+    left = FunctionType(fast_path._first_call.__code__, {}, "floor_divide")
+    for table, functions in {"_names": {}, "_held": [], "NAMESPACES": {}, "METHODS": {}, "PROPERTIES": {}}.items():
+        monkeypatch.setattr(caller, table, functions)
+    monkeypatch.setattr(caller, "FUNCTIONS", {"floor_divide": left})
+
+    assert id(left.__code__) not in caller._public_names()
 
 
 def test_reasons_and_stacks_of_cuts():

@@ -35,6 +35,8 @@ _OPERATORS = {
 }
 _DUNDER = re.compile(r"__(\w+)__$")
 _VARIANT = re.compile(r"_(?:(?:self|other)_)?(?:number|tensor|scalar|dims?|all|base|with)$|_inplace_(?:number|tensor)$")
+_COMMON_CODE = ("call", "<lambda>", "_first_call")
+"""Code of many functions: wrappers, and what a function has until it is called, even if one alone is left with it."""
 _INPLACE = ("iadd", "isub", "imul", "ipow", "iand", "ior", "ixor")
 
 
@@ -108,7 +110,7 @@ def _public_names() -> dict[int, str]:
     tables: list[dict[str, Any]] = [*NAMESPACES.values(), PROPERTIES, FUNCTIONS, METHODS]
     for name, function in [pair for table in tables for pair in table.items()]:
         code = _own_code(function)
-        if code is None or code.co_name in ("call", "<lambda>"):
+        if code is None or code.co_name in _COMMON_CODE:
             continue
         _held.append(code)
         known = found.setdefault(id(code), spelled(name))
