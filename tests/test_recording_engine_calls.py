@@ -73,7 +73,6 @@ def test_calls_are_those_of_torch(name):
 def test_names_of_functions_that_are_replaced(monkeypatch):
     """The code of a function that is no longer there gives its name to no other code that comes to lie where it was."""
     monkeypatch.setattr(caller, "_names", {})
-    monkeypatch.setattr(caller, "_held", [])
     made: dict[str, Any] = {}
     exec("def passing(x): return x", made)
     with monkeypatch.context() as present:
@@ -81,7 +80,7 @@ def test_names_of_functions_that_are_replaced(monkeypatch):
         names = caller._public_names()
     code = weakref.ref(made.pop("passing").__code__)
 
-    assert names[id(code())] == "passing"
+    assert names[id(code())][1] == "passing"
     gc.collect()
     assert code() is not None
 
@@ -89,7 +88,7 @@ def test_names_of_functions_that_are_replaced(monkeypatch):
 def test_name_of_the_only_function_that_was_not_called(monkeypatch):
     """What all functions run at their first call has the name of none of them, also where one alone is left with it."""
     left = FunctionType(fast_path._first_call.__code__, {}, "floor_divide")
-    for table, functions in {"_names": {}, "_held": [], "NAMESPACES": {}, "METHODS": {}, "PROPERTIES": {}}.items():
+    for table, functions in {"_names": {}, "NAMESPACES": {}, "METHODS": {}, "PROPERTIES": {}}.items():
         monkeypatch.setattr(caller, table, functions)
     monkeypatch.setattr(caller, "FUNCTIONS", {"floor_divide": left})
 

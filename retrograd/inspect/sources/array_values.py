@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,9 +54,12 @@ def has_data(array: Array) -> bool:
 
 def once(array: Array) -> Array:
     """Return the entries of an array, those of an expanded one without their repetitions, which may be any number."""
-    if 0 not in array.strides or not array.size:
-        return array
-    return array[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)]
+    return array if 0 not in array.strides or not array.size else array[unrepeated(array.strides)]
+
+
+def unrepeated(strides: Iterable[int]) -> tuple[slice, ...]:
+    """Return the index that takes the entries of a tensor with such strides without their repetitions."""
+    return tuple(slice(0, 1) if stride == 0 else slice(None) for stride in strides)
 
 
 def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | None]:

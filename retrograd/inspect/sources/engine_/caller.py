@@ -92,47 +92,43 @@ def forget_callers() -> None:
 def _judge(code: CodeType) -> str:
     """Say whose code object this is."""
     names = _names or _public_names()
-    kind = names.get(id(code), "") if is_foreign(code) else _USER
+    kind = names.get(id(code), _NAMELESS)[1] if is_foreign(code) else _USER
     _kinds[id(code)] = (code, kind)
     return kind
 
 
-_names: dict[int, str] = {}
-"""Id of a code object -> the name of the public function it belongs to."""
-_held: list[CodeType] = []
-"""These code objects, so that their ids stay their own: functions live as long as we do, but may be replaced."""
+_names: dict[int, tuple[CodeType, str]] = {}
+"""Id of a code object -> the code, kept as functions may be replaced, and the name of its public function."""
+_NAMELESS = (None, "")
 
 
-def _public_names() -> dict[int, str]:
+def _public_names() -> dict[int, tuple[CodeType, str]]:
     """Fill the table, at the first call of the engine, when all functions are there."""
-    found: dict[int, str] = {}
+    found: dict[int, tuple[CodeType, str]] = {}
     shared: set[int] = set()
     tables: list[dict[str, Any]] = [*NAMESPACES.values(), PROPERTIES, FUNCTIONS, METHODS]
     for name, function in [pair for table in tables for pair in table.items()]:
         code = _own_code(function)
         if code is None or code.co_name in _COMMON_CODE:
             continue
-        _held.append(code)
-        known = found.setdefault(id(code), spelled(name))
+        _, known = found.setdefault(id(code), (code, spelled(name)))
         if known != spelled(name) and code.co_name not in (name, known):
             shared.add(id(code))
     for name, method in vars(tensor_class()).items():
         code = _own_code(method)
         if code is not None and _DUNDER.match(name) and code.co_name == name:
-            _held.append(code)
-            found.setdefault(id(code), spelled(name))
+            found.setdefault(id(code), (code, spelled(name)))
     for key in shared:
         del found[key]
-    _names.update({**found, **_names, **{id(function.__code__): _INTERNAL for function in _OWN_DOING}})
+    own = {id(function.__code__): (function.__code__, _INTERNAL) for function in _OWN_DOING}
+    _names.update({**found, **_names, **own})
     return _names
 
 
 def note_module(code: CodeType) -> None:
     """Let this function count as the call of a module."""
     names = _names or _public_names()
-    if names.get(id(code)) is not _MODULE:
-        names[id(code)] = _MODULE
-        _held.append(code)
+    names[id(code)] = (code, _MODULE)
     _kinds.pop(id(code), None)
 
 

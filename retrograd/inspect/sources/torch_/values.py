@@ -13,7 +13,7 @@ import numpy as np
 
 from ...bounded import BoundedDict
 from ...program.signals import let_pass
-from ..array_values import Array
+from ..array_values import Array, unrepeated
 from ..sparse_entries import summed
 from .library import LIBRARY
 
@@ -168,8 +168,7 @@ def _converted(tensor: Any) -> Array:
     """Return a narrow tensor as an array, where it is expanded without its repetitions in memory."""
     strides = tensor.stride()
     if 0 in strides:
-        each = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in strides)
-        return np.broadcast_to(tensor[each].float().numpy(), tensor.shape)
+        return np.broadcast_to(tensor[unrepeated(strides)].float().numpy(), tensor.shape)
     array: Array = tensor.float().numpy()
     return array
 
