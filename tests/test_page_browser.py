@@ -19,6 +19,7 @@ from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding, Mark
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.page import account
+from retrograd.inspect.render.scale import scale
 from retrograd.inspect.render.theme import DARK, LIGHT
 from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
 
@@ -256,6 +257,39 @@ def test_colours_themes_and_findings(chromium: Browser, tmp_path: Path) -> None:
     quiet(chromium)
     chromium.open(write(tmp_path, network(), color_by="saved_bytes"))
     assert re.fullmatch(r"saved bytes(≥ [\d.]{1,4} B){6}not measured", text(chromium, "legend"))
+
+
+@pytest.mark.parametrize("highest", [0.5, 999.7, 4.2e6, 1.2e10])
+def test_times_read_as_in_the_drawings(chromium: Browser, tmp_path: Path, highest: float) -> None:
+    """The page's legend has the words of the one that is drawn, whatever the unit."""
+    made = network()
+    made.measures["time_us"] = [highest * node / len(made) for node in range(1, len(made) + 1)]
+    chromium.open(write(tmp_path, made, color_by="time"))
+    colours = scale(made, "time")
+
+    bounds = "".join(f"≥ {colours.text(bound)}" for bound in colours.bounds())
+    assert text(chromium, "legend") == f"time{bounds}not measured"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    {
+        "time": "time",
+        "grad-norm": "gradient norm",
+        "saved-bytes": "saved bytes",
+        "nonfinite": "NaN and infinite entries",
+        "zero-share": "share of zeros",
+    }.items(),
+)
+def test_measures_by_the_names_of_the_command(chromium: Browser, tmp_path: Path, name: str, words: str) -> None:
+    """The page opens with the measure that ``--color-by`` asks for, by each of its names."""
+    made = network()
+    for column in ("time_us", "zero_share", "nan_count", "inf_count"):
+        made.measures[column] = [float(node) for node in range(len(made))]
+    chromium.open(write(tmp_path, made, color_by=name))
+
+    assert chromium.run("document.getElementById('measure').selectedOptions[0].textContent") == words
+    assert text(chromium, "legend").startswith(words)
 
 
 def test_findings_lead_to_their_nodes(chromium: Browser, tmp_path: Path) -> None:

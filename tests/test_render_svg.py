@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from retrograd.errors import NoGraphError, UnknownFormatError, UsageError
 from retrograd.inspect.events import Recording
 from retrograd.inspect.render import RenderOptions, capped, chosen_snapshots, renderer_for, renderers
-from retrograd.inspect.render.labels import bytes_text, clean, headline, node_text, source_text, tensor_text
+from retrograd.inspect.render.labels import bytes_text, clean, headline, node_text, source_text, tensor_text, time_text
 from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -256,5 +256,7 @@ def test_labels() -> None:
     assert tensor_text((), "float64") == "scalar float64"
     assert tensor_text(None, None) == ""
     assert [bytes_text(count) for count in (None, 0, 999, 1000, 2_500_000)] == ["", "0 B", "999 B", "1.0 kB", "2.5 MB"]
+    times = ["0.25 µs", "12.3 µs", "1 ms", "4.56 ms", "1 s", "12,000 s"]
+    assert [time_text(value) for value in (0.25, 12.34, 999.7, 4560.0, 999_600.0, 1.2e10)] == times
     assert clean("a\x00\u202e\nb") == "a b"
     assert headline(small()) == "loss · backward 0 · 5 nodes · 5 edges · retrograd"

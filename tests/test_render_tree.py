@@ -208,5 +208,6 @@ def test_several_graphs_follow_each_other() -> None:
 
 def test_a_measure_is_shown() -> None:
     """``color_by`` writes the measure's value into the rows."""
-    assert "  48 B  " in lines_of(diamond(), color_by="saved_bytes")[2]
-    assert "time_us 0.1" in lines_of(diamond(), color_by="time_us")[2]
+    assert "  saved for backward 48 B  " in lines_of(diamond(), color_by="saved_bytes")[2]
+    for name in ("time", "time_us"):
+        assert "time in backward 0.1 µs" in lines_of(diamond(), color_by=name)[2]

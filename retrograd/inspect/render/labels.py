@@ -92,6 +92,14 @@ def bytes_text(count: int | None) -> str:
     return f"{size:.1f} {units[0]}"
 
 
+def time_text(microseconds: float) -> str:
+    """Return a time for people, three digits that count: ``12.3 µs``, ``4.56 ms``, ``1.2 s``."""
+    size, units = microseconds, ["µs", "ms", "s"]
+    while size >= 999.5 and len(units) > 1:
+        size, units = size / 1000, units[1:]
+    return f"{size:.3g} {units[0]}" if size < 999.5 else f"{size:,.0f} {units[0]}"
+
+
 def headline(snapshot: GraphSnapshot, title: str = "") -> str:
     """Return the caption of a drawing: ``loss · backward 3 · 41 nodes · 47 edges · torch``."""
     names = ", ".join(clean(name) for name in snapshot.root_names if name)

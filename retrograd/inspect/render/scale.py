@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ...errors import UsageError
 from ..snapshot import GraphSnapshot
-from .labels import bytes_text
+from .labels import bytes_text, time_text
 from .theme import HEATS
 
 MEASURES = {
@@ -77,11 +77,17 @@ class Scale:
         if self.name.endswith("bytes"):
             return bytes_text(round(value))
         if self.name == "time_us":
-            return f"{value / 1000:.3g} ms" if value >= 1000 else f"{value:.3g} µs"
+            return time_text(value)
         return f"{value:.0%}" if self.name == "zero_share" else f"{value:.3g}"
 
     def _bent(self, value: float) -> float:
         return math.log1p(value) if self.logarithmic else value
+
+
+def measure_name(color_by: str) -> str:
+    """Return the name of what is added up: that of the column where there is one only (``time`` is ``time_us``)."""
+    parts = MEASURES.get(color_by, (color_by,))
+    return parts[0] if len(parts) == 1 else color_by
 
 
 def known_measures(snapshot: GraphSnapshot) -> list[str]:
@@ -101,11 +107,10 @@ def scale(snapshot: GraphSnapshot, color_by: str | None) -> Scale:
             f"The graph has no measure {color_by!r} to colour by.",
             f"It has: {others}. Times and gradients need --level backward.",
         )
-    parts = MEASURES.get(color_by, (color_by,))
-    values = _added(snapshot, parts)
+    values = _added(snapshot, MEASURES.get(color_by, (color_by,)))
     finite = [value for value in values if value is not None and math.isfinite(value)]
     low, high = min(finite, default=0.0), max(finite, default=0.0)
-    return Scale(parts[0] if len(parts) == 1 else color_by, values, low, high, logarithmic=low >= 0 and high > 100)
+    return Scale(measure_name(color_by), values, low, high, logarithmic=low >= 0 and high > 100)
 
 
 def _added(snapshot: GraphSnapshot, parts: tuple[str, ...]) -> list[float | None]:

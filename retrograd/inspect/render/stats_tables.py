@@ -11,7 +11,7 @@ from ..stats import ROWS, SCHEMA, NodeFigure, ParameterGradient, Statistics, sta
 from .base import RenderOptions, chosen_snapshots
 from .console_page import literal
 from .json_text import json_text
-from .labels import bytes_text, clean, short_op, source_text, tensor_text
+from .labels import bytes_text, clean, short_op, source_text, tensor_text, time_text
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
@@ -54,14 +54,6 @@ def stats_parts(found: Sequence[Statistics]) -> Iterator[Any]:
             yield _Gradients(one)
         for sentence in one.missing:
             yield Text(sentence, style="italic")
-
-
-def time_text(microseconds: float) -> str:
-    """Return a time for people: ``12.3 µs``, ``4.56 ms``, ``1.20 s``."""
-    for size, unit in ((1e6, "s"), (1e3, "ms")):
-        if microseconds >= size:
-            return f"{microseconds / size:.2f} {unit}"
-    return f"{microseconds:.1f} µs"
 
 
 def bar(value: float | None, largest: float, width: int = BAR) -> str:

@@ -6,7 +6,7 @@ const KINDS = {
 };
 const MEASURE_NAMES = {
   time_us: "time", grad_norm: "gradient norm", grad_min: "smallest gradient", grad_max: "largest gradient",
-  grad_mean: "mean gradient", zero_share: "share of zeros", nan_count: "NaN count", inf_count: "infinity count",
+  grad_mean: "mean gradient", zero_share: "share of zeros", nan_count: "NaN count", inf_count: "infinity count", nonfinite: "NaN and infinite entries",
   saved_bytes: "saved bytes", order: "order of running", thread: "thread", started_us: "started after",
   out_norm: "norm", out_zero_share: "share of zeros", out_nan_count: "NaN count", out_inf_count: "infinity count",
   out_tiny_share: "share of tiny values",
@@ -39,7 +39,7 @@ function valueOf(name, node) {
 
 function measureText(name, value) {
   if (name === "saved_bytes") return bytesText(value);
-  if (/_us$/.test(name)) return value < 1000 ? `${figure(value)} µs` : `${figure(value / 1000)} ms`;
+  if (/_us$/.test(name)) return timeText(value);
   return /_share$/.test(name) && Number.isFinite(value) ? `${figure(100 * value)} %` : figure(value);
 }
 

@@ -114,6 +114,14 @@ function bytesText(count) {
   return `${size.toFixed(1)} ${units[unit]}`;
 }
 
+// As in the drawings: three digits that count.
+function timeText(microseconds) {
+  let size = microseconds, unit = 0;
+  while (size >= 999.5 && unit < 2) { size /= 1000; unit++; }
+  const digits = size < 999.5 ? String(+size.toPrecision(3)) : Math.round(size).toLocaleString("en");
+  return `${digits} ${["µs", "ms", "s"][unit]}`;
+}
+
 function figure(value) {
   if (!Number.isFinite(value)) return String(value);
   if (value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e6)) return value.toExponential(2);

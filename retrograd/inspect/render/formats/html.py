@@ -19,6 +19,7 @@ from ..page.hooks import hooks_data
 from ..page.measures import measure_data
 from ..page.packing import Packed, Packing, Plain
 from ..page.structure import same_structure, structure_data
+from ..scale import measure_name
 from ..scene import scene
 
 _SLOT = re.compile(r"\{\{([\w.]+)\}\}")
@@ -81,7 +82,7 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
             "structure": structure,
             "label": labels.clean(whole.label),
             "headline": labels.headline(whole) + _rest(part, whole),
-            "measures": measure_data(snapshot, packing),
+            "measures": measure_data(snapshot, options.color_by, packing),
             "hooks": hooks_data(recording, part),
         }
         for structure, snapshot, part, whole in zip(structure_of, marked, shown, wholes, strict=True)
@@ -90,7 +91,7 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
         {
             "title": title,
             "start": len(steps) - 1 if options.step == "last" else 0,
-            "colorBy": options.color_by or "",
+            "colorBy": measure_name(options.color_by or ""),
             "palettes": {"light": theme.LIGHT, "dark": theme.DARK},
             "structures": structures,
             "steps": steps,

@@ -9,8 +9,9 @@ from ...events import Recording
 from ...snapshot import GraphSnapshot
 from ..base import RenderOptions, chosen_steps
 from ..console_page import FILE_WIDTH, page_text, print_page
-from ..labels import bytes_text, clean, headline, node_id, node_text
+from ..labels import clean, headline, node_id, node_text
 from ..marks import GHOST, unplaced, with_ghosts
+from ..scale import Scale, scale
 from ..tree_folded import ROWS, folded_tree, note_text
 from ..tree_rows import Outline, Row
 
@@ -64,12 +65,12 @@ def tree(snapshot: GraphSnapshot, options: RenderOptions | None = None, step: in
 
     options = options or RenderOptions()
     marked, notes = with_ghosts(snapshot, options.findings, step)
-    rows = Outline(marked).rows(options.max_nodes or ROWS)
+    rows, colours = Outline(marked).rows(options.max_nodes or ROWS), scale(marked, options.color_by)
     top = Tree(Text(headline(snapshot, options.title), style="bold"), guide_style="dim", highlight=False)
     open_trees = [top]
     for row in rows:
         del open_trees[row.depth + 1 :]
-        open_trees.append(open_trees[-1].add(_row_text(marked, row, options)))
+        open_trees.append(open_trees[-1].add(_row_text(marked, row, colours)))
         for note in [note for node, note in notes if node == row.node and not row.reference]:
             open_trees[-1].add(note_text(note))
     hidden = len(snapshot) - sum(not row.reference and row.node < len(snapshot) for row in rows)
@@ -78,7 +79,7 @@ def tree(snapshot: GraphSnapshot, options: RenderOptions | None = None, step: in
     return top
 
 
-def _row_text(snapshot: GraphSnapshot, row: Row, options: RenderOptions) -> Text:
+def _row_text(snapshot: GraphSnapshot, row: Row, colours: Scale) -> Text:
     """Return the words of one row; names stand in ``Text``, so that no markup in them is obeyed."""
     from rich.text import Text
 
@@ -95,29 +96,21 @@ def _row_text(snapshot: GraphSnapshot, row: Row, options: RenderOptions) -> Text
         text.append(f" output {row.output_nr}", style="magenta")
     if row.reference:
         return text.append(" (has its own row)", style="dim")
-    for words, style in _details(snapshot, row.node, options):
+    for words, style in _details(snapshot, row.node, colours):
         if words:
             text.append(f"  {words}", style=style)
     return text
 
 
-def _details(snapshot: GraphSnapshot, node: int, options: RenderOptions) -> list[tuple[str, str]]:
+def _details(snapshot: GraphSnapshot, node: int, colours: Scale) -> list[tuple[str, str]]:
     """Return what a row says after the operator, each with its style."""
     here = node_text(snapshot, node)
     name = "" if snapshot.kind[node] == "leaf" else here.name
-    measure = _measure_text(snapshot, node, options.color_by)
+    measure = colours.text(colours.values[node]) if colours.values else ""
     return [
         (name, "green"),
         (here.tensor, "cyan"),
-        (measure, "yellow"),
+        (f"{colours.title} {measure}" if measure else "", "yellow"),
         (here.scope, "dim"),
         (here.source, "dim"),
     ]
-
-
-def _measure_text(snapshot: GraphSnapshot, node: int, measure: str | None) -> str:
-    """Return the value of the measure that was asked for, or nothing."""
-    if measure == "saved_bytes":
-        return bytes_text(snapshot.saved_bytes[node])
-    value = snapshot.measures[measure][node] if measure in snapshot.measures else None
-    return "" if value is None else f"{measure} {value:.4g}"

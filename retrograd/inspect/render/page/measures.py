@@ -7,15 +7,22 @@ from typing import Any
 import numpy as np
 
 from ...snapshot import GraphSnapshot
+from ..scale import MEASURES, known_measures, scale
 from .packing import Packing
 from .structure import safe
 
 _NUMBER, _ABSENT, _NAN, _PLUS, _MINUS = range(5)
 
 
-def measure_data(snapshot: GraphSnapshot, packing: Packing) -> dict[str, Any]:
-    """Return name -> numbers and, where not all are finite numbers, what each entry is (0 is a number)."""
-    return {safe(name): _column(values, packing) for name, values in snapshot.measures.items()}
+def measure_data(snapshot: GraphSnapshot, color_by: str | None, packing: Packing) -> dict[str, Any]:
+    """Return name -> numbers and, where not all are finite numbers, what each entry is (0 is a number).
+
+    Among them is the sum of columns that ``color_by`` may stand for.
+    """
+    columns = dict(snapshot.measures)
+    if color_by in MEASURES and len(MEASURES[color_by]) > 1 and color_by in known_measures(snapshot):
+        columns[color_by] = scale(snapshot, color_by).values
+    return {safe(name): _column(values, packing) for name, values in columns.items()}
 
 
 def _column(measured: list[float | None], packing: Packing) -> dict[str, Any]:
