@@ -98,14 +98,14 @@ def _without_ours(entries: list[TracebackType]) -> list[TracebackType]:
     ``handle_torch_function``, so they stand twice: before and after our frame.
     """
     kept: list[TracebackType] = []
-    for place, entry in enumerate(entries):
-        if not entry.tb_frame.f_code.co_filename.startswith(_WATCHERS):
-            kept.append(entry)
+    for entry in entries:
+        code = entry.tb_frame.f_code
+        if code.co_filename.startswith(_WATCHERS):
             continue
-        again = entries[place + 1].tb_frame.f_code if place + 1 < len(entries) else None
         passed_on = len(kept) > 1 and kept[-1].tb_frame.f_code.co_name == "handle_torch_function"
-        if passed_on and kept[-2].tb_frame.f_code is again:
+        if passed_on and kept[-2].tb_frame.f_code is code:
             del kept[-2:]
+        kept.append(entry)
     return kept
 
 

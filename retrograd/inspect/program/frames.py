@@ -21,6 +21,7 @@ from ..snapshot import SourceLine
 
 _PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
 _SAMPLES = os.path.join(_PACKAGE, "_samples") + os.sep
+_WATCHING = os.path.join(_PACKAGE, "inspect") + os.sep
 _STDLIB = tuple({sysconfig.get_paths()[key] + os.sep for key in ("stdlib", "platstdlib")})
 _SITE = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 INTERCEPTORS = ("__torch_function__", "__torch_dispatch__")
@@ -168,3 +169,14 @@ def strip_own_frames(error: BaseException) -> None:
             one.tb_next = following
         following = one
     error.__traceback__ = following
+
+
+def leave_no_frame(error: BaseException) -> None:
+    """Take the frames through which an exception leaves us out of its traceback: the program may print it.
+
+    For an ``except`` clause around what the program called, before a bare ``raise``, which adds no frame.
+    """
+    entry = error.__traceback__
+    while entry is not None and entry.tb_frame.f_code.co_filename.startswith(_WATCHING):
+        entry = entry.tb_next
+    error.__traceback__ = entry

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ..program.frames import leave_no_frame
+
 
 class Patches:
     """A set of replaced attributes.
@@ -25,7 +27,11 @@ class Patches:
             replacement = make(original)
 
             def wrapper(*args: Any, **kwargs: Any) -> Any:
-                return (replacement if self._active else original)(*args, **kwargs)
+                try:
+                    return (replacement if self._active else original)(*args, **kwargs)
+                except BaseException as error:
+                    leave_no_frame(error)
+                    raise
 
             return wrapper
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ...events import Event
-from ...program.frames import source_line, user_frame
+from ...program.frames import leave_no_frame, source_line, user_frame
 from ..patches import Patches
 from .calls import unseen
 
@@ -52,6 +52,9 @@ class Checkpoints:
                 unseen(self._begin, "recompute", block, name)
                 try:
                     return function(*given, **words)
+                except BaseException as error:
+                    leave_no_frame(error)
+                    raise
                 finally:
                     unseen(self._end, block, name)
 

@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Any
 
 from ...events import Event
-from ...program.frames import is_foreign, source_line, user_frame
+from ...program.frames import is_foreign, leave_no_frame, source_line, user_frame
 from ...snapshot import SourceLine
 from ..function_facts import code_of, definition, kept_on_ctx
 from ..origins import Marks
@@ -41,7 +41,11 @@ class Functions:
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
             if not self._active or is_traced():
                 return original.__func__(cls, *args, **kwargs)
-            return self._apply(cls, args, kwargs)
+            try:
+                return self._apply(cls, args, kwargs)
+            except BaseException as error:
+                leave_no_frame(error)
+                raise
 
         apply.__doc__ = original.__func__.__doc__
         self._wrapper = classmethod(apply)

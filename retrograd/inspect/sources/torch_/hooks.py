@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any
 
 from ...events import Event
-from ...program.frames import source_line, user_frame
+from ...program.frames import leave_no_frame, source_line, user_frame
 from ...snapshot import SourceLine
 from ..object_numbers import ObjectNumbers
 from ..patches import Patches
@@ -35,6 +35,9 @@ class Heard:
         try:
             result = self.hook(given)
             return result
+        except BaseException as error:
+            leave_no_frame(error)
+            raise
         finally:  # one that raises has run, too
             if self.report is not None:
                 unseen(self.report, unseen_version_of(given) != before, result is not None)
@@ -129,9 +132,9 @@ class Handles:
         patches.wrap(torch.utils.hooks.RemovableHandle, "remove", self._wrap_remove)
 
     def _wrap_register(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def register(module: Any, hook: Any, *args: Any, **kwargs: Any) -> Any:
-            handle = original(module, hook, *args, **kwargs)
-            unseen(self._registered, module, hook, handle, sys._getframe(1))
+        def register(module: Any, *args: Any, **kwargs: Any) -> Any:
+            handle = original(module, *args, **kwargs)
+            unseen(self._registered, module, args[0] if args else kwargs["hook"], handle, sys._getframe(1))
             return handle
 
         return register

@@ -12,7 +12,7 @@ import threading
 from types import FrameType
 from typing import Any
 
-from ...program.frames import applying_frame, user_frame
+from ...program.frames import applying_frame, leave_no_frame, user_frame
 from ..origins import Marks
 from .calls import Caller, Listener
 from .library import LIBRARY
@@ -41,29 +41,32 @@ def _mode_class() -> type:
         ) -> Any:
             if not self.active or is_compiling() or jit_state() is not None:  # as is_traced, but for each call
                 return func(*args, **(kwargs or {}))
-            before = counter()
+            before, heard = counter(), None
             rule = caller.rule(func)
-            if rule is FACT and before == self.marks.end:
-                return func(*args, **(kwargs or {}))
-            heard = None
-            if self.listeners and rule.kind != "ignored" and any(map(_listens, self.listeners)):
-                heard = caller.begin(rule, args, kwargs or {}, self.marks)
             try:
-                result = func(*args, **(kwargs or {}))  # by no function of ours: programs may recurse deeply
-                if heard is not None:
-                    heard.result = result
-                return result
+                if rule is FACT and before == self.marks.end:
+                    return func(*args, **(kwargs or {}))
+                if self.listeners and rule.kind != "ignored" and any(map(_listens, self.listeners)):
+                    heard = caller.begin(rule, args, kwargs or {}, self.marks)
+                try:
+                    result = func(*args, **(kwargs or {}))  # by no function of ours: programs may recurse deeply
+                    if heard is not None:
+                        heard.result = result
+                    return result
+                except BaseException as error:
+                    if heard is not None:
+                        heard.error = error
+                    raise
+                finally:
+                    after = counter()
+                    if after != self.marks.end:
+                        _note(self.marks, before, after, sys._getframe(1))
+                    if heard is not None:
+                        caller.end(heard, sys._getframe(1), self.listeners)
+                        heard = result = None
             except BaseException as error:
-                if heard is not None:
-                    heard.error = error
+                leave_no_frame(error)
                 raise
-            finally:
-                after = counter()
-                if after != self.marks.end:
-                    _note(self.marks, before, after, sys._getframe(1))
-                if heard is not None:
-                    caller.end(heard, sys._getframe(1), self.listeners)
-                    heard = result = None
 
     return OriginMode
 
