@@ -64,18 +64,20 @@ def arrangements(engine: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_results_lie_as_the_first_operand_does() -> None:
-    """Row E-27: in ``no_grad`` strides follow the first operand, be it leaf, view or result; bounds count, too."""
+@pytest.mark.parametrize("recorded", [False, True])
+def test_results_lie_as_the_first_operand_does(recorded: bool) -> None:
+    """Row E-27: strides follow the first operand, be it leaf, view or result, recorded or not; bounds, too."""
     torch = pytest.importorskip("torch")
     strides = []
     for engine in (torch, rg):
         functions = {
             "add": engine.add, "div": engine.div, "atan2": engine.atan2, "pow": engine.pow,
             "silu": lambda x, y, engine=engine: engine.nn.functional.silu(x), "doubled": lambda x, y: x * 2.0,
-            "clamp": lambda x, y: x.clamp(y, y),
+            "clamp": lambda x, y: x.clamp(y, y), "twice": lambda x, y: (x * 2.0 + 1) * y,
+            "last": lambda x, y: y * (x + y),
         }  # fmt: skip
         made = arrangements(engine)
-        with engine.no_grad():
+        with engine.set_grad_enabled(recorded):
             strides.append({
                 (name, first, second): tuple(function(made[first], made[second]).stride())
                 for name, function in functions.items() for first in made for second in made

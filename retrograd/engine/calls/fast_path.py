@@ -47,15 +47,12 @@ def leaf_edge(t: Any) -> Any:
     return view.fn if view.version == meta.storage.version else gradient_edge(t)
 
 
-def ordered_edge(t: Any) -> Any:
-    """The same for the first of two operands; views whose order decides that of the result take the general path."""
-    return leaf_edge(t) if in_order(t) else LAZY
+def sig_of_mixed(first: Any, array: Any) -> Any:
+    """What is computed of two operands that lie differently looks like; ``None``: NumPy's order may not be PyTorch's.
 
-
-def in_order(t: Any) -> bool:
-    """Whether a tensor's dimensions lie in memory in their order."""
-    strides = t._array.strides
-    return list(strides) == sorted(strides, reverse=True)
+    Where they disagree NumPy takes rows, and PyTorch the order of the first one.
+    """
+    return sig_of(array) if first._sig.in_order or array.strides == first._array.strides else None
 
 
 def notify_call(op: Any, args: tuple[Any, ...], operands: list[Any], node: Any, results: list[Any], began: int) -> None:
@@ -69,10 +66,10 @@ def notify_call(op: Any, args: tuple[Any, ...], operands: list[Any], node: Any, 
 
 _NAMES: dict[str, Any] = {
     "state": state, "observe": observe, "notify_call": notify_call, "now": now, "LAZY": LAZY, "leaf_edge": leaf_edge,
-    "ordered_edge": ordered_edge, "accumulator": accumulator, "sig_of": sig_of, "number_operand": number_operand,
+    "sig_of_mixed": sig_of_mixed, "accumulator": accumulator, "sig_of": sig_of, "number_operand": number_operand,
     "run_quietly": run_quietly, "ndarray": np.ndarray, "asarray": np.asarray,
     "TensorBase": TensorBase, "MISSING": MISSING, "next_number": state.next_number, "new": TensorBase.__new__,
-    "STATE": STATE, "in_order": in_order, "arranged": arranged, "all_arranged": all_arranged,
+    "STATE": STATE, "arranged": arranged, "all_arranged": all_arranged,
     "is_from_elsewhere": is_from_elsewhere, **VIEW_NAMES,
 }  # fmt: skip
 TAKEN.update(_NAMES, ("Node", "ComplexNode", "general", "unrecorded", "computed", "become", "form", "function"))

@@ -17,10 +17,6 @@ from .result_layout import BARE_LAYOUTS
 
 WHOLE = ("dim", "dim0", "dim1", "index", "p")
 """Parameters that are whole numbers in every row; what else is given for them, the general way looks at."""
-SIG_OF_RESULT = (
-    "_known = sig.by_shape.get(_d.shape) if _d.dtype is sig.numpy else None",
-    "sig = sig_of(_d) if _known is None else _known",
-)
 
 
 class CallSource:
@@ -149,7 +145,7 @@ class CallSource:
         """From the operands to the result."""
         if self.recording:
             return [*self._edges(), *self._computing(), *self._result(), *self._node()]
-        return [*self._leaving(), *self._computing(), *self._lying_otherwise(), *self._unrecorded()]
+        return [*self._leaving(), *self._computing(), *self._unrecorded()]
 
     def _unrecorded(self) -> list[str]:
         """What follows the computation where nothing is recorded."""
@@ -158,17 +154,6 @@ class CallSource:
     def _leaving(self) -> list[str]:
         """Lines that leave for what ``_edges`` leaves for, where no edge is looked for."""
         return []
-
-    def _lying_otherwise(self) -> list[str]:
-        """Leave where NumPy may have given a formula's result another order than that of the first operand.
-
-        PyTorch follows the first one: a leaf and a result as much as a view, which is all that ``_edges`` looks at.
-        """
-        if self.formula is None or (len(self._operands()) == 1 and self._is_one_ufunc(self.formula)):
-            return []
-        first = f"{self.tensors[0]}._array"
-        lies = f"{first}.flags.c_contiguous or _d.strides == {first}.strides or in_order({self.tensors[0]})"
-        return [f"if not ({lies}): {self.leave}"]
 
     def _operands(self) -> list[str]:
         """The operands that are tensors."""
@@ -184,18 +169,15 @@ class CallSource:
         for i in self._linked():
             name = self.op.diff_names[i]
             found = f"None if {name} is None else {name}._fn" if name in self.optional else f"{name}._fn"
-            ordered = self.pair and not self.number and name == self.tensors[0]
-            edge = "ordered_edge" if ordered else "leaf_edge"
-            of_view = "None" if ordered else "_v.fn if _v.version == _m.storage.version else None"
             lines += [
                 f"_e{i} = {found}",
                 f"if _e{i} is LAZY:",
                 f"    _m = {name}._meta",
                 "    _v = _m.view",
-                f"    if _v is not None: _e{i} = {of_view}",
+                f"    if _v is not None: _e{i} = _v.fn if _v.version == _m.storage.version else None",
                 f"    else: _e{i} = None if _m.accumulator is None else _m.accumulator()",
                 f"    if _e{i} is None:",
-                f"        _e{i} = accumulator({name}) if _v is None and _m.requires_grad else {edge}({name})",
+                f"        _e{i} = accumulator({name}) if _v is None and _m.requires_grad else leaf_edge({name})",
                 f"    if _e{i} is LAZY: {self.leave}",
             ]
         for name in self.op.saved_names:
@@ -227,8 +209,8 @@ class CallSource:
     def _arranging(self) -> list[str]:
         """Lines that give the result the layout of PyTorch's, where the forward may have chosen another.
 
-        NumPy's functions of one operand keep its layout, as PyTorch does; of two, ``ordered_edge`` has looked at the
-        first: looking at arrays here would take an addition 10 % more time.
+        NumPy's functions of one operand keep its layout, as PyTorch does; of two, their ``_sig`` tell: looking at
+        arrays here would take an addition 10 % more time.
         """
         layout = self.op.layout
         if not layout or (self.formula is not None and layout in BARE_LAYOUTS):
@@ -243,11 +225,11 @@ class CallSource:
         given = f"({', '.join(operands)},)"
         if every and self.optional:
             given = f"[_a for _a in {given} if _a is not None]"
-        arranging = f"_d = arranged({layout!r}, _d, {given})"
+        arranging = [f"_d = arranged({layout!r}, _d, {given})", "sig = sig_of(_d)"]
         if layout == "columns":
-            return [arranging]
+            return arranging
         looked_at = {"rows": ["_d"], "operands": [operands[0], "_d"], "formats": operands[:2]}.get(layout, operands[:1])
-        return [f"if not ({' and '.join(f'{a}.flags.c_contiguous' for a in looked_at)}): {arranging}"]
+        return [f"if not ({' and '.join(f'{a}.flags.c_contiguous' for a in looked_at)}):", *indented(arranging)]
 
     def _is_one_ufunc(self, formula: Formula) -> bool:
         """Whether a formula is one function of NumPy, called with operands alone."""
@@ -281,10 +263,24 @@ class CallSource:
         """Lines that make the result a tensor, but for its edge and what it looks like, which is in ``sig``."""
         lines = ["_t = new(Tensor)", "_t._array = _d", "_t._meta = None"]
         if self.formula is None:
-            lines += SIG_OF_RESULT
+            lines += self._sig_of_result()
         elif self.pair and not self.number:
-            lines.append(f"if {self.given[1]}._sig is not sig: sig = sig.by_shape.get(_d.shape) or sig_of(_d)")
+            first, second = self.given
+            lines += [
+                f"if (_s := {second}._sig) is not sig:",
+                f"    sig = (_s.in_order and sig.by_shape.get(_d.shape)) or sig_of_mixed({first}, _d)",
+                f"    if sig is None: {self.leave}",
+            ]
         return lines
+
+    def _sig_of_result(self) -> list[str]:
+        """Lines that find what a result looks like that may have another shape and dtype than the operands."""
+        if self.op.reorders:
+            return ["sig = sig_of(_d)"]
+        return [
+            "_known = sig.by_shape.get(_d.shape) if _d.dtype is sig.numpy else None",
+            "sig = sig_of(_d) if _known is None else _known",
+        ]
 
     def _result(self) -> list[str]:
         lines = self._tensor()

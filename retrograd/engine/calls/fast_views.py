@@ -15,7 +15,7 @@ from ..aliasing.views import HOLE
 from ..nodes.node import Port
 from ..tensors.base import CreationTag, Meta, View
 from ..tensors.sig import sig_of
-from .fast_path_source import SIG_OF_RESULT, CallSource
+from .fast_path_source import CallSource
 
 _ORIGIN = (
     "_m = {x}._meta or {x}.need_meta()",
@@ -96,7 +96,7 @@ class ViewCallSource(CallSource):
         ]
 
     def _result(self) -> list[str]:
-        return ["_t = new(Tensor)", "_t._array = _d", *SIG_OF_RESULT, "_t._sig = sig"]
+        return ["_t = new(Tensor)", "_t._array = _d", *self._sig_of_result(), "_t._sig = sig"]
 
     def _node(self) -> list[str]:
         """Lines that make the node of a view and return the view."""
@@ -142,7 +142,7 @@ class PiecesCallSource(CallSource):
         return []
 
     def _node(self) -> list[str]:
-        node = _node_of_views(self, "_plan.differentiable", "_plan.sigs")
+        node = _node_of_views(self, "_plan.differentiable", "_plan.node_sigs")
         views = [*node, *self._pieces("if _tag != INFERENCE: _tag = MULTI_OUTPUT")]
         return [*views, f"if _mode: {self._notifying('_n')}", "return tuple(_views)"]
 
@@ -185,7 +185,7 @@ def _node_of_views(source: CallSource, differentiable: str, sigs: str) -> list[s
 class Plan:
     """What calls of a row have in common where shape and dtype of the operand, and the parameters, are the same."""
 
-    __slots__ = ("after", "args", "differentiable", "indices", "numbers", "sigs")
+    __slots__ = ("after", "args", "differentiable", "indices", "node_sigs", "numbers", "sigs")
 
     def __init__(self, op: Any, x: Any, others: tuple[Any, ...]) -> None:
         array = x._array
@@ -194,7 +194,8 @@ class Plan:
         sigs = [sig_of(array[0])] * len(indices) if alike else [sig_of(array[index]) for index in indices]
         self.args = (HOLE, *others)
         """As ``View.args``."""
-        self.sigs = tuple(sigs) if len(sigs) != 1 else sigs[0].alone
+        self.sigs = tuple(sigs)
+        self.node_sigs = tuple([sig.plain for sig in sigs]) if len(sigs) != 1 else sigs[0].alone
         self.differentiable = bool(sigs) and x._sig.differentiable
         self.indices, self.numbers = indices, range(len(sigs))
         self.after = [0.5 / (nr + 1) for nr in self.numbers]

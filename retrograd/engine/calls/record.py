@@ -45,7 +45,8 @@ def record(
     op: OpDef, args: tuple[Any, ...], edges: tuple[Any, ...], results: list[Any], outputs: tuple[Any, ...], aux: Any
 ) -> OpNode | None:
     """The node for a call, with what its rules ask for; ``None`` when no output is differentiable."""
-    sigs = tuple([t._sig if t._sig.differentiable and i not in op.nondiff else None for i, t in enumerate(results)])
+    like = [t._sig.plain if t._sig.differentiable else None for t in results]
+    sigs = tuple([None if i in op.nondiff else sig for i, sig in enumerate(like)])
     if not any(sigs):
         if "dtype" in op.params and not op.nondiff:
             raise RuntimeError(f"Autograd not support dtype: {scalar_name(results[0]._sig.numpy)}")

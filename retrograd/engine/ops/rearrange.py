@@ -44,7 +44,7 @@ def _rot90(self: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
     return np.array(np.rot90(self, k, (first, second)))
 
 
-linear("rot90", _rot90, self=lambda g, k, dims: F.rot90(g, -k, dims))
+linear("rot90", _rot90, reorders=True, self=lambda g, k, dims: F.rot90(g, -k, dims))
 
 
 def _repeat(self: Any, repeats: tuple[int, ...]) -> Any:
@@ -101,7 +101,7 @@ def _unfold_backward(g: Any, sizes: tuple[int, ...], dimension: int, size: int, 
     return out
 
 
-linear("unfold", _unfold, view=True, public=False,
+linear("unfold", _unfold, view=True, reorders=True, public=False,
        self=lambda g, self_sizes, dimension, size, step: F._unfold_backward(
            g, tuple(self_sizes), dimension, size, step))  # fmt: skip
 linear("_unfold_backward", _unfold_backward, node="UnfoldBackwardBackward0", tensors="g",

@@ -105,7 +105,7 @@ def _permute_grad(g: Any, dims: Any) -> Any:
     return g.transpose(back) if g.__class__ is np.ndarray else F._permute(g, back)
 
 
-linear("_permute", _permute, node="PermuteBackward0", view=True, self=_permute_grad)
+linear("_permute", _permute, node="PermuteBackward0", view=True, reorders=True, self=_permute_grad)
 
 
 def _transpose(self: Any, dim0: int, dim1: int) -> Any:
@@ -119,7 +119,7 @@ def _transpose(self: Any, dim0: int, dim1: int) -> Any:
 
 
 linear(
-    "transpose", _transpose, view=True,
+    "transpose", _transpose, view=True, reorders=True,
     self=lambda g, dim0, dim1: (_transpose if g.__class__ is np.ndarray else F.transpose)(g, dim0, dim1),
 )  # fmt: skip
 
@@ -130,7 +130,9 @@ def _t(self: Any) -> Any:
     return self.T
 
 
-linear("t", _t, node="TBackward0", view=True, self=lambda g: g.T if g.__class__ is np.ndarray else F.t(g))
+linear(
+    "t", _t, node="TBackward0", view=True, reorders=True, self=lambda g: g.T if g.__class__ is np.ndarray else F.t(g)
+)
 
 
 # -- dimensions of size one

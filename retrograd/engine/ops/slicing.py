@@ -89,7 +89,7 @@ def _diagonal_backward(g: Any, sizes: tuple[int, ...], offset: int, dim1: int, d
 
 
 linear(
-    "diagonal", diagonal_of, view=True,
+    "diagonal", diagonal_of, view=True, reorders=True,
     self=lambda g, self_sizes, offset, dim1, dim2: F._diagonal_backward(
         g, tuple(self_sizes), offset, dim1, dim2
     ),
@@ -106,7 +106,15 @@ def _as_strided_grad(g: Any, self_geometry: Geometry, size: Any, stride: Any, st
     return F._as_strided_backward(g, self_geometry, tuple(size), tuple(stride), storage_offset)
 
 
-linear("as_strided", _as_strided_window, node="AsStridedBackward0", view=True, public=False, self=_as_strided_grad)
+linear(
+    "as_strided",
+    _as_strided_window,
+    node="AsStridedBackward0",
+    view=True,
+    reorders=True,
+    public=False,
+    self=_as_strided_grad,
+)
 linear(
     "_as_strided_backward", as_strided_backward, node="AsStridedScatterBackward0", tensors="g",
     g=lambda g, input_geometry, size, stride, offset: F._strided_of_dense(g, input_geometry, size, stride, offset),

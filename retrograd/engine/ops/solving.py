@@ -94,7 +94,7 @@ def _solve_other(g: Any, self: Any, other: Any, left: bool) -> Any:
     return F.sum_to_size(_solve_other_full(g, self, other, left), tuple(other.shape))
 
 
-function("_solve", _solve, node="LinalgSolveExBackward0", self=_solve_self, other=_solve_other)
+function("_solve", _solve, node="LinalgSolveExBackward0", reorders=True, self=_solve_self, other=_solve_other)
 
 
 # -- triangular

@@ -62,6 +62,8 @@ class RowFacts:
     by default), ``"copy"`` those of a copy of the first one, ``"format"`` its memory format, ``"formats"`` that of
     either of two, ``"rows"``, ``"columns"`` (of each matrix); empty: as the forward returns them."""
 
+    reorders: bool = False
+    """Dimensions of the result may lie in memory in another order than the operand's, though ``layout`` is empty."""
     sparse: bool = False
     """The result is a sparse tensor, or the gradient of an operand is: as long as a node of the row lives, gradients
     are tensors (``execution.watchers``), since bare arrays cannot be sparse."""

@@ -1,4 +1,4 @@
-"""Interned pairs of shape and dtype."""
+"""Interned pairs of shape and dtype, apart for arrays whose dimensions lie in another order in memory."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ from .size import Size
 
 
 class Sig:
-    """An interned (shape, dtype) pair, so that "same shape and dtype" is an identity test."""
+    """An interned (shape, dtype) pair, so that "same shape and dtype" is an identity test.
 
-    __slots__ = ("alone", "by_shape", "differentiable", "floats", "ints", "numpy", "shape")
+    Arrays whose dimensions lie in memory in their order share one; others share it with those of the same strides.  So
+    a call that meets one object for both operands knows that NumPy gives the result the order that PyTorch does, and
+    one that meets two looks closer, without a look at the arrays in the commonest case.
+    """
+
+    __slots__ = ("alone", "by_shape", "by_strides", "differentiable", "floats", "in_order", "ints", "numpy", "shape")
 
     def __init__(self, shape: tuple[int, ...], numpy: np.dtype[Any], by_shape: dict[tuple[int, ...], Sig]) -> None:
         self.shape = Size(shape)
@@ -24,11 +29,40 @@ class Sig:
         self.alone = (self,)
         """What a node with one output has as ``_sigs``: one object for all, so that "fits" is an identity test."""
         self.floats, self.ints = _numbers_of(numpy)
+        self.in_order = True
+        self.by_strides: dict[tuple[int, ...], Sig] = {}
+        """Those of this shape and dtype by the strides of arrays that are not in rows: this one, if in order."""
+
+    @property
+    def plain(self) -> Sig:
+        """That of arrays of the same shape and dtype whose dimensions lie in order; nodes know no other."""
+        return self.alone[0]
+
+    def lying(self, strides: tuple[int, ...]) -> Sig:
+        """That of arrays with some strides."""
+        found = self.by_strides.get(strides)
+        if found is None:
+            if len(self.by_strides) >= _MAX_STRIDES:
+                self.by_strides.clear()
+            found = self.by_strides[strides] = self if _descend(self.shape, strides) else self._turned()
+        return found
+
+    def _turned(self) -> Sig:
+        """One for arrays whose dimensions lie in another order; what is computed from them, it knows nothing of."""
+        made = Sig(self.shape, self.numpy, {})
+        made.alone, made.in_order = self.alone, False
+        return made
 
     @property
     def dtype(self) -> dtype:
         """The torch-shaped dtype."""
         return from_numpy_dtype(self.numpy)
+
+
+def _descend(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether no dimension lies closer in memory than one behind it; single and repeated elements lie anywhere."""
+    told = [stride for size, stride in zip(shape, strides, strict=True) if size > 1 and stride]
+    return told == sorted(told, reverse=True)
 
 
 Numbers = dict[Any, Any]
@@ -42,14 +76,16 @@ def _numbers_of(numpy: np.dtype[Any]) -> tuple[Numbers | None, Numbers | None]:
 
 _sigs: dict[np.dtype[Any], dict[tuple[int, ...], Sig]] = {}
 _MAX_SIGS: Final = 100_000
+_MAX_STRIDES: Final = 64
 
 
 def sig_of(array: np.ndarray[Any, Any]) -> Sig:
     """The interned signature of an array."""
     try:
-        return _sigs[array.dtype][array.shape]
+        found = _sigs[array.dtype][array.shape]
     except KeyError:
-        return intern_sig(array.shape, array.dtype)
+        found = intern_sig(array.shape, array.dtype)
+    return found if array.flags.c_contiguous else found.lying(array.strides)
 
 
 def intern_sig(shape: tuple[int, ...], numpy: np.dtype[Any]) -> Sig:

@@ -74,7 +74,7 @@ def is_shared(self: Any) -> bool:
 def is_set_to(self: Any, tensor: Any) -> bool:
     """Whether both are the same window of the same memory."""
     check_tensor("is_set_to", tensor)
-    same_place = address(self._array) == address(tensor._array) and self._sig is tensor._sig
+    same_place = address(self._array) == address(tensor._array) and self._sig.plain is tensor._sig.plain
     return bool(same_place and self._array.strides == tensor._array.strides)
 
 
