@@ -32,8 +32,10 @@ print(sys.path[0])
 
 def command(folder: Path, *words: str, program: str = CALL) -> subprocess.CompletedProcess[str]:
     """A command that ran, in a folder that is gone unless ``program`` says otherwise."""
+    start = folder / "start.py"  # of "-c" Python 3.13.0 itself loads no NumPy in such a folder
+    start.write_text(program)
     return subprocess.run(
-        [sys.executable, "-c", program, *words], cwd=folder, env=environment(), capture_output=True, text=True
+        [sys.executable, str(start), *words], cwd=folder, env=environment(), capture_output=True, text=True
     )
 
 

@@ -92,7 +92,62 @@ def with_a_mode(torch: Any, heard: Heard) -> list[Any]:
     return [x.tolist()]
 
 
-@pytest.mark.parametrize("program", [with_own_class, with_a_mode])
+def with_own_modules(torch: Any, heard: Heard) -> list[Any]:
+    """Modules that note what they are asked, and values of classes that do."""
+
+    class Kind(type):
+        """A class that notes what it is asked."""
+
+        def __getattribute__(cls, name: str) -> Any:
+            heard.append(f"class {name}")
+            return super().__getattribute__(name)
+
+    class Aside(metaclass=Kind):
+        """Has nothing to do with a run."""
+
+    class Noted(torch.nn.Module):  # type: ignore[misc, name-defined]
+        """One with names of its own for what it holds."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
+            self.scale = torch.nn.Parameter(torch.ones(2))
+            self.plain = [torch.ones(2, requires_grad=True)]
+
+        def forward(self, x: Any) -> Any:
+            """Use all of it."""
+            return self.second(self.first(x)) * self.scale + self.plain[0]
+
+        def named_parameters(self, *args: Any, **kwargs: Any) -> Any:
+            """Only some."""
+            return iter([("other", self.scale)])
+
+        def named_modules(self, *args: Any, **kwargs: Any) -> Any:
+            """None."""
+            return iter([])
+
+        def __hash__(self) -> int:
+            heard.append("hash")
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            heard.append("==")
+            return self is other
+
+        def __getattribute__(self, name: str) -> Any:
+            if "hook" not in name:  # PyTorch itself looks at them when there are any, ours among them
+                heard.append(name)
+            return super().__getattribute__(name)
+
+    aside, noted = Aside(), Noted()
+    whole = torch.nn.Sequential(noted, torch.nn.ReLU())
+    del heard[:]
+    for _ in range(2):
+        whole(torch.ones(3, 2)).sum().backward()
+    return [type(aside) is Aside, noted.plain[0].grad.shape == (2,)]
+
+
+@pytest.mark.parametrize("program", [with_own_class, with_a_mode, with_own_modules])
 @pytest.mark.parametrize("engine", ["retrograd", "torch"])
 def test_nothing_else_is_asked(engine, program):
     """A recording reads tensors behind their backs: no call, no attribute and no comparison is heard of."""
@@ -105,3 +160,24 @@ def test_nothing_else_is_asked(engine, program):
     assert watched == alone
     assert [event.kind for event in record.events].count("backward-end") >= 1
     assert not [event for event in record.events if event.kind == "problem"]
+
+
+@pytest.mark.parametrize("engine", ["retrograd", "torch"])
+def test_names_are_those_under_which_modules_hold_parameters(engine):
+    """Also where a class tells other names, and shared modules and parameters have the first of theirs."""
+    torch = pytest.importorskip(engine)
+
+    class Renaming(torch.nn.Sequential):
+        """Names nothing."""
+
+        named_parameters = named_modules = lambda self, *args, **kwargs: iter([])
+
+    shared = torch.nn.Linear(2, 2)
+    model = Renaming(shared, torch.nn.Sequential(torch.nn.ReLU(), shared), torch.nn.Linear(2, 2))
+    model[2].weight = shared.weight
+    with recording(level="full") as record:
+        model(torch.ones(1, 2)).sum().backward()
+
+    told = next(event for event in record.events if event.kind == "module")
+    wanted = [name for name, _ in torch.nn.Module.named_parameters(torch.nn.Sequential(*model))]
+    assert list(told.data["parameters"]) == wanted == ["0.weight", "0.bias", "2.bias"]

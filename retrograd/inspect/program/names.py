@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from .frames import read_locals
+from .modules import attributes_of, held_parameters, inner_modules, is_module
 
 _MAX_FRAMES = 40
 _MAX_LEVELS = 4
@@ -85,7 +86,7 @@ def search(
                     found.tensors.append((path, value))
             elif identity not in seen and len(seen) < _MAX_VISITS:
                 seen.add(identity)
-                if _is_module(value):
+                if is_module(value):
                     found.modules.append((path, value))
                 elif deep:
                     following.extend(_contents(path, value))
@@ -93,11 +94,6 @@ def search(
             break
         level = following
     return found
-
-
-def _is_module(value: object) -> bool:
-    """Whether a value is a module: its class can name its parameters."""
-    return callable(getattr(type(value), "named_parameters", None))
 
 
 def _contents(path: str, value: Any) -> list[tuple[str, Any]]:
@@ -114,12 +110,7 @@ def _contents(path: str, value: Any) -> list[tuple[str, Any]]:
             if type(key) in (str, int)
         )
     else:
-        try:
-            attributes = object.__getattribute__(value, "__dict__")
-        except Exception:
-            return []
-        if type(attributes) is not dict:
-            return []
+        attributes = attributes_of(value)
         inside = ((f"{path}.{name}", element) for name, element in list(islice(attributes.items(), _MAX_ELEMENTS)))
     return [item for item in inside if type(item[1]) not in _ATOMS]
 
@@ -159,13 +150,9 @@ def unregistered(module: Any) -> list[tuple[str, Any]]:
     Such are the parameters of modules in plain lists, tuples and dicts, and plain tensors that require grad: no
     ``parameters()`` tells an optimizer of them.
     """
-    try:
-        inside = [(prefix, object.__getattribute__(one, "__dict__")) for prefix, one in module.named_modules()]
-    except Exception:
-        return []
     found: list[tuple[str, Any]] = []
-    for prefix, attributes in inside:
-        for name, value in list(attributes.items()):
+    for prefix, one in inner_modules(module):
+        for name, value in list(attributes_of(one).items()):
             if not name.startswith("_") and type(value) not in _ATOMS:
                 found += _of_attribute(f"{prefix}.{name}" if prefix else name, value)
     return found
@@ -173,14 +160,14 @@ def unregistered(module: Any) -> list[tuple[str, Any]]:
 
 def _of_attribute(name: str, value: Any) -> list[tuple[str, Any]]:
     """Return the tensors to train in one plain attribute of a module."""
-    entries = _contents("", value) if isinstance(value, (list, tuple, dict)) else []
+    entries = _contents("", value) if issubclass(type(value), (list, tuple, dict)) else []
     found: list[tuple[str, Any]] = []
     for place, entry in [("", value), *entries]:
         path = name + place.replace("[", ".").replace("]", "").replace('"', "")
         if hasattr(type(entry), "is_leaf"):
             found += [(path, entry)] if entry.requires_grad and entry.is_leaf else []
-        elif place and _is_module(entry):
-            found += [(f"{path}.{inner}", parameter) for inner, parameter in entry.named_parameters()]
+        elif place and is_module(entry):
+            found += [(f"{path}.{inner}", parameter) for inner, parameter in held_parameters(entry)]
     return found
 
 
@@ -192,6 +179,6 @@ def _strangers_in(module: Any) -> list[tuple[int, str]]:
 def _parameters_of(module: Any) -> list[tuple[int, str]]:
     """Return (``id``, name) of a module's parameters; a module that cannot tell has none."""
     try:
-        return [(id(parameter), str(name)) for name, parameter in module.named_parameters()]
+        return [(id(parameter), name) for name, parameter in held_parameters(module)]
     except Exception:
         return []

@@ -1,4 +1,4 @@
-"""What the modules inside a module are called, for engines whose modules have ``named_modules()``."""
+"""What the modules inside a module are called."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from ..program.frames import user_frames
+from ..program.modules import inner_modules
 from ..program.names import frame_variables, search
 
 
@@ -31,7 +32,7 @@ class Root:
         module = self.ref()
         if module is None:
             return
-        for dotted, inner in module.named_modules():
+        for dotted, inner in inner_modules(module):
             self.paths[id(inner)] = "/".join([self.name, *dotted.split(".")]) if dotted else self.name
 
 

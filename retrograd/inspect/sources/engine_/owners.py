@@ -11,6 +11,7 @@ from ...bounded import BoundedDict
 from ...events import Event
 from ...journal import Note
 from ...program.frames import source_line, user_frame
+from ...program.modules import held_parameters, is_training
 from ...program.names import unregistered
 from ...snapshot import SourceLine
 from ...tensor_facts import TensorFacts
@@ -93,7 +94,7 @@ class Owners(Observer):
         watching = self.watching
         line = source_line(user_frame(caller))
         parameters, frozen = {}, []
-        for dotted, parameter in module.named_parameters():
+        for dotted, parameter in held_parameters(module):
             parameters[dotted] = watching.number(parameter)
             watching.sink.tensors.name(parameter, dotted, parameter=True)
             if not requires_grad(parameter):
@@ -102,7 +103,7 @@ class Owners(Observer):
         strangers = {dotted: watching.number(tensor) for dotted, tensor in unregistered(module)}
         if strangers:
             data["unregistered"] = strangers
-        if not getattr(module, "training", True):
+        if not is_training(module):
             data["training"] = False
         watching.send(Event("module", type(module).__name__, line, data | {"owner": len(self._roots) - 1}))
 

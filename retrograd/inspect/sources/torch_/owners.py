@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ...events import Event
 from ...program.frames import source_line, user_frame
+from ...program.modules import held_parameters, is_training
 from ...program.names import unregistered
 from ..module_names import variable_of
 from ..object_numbers import ObjectNumbers
@@ -47,7 +48,7 @@ class Owners:
     def _report_module(self, name: str, module: Any, caller: FrameType, owner: int) -> None:
         """Tell every recording which parameters an outermost module holds, and under which names."""
         line = source_line(user_frame(caller))
-        named = list(module.named_parameters())
+        named = held_parameters(module)
         frozen = [dotted for dotted, parameter in named if not parameter.requires_grad]
         kind = type(module).__name__
         strangers = unregistered(module)
@@ -59,7 +60,7 @@ class Owners:
                 table.name(parameter, dotted, parameter=True)
             data: dict[str, Any] = {"name": name, "type": kind, "parameters": parameters, "frozen": frozen}
             data["owner"] = owner
-            if not getattr(module, "training", True):
+            if not is_training(module):
                 data["training"] = False
             if strangers:
                 data["unregistered"] = {dotted: number_of(table, tensor) for dotted, tensor in strangers}

@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from ...program.frames import is_foreign, user_frame
+from ...program.modules import attributes_of, is_training
 from ..module_names import Roots, below
 from ..origins import Marks, Settled
 from .library import LIBRARY
@@ -101,7 +102,8 @@ class Scopes:
             marks.line = marks.settled.frame
         elif not closed and marks.settled is not None:
             marks.line = marks.settled = None
-        off = (closed and not mode.listeners) or (not module.training and isinstance(module, self._fast_paths))
+        by_fast_path = issubclass(type(module), self._fast_paths) and not is_training(module)
+        off = by_fast_path or (closed and not mode.listeners)
         if off and not running.mode_is_off:
             above = take_off(mode)
             if above is not None:
@@ -116,7 +118,7 @@ class Scopes:
 
         Modules inside are asked for themselves.
         """
-        cls, own = type(module), module.__dict__
+        cls, own = type(module), attributes_of(module)
         before, after = self._hooks
         if (
             not (cls in self._of_torch or self._is_of_torch(cls))

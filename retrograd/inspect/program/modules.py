@@ -1,0 +1,60 @@
+"""What a module holds, read from the tables it keeps: no method of the program's classes is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+def attributes_of(value: object) -> dict[str, Any]:
+    """Return the dictionary of an object's own attributes; an empty one where it has none."""
+    try:
+        attributes = object.__getattribute__(value, "__dict__")
+    except Exception:
+        return {}
+    return attributes if type(attributes) is dict else {}
+
+
+def is_module(value: object) -> bool:
+    """Whether a value is a module: its class can name its parameters."""
+    try:
+        return callable(type.__getattribute__(type(value), "named_parameters"))  # a metaclass may have its own way
+    except AttributeError:
+        return False
+
+
+def inner_modules(module: Any) -> Iterator[tuple[str, Any]]:
+    """Yield a module (``""``) and all within it, each once, in the order and under the names of ``named_modules``."""
+    seen: set[int] = set()
+    waiting = [("", module)]
+    while waiting:
+        path, one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield path, one
+        inside = [(name, child) for name, child in _entries(one, "_modules") if child is not None]
+        waiting += [(f"{path}.{name}" if path else name, child) for name, child in reversed(inside)]
+
+
+def held_parameters(module: Any) -> list[tuple[str, Any]]:
+    """Return what ``named_parameters`` of ``torch.nn.Module`` does; only a class without its tables is asked itself."""
+    if "_parameters" not in attributes_of(module):
+        return [(str(name), parameter) for name, parameter in module.named_parameters()]
+    found: dict[int, tuple[str, Any]] = {}
+    for path, one in inner_modules(module):
+        for name, parameter in _entries(one, "_parameters"):
+            if parameter is not None:
+                found.setdefault(id(parameter), (f"{path}.{name}" if path else name, parameter))
+    return list(found.values())
+
+
+def is_training(module: Any) -> bool:
+    """Whether a module trains; scripted ones keep that elsewhere and are asked."""
+    known = attributes_of(module).get("training")
+    return bool(getattr(module, "training", True) if known is None else known)
+
+
+def _entries(module: Any, table: str) -> list[tuple[str, Any]]:
+    """Return what stands in one of a module's tables."""
+    return list(attributes_of(module).get(table, {}).items())
