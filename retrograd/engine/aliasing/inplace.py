@@ -27,6 +27,7 @@ from ..switches.state import STATE
 from ..table.op import OpDef
 from ..table.registry import F
 from ..tensors.base import TensorBase, wrap
+from ..tensors.batches import note_write
 from ..tensors.bits import assign, bits_of
 from ..tensors.common_dtype import is_castable
 from ..tensors.dtype_names import c_name, scalar_name
@@ -85,6 +86,8 @@ def _checked(op: OpDef, args: tuple[Any, ...]) -> Any:
         _check_asked_dtype(t, args[op.params.index("dtype")])
     records = _records(op, operands)
     check_inplace(t, records)
+    if state.MODE and STATE.batches:
+        note_write(t, operands)
     if watchers.DISPATCHING and asked_of(operands):
         return _recorded(op, args, args, operands, records)
     if not _may_overlap(op, args):

@@ -23,6 +23,7 @@ from ..overriding.spelling import spelled
 from ..switches import state
 from ..switches.state import STATE
 from ..table.op import OpDef, set_dispatcher
+from ..tensors import batches
 from ..tensors.base import CreationTag, TensorBase, are_plain, is_inference, wrap
 from ..tensors.bits import bits_of, mark, memory_of
 from .fast_path import with_fast_path
@@ -126,6 +127,10 @@ def _under_modes(op: OpDef, args: tuple[Any, ...], operands: list[Any], results:
     if STATE.forward_grad_enabled and not STATE.inference and carries_tangent(operands):
         with overrides.beneath():
             propagate(op, args, results, aux)
+    if STATE.batches:
+        if op.dynamic:
+            batches.refuse_dynamic(op.name, *[args[op.params.index(name)] for name in op.dynamic])
+        batches.spread([*operands, *[a for a in args if isinstance(a, TensorBase)]], results)
     if STATE.inference:
         _mark_inference(op, results)
     for mode in STATE.dispatch_modes:

@@ -17,6 +17,7 @@ from ..overriding.dispatch_classes import ask, asked_of
 from ..overriding.dispatch_modes import asked
 from ..overriding.overrides import with_elements
 from ..switches.state import STATE
+from ..tensors.batches import between_batches, spread
 from ..tensors.tensor import Tensor
 from .fake_mode import is_fake_mode
 from .schema import FunctionSchema
@@ -122,7 +123,17 @@ class OpOverload:
             for tensor in self.written_tensors(args, kwargs):
                 prepare_write(tensor)
                 bump_version(tensor)
-        return bind_result(self._schema, self.find_kernel(args, kwargs)(*args, **kwargs))
+        kernel = self.find_kernel(args, kwargs)
+        if STATE.batches and kernel is not self.kernels.get("implicit"):
+            return self._of_entries(kernel, args, kwargs)
+        return bind_result(self._schema, kernel(*args, **kwargs))
+
+    def _of_entries(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a kernel, which may compute by any means, makes of entries of a batch."""
+        with between_batches():
+            made = bind_result(self._schema, kernel(*args, **kwargs))
+        spread(tensors_in((*args, *kwargs.values())), tensors_in((made,)))
+        return made
 
     def written_tensors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Tensor]:
         """The tensors a call is declared to write, once per mention."""

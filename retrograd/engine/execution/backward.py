@@ -17,6 +17,7 @@ from ..nodes.node import GraphNode
 from ..switches.state import STATE
 from ..switches.transforming import refuse_backward_in_transform
 from ..tensors.base import LAZY, TensorBase, wrap
+from ..tensors.batches import spread
 from ..warning import warn, warn_once
 from . import watchers
 from .batched import batched_grad
@@ -126,6 +127,8 @@ def grad(
                 results = grad_once(outs, wanted, grads, keep, create_graph, allow_unused)
         if materialize_grads:
             results = _materialized(results, wanted, create_graph)
+        if STATE.batches:
+            spread([t for t in (*_as_outputs(outputs), *wanted) if isinstance(t, TensorBase)], results)
         call.gives(results)
     return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
 

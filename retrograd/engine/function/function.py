@@ -15,6 +15,7 @@ from ..nodes.node import GraphNode, edge_to
 from ..switches.modes import no_grad
 from ..switches.state import STATE
 from ..tensors.base import TensorBase
+from ..tensors.batches import between_batches, spread
 from ..warning import warn
 from .jvp import run_jvp
 from .node import BackwardCFunction, FunctionCtx
@@ -132,13 +133,19 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         _check_flags(cls)
         if observe.observers:
             observe.notify("function_began", node, args)
-        raw = _run_forward(cls, node, args, separate_context)
+        if STATE.batches and cls.vmap is not Function.vmap:
+            with between_batches():  # a Function with a rule for batches may compute by any means
+                raw = _run_forward(cls, node, args, separate_context)
+        else:
+            raw = _run_forward(cls, node, args, separate_context)
         outputs = raw if isinstance(raw, tuple) else (raw,)
         pending = Outputs(node, args, tuple(outputs), executable)
         pending.raise_versions()
         if separate_context:
             pending.must_not_return = {id(t) for t in (*(node.to_save or ()), *(node.saved_for_forward or ()))}
         results = pending.wrapped()
+        if STATE.batches:
+            spread(tensors, [t for t in results if isinstance(t, TensorBase)])
         if _has_tangent(tensors):
             run_jvp(node, args, results, pending)
         pending.save(results)

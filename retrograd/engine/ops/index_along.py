@@ -215,7 +215,7 @@ def _masked_select_backward(g: Any, sizes: tuple[int, ...], mask: Any) -> Any:
     return out
 
 
-linear("masked_select", _masked_select, tensors="self mask",
+linear("masked_select", _masked_select, tensors="self mask", dynamic="mask",
        self=lambda g, self, mask: F.sum_to_size(
            F._masked_select_backward(g, tuple(self.shape), mask), tuple(self.shape)))  # fmt: skip
 linear("_masked_select_backward", _masked_select_backward, tensors="g mask", g=lambda g, mask, sizes:

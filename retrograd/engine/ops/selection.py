@@ -56,7 +56,7 @@ elementwise(
 
 
 def _where(condition: Any, self: Any, other: Any) -> Any:
-    return np.where(condition, self, other)
+    return np.where(getattr(condition, "_array", condition), self, other)
 
 
 elementwise(

@@ -130,4 +130,5 @@ for _name, _row, _forward, _node in (
     ("unique_dim", "_unique_dim", distinct, "UniqueDimBackward0"),
     ("unique_consecutive", "_unique_consecutive", runs, "UniqueConsecutiveBackward0"),
 ):
-    function(_row, _forward, node=_node, outputs=3, nondiff=(1, 2), self=_no_gradient(_name), kinds="fiub")
+    function(_row, _forward, node=_node, outputs=3, nondiff=(1, 2), self=_no_gradient(_name), kinds="fiub",
+             dynamic="self")  # fmt: skip

@@ -55,6 +55,8 @@ class ThreadState(threading.local):
     view_replay: bool = False
     grad_layout: bool = True
     saved_hooks_disabled: str | None = None
+    batches: int = 0
+    """How many batches ``vmap`` is going through."""
     repeating: bool = False
     """Whether the running code runs again for other entries of a batch, which may share its graph."""
 

@@ -57,6 +57,8 @@ class RowFacts:
 
     real_only: str = ""
     """ATen's name of an operator that PyTorch derives for real results only: with complex ones it refuses to record."""
+    dynamic: tuple[str, ...] = ()
+    """Operands whose values decide how large the result is."""
     layout: str = ""
     """Which strides results have: ``"operands"`` those of an iteration over the operands (what element-wise rows have
     by default), ``"copy"`` those of a copy of the first one, ``"format"`` its memory format, ``"formats"`` that of
@@ -104,4 +106,4 @@ class RowFacts:
 
 
 _DEFAULTS = {name: vars(RowFacts)[name] for name in RowFacts.__annotations__}
-_WORDS = frozenset({"scalars", "constant", "results", "aux", "spare", "arrays", "keeps"})
+_WORDS = frozenset({"scalars", "constant", "results", "aux", "spare", "dynamic", "arrays", "keeps"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import ops, overloads
+from ..tensors import batched
 from ..tensors.attributes import guard
 from ..tensors.parameter import Parameter  # generated calls compare with it
 from ..tensors.tensor import Tensor
@@ -16,5 +17,6 @@ for _name, _method in METHODS.items():
 for _name, _getter in PROPERTIES.items():
     setattr(Tensor, _name, property(_getter, SETTERS.get(_name)))
 guard(Tensor)
+batched.complete()
 
 __all__ = ["FUNCTIONS", "Parameter", "Tensor", "Unresolved", "overloads", "ops"]

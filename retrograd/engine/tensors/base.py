@@ -103,6 +103,8 @@ class Meta:
     inference: bool = False
     bits: int = 0
     """``CONJUGATE`` and ``NEGATIVE``: what is done to the memory's values when they are read (see ``unresolved``)."""
+    batches: frozenset[Any] = frozenset()
+    """The batches of ``vmap`` of which this is an entry (see ``batches``)."""
     wrapped_number: bool = False
     is_parameter: bool = False
     grad_dtype: Any = ...

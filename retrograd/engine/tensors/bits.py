@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from .base import Array, TensorBase, parameter_class, tensor_class
+from .batches import batched_class
 
 CONJUGATE: Final = 1
 NEGATIVE: Final = 2
@@ -40,7 +41,7 @@ def mark(t: TensorBase, bits: int) -> None:
 
 def class_of(t: TensorBase) -> type[Any]:
     """The class that a copy of a tensor gets."""
-    if t.__class__ is not _unresolved_class:
+    if t.__class__ is not _unresolved_class and t.__class__ is not batched_class():
         return t.__class__
     return parameter_class() if t._meta is not None and t._meta.is_parameter else tensor_class()
 

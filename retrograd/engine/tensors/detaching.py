@@ -10,6 +10,8 @@ from ..aliasing.strided import root_array
 from ..aliasing.versions import share_storage, storage_of
 from ..overriding.asked_functions import detached
 from ..overriding.dispatch_classes import is_dispatching
+from ..switches import state
+from . import batches
 from .base import LAZY, TensorBase, is_inference, wrap
 from .bits import bits_of, mark, memory_of
 
@@ -19,6 +21,8 @@ def _alias(t: TensorBase) -> Any:
     mark(alias, bits_of(t))
     if is_inference(t):
         alias.need_meta().inference = True
+    if state.MODE and state.STATE.batches:
+        batches.spread((t,), (alias,))
     return alias
 
 

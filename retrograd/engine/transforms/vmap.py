@@ -11,6 +11,7 @@ import numpy as np
 from ..pytree.trees import TreeSpec, tree_flatten, tree_unflatten
 from ..switches.state import STATE
 from ..table.registry import F
+from ..tensors.batches import Batch, is_of, mark, open_batch
 from ..tensors.tensor import Tensor
 from .function_rules import VmapInfo, by_rule, rule_of, transforming
 from .randomness import drawing_as_asked
@@ -30,7 +31,8 @@ def vmap(
 
     ``in_dims`` and ``out_dims`` are numbers, or nested like arguments and results.  ``randomness`` says whether
     entries may draw random numbers, each its own or all the same.  ``ValueError`` for dimensions that do not fit,
-    ``RuntimeError`` for random numbers under ``"error"``.  Each entry is one call, so ``chunk_size`` changes nothing;
+    ``RuntimeError`` for random numbers under ``"error"``, and for what may not depend on one entry's values: Python
+    numbers and decisions, sizes, writes to what is shared.  Each entry is one call, so ``chunk_size`` changes nothing;
     only where ``func`` is a custom operator with a rule for batches, or the ``apply`` of a custom Function with a
     ``vmap`` of its own, is that called, once.
 
@@ -49,9 +51,9 @@ def vmap(
         rule = rule_of(func)
         if rule is not None:
             return by_rule(rule, VmapInfo(batch.size, randomness), tuple(batch.dims), args, out_dims)
-        with transforming("vmap"):
-            results = batch.results(func, randomness)
-        return _stacked(_name_of(func), results, out_dims, batch.size)
+        with transforming("vmap"), open_batch() as run:
+            results = batch.results(func, randomness, run)
+        return _stacked(_name_of(func), results, out_dims, batch.size, run)
 
     return mapped
 
@@ -118,20 +120,21 @@ class _Batch:
             )
         return sizes[0]
 
-    def entries(self) -> Iterator[Any]:
+    def entries(self, run: Batch) -> Iterator[Any]:
         """Positional arguments of each call; one of zeros where the batch is empty, to see the results."""
         for i in range(self.size or 1):
-            args = [_entry(leaf, dim, i) for leaf, dim in zip(self.leaves, self.dims, strict=True)]
+            run.entry = i
+            args = [_entry(leaf, dim, i, run) for leaf, dim in zip(self.leaves, self.dims, strict=True)]
             yield tree_unflatten(args, self.spec)
 
-    def results(self, func: Callable[..., Any], randomness: str) -> list[Any]:
+    def results(self, func: Callable[..., Any], randomness: str, run: Batch) -> list[Any]:
         """What ``func`` returns for each entry; keyword arguments are the same for all.
 
         Until the last one, graphs that entries share must stay: PyTorch runs backward through them once.
         """
         above, found = STATE.repeating, []
         try:
-            for i, own in enumerate(drawing_as_asked(self.entries(), randomness)):
+            for i, own in enumerate(drawing_as_asked(self.entries(run), randomness)):
                 STATE.repeating = above or i < self.size - 1
                 found.append(func(*own, **self.keywords))
         finally:
@@ -139,10 +142,12 @@ class _Batch:
         return found
 
 
-def _entry(leaf: Any, dim: int | None, index: int) -> Any:
+def _entry(leaf: Any, dim: int | None, index: int, run: Batch) -> Any:
     if dim is None:
         return leaf
-    return F.select(leaf, dim, index) if leaf.shape[dim] else leaf.sum(dim, dtype=leaf.dtype)
+    entry = F.select(leaf, dim, index) if leaf.shape[dim] else leaf.sum(dim, dtype=leaf.dtype)
+    mark(entry, (run,))
+    return entry
 
 
 def broadcast_to(tree: Any, spec: TreeSpec) -> list[Any] | None:
@@ -164,7 +169,7 @@ def broadcast_to(tree: Any, spec: TreeSpec) -> list[Any] | None:
     return found
 
 
-def _stacked(name: str, results: list[Any], out_dims: Any, size: int) -> Any:
+def _stacked(name: str, results: list[Any], out_dims: Any, size: int, run: Batch) -> Any:
     """The results of all calls, each stacked along its dimension, which has ``size`` entries."""
     flat = [tree_flatten(result) for result in results]
     spec = flat[0][1]
@@ -177,12 +182,12 @@ def _stacked(name: str, results: list[Any], out_dims: Any, size: int) -> Any:
             f"outputs. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
         )
     columns = zip(*[leaves for leaves, _ in flat], strict=True)
-    return tree_unflatten([_joined(name, c, dim, size) for c, dim in zip(columns, dims, strict=True)], spec)
+    return tree_unflatten([_joined(name, c, dim, size, run) for c, dim in zip(columns, dims, strict=True)], spec)
 
 
-def _joined(name: str, column: tuple[Any, ...], dim: Any, size: int) -> Any:
+def _joined(name: str, column: tuple[Any, ...], dim: Any, size: int, run: Batch) -> Any:
     if dim is None:
-        return _common(name, column)
+        return _common(name, column, run)
     for value in column:
         if not isinstance(value, Tensor):
             raise ValueError(
@@ -198,15 +203,19 @@ def _joined(name: str, column: tuple[Any, ...], dim: Any, size: int) -> Any:
     return joined if size else joined.narrow(dim, 0, 0)
 
 
-def _common(name: str, column: tuple[Any, ...]) -> Any:
+def _common(name: str, column: tuple[Any, ...], run: Batch) -> Any:
     """What all entries returned; ``ValueError`` for tensors that depend on the entry."""
     first = column[0]
     if isinstance(first, Tensor) and any(
-        value is not first and not np.array_equal(value._array, first._array, equal_nan=value._array.dtype.kind in "fc")
+        is_of(value, run)
+        or (
+            value is not first
+            and not np.array_equal(value._array, first._array, equal_nan=value._array.dtype.kind in "fc")
+        )
         for value in column
     ):
         raise ValueError(
-            f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None: what it returned is not "
-            "the same for all entries."
+            f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None: what it returned may "
+            "differ from entry to entry."
         )
     return first

@@ -10,6 +10,7 @@ from ...aliasing.shared_memory import is_in_shared_memory, move_to_shared_memory
 from ...aliasing.strided import address
 from ...table.public import PROPERTIES, check_tensor, public
 from ...tensors.base import TensorBase
+from ...tensors.batches import is_batched, refuse_choice
 from ...tensors.bits import memory_of
 from ...tensors.layouts import strided
 
@@ -41,6 +42,8 @@ def is_nonzero(input: Any) -> bool:  # noqa: A002
             + ("no values" if not input.numel() else "more than one value")
             + " is ambiguous"
         )
+    if is_batched(input):
+        refuse_choice()
     return bool(input._array.reshape(()) != 0)
 
 

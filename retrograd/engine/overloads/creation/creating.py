@@ -19,6 +19,7 @@ from ...switches.state import STATE
 from ...table.public import SETTERS, check_tensor, property_, public
 from ...table.registry import F
 from ...tensors.base import LAZY, TensorBase, set_array, wrap
+from ...tensors.batches import refuse_comparison
 from ...tensors.bits import CONJUGATE, bits_of, memory_of
 from ...tensors.convert import array_from, refuse_foreign_bytes
 from ...tensors.dtypes import get_default_dtype, to_numpy_dtype
@@ -266,6 +267,7 @@ def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, e
     """Whether all elements agree within ``atol + rtol * |other|``."""
     _check_alike("allclose", input, other)
     _check_tolerances(rtol, atol)
+    refuse_comparison("allclose", input, other)
     return bool(np.allclose(input._array, other._array, rtol, atol, equal_nan))
 
 
@@ -274,6 +276,7 @@ def equal(input: Any, other: Any) -> bool:  # noqa: A002
     """Whether shape and all elements are equal."""
     check_tensor("equal", input)
     check_tensor("equal", other, 2, "other")
+    refuse_comparison("equal", input, other)
     return input._sig.shape == other._sig.shape and bool(np.array_equal(input._array, other._array))
 
 

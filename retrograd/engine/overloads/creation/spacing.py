@@ -21,7 +21,7 @@ from .creating import finish, numpy_of
 
 
 def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, TensorBase) else value
+    return value._array.item() if isinstance(value, TensorBase) else value
 
 
 def _check_range(start: Any, end: Any, step: Any) -> None:

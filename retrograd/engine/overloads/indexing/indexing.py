@@ -10,9 +10,11 @@ from ...aliasing.inplace import call_inplace
 from ...aliasing.overlapping import check_overlap
 from ...calls.promotion import cast
 from ...nodes.hooks import tensor_type_name
+from ...switches import state
 from ...table.public import METHODS, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase, wrap
+from ...tensors.batches import refuse_dynamic, refuse_mask
 from ...tensors.numbers_ import checked_number
 
 
@@ -129,6 +131,8 @@ def _walked(self: Any, parts: list[Any], found: dict[int, Any]) -> Any:
         elif isinstance(part, TensorBase) and _is_mask_or_list(part):
             if _is_mask(part):
                 _check_mask(part, result, dim)
+                if state.MODE:
+                    refuse_mask(part)
             found[dim] = part
             dim += _dimensions(part)
         else:
@@ -151,7 +155,7 @@ def _position(part: Any, t: Any, dim: int) -> int:
     """An index of one entry as an ``int``; ``IndexError`` for what is none or lies outside of the dimension."""
     value = _checked(part)
     try:
-        i = int(value.item()) if isinstance(value, TensorBase) else value.__index__()
+        i = int(value._array.item()) if isinstance(value, TensorBase) else value.__index__()
     except AttributeError:
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
@@ -305,6 +309,8 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
 @public("nonzero", out=True, aten="nonzero.default")
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:  # noqa: A002
     """Indices of the elements that are not zero."""
+    if state.MODE:
+        refuse_dynamic("nonzero", input)
     found = np.nonzero(input._array) if input.ndim else (np.arange(1 if input._array else 0),)
     together = wrap(np.stack(found).T)  # a column lies together, as in PyTorch
     if as_tuple:

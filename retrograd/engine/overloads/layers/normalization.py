@@ -17,6 +17,7 @@ from ...overriding.dispatch_classes import asked_of
 from ...switches.modes import no_grad
 from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
+from ...tensors.batches import is_batched
 from ...tensors.layouts import channels_last, channels_last_3d, contiguous_format
 from ...tensors.numbers_ import real_argument
 from ..pointwise.by_number import plus
@@ -73,6 +74,7 @@ def _batch_norm(x: Any, weight: Any, bias: Any, running: tuple[Any, Any], how: t
     if watchers.DISPATCHING and asked_of((x, weight, bias, running_mean, running_var)):
         return _batch_norm_of_operators(x, weight, bias, running, how)
     if training:
+        _check_shared(x, running_mean, running_var)
         mean, variance = batch_statistics(x._array)
         count = x.numel() // max(x.shape[1], 1)
         _update(running_mean, mean, momentum)
@@ -85,6 +87,16 @@ def _batch_norm(x: Any, weight: Any, bias: Any, running: tuple[Any, Any], how: t
         mean, variance = running_mean._array.copy(), running_var._array
     stats = (mean, (1 / np.sqrt(variance + variance.dtype.type(eps))).astype(variance.dtype))
     return F._batch_norm(x, weight, bias, running_mean, running_var, training, eps, stats)
+
+
+def _check_shared(x: Any, *running: Any) -> None:
+    """``RuntimeError`` for statistics that entries of a batch would all update."""
+    if is_batched(x) and any(t is not None and not is_batched(t) for t in running):
+        raise RuntimeError(
+            "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in "
+            "place, were not batched. Use track_running_stats=False, GroupNorm, "
+            "torch.func.replace_all_batch_norm_modules_, or pass the statistics as arguments of the function."
+        )
 
 
 def _batch_norm_of_operators(

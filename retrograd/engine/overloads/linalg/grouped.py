@@ -38,7 +38,7 @@ def grouped_mm(mat_a: Any, mat_b: Any, *, offs: Any = None, bias: Any = None, ou
     refuse(bias is not None, "Bias not supported yet")
     if offs is None:
         return F.bmm(mat_a, mat_b)
-    ends = offs.tolist()
+    ends = offs._array.tolist()
     pieces = list(zip([0, *ends[:-1]], ends, strict=True))
     batches = [t.shape[0] for t in (mat_a, mat_b) if t.ndim == 3]
     refuse(any(n != len(ends) for n in batches), "matrix batch sizes have to match")

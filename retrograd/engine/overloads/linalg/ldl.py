@@ -15,7 +15,7 @@ def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False
     """``A = L D L^T`` (with ``hermitian`` ``L D L^H``) of symmetric matrices, and which block of ``D`` is singular."""
     check_tensor("linalg_ldl_factor_ex", A)
     found: Any = named("linalg_ldl_factor_ex", *F._linalg_ldl_factor_ex(A, hermitian))
-    if check_errors and found.info.any():
+    if check_errors and found.info._array.any():
         raise LinAlgError(
             f"linalg.ldl_factor_ex: The factorization completed, but the block D({int(found.info.max())}) is exactly "
             "zero; dividing by it gives infinities"

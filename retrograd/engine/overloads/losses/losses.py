@@ -13,6 +13,7 @@ from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.argument_checks import check_scalar_type
 from ...tensors.base import TensorBase
+from ...tensors.batches import between_batches
 from ...tensors.convert import checked_dim
 from ...tensors.dtype_names import scalar_name
 from ...tensors.numbers_ import real_argument
@@ -198,7 +199,8 @@ def _smooth(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: i
         return per_row
     if reduction == "sum":
         return per_row.sum()
-    rows = ~ignored if weight is None else weight.gather(0, target.masked_select(~ignored).flatten())
+    with between_batches():  # how many rows are left differs from entry to entry of a batch, their sum has one size
+        rows = ~ignored if weight is None else weight.gather(0, target.masked_select(~ignored).flatten())
     return per_row.sum() / rows.sum()
 
 

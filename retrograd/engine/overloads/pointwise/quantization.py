@@ -28,9 +28,9 @@ def fake_quantize_per_tensor_affine(
     """Values rounded to multiples of ``scale`` and cut off at the limits, which count such multiples."""
     check_tensor("fake_quantize_per_tensor_affine", input)
     if isinstance(scale, TensorBase):
-        offset = zero_point.item()
+        offset, factor = zero_point._array.item(), scale._array.item()
         _check(input, offset, quant_min, quant_max)
-        return F._FakeQuantizePerTensorAffineCachemaskTensorQparams(input, scale.item(), offset, quant_min, quant_max)
+        return F._FakeQuantizePerTensorAffineCachemaskTensorQparams(input, factor, offset, quant_min, quant_max)
     _check(input, zero_point, quant_min, quant_max)
     return F._FakeQuantizePerTensorAffineCachemask(input, scale, zero_point, quant_min, quant_max)
 

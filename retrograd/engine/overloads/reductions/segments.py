@@ -62,7 +62,7 @@ def _rows_reduced(data: Any, ends: Any, reduce: str, initial: Any, to_the_end: b
     if ends.ndim > 1:
         rows = range(data.shape[0])
         return F.stack([_rows_reduced(data[i], ends[i], reduce, initial, to_the_end) for i in rows], 0)
-    size, points = data.shape[0], ends.tolist()
+    size, points = data.shape[0], ends._array.tolist()
     if (to_the_end and points[-1] != size) or points[-1] > size or any(b < a for a, b in itertools.pairwise(points)):
         raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(0)")
     return F.stack([_reduced(data, reduce, a, b, initial) for a, b in itertools.pairwise(points)], 0)

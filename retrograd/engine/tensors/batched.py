@@ -1,0 +1,62 @@
+"""The class of tensors that differ from entry to entry of a batch: nothing may depend on the values of one alone.
+
+``vmap`` calls its function for each entry, so all values are there; a program that takes decisions by them, or takes
+them out of the engine, is refused all the same, as by PyTorch, where one call computes all entries.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from ..overriding.overrides import disabled_torch_function_impl
+from .batches import is_batched, refuse_choice, refuse_number, set_batched_class
+from .tensor import Tensor
+
+
+class Batched(Tensor):
+    """An entry of a batch; to users a ``Tensor``."""
+
+    __slots__ = ()
+    __torch_function__ = disabled_torch_function_impl
+
+
+def _refusing(name: str, refuse: Any) -> Any:
+    """The method of this name, refused until the batch is done."""
+    usual = getattr(Tensor, name)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_batched(self):
+            refuse()
+        return usual(self, *args, **kwargs)
+
+    method.__name__, method.__doc__ = name, usual.__doc__
+    return method
+
+
+def _refuse_memory() -> NoReturn:
+    raise RuntimeError(
+        "Cannot access data pointer of Tensor that doesn't have storage: it stands for all entries that vmap goes "
+        "through. Take values out of the result."
+    )
+
+
+def _refuse_storage() -> NoReturn:
+    raise NotImplementedError(
+        "Cannot access storage of BatchedTensorImpl: it stands for all entries that vmap goes through."
+    )
+
+
+def complete() -> None:
+    """Add the refusals, once ``Tensor`` has its methods."""
+    refused = {
+        refuse_number: ("item", "__float__", "__int__", "__index__", "__complex__", "__contains__"),
+        refuse_choice: ("__bool__", "is_nonzero"),
+        _refuse_memory: ("tolist", "numpy", "__array__", "data_ptr"),
+        _refuse_storage: ("untyped_storage", "storage", "__deepcopy__", "__reduce_ex__"),
+    }
+    for refuse, names in refused.items():
+        for name in names:
+            setattr(Batched, name, _refusing(name, refuse))
+
+
+set_batched_class(Batched)

@@ -1,0 +1,175 @@
+"""Which tensors differ from entry to entry of a batch that ``vmap`` goes through, one call for each.
+
+An entry is marked with the batch that it is of, and so is what operators make of it (``spread``); that lasts until the
+batch is done.  Outside of ``vmap`` nothing looks for marks.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from ..aliasing.storage import Storage
+from ..aliasing.versions import storage_of
+from ..switches.state import STATE, enter_mode, leave_mode
+from .base import TensorBase, tensor_class
+
+_batched_class: type[Any] = TensorBase  # until the class is there
+
+
+def set_batched_class(cls: type[TensorBase]) -> None:
+    """Register the class of tensors that are entries of a batch (called once)."""
+    global _batched_class
+    _batched_class = cls
+
+
+def batched_class() -> type[Any]:
+    """The class of tensors that are entries of a batch."""
+    return _batched_class
+
+
+class Batch:
+    """One run of ``vmap``."""
+
+    def __init__(self) -> None:
+        self.is_open = True
+        self.entry = 0
+        """The number of the entry that is computed."""
+        self._written: dict[int, tuple[weakref.ref[Storage], int]] = {}
+
+    def note_write(self, storage: Storage) -> None:
+        """An entry is written to memory that is none's; ``RuntimeError`` where that outlives the entry.
+
+        Memory that was written for an earlier entry and is still there was made outside: it is shared by all of them.
+        """
+        known, entry = self._written.get(id(storage), (None, 0))
+        if known is not None and known() is storage and entry != self.entry:
+            raise RuntimeError(
+                "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+                "extra_args that has more elements than `self`: `other` is being vmapped over, and `self`, which was "
+                "made outside, is not. Use the out-of-place operator, or pass `self` as an argument of the function."
+            )
+        self._written[id(storage)] = weakref.ref(storage), self.entry
+
+
+@contextmanager
+def open_batch() -> Iterator[Batch]:
+    """A batch whose entries keep their mark until the end of the block."""
+    batch = Batch()
+    STATE.batches += 1
+    enter_mode()
+    try:
+        yield batch
+    finally:
+        batch.is_open = False
+        STATE.batches -= 1
+        leave_mode()
+
+
+@contextmanager
+def between_batches() -> Iterator[None]:
+    """Within the block entries are plain tensors, as for code that a program brings for whole batches."""
+    before, STATE.batches = STATE.batches, 0
+    try:
+        yield
+    finally:
+        STATE.batches = before
+
+
+def batches_of(t: Any) -> frozenset[Batch]:
+    """The open batches that a tensor differs in from entry to entry."""
+    if t._meta is None or not t._meta.batches:
+        return frozenset()
+    return frozenset([batch for batch in t._meta.batches if batch.is_open])
+
+
+def is_of(t: Any, batch: Batch) -> bool:
+    """Whether a tensor is an entry of a batch, or made of one."""
+    return t._meta is not None and batch in t._meta.batches
+
+
+def mark(t: Any, batches: Iterable[Batch]) -> None:
+    """Let a tensor count as an entry of these batches, too; one of a program's own class keeps it."""
+    t.need_meta().batches |= frozenset(batches)
+    if t.__class__ is tensor_class():
+        t.__class__ = _batched_class
+
+
+def spread(sources: Iterable[Any], results: Iterable[Any]) -> None:
+    """Mark what was made of entries as they are marked."""
+    found: frozenset[Batch] = frozenset()
+    for t in sources:
+        found |= batches_of(t)
+    if found:
+        for t in results:
+            mark(t, found)
+
+
+def note_write(t: Any, operands: Iterable[Any]) -> None:
+    """Look at a write of ``operands`` into a tensor; ``RuntimeError`` where entries would share its memory."""
+    of_operands: frozenset[Batch] = frozenset()
+    for operand in operands:
+        of_operands |= batches_of(operand)
+    for batch in of_operands - batches_of(t):
+        batch.note_write(storage_of(t))
+
+
+def is_batched(*values: Any) -> bool:
+    """Whether any of some values is an entry of an open batch."""
+    return bool(STATE.batches) and any(isinstance(v, TensorBase) and batches_of(v) for v in values)
+
+
+def refuse_dynamic(operator: str, *operands: Any) -> None:
+    """``RuntimeError`` for an operator whose result has another shape for each entry."""
+    if is_batched(*operands):
+        raise RuntimeError(
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+            f"aten::{operator}. Keep the shape and choose by values instead, for example with where(mask, x, 0)."
+        )
+
+
+def refuse_mask(*operands: Any) -> None:
+    """``RuntimeError`` for an index by truth values that differ from entry to entry."""
+    if is_batched(*operands):
+        raise RuntimeError(
+            "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over "
+            "indexing with a boolean mask. Use where(mask, x, other) or masked_fill instead."
+        )
+
+
+def refuse_comparison(operator: str, *operands: Any) -> None:
+    """``RuntimeError`` for one truth value of tensors that differ from entry to entry."""
+    if is_batched(*operands):
+        raise RuntimeError(
+            f"Batching rule not implemented for aten::{operator}. vmap over torch.{operator} isn't supported: it gives "
+            "one Python value for all entries. Compare with (a == b).all() or isclose(a, b).all()."
+        )
+
+
+def refuse_number() -> NoReturn:
+    """``RuntimeError`` for a Python number asked of an entry."""
+    if STATE.transforms and STATE.transforms[-1] != "vmap":
+        raise _beneath_another()
+    raise RuntimeError(
+        "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
+        "Tensor, please try to rewrite what you're doing with other operations: all entries share one result here."
+    )
+
+
+def refuse_choice() -> NoReturn:
+    """``RuntimeError`` for the truth of an entry."""
+    if STATE.transforms and STATE.transforms[-1] != "vmap":
+        raise _beneath_another()
+    raise RuntimeError(
+        "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
+        "that: entries could go different ways. Compute both and choose with where(condition, a, b)."
+    )
+
+
+def _beneath_another() -> RuntimeError:
+    return RuntimeError(
+        "vmap: It looks like you're either (1) calling .item() on a Tensor or (2) attempting to use a Tensor in some "
+        "data-dependent control flow. We don't support vmap over either: choose with where(condition, a, b)."
+    )
