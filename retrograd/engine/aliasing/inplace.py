@@ -214,7 +214,7 @@ def _fits_in_place(op: OpDef, args: tuple[Any, ...]) -> bool:
         return False
     t, other = args[:2]
     a = t._sig
-    if not a.differentiable or any(v.__class__ is complex for v in args):
+    if not a.differentiable or a.numpy.itemsize < 4 or any(v.__class__ is complex for v in args):
         return False
     if not isinstance(other, TensorBase):
         return other.__class__ in (int, float)

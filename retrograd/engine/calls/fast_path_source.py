@@ -130,11 +130,10 @@ class CallSource:
 
     def _same_dtype(self) -> list[str]:
         """Leave where operands must be promoted."""
-        other = "sig.floats is None" if self.formula is not None or self.op.kinds else "not sig.differentiable"
-        if "w" in self.op.kinds:
-            other += " or sig.numpy.itemsize < 4"
+        usual = self.formula is not None or self.op.kinds or self.op.real_only
+        other = "sig.floats is None" if usual else "not sig.differentiable"
         if not self.op.promote:
-            return [f"if {other}: {self.leave}"] if self.op.kinds else []
+            return [f"if {other}: {self.leave}"] if self.op.kinds or self.op.real_only else []
         differ = [other]
         for name in self.tensors[1:]:
             test = f"{name}._sig.numpy is not sig.numpy"
@@ -305,7 +304,7 @@ class CallSource:
         """The node, with the saved values that the rules of operands with an edge name."""
         made = "Node()"
         by_rule = self.op.kind == "elementwise" and self.formula is None
-        if by_rule or self.op.ndim is not None or self.op.real_only:
+        if by_rule or self.op.ndim is not None:
             made = "Node() if sig.floats is not None else ComplexNode()"
         slots = {f"edge_{i}": f"_e{i}" if i in self._linked() else "None" for i in range(len(self.op.diff_names))}
         slots |= {f"kept_{name}": self._saved(name) for name in self.op.saved_names}

@@ -53,8 +53,14 @@ def record(
         return None
     if len(sigs) == 1 and sigs[0] is not None:
         sigs = sigs[0].alone
-    real = sigs[0] is None or sigs[0].floats is not None
-    node: OpNode = (op.node_class if real else op.general_node_class).made(edges, sigs)
+    first = sigs[0]
+    plain = first is None or first.floats is not None
+    if op.real_only and first is not None and first.numpy.kind == "c":
+        raise RuntimeError(
+            f"{op.real_only} does not support automatic differentiation for outputs with complex dtype; detach its "
+            "operands, or take real and imaginary part one by one"
+        )
+    node: OpNode = (op.node_class if plain else op.general_node_class).made(edges, sigs)
     if op.sparse:
         count(node)
     wanted = op.saved_for(edges)

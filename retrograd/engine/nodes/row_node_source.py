@@ -19,8 +19,8 @@ def ufuncs(formula: Formula) -> dict[str, Any]:
 
 
 def keep_numbers(formula: Formula) -> None:
-    """Make the cached arrays of a formula's numbers, in every real dtype."""
-    for numpy in ("f2", "f4", "f8"):
+    """Make the cached arrays of a formula's numbers, in every dtype that formulas hold for."""
+    for numpy in ("f4", "f8"):
         sig = intern_sig((), np.dtype(numpy))
         for number in formula.numbers:
             known = sig.floats if number.__class__ is float else sig.ints

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels import error_function
+from ..kernels.halves import rounded_once
 from ..kernels.in_pieces import computed_in_pieces
 from ..kernels.masking import kept, positive
 from ..table.registry import F
@@ -68,8 +69,13 @@ def _leaky_slope_by_result(g: Any, result: Any, negative_slope: float) -> Any:
     return F._leaky_relu_backward(g, result, negative_slope)
 
 
+@rounded_once()
+def _leaky_relu(self: Any, negative_slope: float = 0.01) -> Any:
+    return np.where(self > 0, self, self * self.dtype.type(negative_slope))
+
+
 elementwise(
-    "leaky_relu", lambda self, negative_slope=0.01: np.where(self > 0, self, self * self.dtype.type(negative_slope)),
+    "leaky_relu", _leaky_relu,
     tensors="self", public=False, in_place_node="LeakyReluBackward1",
     self=lambda g, self, negative_slope: F._leaky_relu_backward(g, self, negative_slope),
     in_place_rules={"self": _leaky_slope_by_result},
@@ -203,6 +209,7 @@ elementwise("hardsigmoid", _hardsigmoid, promote="", public=False,
 elementwise("hardswish", lambda self: self * _hardsigmoid(self), public=False, self=_hardswish_slope, kinds="f")
 
 
+@rounded_once()
 def _softshrink(self: Any, lambd: float = 0.5) -> Any:
     if real_number(lambd) < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
@@ -234,6 +241,7 @@ elementwise("_hardshrink_backward", _shrink_backward, node="HardshrinkBackwardBa
 # -- exponential
 
 
+@rounded_once()
 def _elu(self: Any, alpha: float = 1.0, scale: float = 1, input_scale: float = 1) -> Any:
     low = np.expm1(np.minimum(self, 0) * real_number(input_scale)) * real_number(alpha * scale)
     return np.where(self > 0, self * real_number(scale), low).astype(self.dtype)
@@ -254,6 +262,7 @@ elementwise("elu", _elu, tensors="self", public=False, in_place_node="EluBackwar
             in_place_rules={"self": _elu_slope_by_result}, kinds="f")  # fmt: skip
 
 
+@rounded_once()
 def _celu(self: Any, alpha: float = 1.0) -> Any:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
     if not real_number(alpha):
@@ -353,6 +362,7 @@ def _mish_slope(g: Any, self: Any) -> Any:
     return g * (t + self * F.sigmoid(self) * (1 - t * t))
 
 
+@rounded_once()
 def _softplus(self: Any, beta: float = 1, threshold: float = 20) -> Any:
     scaled = self * self.dtype.type(beta)
     return np.where(scaled > real_number(threshold), self, _log_one_plus_exp(scaled) / beta).astype(self.dtype)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..kernels.halves import exact, is_half, rounded_once
 from ..kernels.in_pieces import scaled_into
 from ..table.registry import F
 from ..table.rows import elementwise, linear, underivable
@@ -51,11 +53,13 @@ def check_factor(name: str, factor: Any, kind: str) -> None:
         raise RuntimeError(f"For non-complex input tensors, argument {name} must not be a complex number.")
 
 
+@rounded_once(operands=3)
 def _add(self: Any, other: Any, alpha: Any = 1) -> Any:
     """``self + alpha * other``."""
     return np.add(self, _times(other, alpha, self))
 
 
+@rounded_once(operands=3)
 def _sub(self: Any, other: Any, alpha: Any = 1) -> Any:
     """``self - alpha * other``."""
     return np.subtract(self, _times(other, alpha, self))
@@ -65,6 +69,7 @@ def _fitting(number: Any, x: Any) -> Any:
     return element(number, x.dtype) if number.__class__ is int and x.dtype.kind == "u" else number
 
 
+@rounded_once(operands=3)
 def _rsub(self: Any, other: Any, alpha: Any = 1) -> Any:
     """``other - alpha * self``."""
     return np.subtract(_fitting(other, self), _times(self, alpha, other))
@@ -111,10 +116,24 @@ elementwise(
     "rsub", _rsub, node="RsubBackward0", truth=False, public=False,
     self=lambda g, alpha: scaled(-g, conj(alpha)), other=lambda g: g,
 )  # fmt: skip
+
+
+def _by_number(function: Callable[..., Any], self: Any, other: Any) -> Any:
+    """``function`` of halves and a number, where it is that; otherwise of the operands as they are."""
+    if is_half(self) and other.__class__ in (int, float):
+        return function(self, exact(other, self)).astype(self.dtype)
+    return function(self, other)
+
+
+def _mul(self: Any, other: Any) -> Any:
+    """``self * other``."""
+    return _by_number(np.multiply, self, other)
+
+
 elementwise(
     "mul",
-    np.multiply,
-    self=lambda g, other: g * conj(other),
+    _mul,
+    self=lambda g, other: g * conj(exact(other, g)),
     other=lambda g, self: g * conj(self),
     inplace=True,
     into=lambda self, other: np.multiply(self, other, out=self),
@@ -123,22 +142,22 @@ elementwise(
 
 def _div(self: Any, other: Any) -> Any:
     """True division."""
-    return np.true_divide(self, other)
+    return _by_number(np.true_divide, self, other)
 
 
 elementwise(
     "div", _div, promote="float", inplace=True, into=lambda self, other: np.true_divide(self, other, out=self),
-    self=lambda g, other: g / conj(other),
+    self=lambda g, other: g / conj(exact(other, g)),
     other=lambda g, self, other: -g * conj((self / other) / other),
 )  # fmt: skip
 
 # with a number of C++ rather than one of the program, which becomes a tensor: nodes of one operand
 elementwise("_add_number", _add, node="AddBackward1", tensors="self", promote="", self=lambda g: g)
 elementwise("_sub_number", _sub, node="SubBackward1", tensors="self", promote="", self=lambda g: g)
-elementwise("_mul_number", np.multiply, node="MulBackward1", tensors="self", promote="",
-            self=lambda g, other: g * conj(other))  # fmt: skip
+elementwise("_mul_number", _mul, node="MulBackward1", tensors="self", promote="",
+            self=lambda g, other: g * conj(exact(other, g)))  # fmt: skip
 elementwise("_div_number", _div, node="DivBackward1", tensors="self", promote="",
-            self=lambda g, other: g / conj(other))  # fmt: skip
+            self=lambda g, other: g / conj(exact(other, g)))  # fmt: skip
 
 
 def whole_divisor(self: Any, other: Any) -> Any:
@@ -263,6 +282,7 @@ def _lerp_fraction(self: Any, end: Any, weight: Any) -> Any:
     return np.where(np.absolute(weight) < 0.5, self + weight * (end - self), end - (end - self) * (1 - weight))
 
 
+@rounded_once(operands=2)
 def _lerp(self: Any, end: Any, weight: Any) -> Any:
     """``self + weight * (end - self)``."""
     if not isinstance(weight, np.ndarray):
@@ -280,11 +300,13 @@ elementwise(
 )  # fmt: skip
 
 
+@rounded_once(operands=3)
 def _addcmul(self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
     """``self + value * tensor1 * tensor2``."""
     return self + checked_number(value, self.dtype) * tensor1 * tensor2
 
 
+@rounded_once(operands=3)
 def _addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
     """``self + value * tensor1 / tensor2``."""
     return self + checked_number(value, self.dtype) * (tensor1 / tensor2)

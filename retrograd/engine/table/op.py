@@ -55,18 +55,6 @@ def parameters_of(function: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
     return code.co_varnames[: code.co_argcount], function.__defaults__ or ()
 
 
-def _refusing_complex(aten: str) -> Callable[[Any], None]:
-    """What makes no node, but says that PyTorch has no derivative for complex results."""
-
-    def refuse(node: Any) -> None:
-        raise RuntimeError(
-            f"{aten} does not support automatic differentiation for outputs with complex dtype; detach its operands, "
-            "or take real and imaginary part one by one"
-        )
-
-    return refuse
-
-
 class OpDef(RowFacts):
     """One operator.
 
@@ -215,10 +203,8 @@ class OpDef(RowFacts):
 
     @functools.cached_property
     def general_node_class(self) -> type[OpNode]:
-        """The same for complex values: without the formulas, which are right for real ones."""
+        """The same for complex values and halves: without the formulas, which do not hold for them."""
         general = {"_sweep": OpNode._sweep, "_sweep_observed": OpNode._sweep_observed}
-        if self.real_only:
-            general["__init__"] = _refusing_complex(self.real_only)
         return type(self.node_name, (self.node_class,), {"__slots__": (), **general})
 
     @functools.cached_property

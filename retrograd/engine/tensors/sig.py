@@ -70,8 +70,11 @@ _numbers: dict[np.dtype[Any], tuple[Numbers, Numbers]] = {}
 
 
 def _numbers_of(numpy: np.dtype[Any]) -> tuple[Numbers | None, Numbers | None]:
-    """The Python floats and integers met beside tensors of a dtype, as arrays; ``None`` unless it is real."""
-    return _numbers.setdefault(numpy, ({}, {})) if numpy.kind == "f" else (None, None)
+    """The Python floats and integers met beside tensors of a dtype, as arrays; ``None`` unless formulas hold for it.
+
+    They do not for complex numbers, nor for halves, which are rounded at the end of a formula, not at each step.
+    """
+    return _numbers.setdefault(numpy, ({}, {})) if numpy.kind == "f" and numpy.itemsize > 2 else (None, None)
 
 
 _sigs: dict[np.dtype[Any], dict[tuple[int, ...], Sig]] = {}

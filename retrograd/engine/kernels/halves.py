@@ -1,0 +1,45 @@
+"""Half precision as PyTorch's kernels compute it: in single precision, with numbers as they are, rounded once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_HALF, _WIDE = np.dtype(np.float16), np.dtype(np.float32)
+
+
+def is_half(x: Any) -> bool:
+    """Whether something is an array of halves."""
+    return x.__class__ is np.ndarray and x.dtype == _HALF
+
+
+def rounded_once(operands: int = 1) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a forward compute halves in single precision.
+
+    Numbers among the first arguments, its ``operands``, are rounded before, as are numbers that become tensors.
+    """
+
+    def decorate(forward: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(forward)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not any(map(is_half, args[:operands])) or any(a.__class__ is complex for a in args):
+                return forward(*args, **kwargs)
+            given = [a if isinstance(a, np.ndarray) else _rounded(a) for a in args[:operands]]
+            wide = [a.astype(_WIDE) if is_half(a) else a for a in (*given, *args[operands:])]
+            return np.asarray(forward(*wide, **kwargs)).astype(_HALF)
+
+        return call
+
+    return decorate
+
+
+def _rounded(number: Any) -> Any:
+    return float(_HALF.type(number)) if number.__class__ in (int, float) else number
+
+
+def exact(number: Any, x: Any) -> Any:
+    """A Python number as factor or divisor of ``x``: beside halves in single precision, so that the result is."""
+    return _WIDE.type(number) if is_half(x) and number.__class__ in (int, float) else number
