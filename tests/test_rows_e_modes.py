@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
 from both_engines import differential, raises, warned
@@ -203,6 +204,44 @@ def test_E_29_one_instance_nested_in_itself():
             assert not retrograd.is_grad_enabled()
         assert not retrograd.is_grad_enabled()
     assert retrograd.is_grad_enabled()
+
+
+def test_E_29_one_instance_in_two_threads():
+    """E-29: each thread gets back what it had, whichever leaves the block first (PyTorch mixes them up)."""
+    for context in (retrograd.no_grad(), retrograd.enable_grad(), retrograd.inference_mode()):
+        inside, left, found = threading.Event(), threading.Event(), []
+
+        def other(context=context, inside=inside, left=left, found=found):
+            with retrograd.set_grad_enabled(False):
+                with context:
+                    inside.set()
+                    left.wait(10)
+                found.append(retrograd.is_grad_enabled())
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        inside.wait(10)
+        with context:
+            pass
+        found.append(retrograd.is_grad_enabled())
+        left.set()
+        thread.join()
+        assert found == [True, False]
+
+
+@differential
+def test_E_29_blocks_left_once_more(torch):
+    """E-29: leaving a block that was left, or never entered, restores what was before the last one."""
+    found = []
+    for context in (torch.no_grad(), torch.enable_grad()):
+        with context:
+            pass
+        context.__exit__(None, None, None)
+        found.append(torch.is_grad_enabled())
+    with torch.enable_grad():
+        torch.no_grad().__exit__(None, None, None)
+        found.append(torch.is_grad_enabled())
+    return [*found, raises("prev", torch.enable_grad().__exit__, None, None, None)]
 
 
 @differential

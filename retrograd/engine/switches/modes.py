@@ -112,28 +112,42 @@ def _steps(ctx_factory: Callable[[], Any], gen: Any) -> Any:
         return stop.value
 
 
+def _left(block: Any) -> Any:
+    """What leaving the innermost block of an object in this thread restores, however often it was entered.
+
+    What was before is kept by the thread, not by the object, which several threads may be inside of; ``prev`` of the
+    object is what was before the block left last, which leaving once more restores again.
+    """
+    blocks = STATE.mode_blocks
+    for place in range(len(blocks) - 1, -1, -1):
+        if blocks[place][0] is block:
+            block.prev = blocks.pop(place)[1]
+            break
+    return block.prev
+
+
 class _GradMode(ModeContext):
-    """Base of ``no_grad`` and ``enable_grad``; nested use of one object restores in order."""
+    """Base of ``no_grad`` and ``enable_grad``."""
 
     mode: bool
-    _before: tuple[bool, ...] = ()
+    prev: bool
 
     def __new__(cls, func: Any = None) -> Any:
         made = object.__new__(cls)
         return made if func is None else made(func)
 
     def __enter__(self) -> None:
-        self._before += (set_grad_enabled_here(self.mode),)
+        STATE.mode_blocks.append((self, set_grad_enabled_here(self.mode)))
 
     def __exit__(self, *exc: object) -> None:
-        set_grad_enabled_here(self._before[-1])
-        self._before = self._before[:-1]
+        set_grad_enabled_here(_left(self))
 
 
 class no_grad(_GradMode):  # noqa: N801 - torch's name
     """Do not record operations: context manager, or decorator with or without parentheses."""
 
     mode = False
+    prev = False
 
 
 class enable_grad(_GradMode):  # noqa: N801
@@ -176,7 +190,6 @@ class inference_mode(ModeContext):  # noqa: N801
 
     def __init__(self, mode: bool = True) -> None:
         self.mode = mode
-        self._before: list[tuple[bool, bool, bool]] = []
 
     def __new__(cls, mode: Any = True) -> Any:
         made = super().__new__(cls)
@@ -190,13 +203,14 @@ class inference_mode(ModeContext):  # noqa: N801
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
-        self._before.append((STATE.inference, STATE.grad_enabled, STATE.forward_grad_enabled))
+        before = STATE.inference, STATE.grad_enabled, STATE.forward_grad_enabled
+        STATE.mode_blocks.append((self, before))
         _set_inference(self.mode)
         STATE.forward_grad_enabled = not self.mode
         set_grad_enabled_here(not self.mode)
 
     def __exit__(self, *exc: object) -> None:
-        inference, grad, STATE.forward_grad_enabled = self._before.pop()
+        inference, grad, STATE.forward_grad_enabled = _left(self)
         _set_inference(inference)
         set_grad_enabled_here(grad)
 

@@ -68,6 +68,8 @@ class ThreadState(threading.local):
         """Who stands between operators and their computation, innermost last."""
         self.transforms: list[str] = []
         """The kinds of function transforms that are running, innermost last."""
+        self.mode_blocks: list[tuple[Any, Any]] = []
+        """Objects of grad modes whose blocks this thread is in, innermost last, each with what was before."""
         self.nodes: list[Any] = []
         """Running nodes of this thread, innermost last."""
 
