@@ -2,17 +2,19 @@
 
 NumPy would take many of them: a fraction or a truth value for a size, a tuple for a dimension, a word for a flag.
 Whether arguments fit depends on their types alone, so the types of calls that fitted are remembered; a check of a known
-call takes 0.4 µs, with keywords or a list among the arguments 0.6 to 1.3.  Classes that a program makes are remembered
+call takes 0.4 µs, with keywords or a list among the arguments 0.6 to 1.3.  Only integers in place of a number are
+looked at each time: they must not have more than 64 bits.  Classes that a program makes are remembered
 by weak references: a class holds its methods, and those hold everything that the program has at its top level.
 """
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from typing import Any
 from weakref import ref
 
-from .overload_choice import misfit
+from ..tensors.numbers_ import check_width
+from .overload_choice import misfit, numbers_among
 from .signatures import signatures
 
 _HEAP = 1 << 9
@@ -20,6 +22,7 @@ _HEAP = 1 << 9
 _OURS = __name__.partition(".")[0]
 _MOST_PASSING = 256
 _NOTHING: frozenset[Any] = frozenset()
+_NOWHERE: Mapping[Any, tuple[int, ...]] = {}
 
 
 class KindCheck:
@@ -32,7 +35,7 @@ class KindCheck:
     each function, most of which are never called, one.
     """
 
-    __slots__ = ("fitting", "name", "passing", "sequences", "spread")
+    __slots__ = ("fitting", "integers", "name", "passing", "sequences", "spread")
 
     def __init__(self, name: str, *, spread: bool = False) -> None:
         self.name, self.spread = name, spread
@@ -40,6 +43,8 @@ class KindCheck:
         """Types of arguments that fit; callers with none but positional ones may look here first."""
         self.sequences: dict[Any, tuple[int, ...]] = {}
         """Where lists and tuples stand: the types of their elements count, too."""
+        self.integers: Mapping[Any, tuple[int, ...]] = _NOWHERE
+        """Where integers stand for numbers, for types of arguments that fit but for how long those are."""
         self.passing: set[Any] | None = None
         """What fits of classes that may go."""
 
@@ -53,7 +58,11 @@ class KindCheck:
         key = types
         for i in self.sequences.get(types, ()):
             key += (frozenset(map(type, values[i])),)
-        if key not in fitting:
+        places = self.integers.get(key)
+        if places is not None:
+            for i in places:
+                check_width(values[i])
+        elif key not in fitting:
             self._look(args, kwargs, types)
 
     def _look(self, args: tuple[Any, ...], kwargs: dict[str, Any], types: tuple[Any, ...]) -> None:
@@ -69,6 +78,9 @@ class KindCheck:
             wrong = misfit(self.name, args, named, spread=self.spread)
             if wrong is not None:
                 raise wrong
+        integers = tuple([i for i in numbers_among(self.name, args, kwargs) if type(values[i]) is int])
+        for i in integers:
+            check_width(values[i])
         if weak != key:
             if self.passing is None or len(self.passing) >= _MOST_PASSING:  # of classes that are gone, perhaps
                 self.passing = set()
@@ -76,6 +88,9 @@ class KindCheck:
             return
         if places:
             self.sequences[types] = places
+        if integers:
+            self.integers = {**self.integers, key: integers}
+            return
         if not self.fitting:
             self.fitting = set()
         self.fitting.add(key)  # type: ignore[attr-defined]

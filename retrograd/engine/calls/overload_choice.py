@@ -12,7 +12,7 @@ from typing import Any
 
 from ..tensors.argument_checks import type_name_of
 from ..tensors.base import TensorBase
-from .signatures import Signature, fits, is_known, out_forms, parsed, signatures, takes_out
+from .signatures import Parameter, Signature, fits, is_known, out_forms, parsed, signatures, takes_out
 
 _NUMERIC = ("int", "int[]", "int[n]", "float", "Scalar")
 """Kinds of arguments for which a tensor of one element may stand."""
@@ -56,6 +56,19 @@ def misfit(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, spread: 
     return TypeError(
         f"{said}() received an invalid combination of arguments - got ({got}), but expected one of:{forms}"
     )
+
+
+def numbers_among(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
+    """Which of the arguments, keywords behind the others, stand where an overload takes a number."""
+    overloads = signatures(name)
+    placed = {i for o in overloads for i, p in enumerate(o) if _is_scalar(p) and not p.keyword_only}
+    named = {p.name for o in overloads for p in o if _is_scalar(p)}
+    found = [i for i in range(len(args)) if i in placed]
+    return [*found, *[len(args) + k for k, key in enumerate(kwargs) if key in named]]
+
+
+def _is_scalar(parameter: Parameter) -> bool:
+    return parameter.kind.rstrip("?") == "Scalar"
 
 
 def _may_take(overload: Signature, count: int) -> bool:

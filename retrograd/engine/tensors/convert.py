@@ -57,6 +57,11 @@ def _from_sequence(data: Any, numpy: np.dtype[Any] | None) -> Any:
         return _of_long_integers(array, numpy)
     if array.dtype.kind in "OUSmM":
         raise _untyped(data)
+    if _holds_long_integers(array, data):
+        return _of_long_integers(np.array(plain, dtype=object), numpy)
+    if array.dtype.kind == "c" and numpy is not None and numpy.kind in "fiu" and not _has_typed(data):
+        real = "must be real number, not complex"
+        raise TypeError(real if numpy.kind == "f" else "'complex' object cannot be interpreted as an integer")
     if (
         array.dtype == np.uint64
         and numpy != np.uint64
@@ -89,6 +94,11 @@ def _in_range(array: Any, numpy: np.dtype[Any]) -> Any:
     return array.astype(numpy)
 
 
+def _holds_long_integers(array: Any, data: Any) -> bool:
+    """Whether NumPy made floats of integers that have 64 bits without a sign, because others have one."""
+    return array.dtype == np.float64 and _first(data).__class__ is int and bool((array >= 2.0**63).any())
+
+
 def _of_long_integers(array: Any, numpy: np.dtype[Any] | None) -> Any:
     """Numbers of which some are integers of more than 64 bits: floats and truth values take them."""
     if numpy is None and any(isinstance(value, (float, complex)) for value in array.flat):
@@ -102,6 +112,12 @@ def _of_long_integers(array: Any, numpy: np.dtype[Any] | None) -> Any:
 
 def _too_long() -> Exception:
     return ValueError("Overflow when unpacking long long")
+
+
+def refuse_long_integer(value: Any) -> None:
+    """``ValueError`` for an integer that has more than 63 bits beside its sign."""
+    if value.__class__ is int and not -(1 << 63) <= value < 1 << 63:
+        raise _too_long()
 
 
 def refuse_foreign_bytes(array: Any) -> None:
@@ -160,9 +176,14 @@ def _without_tensors(data: Any) -> Any:
 
 def _has_typed(data: Any) -> bool:
     """Whether the data brings its own dtype (arrays or tensors inside)."""
+    return isinstance(_first(data), (TensorBase, np.ndarray, np.generic))
+
+
+def _first(data: Any) -> Any:
+    """The first element of nested sequences."""
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
-    return isinstance(data, (TensorBase, np.ndarray, np.generic))
+    return data
 
 
 def legacy_tensor(*data: Any) -> Any:

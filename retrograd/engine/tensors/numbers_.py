@@ -30,11 +30,22 @@ class Number:
         self._array = array
 
 
+def fits_64_bits(value: int) -> bool:
+    """Whether an integer has at most 64 bits, with a sign or without."""
+    return -(1 << 63) <= value < 1 << 64
+
+
+def check_width(value: int) -> None:
+    """``OverflowError`` for an integer of more than 64 bits, which PyTorch's functions take nowhere."""
+    if not fits_64_bits(value):
+        raise OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
+
+
 def number_operand(sig: Sig, value: Any) -> Number | None:
     """The number as operand beside a tensor; ``None`` where NumPy has to see the number itself."""
     known = sig.floats if value.__class__ is float else sig.ints
-    if known is None:
-        return None
+    if known is None or (value.__class__ is int and not fits_64_bits(value)):
+        return None  # (the general path refuses what has more bits than an integer)
     try:
         with np.errstate(all="ignore"):
             made = Number(value, np.array(value, sig.numpy))

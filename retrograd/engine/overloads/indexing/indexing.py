@@ -15,6 +15,7 @@ from ...table.public import METHODS, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase, wrap
 from ...tensors.batches import refuse_dynamic, refuse_mask
+from ...tensors.convert import refuse_long_integer
 from ...tensors.numbers_ import checked_number
 
 
@@ -199,6 +200,7 @@ def setitem(self: Any, index: Any, value: Any) -> None:
     elif isinstance(value, (list, tuple, np.ndarray)):
         copy_(target, _value(value, self))
     elif isinstance(value, (int, float, complex, np.generic)):
+        refuse_long_integer(value)
         _fill_place(target, wrap(np.asarray(checked_number(value, self._sig.numpy)).astype(self._sig.numpy)))
     else:
         raise TypeError(f"can't assign a {type(value).__name__} to a {tensor_type_name(self._sig)}")

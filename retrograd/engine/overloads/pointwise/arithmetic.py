@@ -18,14 +18,16 @@ from ...tensors.argument_checks import type_name_of
 from ...tensors.base import TensorBase, tensor_class, wrap
 from ...tensors.common_dtype import result_dtype
 from ...tensors.dtypes import get_default_dtype
-from ...tensors.numbers_ import real_number
+from ...tensors.numbers_ import check_width, real_number
 from ...warning import warn
 
 Number = (bool, int, float, complex, np.number, np.bool_)
 
 
 def operand_of(value: Any) -> Any:
-    """NumPy scalars as Python numbers; everything else unchanged."""
+    """NumPy scalars as Python numbers; everything else unchanged, but for integers that are too long."""
+    if value.__class__ is int:
+        check_width(value)
     return value.item() if isinstance(value, (np.number, np.bool_)) else value
 
 
@@ -315,6 +317,7 @@ _rsub = binary_method(rsub)
 def _subtracted_from(self: Any, other: Any) -> Any:
     """``other - self``; a plain number beside a real tensor needs no look at kinds and dtypes: 7 calls less."""
     if self.__class__ is tensor_class() and self._sig.floats is not None and other.__class__ in (int, float):
+        operand_of(other)
         return F._rsub_number(self, other, 1)
     return _rsub(self, other)
 

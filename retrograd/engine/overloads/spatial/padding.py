@@ -28,7 +28,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
         f"{len(amounts)} and input of dimension {input.ndim}",
     )
     if mode == "constant":
-        return constant_pad_nd(input, amounts, 0 if value is None else value)
+        return constant_pad_nd(input, amounts, 0 if value is None else float(value))  # a double, whatever was given
     if mode not in (*_ROWS, "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     refuse(value not in (None, 0), f'Padding mode "{mode}" doesn\'t take in value argument')
