@@ -147,7 +147,33 @@ def with_own_modules(torch: Any, heard: Heard) -> list[Any]:
     return [type(aside) is Aside, noted.plain[0].grad.shape == (2,)]
 
 
-@pytest.mark.parametrize("program", [with_own_class, with_a_mode, with_own_modules])
+def with_own_optimizers(torch: Any, heard: Heard) -> list[Any]:
+    """Optimizers that note what they are asked, and are equal to nothing."""
+
+    class Noted(torch.optim.SGD):  # type: ignore[misc, name-defined]
+        """One that cannot be hashed."""
+
+        __hash__ = None  # type: ignore[assignment]
+
+        def __eq__(self, other: object) -> bool:
+            heard.append("==")
+            return False
+
+        def __getattribute__(self, name: str) -> Any:
+            if "hook" not in name:
+                heard.append(name)
+            return super().__getattribute__(name)
+
+    weight = torch.ones(2, requires_grad=True)
+    optimizer = Noted([weight], lr=0.1)
+    for _ in range(2):
+        optimizer.zero_grad()
+        weight.sum().backward()
+        optimizer.step()
+    return [weight.tolist()]
+
+
+@pytest.mark.parametrize("program", [with_own_class, with_a_mode, with_own_modules, with_own_optimizers])
 @pytest.mark.parametrize("engine", ["retrograd", "torch"])
 def test_nothing_else_is_asked(engine, program):
     """A recording reads tensors behind their backs: no call, no attribute and no comparison is heard of."""
@@ -181,3 +207,13 @@ def test_names_are_those_under_which_modules_hold_parameters(engine):
     told = next(event for event in record.events if event.kind == "module")
     wanted = [name for name, _ in torch.nn.Module.named_parameters(torch.nn.Sequential(*model))]
     assert list(told.data["parameters"]) == wanted == ["0.weight", "0.bias", "2.bias"]
+
+
+@pytest.mark.parametrize("engine", ["retrograd", "torch"])
+def test_optimizers_that_cannot_be_hashed_are_recorded(engine):
+    """Made, clearing and stepping."""
+    torch = pytest.importorskip(engine)
+    with recording(level="full") as record:
+        with_own_optimizers(torch, [])
+    actions = [event.data["action"] for event in record.events if event.kind == "optimizer"]
+    assert actions == ["made", *["zero_grad", "step"] * 2]

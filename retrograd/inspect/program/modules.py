@@ -1,4 +1,4 @@
-"""What a module holds, read from the tables it keeps: no method of the program's classes is called."""
+"""What modules and optimizers hold, read from the tables they keep: no method of the program's classes is called."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ def attributes_of(value: object) -> dict[str, Any]:
     except Exception:
         return {}
     return attributes if type(attributes) is dict else {}
+
+
+def attribute(value: object, name: str, default: Any = None) -> Any:
+    """Return an attribute; the class is only asked where the object itself has none of that name."""
+    attributes = attributes_of(value)
+    return attributes[name] if name in attributes else getattr(value, name, default)
 
 
 def is_module(value: object) -> bool:
@@ -51,8 +57,7 @@ def held_parameters(module: Any) -> list[tuple[str, Any]]:
 
 def is_training(module: Any) -> bool:
     """Whether a module trains; scripted ones keep that elsewhere and are asked."""
-    known = attributes_of(module).get("training")
-    return bool(getattr(module, "training", True) if known is None else known)
+    return bool(attribute(module, "training", True))
 
 
 def _entries(module: Any, table: str) -> list[tuple[str, Any]]:

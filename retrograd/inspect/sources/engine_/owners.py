@@ -11,7 +11,7 @@ from ...bounded import BoundedDict
 from ...events import Event
 from ...journal import Note
 from ...program.frames import source_line, user_frame
-from ...program.modules import held_parameters, is_training
+from ...program.modules import attribute, held_parameters, is_training
 from ...program.names import unregistered
 from ...snapshot import SourceLine
 from ...tensor_facts import TensorFacts
@@ -129,7 +129,7 @@ class Owners(Observer):
         if line is not self._mentioned:
             watching.sink.mention(line)
             self._mentioned = line
-        groups = [group["params"] for group in optimizer.param_groups]
+        groups = [group["params"] for group in attribute(optimizer, "param_groups")]
         numbers = tuple([self._numbers(group, line) for group in groups])
         placed = self._parameters.get(numbers) or self._placed(numbers)
         watching.sink.note((_working, line, type(optimizer).__name__, action, owner, name, placed))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Callable, Iterable
 from itertools import chain
 from types import FrameType
 from typing import Any, NamedTuple
 
+from ...bounded import BoundedDict
 from ...events import Event
 from ...program.frames import source_line, user_frame
-from ...program.modules import held_parameters, is_training
+from ...program.modules import attribute, held_parameters, is_training
 from ...program.names import unregistered
 from ..module_names import variable_of
 from ..object_numbers import ObjectNumbers
@@ -37,7 +37,8 @@ class Owners:
         self._pause = pause
         self._modules = 0
         self._optimizers = ObjectNumbers()
-        self._held: weakref.WeakKeyDictionary[Any, _Held] = weakref.WeakKeyDictionary()
+        self._held: BoundedDict[int, _Held] = BoundedDict(1_000)
+        """By the number of the optimizer, which its class need not let be hashed."""
 
     # -- modules
     def module(self, name: str, module: Any, caller: FrameType) -> None:
@@ -98,7 +99,7 @@ class Owners:
         """An optimizer steps."""
         unseen(self._report_optimizer, "step", optimizer, sys._getframe(1))
         closure = args[1] if len(args) > 1 else kwargs.get("closure")
-        self._pause.begin(computes=closure is not None or bool(optimizer.defaults.get("differentiable")))
+        self._pause.begin(computes=closure is not None or bool(attribute(optimizer, "defaults").get("differentiable")))
 
     def step_ended(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """It has stepped; this is not told of one that raised."""
@@ -108,18 +109,18 @@ class Owners:
         owner = self._optimizers.of(optimizer)
         line, kind = source_line(user_frame(caller)), type(optimizer).__name__
         name = variable_of(optimizer, caller, deep=False)
-        groups = [group["params"] for group in optimizer.param_groups]
+        groups = [group["params"] for group in attribute(optimizer, "param_groups")]
         held, sizes = list(chain.from_iterable(groups)), list(map(len, groups))
         for watch in self._watches():
             numbers = numbers_of(watch.sink.tensors, held, source=line)
-            parameters = self._parameters(optimizer, sizes, numbers)
+            parameters = self._parameters(owner, sizes, numbers)
             data = {"action": action, "type": kind, "owner": owner, "name": name, "parameters": parameters}
             watch.sink(Event("optimizer", op=kind, source=line, data=data))
 
-    def _parameters(self, optimizer: Any, sizes: list[int], numbers: list[int]) -> dict[str, int]:
+    def _parameters(self, owner: int, sizes: list[int], numbers: list[int]) -> dict[str, int]:
         """Return the numbers of an optimizer's parameters by group and place; events of equal ones share them."""
-        known = self._held.get(optimizer)
+        known = self._held.get(owner)
         if known is None or known.sizes != sizes or known.numbers != numbers:
             names = (f"{group}.{place}" for group, size in enumerate(sizes) for place in range(size))
-            known = self._held[optimizer] = _Held(sizes, numbers, dict(zip(names, numbers, strict=True)))
+            known = self._held[owner] = _Held(sizes, numbers, dict(zip(names, numbers, strict=True)))
         return known.parameters
