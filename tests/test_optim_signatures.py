@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from both_engines import differential
+from both_engines import differential, raises, warned
 
 NAMES = (
     "Adam",
@@ -36,6 +36,34 @@ def test_settings_are_listed(torch: Any) -> Any:
 
     taken = [inspect.signature(getattr(torch.optim, name)).parameters.values() for name in NAMES]
     mine = Mine([torch.ones(1, requires_grad=True)])
-    return [[(p.name, p.default) for p in each if p.default is not p.empty] for each in taken], mine.param_groups[0][
-        "lr"
+    return [
+        [(p.name, p.kind.name, p.default) for p in each if p.default is not p.empty] for each in taken
+    ], mine.param_groups[0]["lr"]
+
+
+@differential
+def test_settings_behind_the_star_are_given_by_name(torch: Any) -> Any:
+    """A seventh argument of ``SGD`` is an error, not ``maximize``."""
+    x = [torch.ones(1, requires_grad=True)]
+    many = "takes from 2 to 7 positional arguments but 8 were given"
+    found = [
+        raises(many, torch.optim.SGD, x, 0.1, 0.9, 0, 0, False, True),
+        raises(many, torch.optim.Adam, x, 0.1, (0.9, 0.99), 1e-8, 0, False, True),
     ]
+    adamw = torch.optim.AdamW(x, 0.1, (0.9, 0.99), 1e-8, 0.5, True, maximize=True, fused=False)
+    return found, sorted((key, repr(value)) for key, value in adamw.defaults.items())
+
+
+@differential
+def test_an_epoch_for_a_schedule_is_discouraged(torch: Any) -> Any:
+    """``step(3)`` warns, but not a schedule that sets another one back."""
+    optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], 1.0)
+    schedules = torch.optim.lr_scheduler
+    joined = schedules.SequentialLR(
+        optimizer, [schedules.StepLR(optimizer, 1), schedules.ExponentialLR(optimizer, 0.5)], [1]
+    )
+    optimizer.step()
+    joined.step()
+    schedule = schedules.StepLR(optimizer, 1)
+    warned("The epoch parameter in `scheduler.step()` was not necessary", schedule.step, 3)
+    return joined.get_last_lr(), schedule.get_last_lr(), schedule.last_epoch

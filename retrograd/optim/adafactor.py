@@ -13,7 +13,7 @@ def _mean_of_squares(g: Any, dim: int) -> Any:
     return g.norm(dim=dim, keepdim=True).square().div(g.size(dim))
 
 
-class Adafactor(Declared, settings=True):
+class Adafactor(Declared, settings=True, keywords="foreach"):
     """Steps relative to the size of the parameter, over the root of factored running means of squares.
 
     ``eps`` are what is added to the squares (by default the dtype's epsilon) and the least size of a parameter; ``d``

@@ -24,7 +24,7 @@ def _moments(optimizer: Declared, p: Any, g: Any, group: dict[str, Any], **more:
     return state, g, step
 
 
-class Adam(Declared, settings=True):
+class Adam(Declared, settings=True, keywords="foreach"):
     """Adam (Kingma and Ba 2015) with torch's bias correction and L2 penalty."""
 
     lr: Any = 1e-3
@@ -61,11 +61,12 @@ class AdamW(Adam):
         capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
     ) -> None:  # fmt: skip
         super().__init__(
-            params, lr, betas, eps, weight_decay, amsgrad, foreach, maximize, capturable, differentiable, fused, True
-        )
+            params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, foreach=foreach, capturable=capturable,
+            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
+        )  # fmt: skip
 
 
-class Adamax(Declared, settings=True):
+class Adamax(Declared, settings=True, keywords="maximize"):
     """Adam with the maximum in place of the mean square (Kingma and Ba 2015, section 7)."""
 
     lr: Any = 2e-3
@@ -86,7 +87,7 @@ class Adamax(Declared, settings=True):
         p.addcdiv_(state["exp_avg"], state["exp_inf"], value=-float(group["lr"]) / (1 - first**step))
 
 
-class NAdam(Declared, settings=True, positive={"momentum_decay": "momentum_decay value"}):
+class NAdam(Declared, settings=True, keywords="foreach", positive={"momentum_decay": "momentum_decay value"}):
     """Adam with Nesterov's momentum (Dozat 2016)."""
 
     lr: Any = 2e-3
@@ -156,7 +157,7 @@ def _moved(kept: Any, places: Any, towards: Any, share: float) -> Any:
     return moved
 
 
-class RAdam(Declared, settings=True):
+class RAdam(Declared, settings=True, keywords="foreach"):
     """Adam with the variance of its first steps rectified (Liu et al. 2020)."""
 
     lr: Any = 1e-3

@@ -14,6 +14,7 @@ from .updates import counted, decayed, places_and_values, zeros_of
 class Adagrad(
     Declared,
     settings=True,
+    keywords="maximize",
     positive={"lr_decay": "lr_decay value", "initial_accumulator_value": "initial_accumulator_value value"},
 ):
     """Steps divided by the root of the sum of all squares (Duchi et al. 2011)."""
@@ -54,7 +55,7 @@ class Adagrad(
         p.addcdiv_(g, state["sum"].sqrt().add(group["eps"]), value=-lr)
 
 
-class Adadelta(Declared, settings=True):
+class Adadelta(Declared, settings=True, keywords="capturable"):
     """Steps in the unit of the parameter, from running averages (Zeiler 2012)."""
 
     lr: Any = 1.0

@@ -76,7 +76,10 @@ class SequentialLR(_Combined):
         self.last_epoch += 1
         at = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[at]
-        scheduler.step(*((0,) if at and self._milestones[at - 1] == self.last_epoch else ()))
+        if at and self._milestones[at - 1] == self.last_epoch:
+            scheduler._update_lr(0)
+        else:
+            scheduler.step()
         self._last_lr = scheduler.get_last_lr()
 
 

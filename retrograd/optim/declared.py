@@ -26,19 +26,26 @@ def _taking(settings: Signature, own: Callable[..., None] | None) -> Callable[..
 
 
 class Declared(Optimizer):
-    """An optimizer whose annotated names are its settings, in order, after ``params``."""
+    """An optimizer whose annotated names are its settings, in order, after ``params``.
+
+    Those from ``keywords`` on are given by their names alone.
+    """
 
     _settings: ClassVar[Signature] = Signature()
     _positive: ClassVar[dict[str, str]] = POSITIVE
 
-    def __init_subclass__(cls, settings: bool = False, positive: dict[str, str] | None = None) -> None:
+    def __init_subclass__(
+        cls, settings: bool = False, keywords: str = "", positive: dict[str, str] | None = None
+    ) -> None:
         super().__init_subclass__()
         if not settings:
             return
         names = list(cls.__annotations__)
+        placed = names.index(keywords) if keywords else len(names)
+        kinds = [Argument.POSITIONAL_OR_KEYWORD] * placed + [Argument.KEYWORD_ONLY] * (len(names) - placed)
         cls._settings = Signature([
             Argument("params", Argument.POSITIONAL_OR_KEYWORD),
-            *(Argument(name, Argument.POSITIONAL_OR_KEYWORD, default=vars(cls)[name]) for name in names),
+            *(Argument(name, kind, default=vars(cls)[name]) for name, kind in zip(names, kinds, strict=True)),
         ])  # fmt: skip
         cls._positive = {**POSITIVE, **(positive or {})}
         for name in names:
@@ -46,10 +53,13 @@ class Declared(Optimizer):
         cls.__init__ = _taking(cls._settings, vars(cls).get("__init__"))  # type: ignore[method-assign]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        placed = [p for p in self._settings.parameters.values() if p.kind is Argument.POSITIONAL_OR_KEYWORD]
         try:
             bound = self._settings.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
+            spare = f"takes from 2 to {len(placed) + 1} positional arguments but {len(args) + 1} were given"
+            said = spare if len(args) > len(placed) else error
+            raise TypeError(f"{type(self).__name__}.__init__() {said}") from None
         bound.apply_defaults()
         settings = dict(bound.arguments)
         params = settings.pop("params")

@@ -9,7 +9,7 @@ from .declared import Declared
 from .updates import counted, decayed, zeros_of
 
 
-class SGD(Declared, settings=True, positive={"momentum": "momentum value"}):
+class SGD(Declared, settings=True, keywords="maximize", positive={"momentum": "momentum value"}):
     """Gradient descent with momentum, dampening, weight decay and Nesterov's variant."""
 
     lr: Any = 1e-3
@@ -76,7 +76,7 @@ class ASGD(Declared, settings=True):
         state["mu"].copy_(scalar(1 / max(1, step - group["t0"])))
 
 
-class Rprop(Declared, settings=True):
+class Rprop(Declared, settings=True, keywords="capturable"):
     """Steps by the sign of each gradient, longer while it stays (Riedmiller and Braun 1993)."""
 
     lr: Any = 1e-2

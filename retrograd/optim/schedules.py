@@ -59,7 +59,7 @@ class LRScheduler:
         return [rate * factor for rate in self.base_lrs]
 
     def step(self, epoch: int | None = None) -> None:
-        """Set the rates of the next epoch, or of a given one."""
+        """Set the rates of the next epoch, or of a given one, which is discouraged."""
         if self._step_count == 1 and not self.optimizer._opt_called:
             warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the "
@@ -67,6 +67,16 @@ class LRScheduler:
                 "learning rate schedule is skipped."
             )
         self._step_count += 1
+        if epoch is not None:
+            warn(
+                "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. "
+                "Please use `scheduler.step()` to step the scheduler; with an epoch the closed form is used, where "
+                "there is one."
+            )
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch: int | None) -> None:
+        """``step`` without a word."""
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         closed = None if epoch is None else self._get_closed_form_lr()
         self._set(self.get_lr() if closed is None else closed)
