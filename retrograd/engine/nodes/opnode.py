@@ -137,12 +137,17 @@ class OpNode(GraphNode):
         return tuple(results)
 
     def gathered(self, grads: list[Any], tensors: bool) -> tuple[Any, ...] | None:
-        """The gradients of several outputs, zeros for those that are missing; ``None`` when all are."""
+        """The gradients of several outputs, zeros for those that are missing; ``None`` when all are.
+
+        Where the row says so, those that are missing are ``None``.
+        """
         for g in grads:
             if g is None:
                 break
         else:
             return tuple(grads)
+        if self.op.undefined:
+            return tuple(grads) if any(g is not None for g in grads) else None
         filled, found = [], False
         for g, sig in zip(grads, self._sigs, strict=True):
             if g is not None:

@@ -82,10 +82,13 @@ def _slogdet(self: Any) -> Any:
 
 def _slogdet_back(g: Any, self: Any, result: Any) -> Any:
     turn, grow = g
-    if raw(result[0]).dtype.kind == "c":
-        grow = F._complex(grow, -F.imag(conj(turn) * result[0]))
+    if raw(result[0]).dtype.kind == "c" and turn is not None:
+        angle = -F.imag(conj(turn) * result[0])
+        grow = F._complex(F.zeros_like(angle) if grow is None else grow, angle)
+    if grow is None:  # the sign of a real determinant does not change
+        return None
     self, grow = _known(self, grow, np.isneginf(raw(result[1])))
     return adjoint(F._inv(self)) * _last_two(grow)
 
 
-function("_slogdet", _slogdet, node="LinalgSlogdetBackward0", outputs=2, self=_slogdet_back)
+function("_slogdet", _slogdet, node="LinalgSlogdetBackward0", outputs=2, undefined=True, self=_slogdet_back)

@@ -60,16 +60,32 @@ def _mean_share(g: Any, sizes: Any, dim: Any, keepdim: bool) -> Any:
     return spread(g, tuple(sizes), dim, keepdim) / max(count_of(sizes, dim), 1)
 
 
+def _with_mean_share(first: Any, g: Any, self: Any, dim: Any, keepdim: bool) -> Any:
+    """The gradient by way of the spread, if there is one, and by way of the mean, if there is one.
+
+    Where one is missing it is not zero: the slope of a spread without freedom is NaN, and ``0 * nan`` would stay.
+    """
+    if g is None:
+        return first
+    share = _mean_share(g, self.shape, dim, keepdim)
+    return share if first is None else first + share
+
+
 def _var_mean_back(g: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
-    return _var_back(g[0], self, dim, correction, keepdim) + _mean_share(g[1], self.shape, dim, keepdim)
+    first = None if g[0] is None else _var_back(g[0], self, dim, correction, keepdim)
+    return _with_mean_share(first, g[1], self, dim, keepdim)
 
 
 def _std_mean_back(g: Any, self: Any, result: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
-    first = _std_back(g[0], self, result[0], dim, correction, keepdim)
-    return first + _mean_share(g[1], self.shape, dim, keepdim)
+    first = None if g[0] is None else _std_back(g[0], self, result[0], dim, correction, keepdim)
+    return _with_mean_share(first, g[1], self, dim, keepdim)
 
 
 function("_var", _var, node="VarBackward0", self=_var_back, layout="rows")
 function("_std", _std, node="StdBackward0", self=_std_back, layout="rows")
-function("_var_mean", _mean_too(_var), node="VarMeanBackward0", outputs=2, self=_var_mean_back, layout="rows")
-function("_std_mean", _mean_too(_std), node="StdMeanBackward0", outputs=2, self=_std_mean_back, layout="rows")
+function(
+    "_var_mean", _mean_too(_var), node="VarMeanBackward0", outputs=2, undefined=True, self=_var_mean_back, layout="rows"
+)
+function(
+    "_std_mean", _mean_too(_std), node="StdMeanBackward0", outputs=2, undefined=True, self=_std_mean_back, layout="rows"
+)

@@ -47,6 +47,8 @@ class RowFacts:
     """Names of the outputs, for rules that ask for one of several."""
     outputs: int | str = 1
     """How many tensors the operator returns; ``"many"`` where that depends on the arguments."""
+    undefined: bool = False
+    """Of several outputs: rules get ``None`` for a missing gradient, not zeros, since PyTorch's formulas ask."""
     nondiff: tuple[int, ...] = ()
     """Numbers of the outputs without gradient, such as indices."""
     aux: tuple[str, ...] = ()
