@@ -36,7 +36,11 @@ class Adafactor(Declared, settings=True, keywords="foreach"):
         if settings["beta2_decay"] > 0:
             raise ValueError(f"beta2_decay should be <= 0 but is: {settings['beta2_decay']}")
 
+    _by_parts = False
+
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        if p.is_complex():
+            raise RuntimeError("Adafactor does not support complex parameters")
         first = group["eps"][0] if group["eps"][0] is not None else finfo(p.dtype).eps
         mean = self._mean_square(p, g, group, first)
         step = int(self.state[p]["step"].item())

@@ -7,6 +7,7 @@ from inspect import Parameter as Argument
 from inspect import Signature
 from typing import Any, ClassVar
 
+from ..engine.tensors.tensor import Tensor
 from .optimizer import Optimizer
 
 POSITIVE: dict[str, str] = {"lr": "learning rate", "eps": "epsilon value", "weight_decay": "weight_decay value"}
@@ -67,9 +68,15 @@ class Declared(Optimizer):
         super().__init__(params, settings)
 
     def _check_settings(self, settings: dict[str, Any]) -> None:
+        if isinstance(settings.get("lr"), Tensor) and settings["lr"].numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
         for name, called in self._positive.items():
             if name in settings and not 0.0 <= settings[name]:
                 raise ValueError(f"Invalid {called}: {settings[name]}")
         for i, beta in enumerate(settings.get("betas", ())):
             if not 0.0 <= beta < 1.0:
                 raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+        if settings.get("fused") and settings["differentiable"]:
+            raise RuntimeError("`fused` does not support `differentiable`")
+        if settings.get("fused") and settings["foreach"]:
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")

@@ -18,6 +18,9 @@ from ..engine.tensors.base import LAZY, PLAIN_CLASSES
 from ..engine.tensors.gradient import clear_gradient
 from ..engine.tensors.tensor import Tensor
 from .real_parts import is_complex, update_parts
+from .step_hooks import added, hooked, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
 
 
 class _Required:
@@ -65,6 +68,8 @@ class Optimizer:
             for when in ("before", "after", "before save", "after save", "before load", "after load")
         }
         self._opt_called = False
+        if not hasattr(type(self).step, "hooked"):  # also the step that a program wrote
+            type(self).step = hooked(type(self).step)  # type: ignore[method-assign]
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
@@ -90,9 +95,6 @@ class Optimizer:
         """Update every parameter that has a gradient; returns what ``closure`` (re-evaluation) returned."""
         if type(self)._update is Optimizer._update:
             raise NotImplementedError(f"{type(self).__name__} has no step of its own")
-        arguments = (self,) if closure is None else (self, closure)
-        for hook in list(self._hooks["before"].values()):
-            hook(self, arguments, {})
         loss = None
         if closure is not None:
             with enable_grad():
@@ -102,8 +104,6 @@ class Optimizer:
             for group in self.param_groups:
                 self._update_group(group)
         self._opt_called = True
-        for hook in list(self._hooks["after"].values()):
-            hook(self, arguments, {})
         return loss
 
     def _update_group(self, group: dict[str, Any]) -> None:
@@ -127,27 +127,27 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` before each step."""
-        return _added(self._hooks["before"], hook)
+        return added(self._hooks["before"], hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` after each step."""
-        return _added(self._hooks["after"], hook)
+        return added(self._hooks["after"], hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` before each ``state_dict``."""
-        return _added(self._hooks["before save"], hook, prepend)
+        return added(self._hooks["before save"], hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` after each ``state_dict``; it may return another one."""
-        return _added(self._hooks["after save"], hook, prepend)
+        return added(self._hooks["after save"], hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` before each ``load_state_dict``; it may return another one."""
-        return _added(self._hooks["before load"], hook, prepend)
+        return added(self._hooks["before load"], hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` after each ``load_state_dict``."""
-        return _added(self._hooks["after load"], hook, prepend)
+        return added(self._hooks["after load"], hook, prepend)
 
     def _through(self, when: str, state: dict[str, Any]) -> dict[str, Any]:
         """The state that hooks leave, or put in its place."""
@@ -160,22 +160,25 @@ class Optimizer:
         """Update further parameters, with settings of their own where given."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
-        added = {**param_group, "params": _as_list(param_group["params"])}
-        if added["params"] and isinstance(added["params"][0], tuple):
-            added["param_names"] = [name for name, _ in added["params"]]
-            added["params"] = [p for _, p in added["params"]]
-        _check(added["params"])
+        group = {**param_group, **_named(_as_list(param_group["params"]))}
+        _check(group["params"], differentiable=bool(self.defaults.get("differentiable")))
+        if self.param_groups and ("param_names" in group) != ("param_names" in self.param_groups[0]):
+            without = "with" if "param_names" in group else "without"
+            raise ValueError(
+                "all optimizer param groups should be with/without names. "
+                f"cannot add param group {without} names to the optimizer"
+            )
         for name, value in self.defaults.items():
-            added.setdefault(name, value)
-        if len({id(p) for p in added["params"]}) != len(added["params"]):
+            group.setdefault(name, value)
+        if len({id(p) for p in group["params"]}) != len(group["params"]):
             warnings.warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error",
                 stacklevel=3,
             )
         known = {id(p) for p in self._parameters()}
-        if any(id(p) in known for p in added["params"]):
+        if any(id(p) in known for p in group["params"]):
             raise ValueError("some parameters appear in more than one parameter group")
-        self.param_groups.append(added)
+        self.param_groups.append(group)
 
     def state_dict(self) -> dict[str, Any]:
         """Settings and state, with parameters as numbers in the order of the groups."""
@@ -226,16 +229,6 @@ def _held_grad(p: Any) -> Any:
     return p.grad
 
 
-def _added(
-    hooks: OrderedDict[int, Callable[..., Any]], hook: Callable[..., Any], prepend: bool = False
-) -> RemovableHandle:
-    handle = RemovableHandle(hooks)
-    hooks[handle.id] = hook
-    if prepend:
-        hooks.move_to_end(handle.id, last=False)
-    return handle
-
-
 def _fitted(kept: Any, p: Any) -> Any:
     """State in the parameter's dtype; the count of steps keeps its own."""
     if not isinstance(kept, dict) or not p.is_floating_point():
@@ -257,9 +250,19 @@ def _as_list(params: Any) -> list[Any]:
     return list(params)
 
 
-def _check(params: list[Any]) -> None:
+def _named(params: list[Any]) -> dict[str, list[Any]]:
+    """Parameters, and their names where they are pairs of both; ``ValueError`` where only some are."""
+    pairs = [isinstance(p, tuple) for p in params]
+    if not any(pairs):
+        return {"params": params}
+    if not all(pairs):
+        raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+    return {"params": [p for _, p in params], "param_names": [name for name, _ in params]}
+
+
+def _check(params: list[Any], *, differentiable: bool) -> None:
     for p in params:
         if not isinstance(p, Tensor):
             raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
-        if not (p.is_leaf or p.retains_grad):
+        if not (differentiable or p.is_leaf or p.retains_grad):
             raise ValueError("can't optimize a non-leaf Tensor")
