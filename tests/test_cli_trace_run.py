@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
+import types
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
 from side_by_side import both, finish, retrograd, start
 
+from retrograd.cli.environment import Environment
 from retrograd.inspect.loading import load_recording
 
 STEPS = """
@@ -241,6 +244,23 @@ last = Last()
     assert (outcome.code, outcome.out) == (0, plain.out)
     assert outcome.err.startswith("retrograd: wrote ")
     assert outcome.err.count("\n") == 1
+
+
+def test_what_a_library_enters_below_its_name_stays_for_threads_that_still_run(monkeypatch):
+    """As PyTorch enters ``torch.ops``, which no file holds; what stands in for a module of a file is put aside."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "wsgiref"]:
+        monkeypatch.delitem(sys.modules, name)
+    before = Environment()
+    library = importlib.import_module("wsgiref")
+    monkeypatch.setitem(sys.modules, "wsgiref", library)
+    entered, fake = types.ModuleType("wsgiref.entered"), types.ModuleType("wsgiref.util")
+    monkeypatch.setitem(sys.modules, "wsgiref.entered", entered)
+    monkeypatch.setitem(sys.modules, "wsgiref.util", fake)
+
+    with before.restored():
+        seen = [sys.modules.get(name) for name in ("wsgiref", "wsgiref.entered", "wsgiref.util")]
+    assert seen == [library, entered, None]
+    assert sys.modules["wsgiref.util"] is fake
 
 
 TORCH = """

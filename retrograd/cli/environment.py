@@ -45,11 +45,14 @@ class Environment:
             vars(builtins).update(their_builtins)
 
     def _usable(self, path: list[Any]) -> dict[str, ModuleType]:
-        """What was loaded before, and what has been loaded since but for what hides a module of ours."""
+        """What was loaded before, and what has been loaded since but for what hides a module of ours.
+
+        Threads of the program may still run: what a library enters below its name stays, or they would load it anew.
+        """
         folders = tuple(os.path.join(folder, "") for folder in path if _is_text(folder) and folder not in _OWN_PATH)
-        theirs = [name for name, module in self._table.items() if _is_theirs(module, folders)]
-        hiding = {name for name in {name.partition(".")[0] for name in theirs} if _is_ours(name)}
-        since = {name: self._table[name] for name in self._table if name.partition(".")[0] not in hiding}
+        table = self._table.copy()
+        hiding = {name for name, module in table.items() if _is_theirs(module, folders) and _is_ours(name, table)}
+        since = {name: module for name, module in table.items() if hiding.isdisjoint(_with_those_around(name))}
         main = {_PROGRAM: self._table[_PROGRAM]} if _PROGRAM in self._table else {}
         return since | self._modules | main
 
@@ -69,9 +72,23 @@ def _is_theirs(module: Any, folders: tuple[str, ...]) -> bool:
     return spec is None or (isinstance(origin, str) and origin.startswith(folders))
 
 
-def _is_ours(name: str) -> bool:
-    """Whether there is a module of this name where ours are found."""
-    return PathFinder.find_spec(name, _OWN_PATH) is not None
+def _is_ours(name: str, table: dict[str, ModuleType]) -> bool:
+    """Whether there is a module of this name where ours are found: on our path, or in the package around it."""
+    around = name.rpartition(".")[0]
+    folders = _folders_of(table.get(around)) if around else _OWN_PATH
+    return PathFinder.find_spec(name, folders) is not None
+
+
+def _folders_of(package: object) -> list[str]:
+    """Return where a package has its modules; runs no code of the program."""
+    found = vars(package).get("__path__") if issubclass(type(package), ModuleType) else None
+    return [folder for folder in found if _is_text(folder)] if type(found) is list else []
+
+
+def _with_those_around(name: str) -> list[str]:
+    """Return a module's name and those of the packages around it."""
+    parts = name.split(".")
+    return [".".join(parts[: end + 1]) for end in range(len(parts))]
 
 
 def _is_text(value: object) -> bool:
