@@ -100,6 +100,31 @@ def test_interrupt_while_custom_functions_are_called_again(tmp_path: Path) -> No
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "1\n", said)
 
 
+AGAIN = """
+import os, signal
+from retrograd.cli import messages, recorded
+from retrograd.cli.main import main
+say = messages.say
+def interrupted(*_): raise KeyboardInterrupt
+def interrupted_again(text):
+    say(text)
+    os.kill(os.getpid(), signal.SIGINT)
+recorded.Run.begin, messages.say = interrupted, interrupted_again
+main()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes die of signals only there")
+def test_a_second_interrupt_shows_no_traceback(tmp_path: Path) -> None:
+    """Ctrl-C pressed again, while the first one is being answered, ends the process at once."""
+    (tmp_path / "train.py").write_text("")
+    words = [sys.executable, "-c", AGAIN, "trace", "train.py"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+
+    said = "retrograd: interrupted; what was not yet written is lost.\n"
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, said)
+
+
 PARSING = """
 import os, signal
 import click

@@ -39,7 +39,8 @@ def main() -> None:
             # Outside of the handler: what runs there finds no exception being handled.
             run.end(error, tracers.Tracers(trace, profile, tools, events))
         except KeyboardInterrupt:
-            say(INTERRUPTED)
+            with silent_interrupt():  # one more ends the process at once
+                say(INTERRUPTED)
             leave_by_interrupt()
     except Interrupted:
         # Beyond click, which makes "Aborted!" of it: the process dies of SIGINT, as python's does.
