@@ -11,10 +11,11 @@ from .engine.overriding.aten_backward import BACKWARD as _BACKWARD
 from .engine.overriding.aten_forward import FORWARD as _FORWARD
 from .engine.overriding.aten_functional import FUNCTIONAL as _FUNCTIONAL
 from .engine.table.methods import FUNCTIONS as _FUNCTIONS
+from .engine.table.public import METHODS as _METHODS
 from .engine.table.public import NAMESPACES as _NAMESPACES
 
 _forward.update(_FORWARD)
-_functions.update({**_FUNCTIONAL, **_BACKWARD, **_NAMESPACES["nn.functional"], **_FUNCTIONS, **_FORWARD})
+_functions.update({**_METHODS, **_FUNCTIONAL, **_BACKWARD, **_NAMESPACES["nn.functional"], **_FUNCTIONS, **_FORWARD})
 for _space in ("linalg", "fft", "special"):
     _functions.update({f"{_space}_{_name}": _function for _name, _function in _NAMESPACES[_space].items()})
 

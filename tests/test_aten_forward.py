@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from both_engines import assert_agree
+from both_engines import assert_agree, differential
 
 CALLS = """
 max_pool2d_with_indices(x, [2, 2])
@@ -96,3 +96,11 @@ def test_modes_are_shown_pytorchs_arguments(calls: str, repeat: bool) -> None:
         return [entry for entry in seen if any(name in entry[0] for name in asked)], slope
 
     assert_agree(program)
+
+
+@differential
+def test_operators_that_are_methods(torch: Any) -> Any:
+    """``ops.aten`` has what users call as methods of tensors only."""
+    x, like, aten = torch.arange(4.0).view(2, 2), torch.ones(2, 2), torch.ops.aten
+    alike = [aten.expand_as(x[:1], like), aten.view_as(x, like), aten.reshape_as(x, like), aten.type_as(x, like.int())]
+    return [*alike, aten.swapaxes_(x.clone(), 0, 1), aten.fill_diagonal_(x, 9.0)]

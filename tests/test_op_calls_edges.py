@@ -79,6 +79,36 @@ CALLS = {
         torch.index_copy(a, 0, z, s) | torch.index_copy(m, 0, n, s) | torch.index_copy(a, 0, z, m)
         torch.put(a, z, a)
     """,
+    "answers that have no history into out": """
+        torch.eq(r, 1, out=e.bool()) | torch.lt(r, r, out=e) | torch.ge(r, r, out=torch.ones(2, requires_grad=True))
+        torch.logical_not(r, out=e.int()) | torch.argmax(r, out=n) | torch.any(r, out=e.bool())
+        torch.nonzero(r, out=n) | torch.isin(r, r, out=e.bool()) | torch.searchsorted(r, r, out=n)
+        torch.signbit(r, out=e.bool()) | torch.exp(r, out=e) | torch.floor(r, out=e) | torch.exp(a, out=r)
+        torch.sort(r, out=(e, n))
+    """,
+    "places beyond a shape": """
+        torch.unravel_index(torch.tensor([12, -1, -13, 100]), (3, 4)) | torch.unravel_index(z, ())
+        torch.unravel_index(i, (3, 0)) | torch.unravel_index(a, (3,)) | torch.unravel_index(i > 0, (3,))
+        torch.unravel_index(i, (-3,)) | torch.unravel_index(i, (2.,)) | torch.unravel_index(i, 'a')
+        torch.unravel_index(i.int(), 3)[0].dtype == torch.int64 | torch.scatter(m, 0, n.view(0, 2), m)
+    """,
+    "norms of singular and of empty matrices": """
+        torch.linalg.cond(m, 1) | torch.linalg.cond(m * 0, float('inf')) | torch.linalg.cond(m, 'fro')
+        torch.linalg.cond(torch.stack([m, m + torch.eye(2)]), -1) | torch.linalg.matrix_norm(torch.ones(0, 0), 1)
+        torch.linalg.matrix_norm(torch.ones(2, 0, 3), 1) | torch.linalg.matrix_norm(torch.ones(2, 0, 3), -1)
+        torch.linalg.matrix_norm(torch.ones(2, 0, 3), float('inf'), keepdim=True)
+        torch.linalg.matrix_norm(torch.ones(2, 0, 3), -float('inf')) | torch.linalg.matrix_norm(torch.ones(0, 0), 2)
+        torch.linalg.matrix_norm(torch.ones(0, 0), -2) | torch.linalg.matrix_norm(torch.ones(0, 2, 3), 2)
+        torch.linalg.lu_solve(*torch.linalg.lu_factor(m + torch.eye(2)), m, out=e.double())
+        torch.mode(torch.tensor([[5., float('nan'), 3., float('nan')], [float('nan'), 1., 1., float('nan')]]), 1)
+        torch.mode(torch.tensor([float('nan')])).indices
+    """,
+    "arguments of other kinds": """
+        a.bool(3) | a.byte(3, 4) | a.long('a') | a.double(foo=1) | a.float(memory_format=torch.contiguous_format)
+        a.char(memory_format=3) | F.kl_div(a, 1) | F.hinge_embedding_loss(a, True)
+        torch.meshgrid(a, -1, indexing='ij') | F.multi_margin_loss(m, 1) | torch.hspmm(m, m) | torch.sspaddmm(m, m, m)
+        F.hardshrink(a, a) | F.threshold(a, a, 1) | torch.stft(a, [1, 3], return_complex=True)
+    """,
 }
 """Expressions separated by bars, by what they are about."""
 
@@ -91,7 +121,7 @@ def names_of(engine: Any) -> dict[str, Any]:
         "torch": engine, "F": engine.nn.functional, "A": array,
         "a": ones(2), "m": ones(2, 2), "i": ones(2, dtype=engine.int64),
         "im": ones(2, 2, dtype=engine.int64), "e": engine.empty(0), "n": engine.empty(0, dtype=engine.int64),
-        "s": engine.tensor(2.0), "z": engine.tensor(0),
+        "s": engine.tensor(2.0), "z": engine.tensor(0), "r": engine.ones(2, requires_grad=True),
     }  # fmt: skip
 
 
@@ -127,6 +157,17 @@ def test_one_bad_matrix_spoils_only_itself(where: str) -> None:
     assert found[0][0] == found[1][0] == [0, 2, 0]
     for theirs, ours in zip(found[0][1:], found[1][1:], strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
+
+def test_the_number_of_differences_has_no_slope() -> None:
+    """``dist`` with ``p=0`` counts, so its gradients are zeros, and a tangent there is none."""
+    x, y = (retrograd.tensor(v, requires_grad=True) for v in ([[1.0, 2.0]], [[1.0], [3.0]]))
+    for gradient in retrograd.autograd.grad(retrograd.dist(x, y, 0), [x, y]):
+        assert not gradient.any()
+    forward = retrograd.autograd.forward_ad
+    with forward.dual_level():
+        dual = forward.make_dual(x.detach(), retrograd.ones(1, 2))
+        assert not forward.unpack_dual(retrograd.dist(dual, y.detach(), 0)).tangent
 
 
 def test_a_factor_stops_at_nan() -> None:

@@ -45,6 +45,7 @@ def write_out(
         wanted = "Tensor" if several else "tuple of Tensors"
         raise TypeError(f"{name}(): argument 'out' must be {wanted}, not {type_name_of(out)}")
     results = result if several else (result,)
+    _refuse_lost_history(name, targets, results)
     if rule == "exact":
         _check_dtypes(targets, results)
     for target, value in zip(targets, results, strict=True):
@@ -53,15 +54,21 @@ def write_out(
 
 
 def _check_targets(name: str, targets: tuple[Any, ...], operands: list[Any]) -> None:
-    """Refuse what is no tensor, and what requires grad or has a tangent, which ``out=`` would lose."""
+    """Refuse what is no tensor, and what has a tangent, which ``out=`` would lose."""
     for t in targets:
         if not isinstance(t, TensorBase):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(t).__name__}")
-    refuse_recorded(f"{name}()", *operands, *targets)
     if STATE.forward_grad_enabled and carries_tangent([*operands, *targets]):
         raise NotImplementedError(
             f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
         )
+
+
+def _refuse_lost_history(name: str, targets: tuple[Any, ...], results: tuple[Any, ...]) -> None:
+    """Refuse to lose the history of results; answers of yes or no, and indices, have none."""
+    refuse_recorded(f"{name}()", *results)
+    if any(t._sig.numpy.kind in "fc" for t in results):
+        refuse_recorded(f"{name}()", *targets)
 
 
 def refuse_recorded(name: str, *tensors: Any) -> None:

@@ -125,12 +125,13 @@ def select_along(choose: Any) -> Any:
 
 
 def _most_frequent(moved: Any) -> Any:
-    """Index of the last occurrence of the most frequent (among those the smallest) value."""
+    """Index of the last occurrence of the most frequent (among those the smallest) value; NaN only if all are."""
     flat = moved.reshape(-1, moved.shape[-1])
     found = np.zeros(len(flat), np.int64)
     for i, row in enumerate(flat):
-        values, counts = np.unique(row, return_counts=True)
-        found[i] = np.flatnonzero(row == values[np.argmax(counts)])[-1]
+        values, counts = np.unique(row[row == row], return_counts=True)
+        if values.size:
+            found[i] = np.flatnonzero(row == values[np.argmax(counts)])[-1]
     return found.reshape(moved.shape[:-1])
 
 

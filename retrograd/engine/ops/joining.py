@@ -84,7 +84,7 @@ def _cat_back(g: Any, tensors_sizes: Any, dim: int) -> Any:
     pieces, at = [], 0
     for sizes in tensors_sizes:
         if tuple(sizes) == (0,):
-            pieces.append(F._slice(g, 0, 0, 0) if len(g.shape) == 1 else None)
+            pieces.append(F.reshape(F._slice(g, 0, 0, 0), (0,)))
             continue
         n = sizes[dim % len(sizes)]
         pieces.append(F._slice(g, dim, at, at + n))

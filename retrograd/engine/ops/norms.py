@@ -98,11 +98,13 @@ def _dist(self: Any, other: Any, p: Any = 2) -> Any:
 
 
 def _dist_self(g: Any, self: Any, other: Any, result: Any, p: Any) -> Any:
+    if p == 0:  # how many elements differ
+        return F.zeros_like(self)
     return F.sum_to_size(norm_back(g, self - other, result, p, None, False), tuple(self.shape))
 
 
 def _dist_other(g: Any, self: Any, other: Any, result: Any, p: Any) -> Any:
-    return F.sum_to_size(-norm_back(g, self - other, result, p, None, False), tuple(other.shape))
+    return _dist_self(g, other, self, result, p)
 
 
 function("dist", _dist, promote="float", self=_dist_self, other=_dist_other, kinds="fc")

@@ -74,7 +74,7 @@ linear("_gather_backward", _gather_backward, tensors="g index", g=lambda g, dim,
 def _source(self: Any, dim: int, index: Any, src: Any) -> Any:
     """The part of a source that the index reaches (0-d tensors count as 1-d); an empty index reaches nothing."""
     if not index.size:
-        return np.zeros((0,), self.dtype)
+        return np.zeros((), self.dtype)  # fits every shape of an index
     at, whole = at_least_1d(index), at_least_1d(src)
     if at.ndim != whole.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")

@@ -47,11 +47,15 @@ def sparse_log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:  # no
 
 def hspmm(mat1: Any, mat2: Any) -> Any:
     """The product of a sparse matrix and a dense one, sparse with rows as values."""
+    if not isinstance(mat1, SparseTensor):
+        raise NotImplementedError("Could not run 'aten::hspmm': mat1 must be a sparse matrix, as to_sparse() makes it")
     return F._hspmm(mat1, mat2)
 
 
 def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:  # noqa: A002
     """``beta * input + alpha * (mat1 @ mat2)``, sparse, for a dense ``mat2``."""
+    if not (isinstance(input, SparseTensor) and isinstance(mat1, SparseTensor)):
+        raise RuntimeError("tensor.sspaddmm(...) can only be called on sparse tensors, as to_sparse() makes them")
     return F._sspaddmm(input, mat1, mat2, beta, alpha)
 
 

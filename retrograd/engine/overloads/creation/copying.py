@@ -66,10 +66,20 @@ def type_as(self: Any, other: Any) -> Any:
     return to(self, other)
 
 
-for _name in ("half", "float", "double", "short", "int", "long", "bool", "cfloat", "cdouble"):
-    public(_name, function=False)(lambda self, _n=_name, **kw: to(self, dtype_of_type(_n), **kw))
-public("byte", function=False)(lambda self, **kw: to(self, dtype_of_type("uint8"), **kw))
-public("char", function=False)(lambda self, **kw: to(self, dtype_of_type("int8"), **kw))
+def _conversion(name: str) -> Any:
+    def convert(self: Any, *args: Any, memory_format: Any = None) -> Any:
+        if args:
+            given = "1 was" if len(args) == 1 else f"{len(args)} were"
+            raise TypeError(f"{name}() takes 0 positional arguments but {given} given")
+        return to(self, dtype_of_type(name), memory_format=memory_format)
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = f"A copy whose dtype is that of ``{name}``, or the tensor itself if it has it."
+    return convert
+
+
+for _name in ("half", "float", "double", "byte", "char", "short", "int", "long", "bool", "cfloat", "cdouble"):
+    public(_name, function=False)(_conversion(_name))
 public("cpu", function=False)(lambda self, **kw: to(self, **kw))
 
 

@@ -149,6 +149,20 @@ def index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str, *, 
 
 @public("unravel_index", method=False)
 def unravel_index(indices: Any, shape: Any) -> Any:
-    """Coordinates of flat indices in a shape."""
-    sizes = (int(shape),) if isinstance(shape, int) else tuple(int(s) for s in shape)
-    return F.unbind(wrap(np.stack(np.unravel_index(indices._array, sizes), -1)), -1)
+    """Coordinates of flat indices in a shape; indices beyond it start again from its beginning."""
+    check_tensor("unravel_index", indices)
+    if indices._sig.numpy.kind not in "iu":
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    sizes = (shape,) if isinstance(shape, int) else shape
+    if isinstance(sizes, str) or not all(isinstance(n, (int, np.integer)) for n in sizes):
+        wrong = sizes if isinstance(sizes, str) else next(n for n in sizes if not isinstance(n, (int, np.integer)))
+        raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(wrong)}")
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+    if 0 in sizes and indices._array.size:
+        raise RuntimeError("ZeroDivisionError: a shape with a size of 0 has no places that indices could name")
+    flat, found = indices._array.astype(np.int64), []
+    for n in reversed(tuple(sizes)):
+        found.append(flat % max(n, 1))
+        flat = flat // max(n, 1)
+    return tuple(wrap(at) for at in reversed(found))

@@ -29,7 +29,7 @@ def ldl_factor(A: Any, *, hermitian: bool = False) -> Any:  # noqa: N803
     return named("linalg_ldl_factor", *ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
 
 
-@public("ldl_solve", namespace="linalg", out=True)
+@public("ldl_solve", namespace="linalg", out="exact")
 def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:  # noqa: N803
     """``X`` with ``A X = B`` from what ``ldl_factor`` gave for ``A``."""
     check_tensor("linalg_ldl_solve", LD, name="LD")

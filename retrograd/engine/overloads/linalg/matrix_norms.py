@@ -18,6 +18,7 @@ from ...tensors.base import TensorBase, wrap
 from ...tensors.convert import checked_dim
 from ...tensors.dtype_names import scalar_name
 from ...tensors.dtypes import to_numpy_dtype
+from .inverses import inv_ex
 
 
 def _singular_values(A: Any) -> Any:  # noqa: N803
@@ -72,10 +73,7 @@ def _by_singular_values(A: Any, ord: Any, dim: Any, keepdim: bool) -> Any:  # no
     """Their sum (``"nuc"``), the largest (2), or the smallest (-2)."""
     matrices, dims = _matrix_last(A, dim)
     values = _singular_values(matrices)
-    if ord == "nuc":
-        found = F._sum_dim(values, -1, keepdim)
-    else:
-        found = (F.amax if ord > 0 else F.amin)(values, -1, keepdim)
+    found = F._sum_dim(values, -1, keepdim) if ord == "nuc" else _extreme(values, ord, -1, keepdim)
     return _put_back(found, dims) if keepdim else found
 
 
@@ -87,7 +85,14 @@ def _by_sums(A: Any, ord: float, dim: Any, keepdim: bool) -> Any:  # noqa: A002,
     sums = F._vector_norm(A, 1.0, rows, keepdim)
     if not keepdim and columns > rows:
         columns -= 1
-    return (F.amax if ord > 0 else F.amin)(sums, columns, keepdim)
+    return _extreme(sums, ord, columns, keepdim)
+
+
+def _extreme(sizes: Any, ord: float, dim: int, keepdim: bool) -> Any:  # noqa: A002
+    """The largest (smallest, if negative) of the sizes that a norm is made of; the largest of none is 0."""
+    if ord < 0:
+        return F.amin(sizes, dim, keepdim)
+    return F.amax(sizes, dim, keepdim) if sizes.shape[dim] else F._sum_dim(sizes, dim, keepdim)
 
 
 def nuclear_norm(input: Any, dim: Any = None, keepdim: bool = False) -> Any:  # noqa: A002
@@ -142,7 +147,9 @@ def cond(A: Any, p: Any = None) -> Any:  # noqa: N803
         values = _singular_values(A)
         inverse = F.reciprocal(values)
         return F._sum_dim(values, -1) * F._sum_dim(inverse, -1)
-    return F.nan_to_num(matrix_norm(A, p) * matrix_norm(F._inv(A), p), math.inf)
+    inverse, failed = inv_ex(A)
+    inverse = F.masked_fill(inverse, F.unsqueeze(F.unsqueeze(failed > 0, -1), -1), math.inf)
+    return F.nan_to_num(matrix_norm(A, p) * matrix_norm(inverse, p), math.inf, math.inf, -math.inf)
 
 
 @public("matrix_rank", namespace="linalg", out=True)

@@ -165,6 +165,7 @@ def kl_div(
 ) -> Any:  # fmt: skip
     """Kullback-Leibler divergence of ``input`` (logarithms of probabilities) from ``target``."""
     check_tensor("kl_div", input)
+    check_tensor("kl_div", target, 2, "target")
     for t in (input, target):
         if t._sig.numpy.kind != "f":
             kind = "Complex" if t._sig.numpy.kind == "c" else "Integral"

@@ -41,6 +41,7 @@ def hinge_embedding_loss(
     """``x`` where the target is 1, ``max(0, margin - x)`` where it is -1."""
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensor("hinge_embedding_loss", input)
+    check_tensor("hinge_embedding_loss", target, 2, "target")
     nothing = F.zeros_like(input)
     real_argument("hinge_embedding_loss", "margin", 3, margin)
     margin = int(margin) if input._sig.numpy.kind in "iu" else margin
@@ -73,6 +74,7 @@ def multi_margin_loss(
     """Mean over the classes of ``max(0, margin - x[y] + x[i]) ** p``."""
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensor("multi_margin_loss", input)
+    check_tensor("multi_margin_loss", target, 2, "target")
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:

@@ -10,7 +10,8 @@ import numpy as np
 from ...deprecations import discourage
 from ...table.public import public
 from ...table.registry import F
-from ...tensors.base import wrap
+from ...tensors.argument_checks import type_name_of
+from ...tensors.base import TensorBase, wrap
 from .tensor_arguments import tensors_of
 
 
@@ -20,6 +21,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     listed = _listed(tensors)
     if not listed:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for i, t in enumerate(listed):
+        if not isinstance(t, TensorBase):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name_of(t)}")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     if len({t._sig.numpy for t in listed}) > 1:
