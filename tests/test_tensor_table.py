@@ -47,19 +47,15 @@ def test_tensors_may_die():
     assert len(rows) == 50
 
 
-def test_memory_is_shared_while_it_lives():
-    """Equal keys are one memory while one of its tensors lives, and another memory later."""
+def test_memory_is_shared():
+    """Tensors over one owner's memory have one number of it, those over another's another one."""
     numbers, rows = table()
-    base, view = Thing(), Thing()
-    numbers.add(base, TensorFacts(), storage=4096)
-    del base
-    later = Thing()
-    numbers.add(later, TensorFacts(), storage=4096)
-    numbers.add(view, TensorFacts(), storage=4096)
+    base, view, other = Thing(), Thing(), Thing()
+    for tensor, owner in ((base, base), (view, base), (other, other)):
+        numbers.add(tensor, TensorFacts(), memory=owner)
 
-    assert [row.storage for row in rows] == [0, 1, 1]
-    assert numbers.storage(4096) == 1
-    assert numbers.storage(8192) is None
+    assert [row.storage for row in rows] == [0, 0, 1]
+    assert (numbers.memory(base), numbers.memory(view)) == (0, None)
 
 
 def test_memory_is_told_by_who_owns_it():
@@ -101,23 +97,6 @@ def test_the_dead_are_forgotten():
     assert len(rows) == 25_000
 
 
-def test_memory_that_a_tensor_has_left():
-    """The key of memory that a living tensor no longer has may come again for other memory."""
-    numbers, rows = table()
-    moved, later, view = Thing(), Thing(), Thing()
-    numbers.add(moved, TensorFacts(), storage=1)
-    numbers.moved(moved, 2)
-    numbers.add(later, TensorFacts(), storage=1)
-    numbers.add(view, TensorFacts(), storage=2)
-
-    assert rows[0].storage != rows[1].storage
-    assert rows[2].storage not in (rows[0].storage, rows[1].storage)
-    del moved, view
-    assert numbers.storage(2) is None
-    numbers.moved(later, None)
-    assert numbers.storage(1) is None
-
-
 def test_names():
     """A parameter's name is not overwritten by a variable's."""
     numbers, rows = table()
@@ -151,9 +130,8 @@ def test_closed():
     """A closed table knows no tensor and keeps its rows."""
     numbers, rows = table()
     thing = Thing()
-    numbers.add(thing, TensorFacts(), storage=1)
+    numbers.add(thing, TensorFacts(), memory=thing)
     numbers.close()
-    del thing
 
     assert len(rows) == 1
-    assert numbers.storage(1) is None
+    assert (numbers.known(thing), numbers.memory(thing)) == (None, None)

@@ -1,14 +1,13 @@
 """``TensorTable``: gives the tensors of a watched program numbers, and holds none of them.
 
-A tensor is known by its ``id`` while a weak reference to it lives.  Memory is known by an object that owns it, as long
-as that lives; or by a key of the engine (an address, say) while a known tensor that has it lives.  When that is over
-the key may come again for other memory, which then gets a number of its own.
+A tensor is known by its ``id`` while a weak reference to it lives, and so is memory, by an object that owns it.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any
 
 from ..locks import lock
@@ -33,16 +32,6 @@ class _Living:
         """Return the number of an object, None if it has none."""
         reference = self.references.get(id(thing))
         return None if reference is None or reference() is not thing else self.numbers.get(id(thing))
-
-    def enter(self, thing: Any, number: int) -> int:
-        """Return the number of an object, which is this one if it has none yet; who looks meanwhile finds none."""
-        key = id(thing)
-        reference = self.references.get(key)
-        if reference is not None and reference() is thing:
-            return self.numbers[key]
-        self.numbers[key] = number
-        self.references[key] = weakref.ref(thing)
-        return number
 
     def pairs(self) -> list[tuple[weakref.ref[Any], int]]:
         """Return all references, also dead ones, with their numbers."""
@@ -72,14 +61,6 @@ _GONE: Any = _ref(_Thing())
 """In place of a reference that is not there: it refers to nothing, so nobody has to ask whether there is one."""
 
 
-class _Reference(weakref.ref[Any]):
-    """A weak reference that knows which key of memory to forget with its tensor."""
-
-    __slots__ = ("storage",)
-
-    storage: Hashable
-
-
 def _nothing() -> None:
     pass
 
@@ -94,16 +75,15 @@ class TensorTable:
         self._lock = lock()
         self._known = _Living()
         self._memories = _Living()
-        self._storages: dict[Hashable, list[int]] = {}
-        """Key of memory -> its number and how many known tensors live in it."""
         self._next_storage = 0
         self._most = _DEAD
         """Entries after which those of the dead are thrown out."""
         self.lent = False
         """Whether memory of a tensor may be written by others than its engine, as those who number tensors say."""
-        self._asked: set[int] = set()
-        """Tensors whose names were looked for."""
-        self._forget = self._forgetter()
+        self._looked = 0
+        """Tensors below this number were looked at by ``unnamed_leaves``."""
+        self._turned: list[int] = []
+        """Those that require a gradient since then."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -129,39 +109,34 @@ class TensorTable:
     def numbers(self, tensors: Iterable[Any]) -> list[int | None]:
         """Return what ``known`` does for each of several tensors."""
         reference_of, number_of = self._known.references.get, self._known.numbers.get
-        return [  # as ``find``, of which the calls would take as long as what it does
-            number_of(key) if reference_of(key := id(tensor), _GONE)() is tensor else None for tensor in tensors
-        ]
+        found: list[int | None] = []
+        for tensor in tensors:  # as ``find``, of which the calls would take as long as what it does
+            key = id(tensor)
+            found.append(number_of(key) if reference_of(key, _GONE)() is tensor else None)
+        return found
 
-    def add(self, tensor: Any, facts: TensorFacts, storage: Hashable = None, *, memory: Any = None) -> int:
-        """Number a tensor that is not known yet.
-
-        Its memory is told by the object that owns it, ``memory``, or by the engine's key of it; None for none.
-        """
-        with self._lock:
-            number = len(self._rows)
+    def add(self, tensor: Any, facts: TensorFacts, *, memory: Any = None) -> int:
+        """Number a tensor that is not known yet, and its memory, told by the object that owns it; None for none."""
+        key, place, known, memories, rows = id(tensor), id(memory), self._known, self._memories, self._rows
+        with self._lock:  # as ``find``, of which the calls would take as long as what it does
             if memory is not None:
-                facts.storage = self._memory_number(memory)
-            if storage is None:
-                self._enter(tensor, number, facts, weakref.ref(tensor))
-            else:
-                reference, facts.storage = self._counted(tensor, storage)
-                self._enter(tensor, number, facts, reference)
+                if memories.references.get(place, _GONE)() is memory:
+                    facts.storage = memories.numbers[place]
+                else:
+                    memories.numbers[place] = facts.storage = self._next_storage
+                    self._next_storage += 1
+                    memories.references[place] = _ref(memory)
+            known.numbers[key] = number = len(rows)
+            rows.append(facts)
+            known.references[key] = _ref(tensor)
+            if len(known.numbers) > self._most:
+                self._throw_out()
         return number
-
-    def moved(self, tensor: Any, storage: Hashable) -> None:
-        """A known tensor was given other memory: that which it had may be freed, and its key come again."""
-        with self._lock:
-            references = self._known.references
-            known = references.get(id(tensor))
-            if isinstance(known, _Reference) and known() is tensor:
-                references[id(tensor)] = weakref.ref(tensor) if storage is None else self._counted(tensor, storage)[0]
-                self._forget(known)
 
     def reserve(self, tensor: Any, memory: Any) -> tuple[int, int]:
         """Number a tensor that is not known yet, and its memory; a note must follow that fills its row."""
         key, place, known, memories, rows = id(tensor), id(memory), self._known, self._memories, self._rows
-        with self._lock:  # as ``_memory_number`` and ``_enter``, of which the calls would take as long as what they do
+        with self._lock:  # as ``add``
             if memories.references.get(place, _GONE)() is memory:
                 storage = memories.numbers[place]
             else:
@@ -180,33 +155,6 @@ class TensorTable:
         with self._lock:
             self._rows[:] = [TensorFacts() if row is None else row for row in self.rows]
 
-    def _memory_number(self, memory: Any) -> int:
-        """Return the number of memory by its owner, the next one if it is new."""
-        number = self._memories.enter(memory, self._next_storage)
-        if number == self._next_storage:
-            self._next_storage += 1
-        return number
-
-    def _enter(self, tensor: Any, number: int, facts: TensorFacts | None, reference: weakref.ref[Any]) -> None:
-        """Enter a tensor."""
-        self._rows.append(facts)
-        known, key = self._known, id(tensor)
-        known.numbers[key] = number
-        known.references[key] = reference
-        if len(known.numbers) > self._most:
-            self._throw_out()
-
-    def _counted(self, tensor: Any, storage: Hashable) -> tuple[_Reference, int]:
-        """Count a tensor to the memory that a key stands for, and return the number of that."""
-        entry = self._storages.get(storage)
-        if entry is None:
-            entry = self._storages[storage] = [self._next_storage, 0]
-            self._next_storage += 1
-        entry[1] += 1
-        reference = _Reference(tensor, self._forget)
-        reference.storage = storage
-        return reference, entry[0]
-
     def _throw_out(self) -> None:
         """Forget who has died."""
         self._known.throw_out()
@@ -217,11 +165,6 @@ class TensorTable:
         """Return the tensor of a number, None if it has died; looks through all that live."""
         found = (reference() for reference, row in self._known.pairs() if row == number)
         return next(found, None)
-
-    def storage(self, key: Hashable) -> int | None:
-        """Return the number of memory with this key that a known tensor has."""
-        entry = self._storages.get(key)
-        return None if entry is None else entry[0]
 
     def memory(self, owner: Any) -> int | None:
         """Return the number of the memory that an object owns, if a known tensor had it."""
@@ -235,23 +178,24 @@ class TensorTable:
             if parameter or not facts.parameter:
                 facts.name, facts.parameter = name, parameter
 
+    def requires_grad(self, number: int) -> None:
+        """A tensor requires a gradient from now on, and is a leaf then, whatever it was when first seen."""
+        self.entered(number).requires_grad = True
+        self._turned.append(number)
+
     def unnamed_leaves(self) -> list[Any]:
         """Return the living leaves that require a gradient, are no parameters, and were not returned before."""
-        entered, asked, numbers = self._rows, self._asked, self._known.numbers
-        found: list[Any] = []
-        for key, reference in list(self._known.references.items()):
-            number = numbers.get(key)
-            if number is None or number in asked:
-                continue
-            facts: TensorFacts | None = entered[number]
-            if facts is None:
-                facts = self.rows[number]
+        turned, self._turned = self._turned, []
+        begin, self._looked = self._looked, len(self._rows)
+        wanted: set[int] = set()
+        for number in chain(turned, range(begin, self._looked)):
+            facts = self.entered(number)
             if facts.requires_grad and facts.leaf and not facts.parameter:
-                tensor = reference()
-                if tensor is not None:
-                    asked.add(number)
-                    found.append(tensor)
-        return found
+                wanted.add(number)
+        if not wanted:
+            return []
+        found = [reference() for reference, number in self._known.pairs() if number in wanted]
+        return [tensor for tensor in found if tensor is not None]
 
     def close(self) -> None:
         """Forget all tensors, and leave the rows, which say now who was still alive."""
@@ -260,19 +204,5 @@ class TensorTable:
                 self.fill()
             self.rows[number].kept = reference() is not None
         with self._lock:  # other threads may go on
-            for table in (self._known, self._memories, self._storages):
+            for table in (self._known, self._memories):
                 table.clear()
-
-    def _forgetter(self) -> Callable[[weakref.ref[Any]], None]:
-        """Return what is called when a tensor dies whose memory is counted: on any thread, so without a lock."""
-        storages = self._storages
-
-        def forget(reference: weakref.ref[Any]) -> None:
-            assert isinstance(reference, _Reference)
-            entry = storages.get(reference.storage)
-            if entry is not None:
-                entry[1] -= 1
-                if not entry[1]:
-                    del storages[reference.storage]
-
-        return forget

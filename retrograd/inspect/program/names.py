@@ -21,6 +21,8 @@ _MAX_FRAMES = 40
 _MAX_LEVELS = 4
 _MAX_ELEMENTS = 1_000
 _MAX_VISITS = 5_000
+_spelled = json.JSONEncoder(ensure_ascii=False).encode
+"""A key as the program may write it; one encoder, since each takes longer to make than to use."""
 _ATOMS = frozenset(
     {
         *(int, float, complex, bool, str, bytes, bytearray, range, slice, type, type(None), type(...)),
@@ -76,7 +78,7 @@ def search(
     seen: set[int] = set()
     level = variables
     for depth in range(_MAX_LEVELS if deep else 1):
-        following: list[tuple[str, Any]] = []
+        holders: list[tuple[str, Any]] = []
         for path, value in level:
             identity = id(value)
             if identity in wanted:
@@ -88,11 +90,11 @@ def search(
                 seen.add(identity)
                 if is_module(value):
                     found.modules.append((path, value))
-                elif deep:
-                    following.extend(_contents(path, value))
-        if len(found.variables) == len(wanted):
+                else:
+                    holders.append((path, value))
+        if not deep or len(found.variables) == len(wanted):
             break
-        level = following
+        level = [item for path, value in holders for item in _contents(path, value)]
     return found
 
 
@@ -105,7 +107,7 @@ def _contents(path: str, value: Any) -> list[tuple[str, Any]]:
         inside = ((f"{path}[{place}]", element) for place, element in enumerate(islice(elements, _MAX_ELEMENTS)))
     elif issubclass(kind, dict):
         inside = (
-            (f"{path}[{json.dumps(key, ensure_ascii=False)}]", element)
+            (f"{path}[{_spelled(key)}]", element)
             for key, element in list(islice(dict.items(value), _MAX_ELEMENTS))
             if type(key) in (str, int)
         )

@@ -39,6 +39,8 @@ class Site:
     """What it assigns a result alone to."""
     nested: bool
     """Whether the line stands in a function, so that who called that is worth knowing."""
+    harmless: bool
+    """Whether calls from here change nothing that is known of tensors, unless they write to one."""
     others: tuple[Any, ...] = ()
     """What else the latest call was given that was all plain, and what was said of it."""
     said: dict[str, Any] | None = None
@@ -75,7 +77,7 @@ class Sites:
         """Return the place of a call."""
         frame = call.frame
         code, instruction = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
-        key = (id(code), instruction, id(call.rule), call.direct, len(call.args), *call.places)
+        key = (id(code), instruction, id(call.rule), call.direct, call.form)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._look_at(call, code)
@@ -95,6 +97,7 @@ class Sites:
             texts=None if depends_on_values(call, spelling) else tuple(spelled(call, spelling)),
             target=assigned(spelling, 1),
             nested=line is not None and line.function != "<module>",
+            harmless=call.rule.kind == "operation" and "numpy" not in call.rule.op,
         )
 
 

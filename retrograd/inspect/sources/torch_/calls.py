@@ -3,28 +3,54 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
+from operator import attrgetter
 from types import FrameType
 from typing import Any, Protocol
 
 from ...program.frames import is_foreign, user_frame
 from ...program.signals import let_pass
 from ..origins import Marks, Settled
+from .argument_forms import Forms, Place
 from .library import LIBRARY
 from .rules import Rule, judge
 
 _HANDLER = "handle_torch_function"
 _TOO_MANY = 10_000
 """Arguments of one call that are looked at."""
+_version, _requires_grad = attrgetter("_version"), attrgetter("requires_grad")
 
 
 class Call:
     """One call of a PyTorch function: what went in, what came out, and where it stands."""
 
     __slots__ = (
-        *("after", "args", "before", "direct", "error", "frame", "grad", "inference", "inputs", "kwargs", "marks"),
-        *("others", "places", "required", "result", "rule", "settled", "versions"),
+        *("after", "args", "before", "direct", "error", "form", "frame", "grad", "inference", "inputs", "kwargs"),
+        *("marks", "others", "places", "required", "result", "rule", "settled", "versions"),
     )
+
+    form: Hashable
+    """Equal for calls whose arguments are of the same types, and whose tensors stand at the same places."""
+    inputs: Sequence[Any]
+    """Tensors among the arguments, lists flattened."""
+    places: Sequence[Place]
+    """Where each stands."""
+    others: Sequence[Any]
+    """Arguments that are no tensors."""
+    versions: list[int]
+    required: tuple[bool, ...]
+    """Which of them required a gradient."""
+    before: int
+    after: int
+    """The thread's counter of nodes."""
+    grad: bool
+    inference: bool
+    frame: FrameType | None
+    """The user's frame."""
+    settled: Settled | None
+    """What is known of that frame, if it answers for other calls, too."""
+    direct: bool
+    """Whether that frame made this very call, not one of a library's function that made it."""
 
     def __init__(self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], marks: Marks) -> None:
         self.rule = rule
@@ -32,54 +58,38 @@ class Call:
         self.kwargs = kwargs
         self.marks = marks
         """Those of the thread."""
-        self.inputs: list[Any] = []
-        """Tensors among the arguments, lists flattened."""
-        self.places: list[tuple[int | str, int]] = []
-        """Where each stands: position or keyword, and place in the list there (-1 for none)."""
-        self.others: list[Any] = []
-        """Arguments that are no tensors, keywords before theirs."""
-        self.versions: list[int] = []
-        self.required: list[bool] = []
-        """Which of them required a gradient."""
-        self.before = self.after = 0
-        """The thread's counter of nodes."""
-        self.grad, self.inference = True, False
         self.result: Any = None
         self.error: BaseException | None = None
-        self.frame: FrameType | None = None
-        """The user's frame."""
-        self.settled: Settled | None = None
-        """What is known of that frame, if it answers for other calls, too."""
-        self.direct = False
-        """Whether that frame made this very call, not one of a library's function that made it."""
 
-    def read_inputs(self, tensor_type: type) -> None:
+    def read_inputs(self, forms: Forms, tensor_type: type) -> None:
         """Find the tensors among the arguments and note their versions."""
-        inputs, places, others = self.inputs, self.places, self.others
-        for position, argument in enumerate(self.args):
+        values = (*self.args, *self.kwargs.values()) if self.kwargs else self.args
+        form = forms.of(self.args, self.kwargs, values)
+        if form is None:
+            self._read_each(tensor_type)
+        else:
+            self.form, self.places = form, form.places
+            self.inputs, self.others = form.tensors(values), form.others(values)
+        self.versions = versions_of(self.inputs)
+        self.required = tuple(map(_requires_grad, self.inputs))
+
+    def _read_each(self, tensor_type: type) -> None:
+        """Look at each argument, and into lists."""
+        inputs, places, others = list[Any](), list[Place](), list[Any]()
+        given: list[tuple[int | str, Any]] = [*enumerate(self.args), *self.kwargs.items()]
+        for position, argument in given:
             if isinstance(argument, tensor_type):
                 inputs.append(argument)
                 places.append((position, -1))
-            else:
-                others.append(argument)
-                if type(argument) in (list, tuple):
-                    self._read_list(position, argument, tensor_type)
-        for key, argument in self.kwargs.items():
-            if isinstance(argument, tensor_type):
-                inputs.append(argument)
-                places.append((key, -1))
-            else:
-                others += (key, argument)
-                if type(argument) in (list, tuple):
-                    self._read_list(key, argument, tensor_type)
-        self.versions = versions_of(inputs)
-        self.required = [tensor.requires_grad for tensor in inputs]
-
-    def _read_list(self, position: int | str, entries: Any, tensor_type: type) -> None:
-        for place, entry in enumerate(entries):
-            if isinstance(entry, tensor_type) and len(self.inputs) < _TOO_MANY:
-                self.inputs.append(entry)
-                self.places.append((position, place))
+                continue
+            others += (argument,) if isinstance(position, int) else (position, argument)
+            if type(argument) in (list, tuple):
+                for place, entry in enumerate(argument):
+                    if isinstance(entry, tensor_type) and len(inputs) < _TOO_MANY:
+                        inputs.append(entry)
+                        places.append((position, place))
+        self.inputs, self.places, self.others = inputs, places, others
+        self.form = (len(self.args), *places)
 
     def outputs(self, tensor_type: type) -> list[Any]:
         """Return the tensors that came out."""
@@ -114,23 +124,32 @@ def unseen_version_of(tensor: Any) -> int:
         return version_of(tensor)
 
 
-def versions_of(tensors: list[Any]) -> list[int]:
+def versions_of(tensors: Sequence[Any]) -> list[int]:
     """Return what ``version_of`` does for each of several tensors."""
     try:
-        return [tensor._version for tensor in tensors]
+        return list(map(_version, tensors))
     except Exception as failure:
         let_pass(failure)
         return [version_of(tensor) for tensor in tensors]
 
 
+class Inside:
+    """What one thread is in the middle of."""
+
+    def __init__(self) -> None:
+        self.run: int | None = None
+        """Backward run."""
+        self.functions = 0
+        """Custom Functions whose forward runs."""
+        self.optimizer = False
+        """An optimizer that steps: what it calls is not listened to."""
+
+
 class Listener(Protocol):
     """The receivers of calls."""
 
-    def listens(self) -> bool:
-        """Whether a call that begins now would be taken; if not, nothing is noted of it."""
-
-    def __call__(self, call: Call) -> None:
-        """Take a call that has ended."""
+    def __call__(self, call: Call, inside: Inside) -> None:
+        """Take a call that has ended, made by a thread that is inside of this."""
 
 
 class Caller:
@@ -140,7 +159,7 @@ class Caller:
         torch: Any = LIBRARY.torch
         self._rules: dict[Any, Rule] = {}
         self._tensor: type = torch.Tensor
-        self._counter = torch.autograd._get_sequence_nr
+        self._forms = Forms(torch.Tensor)
         self._grad_mode = torch.is_grad_enabled
         self._inference = torch.is_inference_mode_enabled
         self._unseen = torch._C.DisableTorchFunction
@@ -156,31 +175,34 @@ class Caller:
             return judge(None)
         return found
 
-    def begin(self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], marks: Marks) -> Call | None:
-        """Note what goes into a call."""
+    def begin(
+        self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], marks: Marks, before: int
+    ) -> Call | None:
+        """Note what goes into a call; ``before`` is the thread's counter of nodes."""
         try:
             call = Call(rule, args, kwargs, marks)
             with self._unseen():
-                call.read_inputs(self._tensor)
-            call.grad, call.inference = self._grad_mode(), self._inference()
-            call.before = self._counter()
+                call.read_inputs(self._forms, self._tensor)
+            call.grad, call.inference, call.before = self._grad_mode(), self._inference(), before
         except Exception as failure:
             let_pass(failure)
             return None
         return call
 
-    def end(self, call: Call, frame: FrameType | None, listeners: tuple[Listener, ...]) -> None:
-        """Tell the listeners of a call that has ended, well or with an error."""
+    def end(
+        self, call: Call, frame: FrameType | None, after: int, listeners: tuple[Listener, ...], inside: Inside
+    ) -> None:
+        """Tell the listeners of a call that has ended, well or with an error; ``after`` is the counter of nodes now."""
         try:
-            call.after = self._counter()
+            call.after = after
             settled = call.settled = call.marks.settled
             if settled is None:
                 call.direct, call.frame = _is_direct(frame), user_frame(frame)
             else:
-                call.frame = settled.frame
+                call.direct, call.frame = False, settled.frame
             with self._unseen():
                 for listener in listeners:
-                    listener(call)
+                    listener(call, inside)
         except Exception as problem:
             note_problem(problem)
 

@@ -7,7 +7,7 @@ from typing import Any
 from ..base import Sink
 from ..named_scopes import FOLLOWERS
 from ..origins import OriginTables
-from .calls import is_traced
+from .library import LIBRARY
 from .scopes import Scopes
 from .watched_threads import WatchedThreads
 from .watches import Watches
@@ -19,6 +19,9 @@ class EnteredScopes:
     def __init__(self, watches: Watches, threads: WatchedThreads, tables: OriginTables, scopes: Scopes) -> None:
         self._watches, self._thread, self._tables = watches, threads.here, tables
         self._pause, self._scopes = threads.pause, scopes
+        torch: Any = LIBRARY.torch
+        self._compiling, self._tracing = torch.compiler.is_compiling, torch._C._get_tracing_state
+        """As ``is_traced``, but for each module."""
 
     def install(self, module: Any) -> list[Any]:
         """Put the hooks in place and return their handles; ``module`` is ``torch.nn.modules.module``."""
@@ -37,12 +40,12 @@ class EnteredScopes:
         here = self._thread
         if here.paused or here.inside.optimizer:
             self._pause.end()  # of a step that raised, or whose closure this is in
-        if here.mode is not None and not is_traced():
+        if here.mode is not None and not self._compiling() and self._tracing() is None:
             self._scopes.enter(module, here.mode.marks, here.stack, here.mode)
 
     def _module_ended(self, module: Any, args: Any, output: Any) -> None:
         here = self._thread
-        if here.stack and here.mode is not None and not is_traced():
+        if here.stack and here.mode is not None and not self._compiling() and self._tracing() is None:
             self._scopes.leave(module, here.mode.marks, here.stack)
 
     def _user_scope(self, sink: Sink, name: str, begins: bool) -> None:

@@ -52,25 +52,25 @@ def measured(
     ``more`` gets what is telling of that and of what went in.
     """
     readable, op = ranges.readable, call.rule.op
-    if not readable.now() or op in _ALLOCATING:
+    if op in _ALLOCATING or not readable.now():
         return ()
     measures: Figures = ()
     values: dict[str, Values] = {}
     first = numbers[0] if numbers else None
-    for place, tensor in enumerate(outputs[:_MAX_VALUED]):
-        found, array = ranges.of(call, tensor, results[place], first)
+    for number, tensor in zip(results, outputs[:_MAX_VALUED], strict=False):
+        found, array = ranges.of(call, tensor, number, first)
         measures = (*measures, *found) if measures else found
         if array is not None:
             limits = range_of(found)
             if not is_finite(limits):
-                values[str(results[place])] = summary(array)
-            flat = flat_share(op, array, limits) if place == 0 else 0.0
+                values[str(number)] = summary(array)
+            flat = flat_share(op, array, limits) if tensor is outputs[0] else 0.0
             if flat:
                 more["flat_share"] = flat
     if values or op in POLES:
         _summarize_inputs(numbers, call, values, readable)
-    if values:
-        more["values"] = values
+        if values:
+            more["values"] = values
     return measures
 
 

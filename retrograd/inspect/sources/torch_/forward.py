@@ -14,7 +14,7 @@ from ..base import Sink
 from ..surroundings import Surroundings
 from .call_facts import Ways, event_of_call
 from .call_sites import Site, Sites
-from .calls import Call, version_of
+from .calls import Call, Inside, version_of
 from .facts import duplicates_in, measured, overlaps
 from .hooks import Hooks
 from .library import LIBRARY
@@ -23,22 +23,10 @@ from .ranges import Ranges
 from .rules import COPIED_INDEXED, IN_PLACE_INDEXED, NONDIFFERENTIABLE_CASTS
 from .saved import Kept, SavedSizes, saves_of
 from .shared import SharedMemory
-from .tensors import memory_of, number_new, number_of
+from .tensors import number_of
 from .values import Readable
 
 _NONE: tuple[Any, ...] = ()
-
-
-class Inside:
-    """What one thread is in the middle of."""
-
-    def __init__(self) -> None:
-        self.run: int | None = None
-        """Backward run."""
-        self.functions = 0
-        """Custom Functions whose forward runs."""
-        self.optimizer = False
-        """An optimizer that steps: what it calls is not listened to."""
 
 
 class ForwardWriter:
@@ -66,19 +54,19 @@ class ForwardWriter:
         """Whether calls are taken at this moment: those of optimizers are not."""
         return not self._inside().optimizer and self.sink.wants()
 
-    def __call__(self, call: Call) -> None:
+    def __call__(self, call: Call, inside: Inside) -> None:
         """Take one call."""
-        if not self.listens():
+        if inside.optimizer or not self.sink.wants():
             return
-        inside, kind = self._inside(), call.rule.kind
-        if kind == "hook":
+        kind = call.rule.kind
+        if kind in ("operation", "cut"):
+            self._operation(call, inside)
+        elif kind == "hook":
             self._hook(call)
         elif kind == "read":
             self._read(call)
         elif kind == "leaf":
             self._leaf(call)
-        else:
-            self._operation(call, inside)
 
     def close(self) -> None:
         """Leave the program as it was."""
@@ -107,7 +95,8 @@ class ForwardWriter:
         same = site.is_as_before(call)
         arguments = site.said if same else site.arguments(call)
         nodes, saves = self._nodes(call, site, outputs, numbers + results, same=same)
-        self._ranges.heard(call, bool(written))
+        if written or not site.harmless:
+            self._ranges.forget(call.rule)
         measures = measured(call, numbers, outputs, results, more, self._ranges)
         around = self._around(call, call.marks.scope, inside.run)
         self.sink.note(
@@ -123,8 +112,8 @@ class ForwardWriter:
         self, call: Call, outputs: list[Any], written: list[int], numbers: Sequence[int], inside: Inside
     ) -> tuple[str, dict[str, Any]]:
         """Return which kind of event a call is, and what only few calls have."""
-        kind, more = "operation", {}
-        if reason := self._reason(call, outputs, written, inside):
+        kind, more = "operation", dict[str, Any]()
+        if True in call.required and (reason := self._reason(call, outputs, written, inside)):
             kind, more["reason"] = "cut", reason
         elif written:
             kind = "inplace"
@@ -148,15 +137,14 @@ class ForwardWriter:
         kept = saves_of(call, outputs, self.saved, site.kept, same=same)
         return made, self._note_kept(kept, call, outputs, made[0], numbers)
 
-    def _numbers(self, tensors: list[Any], names: Sequence[str], line: SourceLine | None) -> tuple[int, ...]:
+    def _numbers(self, tensors: Sequence[Any], names: Sequence[str], line: SourceLine | None) -> tuple[int, ...]:
         """Return the numbers of tensors; new ones get these names."""
-        table, found = self.table, self.table.numbers(tensors)
-        if None not in found:
-            return tuple(found)  # type: ignore[arg-type]
-        return tuple(
-            number_new(table, tensor, name, source=line) if number is None else number
-            for tensor, name, number in zip(tensors, names, found, strict=True)
-        )
+        found = self.table.numbers(tensors)
+        if None in found:
+            for place, number in enumerate(found):
+                if number is None:
+                    found[place] = number_of(self.table, tensors[place], names[place], source=line)
+        return tuple(found)  # type: ignore[arg-type]
 
     def _around(self, call: Call, scope: str, run: int | None) -> Surroundings:
         """Return what was in force around a call; mostly it is as at the call before, and one object."""
@@ -220,16 +208,16 @@ class ForwardWriter:
         if self.table.lent:
             for place in places:
                 self.shared.keeps(operands[place], call.frame)
-        return tuple(sorted({numbers[place] for place in places}))
+        return (numbers[places[0]],) if len(places) == 1 else tuple(sorted({numbers[place] for place in places}))
 
     # -- cuts
     def _reason(self, call: Call, outputs: list[Any], written: list[int], inside: Inside) -> str:
-        """Return why the results have no history although an input has one; "" if they have, or none had."""
-        if True not in call.required or inside.functions or (inside.run is not None and not call.grad):
-            return ""
+        """Return why the results have no history although an input has one; "" if they have."""
         for tensor in outputs:
             if tensor.requires_grad:
                 return ""
+        if inside.functions or (inside.run is not None and not call.grad):
+            return ""
         if call.rule.kind == "cut":
             return call.rule.reason
         if not outputs or written:
@@ -266,8 +254,8 @@ class ForwardWriter:
         if change == "requires_grad":
             value = call.args[1] if len(call.args) > 1 else call.kwargs.get("requires_grad", True)
             more["value"] = bool(value)
-            if value and call.error is None:  # a leaf from now on, whatever it was when first seen
-                self.table.entered(number_of(self.table, call.inputs[0])).requires_grad = True
+            if value and call.error is None:
+                self.table.requires_grad(number_of(self.table, call.inputs[0]))
         elif change == "grad-set":
             given = call.args[1] if len(call.args) > 1 else None
             change = "grad-cleared" if given is None else "grad-set"
@@ -277,8 +265,6 @@ class ForwardWriter:
                 self.gradients[number_of(self.table, given)] = number_of(self.table, call.inputs[0])
         elif change == "written" and len(call.args) > 1:
             more["given"] = number_of(self.table, call.args[1])
-            if call.error is None:
-                self.table.moved(call.inputs[0], memory_of(call.inputs[0]))
         self._report_leaf("leaf", call, {"change": change, **more})
 
     def _report_leaf(self, kind: str, call: Call, more: dict[str, Any]) -> None:

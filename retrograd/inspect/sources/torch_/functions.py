@@ -12,8 +12,7 @@ from ...program.frames import is_foreign, leave_no_frame, source_line, user_fram
 from ...snapshot import SourceLine
 from ..function_facts import code_of, definition, kept_on_ctx
 from ..origins import Marks
-from .calls import is_traced, unseen, unseen_version_of, version_of
-from .forward import Inside
+from .calls import Inside, is_traced, unseen, unseen_version_of, version_of
 from .library import LIBRARY
 from .replay import TensorReader
 from .tensors import number_of

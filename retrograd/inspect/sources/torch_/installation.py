@@ -17,9 +17,10 @@ from ..naming import NameMemory
 from ..origins import OriginTables
 from ..patches import Patches
 from .backward_calls import BackwardCalls
+from .calls import Inside
 from .checkpoint import Checkpoints
 from .entered_scopes import EnteredScopes
-from .forward import ForwardWriter, Inside
+from .forward import ForwardWriter
 from .functions import Functions
 from .hooks import Handles
 from .library import LIBRARY

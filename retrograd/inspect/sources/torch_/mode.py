@@ -14,7 +14,7 @@ from typing import Any
 
 from ...program.frames import applying_frame, leave_no_frame, user_frame
 from ..origins import Marks
-from .calls import Caller, Listener
+from .calls import Caller, Inside, Listener
 from .library import LIBRARY
 from .rules import FACT
 
@@ -30,9 +30,10 @@ def _mode_class() -> type:
     class OriginMode(torch.overrides.TorchFunctionMode):
         """Notes lines for one thread; passes every call on unchanged."""
 
-        def __init__(self, marks: Marks, thread: int) -> None:
+        def __init__(self, marks: Marks, thread: int, inside: Inside) -> None:
             self.marks = marks
             self.thread = thread
+            self.inside = inside
             self.active = True
             self.listeners: tuple[Listener, ...] = ()
 
@@ -46,8 +47,8 @@ def _mode_class() -> type:
             try:
                 if rule is FACT and before == self.marks.end:
                     return func(*args, **(kwargs or {}))
-                if self.listeners and rule.kind != "ignored" and any(map(_listens, self.listeners)):
-                    heard = caller.begin(rule, args, kwargs or {}, self.marks)
+                if self.listeners and rule.kind != "ignored" and not self.inside.optimizer:
+                    heard = caller.begin(rule, args, kwargs or {}, self.marks, before)
                 try:
                     result = func(*args, **(kwargs or {}))  # by no function of ours: programs may recurse deeply
                     if heard is not None:
@@ -62,17 +63,13 @@ def _mode_class() -> type:
                     if after != self.marks.end:
                         _note(self.marks, before, after, sys._getframe(1))
                     if heard is not None:
-                        caller.end(heard, sys._getframe(1), self.listeners)
+                        caller.end(heard, sys._getframe(1), after, self.listeners, self.inside)
                         heard = result = None
             except BaseException as error:
                 leave_no_frame(error)
                 raise
 
     return OriginMode
-
-
-def _listens(listener: Listener) -> bool:
-    return listener.listens()
 
 
 def _note(marks: Marks, before: int, after: int, caller: FrameType) -> None:
@@ -87,10 +84,10 @@ def _defines_apply(file: str) -> bool:
     return file.endswith("function.py") and "torch" in file
 
 
-def push_mode(marks: Marks) -> Any:
-    """Put a new mode on the current thread's stack of modes and return it."""
+def push_mode(marks: Marks, inside: Inside) -> Any:
+    """Put a new mode on the stack of the current thread, which is ``inside`` of this, and return it."""
     torch: Any = LIBRARY.torch
-    mode = _mode_class()(marks, threading.get_ident())
+    mode = _mode_class()(marks, threading.get_ident(), inside)
     torch.overrides._push_mode(mode)
     return mode
 

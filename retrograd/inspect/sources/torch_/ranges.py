@@ -7,6 +7,7 @@ from typing import Any
 from ..array_values import Array, is_finite, range_and_sum, row_range_and_sum
 from ..function_shapes import FLAT
 from .calls import Call, version_of
+from .rules import Rule
 from .values import Readable
 
 _SAME_ENTRIES = frozenset(
@@ -55,11 +56,10 @@ class Ranges:
         self._shared = False
         """Whether the program has arrays of NumPy that share memory with tensors, and may write there unseen."""
 
-    def heard(self, call: Call, written: bool) -> None:
-        """A call was made: forget what it may have changed."""
-        if call.rule.kind != "operation" or written:
-            self._known.clear()
-        self._shared = self._shared or "numpy" in call.rule.op or call.rule.reason == "numpy"
+    def forget(self, rule: Rule) -> None:
+        """A call was made that may have changed what is known."""
+        self._known.clear()
+        self._shared = self._shared or "numpy" in rule.op or rule.reason == "numpy"
 
     def of(self, call: Call, tensor: Any, number: int, first: int | None) -> tuple[Figures, Array | None]:
         """Return the figures of a result, and what they were read from, if that may tell more.
@@ -69,23 +69,26 @@ class Ranges:
         op = call.rule.op
         if op in _SAME_ENTRIES and first in self._known:
             version, entries, dtype, figures = self._known[first]
-            if (version, entries, dtype) == (version_of(call.inputs[0]), tensor.numel(), tensor.dtype):
-                return self._note(number, tensor, figures), None
+            if (version, entries, dtype) == (call.versions[0], tensor.numel(), tensor.dtype):
+                return self._note(number, tensor, entries, dtype, figures), None
         row = self.readable.flat(tensor) if op not in FLAT else None
         quick = None if row is None or not row.size else row_range_and_sum(row)
-        if quick is not None:
-            return self._note(number, tensor, (*quick[0], quick[1])), None
+        if row is not None and quick is not None:
+            dtype = self.readable.by_char[row.dtype.char]
+            return self._note(number, tensor, row.size, dtype, (*quick[0], quick[1])), None
         array = self.readable.array(tensor)
         limits, total = (None, None) if array is None else range_and_sum(array)
         if limits is None:
             return ((None, None, total) if array is not None else _NONE), array
         figures = (*limits, total)
-        return (self._note(number, tensor, figures) if is_finite(limits) else figures), array
+        if is_finite(limits):
+            self._note(number, tensor, tensor.numel(), tensor.dtype, figures)
+        return figures, array
 
-    def _note(self, number: int, tensor: Any, figures: Figures) -> Figures:
+    def _note(self, number: int, tensor: Any, entries: int, dtype: Any, figures: Figures) -> Figures:
         """Remember the figures of a tensor, unless they may change unseen, and return them."""
         if not self._shared:
             if len(self._known) >= _MOST:
                 self._known.clear()
-            self._known[number] = (version_of(tensor), tensor.numel(), tensor.dtype, figures)
+            self._known[number] = (version_of(tensor), entries, dtype, figures)
         return figures

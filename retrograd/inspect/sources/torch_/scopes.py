@@ -37,23 +37,30 @@ class Running:
         "under_named",
     )
 
+    inside: str
+    """The innermost module that runs: this one, or the one around."""
+    under_named: bool
+    """Whether a scope of the user's is open."""
+    mode_is_off: bool
+    """Whether the mode is off while this one runs."""
+    above: int
+    """How many modes of the program stood above it when it was taken off."""
+
     def __init__(self, identity: int | str, path: str, marks: Marks, around: Running | None) -> None:
         self.identity = identity
         """Of a module its id, of a scope of the user's its name."""
         self.path = path
         """Of a module its place among modules; "" of a scope of the user's."""
-        self.inside: str = path or ("" if around is None else around.inside)
-        """The innermost module that runs: this one, or the one around."""
-        self.under_named: bool = not path or (around is not None and around.under_named)
-        """Whether a scope of the user's is open."""
         self.scope = marks.scope
         self.line, self.settled = marks.line, marks.settled
-        self.mode_is_off: bool = around is not None and around.mode_is_off
-        """Whether the mode is off while this one runs."""
-        self.above: int = 0 if around is None else around.above
-        """How many modes of the program stood above it when it was taken off."""
         self.mode: Any = None
         """The mode, if this one took it off or put it on."""
+        if around is None:
+            self.inside, self.under_named, self.mode_is_off, self.above = path, not path, False, 0
+        else:
+            self.inside = path or around.inside
+            self.under_named = around.under_named or not path
+            self.mode_is_off, self.above = around.mode_is_off, around.above
 
     def leave(self, marks: Marks) -> None:
         """Go back to what was in force before."""
@@ -128,8 +135,11 @@ class Scopes:
             or "forward" in own
         ):
             return False
-        codes = [getattr(own[name], "__code__", None) for name in _FUNCTIONS if name in own]
-        return not codes or all(code is None or is_foreign(code) for code in codes)
+        for name in _FUNCTIONS:
+            code = getattr(own[name], "__code__", None) if name in own else None
+            if code is not None and not is_foreign(code):
+                return False
+        return True
 
     def _is_of_torch(self, cls: type) -> bool:
         """Whether a class of modules is one of torch.nn; those are remembered, for they stay."""

@@ -28,19 +28,22 @@ def number_new(
     table: TensorTable, tensor: Any, name: str = "", *, source: SourceLine | None = None, made_by: int | None = None
 ) -> int:
     """Number a tensor that is not known yet."""
-    required = tensor.requires_grad
-    facts = TensorFacts(
-        shape_of(tensor), dtype_name(tensor.dtype), None, required, not required or tensor.is_leaf, made_by=made_by
-    )
-    facts.source = source
-    if name and is_name(name):
-        facts.name = name
-    base = tensor._base if tensor._is_view() else None
-    if base is not None:
-        facts.view_of = table.known(base)
     memory, lent = _memory_of(tensor)
-    table.lent = table.lent or lent
-    return table.add(tensor, facts, memory)
+    if lent:
+        table.lent = True
+    required, base = tensor.requires_grad, tensor._base
+    facts = TensorFacts(
+        shape_of(tensor),
+        dtype_name(tensor.dtype),
+        None,
+        required,
+        not required or tensor.is_leaf,
+        name if name and is_name(name) else "",
+        made_by=made_by,
+        view_of=None if base is None else table.known(base),
+        source=source,
+    )
+    return table.add(tensor, facts, memory=memory)
 
 
 def numbers_of(table: TensorTable, tensors: Sequence[Any], *, source: SourceLine | None = None) -> list[int]:
@@ -51,21 +54,20 @@ def numbers_of(table: TensorTable, tensors: Sequence[Any], *, source: SourceLine
     ]
 
 
-def memory_of(tensor: Any) -> int | None:
-    """Return the key of a tensor's memory, None where it has none (sparse, meta) or does not tell."""
-    return _memory_of(tensor)[0]
-
-
 def is_lent(tensor: Any) -> bool:
     """Whether somebody else has a hold on a tensor's memory: then PyTorch may not resize it."""
     return _memory_of(tensor)[1]
 
 
-def _memory_of(tensor: Any) -> tuple[int | None, bool]:
-    """Return both of these."""
+def _memory_of(tensor: Any) -> tuple[Any, bool]:
+    """Return what owns a tensor's memory, and whether it is lent.
+
+    The owner is the one object of Python that PyTorch has of a storage, which lives as long as that.  None for tensors
+    without memory (sparse, meta) and those that do not tell.
+    """
     try:
         storage = tensor.untyped_storage()
-        return (storage._cdata if storage.nbytes() else None), not storage.resizable()
+        return (storage if storage.nbytes() else None), not storage.resizable()
     except Exception as failure:
         let_pass(failure)
         return None, False

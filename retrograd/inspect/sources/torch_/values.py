@@ -34,6 +34,7 @@ class Readable:
             torch.float32: np.dtype(np.float32),
             torch.float64: np.dtype(np.float64),
         }
+        self.by_char = {numbers.char: dtype for dtype, numbers in self.wide.items()}
         self.by_name = {str(dtype).rpartition(".")[2]: dtype for dtype in self.wide}
         self._narrow = frozenset({torch.bfloat16, torch.float16})
         self._transforms = torch._C._functorch.peek_interpreter_stack

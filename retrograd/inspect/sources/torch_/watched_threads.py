@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from ..origins import OriginTables
-from .forward import Inside
+from .calls import Inside
 from .library import LIBRARY
 from .mode import push_mode, take_off
 from .pause import OptimizerPause
@@ -50,7 +50,7 @@ class WatchedThreads:
             self.leave()  # left over from a watch that another thread ended
         if here.mode is None:
             torch: Any = LIBRARY.torch
-            here.mode = push_mode(tables.here(torch.autograd._get_sequence_nr()))
+            here.mode = push_mode(tables.here(torch.autograd._get_sequence_nr()), here.inside)
             here.inside.optimizer = False
             self._modes.add(here.mode)
             self._tune(here.mode)
