@@ -267,3 +267,60 @@ def test_bytes_of_earlier_steps():
 
     found = [snapshot.saved_bytes[snapshot.op.index("MulBackward0")] for snapshot in recorded.snapshots]
     assert found == [4 * kind.itemsize for kind in kinds]
+
+
+def test_where_tensors_stand():
+    """At positions, under keywords and in lists, also where the same function got others before."""
+
+    def run():
+        a, b = torch.ones(2), torch.zeros(2)
+        for left, right in ((a, b), (b, a), (a, 2)):
+            torch.add(left, right)
+            torch.add(input=left, other=right)
+        torch.stack([a, b])
+        torch.stack((b, a), 1)
+        torch.stack(tensors=[b, b])
+        torch.ones(2).expand((3, 2))
+
+    events, recorded = events_of(run, "operation")
+    numbers = {facts.name: number for number, facts in enumerate(recorded.tensors) if facts.name}
+    a, b = numbers["a"], numbers["b"]
+
+    found = [event.data["inputs"] for event in events[2:-2]]
+    assert found == [[a, b], [a, b], [b, a], [b, a], [a], [a], [a, b], [b, a], [b, b]]
+    assert events[-1].data["arguments"] == {"1": [3, 2]}
+
+
+def test_memory_that_a_graph_keeps():
+    """A tensor that the graph gives back lies in the memory that it saved, although the tensor itself has gone."""
+
+    def run():
+        x = torch.ones(3, requires_grad=True)
+        total = x.exp().sum()
+        kept = total.grad_fn.next_functions[0][0]._saved_result
+        return kept * 2
+
+    events, recorded = events_of(run, "operation")
+    made, read = events[1], events[-1]
+
+    assert (made.op, read.op) == ("exp", "mul")
+    storages = [recorded.tensors[numbers[0]].storage for numbers in (made.data["outputs"], read.data["inputs"])]
+    assert storages[0] == storages[1]
+    assert made.data["outputs"] != read.data["inputs"]
+
+
+def test_classes_of_a_program_may_go():
+    """A class of tensors that a program made is not kept for its calls having been seen."""
+
+    def run():
+        class Mine(torch.Tensor):
+            pass
+
+        (torch.ones(2).as_subclass(Mine) + 1).sum()
+        return weakref.ref(Mine)
+
+    with recording(level="full"):
+        known = run()
+    gc.collect()
+
+    assert known() is None
