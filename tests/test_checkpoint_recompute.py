@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -617,3 +618,12 @@ def test_threads() -> None:
         return [x.grad, f.runs]
 
     assert_agree(program)
+
+
+def test_states_of_devices() -> None:
+    """Where everything is on the CPU, there are no other devices whose random states are kept."""
+    for engine in ("torch", "retrograd"):
+        pytest.importorskip(engine)
+        checkpointing = importlib.import_module(f"{engine}.utils.checkpoint")
+        assert checkpointing.get_device_states(1) == ([], [])
+        assert checkpointing.set_device_states([], []) is None

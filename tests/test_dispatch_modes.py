@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 import pytest
-from both_engines import differential, raises
+from both_engines import assert_agree, differential, raises
 
 CALLS = {
     "arithmetic": lambda t, x: [x + 1, x + x, 1 - x, x * 2, x / x, x**2, -x, x % 2, x.pow(x)],
@@ -335,3 +335,28 @@ def test_conjugates_are_called_as_in_pytorch() -> None:
     assert told[0] == "aten._conj.default"
     assert "aten._neg_view.default" in told
     assert str(torch.ops.aten._conj.default) == told[0]
+
+
+def test_nested_modes_hear_of_tensors_that_are_made() -> None:
+    """What the inner mode passes on, of functions that make tensors too, the outer one is asked about."""
+
+    def program(engine: Any) -> Any:
+        heard: list[Any] = []
+        mode = importlib.import_module(f"{engine.__name__}.utils._python_dispatch").TorchDispatchMode
+
+        class Heard(mode):  # type: ignore[misc, valid-type]
+            def __init__(self, name: str) -> None:
+                super().__init__()
+                self.name = name
+
+            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                heard.append((self.name, str(func)))
+                return func(*args, **(kwargs or {}))
+
+        with Heard("outer"), Heard("inner"):
+            made = engine.ones(2, 3, requires_grad=True)
+            engine.zeros_like(made)
+            engine.arange(3) + 1
+        return [heard, made]
+
+    assert_agree(program)

@@ -135,3 +135,27 @@ def test_refused_attributes(torch: Any) -> Any:
         raises("cannot assign module before", Early, torch.nn.Linear(1, 1)),
         raises("cannot assign parameters before", Early, torch.nn.Parameter(torch.ones(1))),
     ]  # fmt: skip
+
+
+@differential
+def test_F_one_element_is_loaded_as_a_number(torch):
+    """F-: a parameter that is a number takes the one element that files of old releases hold, and nothing longer."""
+    m = torch.nn.Module()
+    m.w = torch.nn.Parameter(torch.zeros(()))
+    m.load_state_dict({"w": torch.full((1,), 3.0)})
+    return [m.w, raises("size mismatch", m.load_state_dict, {"w": torch.ones(2)})]
+
+
+@differential
+def test_F_submodules_are_modules(torch):
+    """F-: ``get_submodule`` gives modules, not what else has the name."""
+    m = torch.nn.Sequential(torch.nn.Linear(1, 1))
+    return [raises("`weight` is not an nn.Module", m.get_submodule, "0.weight"), type(m.get_submodule("0")).__name__]
+
+
+@differential
+def test_F_names_of_a_plain_dict_are_sorted(torch):
+    """F-: a ``ParameterDict`` takes a ``dict`` in the order of its names, pairs as they come, and gives the last."""
+    pairs = [("b", torch.ones(1)), ("a", torch.zeros(1))]
+    sorted_, kept = torch.nn.ParameterDict(dict(pairs)), torch.nn.ParameterDict(pairs)
+    return [list(sorted_), list(kept), *kept.popitem(), list(kept)]

@@ -58,3 +58,11 @@ def test_spaced_numbers(torch: Any) -> Any:
     """The step is rounded to single precision first."""
     spaced = [torch.linspace(a, b, n) for a, b, n in ((-1, 1, 7), (0, 1, 11), (-3, 5.5, 10), (0.1, 0.7, 4))]
     return [torch.cat(spaced), torch.linspace(-1, 1, 7)[3].item() < 0, torch.linspace(-1, 1, 7, dtype=torch.float64)]
+
+
+@differential
+def test_tangents_in_texts(torch):
+    """A tangent of one number is written as that number, others as tensors."""
+    ad = torch.autograd.forward_ad
+    with ad.dual_level():
+        return [repr(ad.make_dual(torch.zeros(n), torch.ones(n))) for n in ((), (2,))]

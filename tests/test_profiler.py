@@ -89,7 +89,7 @@ def test_cycles_are_handed_over() -> None:
             retrograd.ones(1).add(1)
             p.step()
 
-    assert seen == [(4, 2), (8, 2)]
+    assert seen == [(5, 2), (9, 2)]  # the step that begins
 
 
 def test_trace_is_json(tmp_path: Path) -> None:
@@ -141,3 +141,19 @@ def test_whether_a_profiler_measures():
         False,
         True,
     )
+
+
+@differential
+def test_number_of_the_step_when_a_trace_is_ready(torch):
+    """The handler is called when the next step has begun."""
+    profiler = importlib.import_module(f"{torch.__name__}.profiler")
+    numbers: list[int] = []
+    with profiler.profile(
+        activities=[profiler.ProfilerActivity.CPU],
+        schedule=profiler.schedule(wait=1, warmup=1, active=1, repeat=1),
+        on_trace_ready=lambda p: numbers.append(p.step_num),
+    ) as measured:
+        for _ in range(5):
+            torch.ones(1)
+            measured.step()
+    return numbers

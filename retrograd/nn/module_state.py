@@ -191,6 +191,8 @@ def _take(module: Any, name: str, tensor: Any, given: Any, key: str, local: dict
     if not isinstance(given, Tensor):
         what = f"expected torch.Tensor or Tensor-like object from checkpoint but received {type(given)}"
         return [f'While copying the parameter named "{key}", {what}']
+    if tensor.dim() == 0 and tuple(given.shape) == (1,):
+        given = given[0]  # files of old releases have one element where there is a number now
     if given.shape != tensor.shape:
         what = f"copying a param with shape {given.shape} from checkpoint, the shape in current model is"
         return [f"size mismatch for {key}: {what} {tensor.shape}."]
@@ -250,6 +252,8 @@ def member(module: Any, target: str, kind: str = "") -> Any:
             raise AttributeError(f"{type(found).__name__} has no attribute `{part}`")
         found, owner = getattr(found, part), found
     last = target.rpartition(".")[2]
+    if not kind and found is not module and not hasattr(found, "named_modules"):
+        raise AttributeError(f"`{last}` is not an nn.Module")
     if kind == "parameter" and not isinstance(found, Parameter):
         raise AttributeError(f"`{last}` is not an nn.Parameter")
     if kind == "buffer" and last not in owner._buffers:

@@ -2,6 +2,7 @@
 
 from ..engine.checkpoint.frame import CheckpointError, GraphExecGroup
 from ..engine.checkpoint.frame import StopRecomputation as _StopRecomputationError
+from ..engine.checkpoint.random_state import get_device_states, set_device_states
 from ..engine.checkpoint.reentrant import CheckpointFunction, check_backward_validity, detach_variable
 from ..engine.checkpoint.run import (
     checkpoint,
@@ -30,7 +31,9 @@ __all__ = [
     "checkpoint_sequential",
     "create_selective_checkpoint_contexts",
     "detach_variable",
+    "get_device_states",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]

@@ -26,3 +26,12 @@ def replayed(state: Any) -> Iterator[None]:
         yield
     finally:
         set_rng_state(outside)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
+    """The devices other than the CPU where ``args`` are, and their random states: there are none."""
+    return [], []
+
+
+def set_device_states(devices: list[int], states: list[Any], *, device_type: str | None = None) -> None:
+    """Put the states of ``get_device_states`` back."""

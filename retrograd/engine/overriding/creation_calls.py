@@ -44,7 +44,7 @@ def _telling(name: str, function: Callable[..., Any], asked: Asked) -> Callable[
             args = (args,)
         args = tuple([list(a) if isinstance(a, tuple) else a for a in args])
         opname, _, overload = full.partition(".")
-        made = asked(FunctionOverload(opname, overload, function), args, kwargs)
+        made = asked(FunctionOverload(opname, overload, call), args, kwargs)
         if not isinstance(made, TensorBase):
             raise TypeError(f"__torch_dispatch__ of {full} must return tensors, but got {type(made).__name__}")
         return made._requiring_grad() if requires_grad else made

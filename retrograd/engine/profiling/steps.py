@@ -110,9 +110,10 @@ class StepProfile:
 
     def step(self) -> None:
         """The next step begins."""
-        if self.schedule(self.step_num) is ProfilerAction.RECORD_AND_SAVE and self._recorder is not None:
-            self._finish()
+        last = self.schedule(self.step_num) is ProfilerAction.RECORD_AND_SAVE
         self.step_num += 1
+        if last and self._recorder is not None:
+            self._finish()
         self._turn(self.schedule(self.step_num))
 
     def _turn(self, action: ProfilerAction) -> None:

@@ -76,7 +76,7 @@ def _suffixes(t: Any) -> list[str]:
     found.extend(grad_suffix(t))
     tangent = tangent_of(t) if isinstance(t, TensorBase) else None
     if tangent is not None:
-        found.append(f"tangent={tangent!r}")
+        found.append(f"tangent={tangent.item() if tangent.dim() == 0 else tangent!r}")
     return found
 
 

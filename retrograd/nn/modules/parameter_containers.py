@@ -135,6 +135,11 @@ class ParameterDict(Module):
         del self[key]
         return value
 
+    def popitem(self) -> tuple[str, Any]:
+        """Take out what came last, with its name."""
+        key = next(reversed(self._keys))
+        return key, self.pop(key)
+
     def setdefault(self, key: str, default: Any = None) -> Any:
         """The value of a name, which is ``default`` if it had none."""
         if key not in self:
@@ -147,8 +152,9 @@ class ParameterDict(Module):
             del self[key]
 
     def update(self, parameters: Any) -> None:
-        """Add values from a mapping or from pairs."""
-        for name, value in parameters.items() if hasattr(parameters, "items") else parameters:
+        """Add values from a mapping or from pairs; those of a plain ``dict`` in the order of their names."""
+        pairs = parameters.items() if hasattr(parameters, "items") else parameters
+        for name, value in sorted(pairs) if type(parameters) is dict else pairs:
             self[name] = value
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
