@@ -14,6 +14,7 @@ SOFT_TARGETS = frozenset({"kl_div", "cross_entropy", "binary_cross_entropy", "bi
 _ADDING_UP = frozenset({"add", "sub", "rsub", "mul", "div", "neg", "mean", "sum", "stack"})
 """How the parts of a loss become one number."""
 _SCALES = frozenset({"div", "mul", "true_divide"})
+_NORMS = frozenset({"norm", "linalg_norm", "vector_norm", "linalg_vector_norm"})
 
 
 def place_of(flow: Flow, call: int) -> tuple[object, str]:
@@ -98,13 +99,30 @@ def only_draws_together(flow: Flow, target: int, prediction: int, row: int, call
     shared = flow.leaves_behind(theirs)
     if not shared or not shared < flow.leaves_behind(mine) or mine.calls & theirs.calls:
         return False
-    likenesses = {call for call in calls if flow.events[call].op == flow.events[row].op}
+    likenesses = {call for call in calls if flow.events[call].op == flow.events[row].op and is_likeness(flow, call)}
     made = {out for call in likenesses for out in flow.outputs(call)}
     after = flow.descendants(made, min(likenesses, default=row), flow.has_node)
     adding = [call for call in after.calls - likenesses if flow.has_node(call)]
     others = {one for call in adding for one in flow.inputs(call) if one not in after.tensors}
     plain = all(flow.events[call].op.strip("_") in _ADDING_UP for call in adding)
     return plain and not any(map(flow.has_history, others)) and alike(flow, mine, theirs, shared)
+
+
+def is_likeness(flow: Flow, row: int) -> bool:
+    """Whether a call gives the cosine between its operands: by its name, or as the product of two of length one."""
+    if flow.events[row].op == "cosine_similarity":
+        return True
+    operands = flow.inputs(row)[:2]
+    return flow.events[row].op == "mul" and len(operands) == 2 and all(_is_unit(flow, one, row) for one in operands)
+
+
+def _is_unit(flow: Flow, tensor: int, row: int) -> bool:
+    """Whether a tensor was divided by its norm."""
+    made = flow.last_producer(tensor, row, gradients=True)
+    if made is None or flow.events[made].op == "normalize":
+        return made is not None
+    by = flow.inputs(made)[1:] if flow.events[made].op in ("div", "true_divide") else []
+    return any(_made_by(flow, one, made) in _NORMS for one in by)
 
 
 def are_neighbours(flow: Flow, value: int, prediction: int, row: int, calls: set[int]) -> bool:

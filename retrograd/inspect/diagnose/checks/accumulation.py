@@ -13,6 +13,7 @@ from ..expected_gradients import optimized
 from ..flow import Flow
 from ..runs import Run
 from ..spelling import receiver
+from ..taken_gradients import taken_gradients
 from ..words import at, listed, times
 
 KINDS = {
@@ -163,10 +164,19 @@ def _kept_in(flow: Flow, earlier: Run, later: Run) -> list[int]:
         runs = [flow.events[row].data.get("run") for row in arrivals]
         if earlier.number in runs and later.number in runs:
             second = arrivals[runs.index(later.number)]
-            cleared = _cleared(flow, leaf, arrivals[runs.index(earlier.number)], second)
-            if flow.events[second].data.get("before") == "kept" and not cleared:
+            first = arrivals[runs.index(earlier.number)]
+            summed = flow.events[second].data.get("before") == "kept" and not _cleared(flow, leaf, first, second)
+            if summed and _matters(flow, leaf, first, second):
                 found.append(leaf)
     return found
+
+
+def _matters(flow: Flow, leaf: int, earlier: int, later: int) -> bool:
+    """Whether the sum of two gradients may be used: not that of data whose gradient a loss took between them alone."""
+    if flow.facts(leaf).parameter or leaf in optimized(flow):
+        return True
+    uses = sorted([*flow.reads_of.get(leaf, ()), *(one.row for one in taken_gradients(flow) if one.leaf == leaf)])
+    return _between(uses, earlier, later) is None or bisect_right(uses, later) < len(uses)
 
 
 def _twice_case(flow: Flow, earlier: Run, later: Run, leaves: list[int]) -> Case:

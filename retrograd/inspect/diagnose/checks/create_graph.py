@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..expected_gradients import optimized, updated_by_hand
 from ..flow import Flow
 from ..refused_runs import run_without_graph
 from ..runs import Run
 from ..spelling import assigned
+from ..taken_gradients import TakenGradient, taken_gradients
 from ..words import at, listed
 
 KINDS = {
@@ -32,28 +34,35 @@ def find(flow: Flow) -> Iterator[Case]:
     """
     by_hand = {leaf for leaf in flow.accumulated if updated_by_hand(flow, leaf)}
     trained = {*optimized(flow), *by_hand} or set(flow.accumulated)
-    for case, row in _cases(flow):
-        run = next((run for run in reversed(flow.runs) if run.begin < row), None)
-        leaves = flow.leaves_behind(flow.reached_by(run)) if run is not None else set()
-        if case.explains_error or run is None or leaves & trained or leaves - set(run.inputs):
-            yield case
-
-
-def _cases(flow: Flow) -> Iterator[tuple[Case, int]]:
-    """Yield each case with the row of its gradient."""
-    reported = set()
+    reported: set[SourceLine | None] = set()
     for row, outputs in _gradients(flow):
         source = flow.events[row].source
         if source in reported:
             continue
-        for tensor in outputs:
-            run = _constant_in(flow, tensor, row)
-            updated = _first_order_update(flow, tensor, row) if run is None else None
-            if run is not None or updated is not None:
-                reported.add(source)
-                one = _case(flow, tensor, row, run) if run is not None else _update_case(flow, tensor, row, updated)
-                yield one, row
-                break
+        case = _case_of(flow, outputs, row)
+        if case is not None and (case.explains_error or _depends_on(flow, trained, row)):
+            reported.add(source)
+            yield case
+    yield from _taken_in_vain(flow)
+
+
+def _case_of(flow: Flow, gradients: list[int], row: int) -> Case | None:
+    """Return the case of the first of some gradients that enters a loss only as a constant."""
+    for tensor in gradients:
+        run = _constant_in(flow, tensor, row)
+        if run is not None:
+            return _case(flow, tensor, row, run)
+        updated = _first_order_update(flow, tensor, row)
+        if updated is not None:
+            return _update_case(flow, tensor, row, updated)
+    return None
+
+
+def _depends_on(flow: Flow, trained: set[int], row: int) -> bool:
+    """Whether the gradients that a call returned depend on what is trained, or on what they were not asked for."""
+    run = next((run for run in reversed(flow.runs) if run.begin < row), None)
+    leaves = flow.leaves_behind(flow.reached_by(run)) if run is not None else set()
+    return run is None or bool(leaves & trained or leaves - set(run.inputs))
 
 
 CHECK = Check("chain", KINDS, find)
@@ -181,4 +190,36 @@ def _case(flow: Flow, tensor: int, row: int, run: Run) -> Case:
         subjects=frozenset({tensor}),
         explains_error=bool(run.error),
         marks=flow.marks(run, [], ""),
+    )
+
+
+def _taken_in_vain(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each backward, without create_graph, whose ``.grad`` enters another loss as a constant."""
+    by_line: dict[SourceLine | None, list[TakenGradient]] = {}
+    for taken in taken_gradients(flow):
+        if not taken.made.began.get("create_graph") and not flow.has_history(taken.gradient, taken.row):
+            by_line.setdefault(taken.made.source, []).append(taken)
+    for all_taken in by_line.values():
+        for taken in all_taken:
+            run = _constant_in(flow, taken.gradient, taken.row - 1)
+            if run is not None and taken.leaf not in run.roots:
+                yield _taken_case(flow, taken, run, {one.leaf for one in all_taken})
+                break
+
+
+def _taken_case(flow: Flow, taken: TakenGradient, run: Run, leaves: set[int]) -> Case:
+    """Return the case of a gradient that a call takes from ``.grad``."""
+    made, source = taken.made, flow.events[taken.row].source
+    name, root = flow.name(taken.leaf, source), flow.root_name(made)
+    return Case(
+        kind="missing-create-graph",
+        message=f"{name}.grad, taken{at(source)}, comes from {root}.backward(){at(made.source)} without "
+        f"create_graph=True and has no history, so what {flow.root_name(run)} gets from it is a constant that changes "
+        "no gradient.",
+        remedy=f"(grad,) = torch.autograd.grad({root}, {name}, create_graph=True) in place of {root}.backward(), and "
+        f"grad in place of {name}.grad",
+        source=made.source,
+        op="backward",
+        subjects=frozenset(leaves),
+        explains_error=bool(run.error),
     )

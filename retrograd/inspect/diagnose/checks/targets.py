@@ -15,12 +15,14 @@ from ..own_outputs import (
     alike,
     are_neighbours,
     comes_next,
+    is_likeness,
     only_draws_together,
     place_of,
     takes_itself_as_target,
 )
 from ..runs import Run
 from ..words import at, listed
+from .learned_weights import learned_weights
 
 KINDS = {"missing-detach": Kind("gradient flows through a target", "warning", Stage.OMISSION)}
 _MATCHING = PRODUCTS | {"cosine_similarity"}
@@ -50,6 +52,7 @@ def find(flow: Flow) -> Iterator[Case]:
                 if target is not None:
                     reported.add(event.source)
                     yield _case(flow, row, target, run)
+    yield from learned_weights(flow)
 
 
 CHECK = Check("mode", KINDS, find)
@@ -76,8 +79,7 @@ def _target(flow: Flow, row: int, depends: Dependence, calls: set[int], *, known
 
 def _is_collapsing(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
     """Whether a loss of likenesses alone trains both sides of one."""
-    cosine = flow.events[row].op == "cosine_similarity"
-    return cosine and only_draws_together(flow, target, prediction, row, calls)
+    return is_likeness(flow, row) and only_draws_together(flow, target, prediction, row, calls)
 
 
 def _bootstraps(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
@@ -186,7 +188,8 @@ def _case(flow: Flow, row: int, target: int, run: Run) -> Case:
     last = flow.last_producer(target, row, gradients=True)
     made = row if last is None else last
     source = flow.events[made].source
-    likeness = event.op == "cosine_similarity"
+    likeness = is_likeness(flow, row)
+    spelled = spelled or (flow.spelling.spelled(target, row) if likeness else "")
     name = spelled if likeness and spelled else flow.name(target, source or event.source)
     leaves = listed(flow.name(leaf) for leaf in sorted(flow.leaves_behind(flow.behind([target], row))))
     text = flow.spelling.text(source)

@@ -1,0 +1,91 @@
+"""Advantages that gradients flow through: what an outcome was above expectation only weighs a log-probability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..base import Case
+from ..distance import ARRANGEMENTS, counts_by_size
+from ..flow import Flow
+from ..held_by_data import compared_with_data
+from ..words import at, listed
+
+_DIFFERENCES = frozenset({"sub", "subtract", "rsub"})
+_LINEAR = _DIFFERENCES | ARRANGEMENTS | {"add", "mul", "div", "true_divide", "neg", "negative", "flip"}
+"""What makes an advantage of values and rewards."""
+_LOGARITHMS = frozenset({
+    "log", "log1p", "log_softmax", "logsumexp", "logsigmoid", "cross_entropy", "nll_loss", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+})  # fmt: skip
+
+
+def learned_weights(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that weighs a log-probability with the error of a prediction which is trained, too.
+
+    The prediction is held to data elsewhere, as a critic is to returns; by the product it would learn to be wrong.
+    """
+    runs = [run for run in flow.runs if run.accumulates and not run.error]
+    calls = set().union(*(flow.reached_by(run).calls for run in runs))
+    reported = set()
+    for row in sorted(calls):
+        event = flow.events[row]
+        operands = flow.inputs(row)[:2]
+        if event.op != "mul" or event.source in reported or len(operands) < 2:
+            continue
+        for weight, likelihood in (operands, operands[::-1]):
+            if _is_learned(flow, weight, row, calls) and _is_likelihood(flow, likelihood, row):
+                if not counts_by_size(flow, row):
+                    reported.add(event.source)
+                    yield _case(flow, weight, row)
+                break
+
+
+def _is_likelihood(flow: Flow, tensor: int, row: int) -> bool:
+    """Whether a tensor with a history comes from the logarithm of a probability."""
+    behind = flow.behind([tensor], row).calls
+    return any(flow.events[call].op in _LOGARITHMS for call in behind)
+
+
+def _is_learned(flow: Flow, weight: int, row: int, calls: set[int]) -> bool:
+    """Whether a weight is data less a prediction with a history, that another loss among ``calls`` holds to data."""
+    todo, seen = [(weight, row)], {weight}
+    differs = held = False
+    while todo:
+        tensor, before = todo.pop()
+        made = flow.last_producer(tensor, before, gradients=True)
+        if made is None:
+            continue
+        held = held or compared_with_data(flow, tensor, calls)
+        op, inputs = flow.events[made].op.strip("_"), flow.inputs(made)
+        if op not in _LINEAR:
+            continue
+        histories = [given for given in inputs if flow.has_history(given, made)]
+        if op in _DIFFERENCES and (len(histories) < len(inputs) or len(inputs) == 1):
+            differs = True
+            held = held or counts_by_size(flow, made)
+        fresh = [given for given in histories if given not in seen]
+        seen.update(fresh)
+        todo.extend((given, made) for given in fresh)
+    return differs and held
+
+
+def _case(flow: Flow, weight: int, row: int) -> Case:
+    """Return the case of one product."""
+    event = flow.events[row]
+    name = flow.spelling.spelled(weight, row) or flow.name(weight, event.source)
+    made = flow.last_producer(weight, row, gradients=True)
+    behind = flow.leaves_behind(flow.behind([weight], row))
+    leaves = listed(flow.name(leaf) for leaf in sorted(behind))
+    named = name.isidentifier() or "." in name
+    made_at = at(flow.events[made].source) if made is not None else ""
+    return Case(
+        kind="missing-detach",
+        message=f"{name}, made{made_at}, weighs a log-probability{at(event.source)}, and gradient flows through it "
+        f"into {leaves}, which is to predict well and not to make it small: a weight is to be a constant, so it needs "
+        "detach().",
+        remedy=f"{name}.detach() in place of {name} in that line" if named else "detach() the weight in that line",
+        source=event.source,
+        op=event.op,
+        marks=flow.marks(flow.run_after(row), [row], "a weight that is not detached"),
+        evidence={"leaves": [flow.name(leaf) for leaf in sorted(behind)]},
+    )
