@@ -28,6 +28,8 @@ MAX_EVENTS = 1_000_000
 """Events after which level ``full`` notes no more calls of forward, about 1.5 GB."""
 _AROUND = 2
 """Lines kept before and after one that is mentioned."""
+_FIRST_COUNT = 6
+"""The backward run before which living tensors are counted for the first time; then after twice as many each time."""
 Explain = Callable[[Recording, BaseException, SourceLine | None], None]
 
 
@@ -113,6 +115,8 @@ class Recorder:
         self._max_events = max_events
         self._lock = lock()
         self._runs = 0
+        self._next_count = _FIRST_COUNT
+        """The run before which living tensors are counted next."""
         self._lines_read: set[SourceLine] = set()
         self._latest_line: SourceLine | None = None
         self._kept = KeptSnapshots(self.recording)
@@ -142,6 +146,9 @@ class Recorder:
         """Return the number of a backward run that begins now."""
         with self._lock:
             self._runs += 1
+            if self._runs == self._next_count:
+                self._next_count *= 2
+                self.tensors.count_living(len(self._journal.entries))
             return self._runs - 1
 
     def among_ranks(self) -> bool:

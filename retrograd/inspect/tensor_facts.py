@@ -35,6 +35,8 @@ class TensorFacts:
     """Whether it was still alive when the recording ended."""
     source: SourceLine | None = None
     """The user's line that made it, or that first used it if ``made_by`` is ``None``."""
+    lasted: int | None = None
+    """Row of the last time that living tensors were counted before a backward run, if it was among them."""
 
     def to_plain(self) -> dict[str, Plain]:
         """Return the facts as JSON values, without what is as usual."""
@@ -54,7 +56,7 @@ class TensorFacts:
         for key in _OPTIONAL:
             if key in plain:
                 setattr(found, key, plain[key])
-        for number in (found.storage, found.made_by, found.view_of):
+        for number in (found.storage, found.made_by, found.view_of, found.lasted):
             if number is not None:
                 len_checked(number)
         text_checked(found.name)
@@ -62,5 +64,5 @@ class TensorFacts:
         return found
 
 
-_OPTIONAL = ("storage", "requires_grad", "leaf", "name", "parameter", "made_by", "view_of", "kept")
+_OPTIONAL = ("storage", "requires_grad", "leaf", "name", "parameter", "made_by", "view_of", "kept", "lasted")
 _USUAL = {key: getattr(TensorFacts(), key) for key in _OPTIONAL}

@@ -84,6 +84,8 @@ class TensorTable:
         """Tensors below this number were looked at by ``unnamed_leaves``."""
         self._turned: list[int] = []
         """Those that require a gradient since then."""
+        self._counted_at: tuple[int, list[int]] = (0, [])
+        """Row of events at which the living were counted last, and their numbers."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -197,12 +199,21 @@ class TensorTable:
         found = [reference() for reference, number in self._known.pairs() if number in wanted]
         return [tensor for tensor in found if tensor is not None]
 
+    def count_living(self, row: int) -> None:
+        """Remember who lives now, at a row of events, in place of who did when they were counted before."""
+        self._counted_at = row, [number for reference, number in self._known.pairs() if reference() is not None]
+
     def close(self) -> None:
         """Forget all tensors, and leave the rows, which say now who was still alive."""
         for reference, number in self._known.pairs():
             if self.rows[number] is None:  # a program that was interrupted while a note was taken leaves a row without
                 self.fill()
             self.rows[number].kept = reference() is not None
+        row, living = self._counted_at
+        rows: list[TensorFacts | None] = list(self.rows) if living else []
+        for number in living:
+            if (facts := rows[number]) is not None:
+                facts.lasted = row
         with self._lock:  # other threads may go on
             for table in (self._known, self._memories):
                 table.clear()

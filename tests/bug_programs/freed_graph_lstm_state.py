@@ -1,4 +1,4 @@
-# kind: freed-graph; symptom: the second window cannot be run backward; names: state, state = tuple(t.detach() for t in state); torch only
+# kind: freed-graph; symptom: the second window cannot be run backward; names: state, state = tuple(t.detach() for t in state)
 import torch
 
 torch.manual_seed(0)

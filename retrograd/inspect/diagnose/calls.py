@@ -155,7 +155,17 @@ class CallTable:
 
     def is_leaf(self, tensor: int) -> bool:
         """Whether no recorded call gave this tensor a history."""
-        return self.tensors[tensor].leaf and not self._recorded_in.get(tensor)
+        facts = self.tensors[tensor]
+        return facts.leaf and not self._recorded_in.get(tensor) and not self._has_hidden_history(tensor, facts)
+
+    def _has_hidden_history(self, tensor: int, facts: TensorFacts) -> bool:
+        """Whether a view requires grad as the result does that it is of, and nobody said so: a hidden Function gave it.
+
+        As for the hooks that run before and after the backward of a module.
+        """
+        of = facts.view_of
+        seen = facts.requires_grad and facts.made_by is not None and not self._switched.get(tensor)
+        return of is not None and seen and self.tensors[of].requires_grad and not self.tensors[of].leaf
 
     def trainable(self, tensors: Iterable[int]) -> set[int]:
         """Return the leaves among tensors that ever required grad."""

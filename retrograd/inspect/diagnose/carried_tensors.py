@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..snapshot import SourceLine
@@ -41,22 +42,34 @@ class CarriedTensor:
 
 def carried_tensor(flow: Flow, earlier: Run, later: Run) -> CarriedTensor | None:
     """Return the tensor through which the graph of an earlier run hangs on to that of a later one."""
-    found: list[tuple[int, int, int]] = []
-    for user in flow.reached_by(later).calls:
-        if user < earlier.end:
-            continue
-        for tensor in flow.inputs(user):
-            maker = flow.last_producer(tensor, user, gradients=True)
-            if maker is not None and maker < earlier.begin and maker in flow.reached_by(earlier).calls:
-                found.append((maker, user, tensor))
+    theirs = flow.reached_by(earlier).calls
+    taken = list(_taken_over(flow, earlier, later))
+    found = [one for one in taken if one[0] in theirs] or [
+        one
+        for one in taken
+        if theirs & flow.behind([one[2]], one[1]).calls  # a state beside the result that was used
+    ]
     if not found:
         return None
     maker, user, tensor = max(found, key=lambda item: (item[0], -item[1]))
-    return _described(flow, (tensor, maker, user), earlier)
+    beside = {one[2] for one in taken if flow.events[one[0]].source == flow.events[maker].source}
+    return _described(flow, (tensor, maker, user), earlier, len(beside))
 
 
-def _described(flow: Flow, found: tuple[int, int, int], run: Run) -> CarriedTensor:
-    """Name a tensor, its making and its use as the function does in which it outlived a run."""
+def _taken_over(flow: Flow, earlier: Run, later: Run) -> Iterator[tuple[int, int, int]]:
+    """Yield (maker, user, tensor) for each tensor made before one run that a call behind another, after it, takes."""
+    for user in flow.reached_by(later).calls:
+        for tensor in flow.inputs(user) if user >= earlier.end else ():
+            maker = flow.last_producer(tensor, user, gradients=True)
+            if maker is not None and maker < earlier.begin:
+                yield maker, user, tensor
+
+
+def _described(flow: Flow, found: tuple[int, int, int], run: Run, beside: int) -> CarriedTensor:
+    """Name a tensor, its making and its use as the function does in which it outlived a run.
+
+    ``beside``: how many tensors of its line were carried over.
+    """
     tensor, maker, user = found
     made_at, used_at = living_line(flow, maker, run), living_line(flow, user, run)
     spelled = flow.spelling.spelled(tensor, user)
@@ -77,7 +90,8 @@ def _described(flow: Flow, found: tuple[int, int, int], run: Run) -> CarriedTens
     lines = () if flow.spelling.has_name(tensor) else (used_at, flow.events[user].source)
     passed = next(filter(None, (passed_on(flow.spelling.text(line)) for line in lines)), "")
     name = _attribute(flow, {name, *flow.spelling.names(tensor)}, maker, run) or passed or name
-    several = bool(passed) and len(flow.events[maker].data.get("outputs", ())) > 2  # beside the result, two states
+    states = max(beside, len(flow.events[maker].data.get("outputs", ())) - 1)  # what comes beside the result
+    several = bool(passed) and states > 1
     return CarriedTensor(tensor, name, maker, user, made_at, used_at, again, several)
 
 

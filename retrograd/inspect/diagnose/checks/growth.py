@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -36,7 +37,7 @@ Of anything but a single number: backward runs in between, for within one step a
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of this family."""
-    kept = list(_kept_results(flow))
+    kept = list(_kept_results(flow)) or list(_kept_meanwhile(flow))
     longer = _longer_runs(flow, kept)
     if longer is not None:
         yield longer
@@ -184,6 +185,33 @@ def _kept_results(flow: Flow) -> Iterator[Case]:
         steps = sum(any(one < run.begin < other for run in flow.runs) for one, other in pairwise(rows))
         if steps + 1 >= LINKS:
             yield _kept_case(flow, made_at, tensors, steps + 1)
+
+
+def _kept_meanwhile(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line whose results of many steps lived at once for a while, and no later run used them.
+
+    As those of a list that is a local variable of a function which has returned when the program ends.
+    """
+    losses = [run for run in flow.runs if run.accumulates and not run.inputs and not run.nested and not run.error]
+    taken = Counter(row for run in losses for row in flow.reached_by(run).calls)
+    by_line: dict[SourceLine | None, dict[int, int]] = {}
+    for tensor, facts in enumerate(flow.tensors):
+        if facts.lasted is not None and not facts.kept and not facts.leaf and facts.source is not None:
+            rows = [row for row in flow.made_in.get(tensor, ()) if flow.has_node(row)]
+            if rows and taken[rows[-1]] <= 1:
+                by_line.setdefault(facts.source, {})[rows[-1]] = tensor
+    since = _counted(flow)
+    later = {row for run in losses if run.begin >= since for row in flow.reached_by(run).calls}
+    for made_at, tensors in by_line.items():
+        rows = sorted(tensors.keys() - later)
+        steps = sum(any(one < run.begin < other for run in losses) for one, other in pairwise(rows))
+        if steps + 1 >= LINKS:
+            yield _kept_case(flow, made_at, [tensors[row] for row in rows], steps + 1)
+
+
+def _counted(flow: Flow) -> int:
+    """Return the row at which living tensors were counted last."""
+    return max((facts.lasted for facts in flow.tensors if facts.lasted is not None), default=len(flow.events))
 
 
 def _kept_case(flow: Flow, made_at: SourceLine | None, tensors: list[int], steps: int) -> Case:
