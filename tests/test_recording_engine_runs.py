@@ -292,6 +292,52 @@ def test_deep_graph():
     assert np.isfinite(x.grad.item())
 
 
+class _Writes:
+    """An observer of writes."""
+
+    def __init__(self, *, hears_updates: bool) -> None:
+        self.hears_updates = hears_updates
+        self.seen: list[str] = []
+
+    def inplace(self, op: object, args: object, node: object, tensor: object, inputs: object) -> None:
+        self.seen.append(op.name)
+
+
+def test_updates_of_an_optimizer_are_told_to_those_alone_who_hear_them() -> None:
+    """A profiler hears each write of an optimizer; a recording, of which it is one event, is not told."""
+    w = rg.ones(3, requires_grad=True)
+    optimizer = rg.optim.SGD([w], lr=0.5)
+    w.sum().backward()
+    for others in ([], [_Writes(hears_updates=True)]):
+        deaf = _Writes(hears_updates=False)
+        for one in (deaf, *others):
+            observe.add(one)
+        optimizer.step()
+        w.grad.mul_(1.0)
+        for one in (deaf, *others):
+            observe.remove(one)
+        assert [one.seen for one in others] == [["add", "mul"]] * len(others)
+        assert deaf.seen == (["add", "mul"] if others else ["mul"])
+
+
+def test_recording_that_begins_within_a_step_of_an_optimizer_notes_its_writes() -> None:
+    """An observer that was not told of the optimizer hears what it writes."""
+    w, deaf, late = rg.ones(3, requires_grad=True), _Writes(hears_updates=False), _Writes(hears_updates=False)
+
+    class Late(rg.optim.SGD):
+        def _update(self, p: rg.Tensor, g: rg.Tensor, group: dict[str, object]) -> None:
+            observe.add(late)
+            super()._update(p, g, group)
+
+    observe.add(deaf)
+    optimizer = Late([w], lr=0.5)
+    w.sum().backward()
+    optimizer.step()
+    observe.remove(deaf)
+    observe.remove(late)
+    assert late.seen == ["add"]
+
+
 def test_observers_hear_of_gradients_that_the_program_reads_alone(monkeypatch):
     """An optimizer's step is one event; where a program reads a gradient, that is told."""
     heard = []

@@ -216,7 +216,7 @@ def test_what_is_in_force_is_what_the_thread_has_set():
 
     describer.watching.here.scopes.append("mine")
     describer._around = Interrupted((True, False, "mine", None))
-    assert describer.around() == (True, False, "mine", None)
+    assert describer.around(describer.watching.here) == (True, False, "mine", None)
     assert describer._around == theirs
 
 

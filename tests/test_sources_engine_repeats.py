@@ -5,11 +5,14 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 import retrograd as torch
-from retrograd.inspect.sources.engine_ import repeats, source
+from retrograd.inspect.sources.collect import collect
+from retrograd.inspect.sources.engine_ import outlines, repeats, source
+from retrograd.inspect.sources.engine_.facts import Facts
 
 
 def steady() -> None:
@@ -89,7 +92,7 @@ PROGRAMS = [steady, batches, constants, alternating, other_leaves, scopes, funct
 def test_repeated_pictures_are_those_of_a_walk(program: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
     with torch.debug(level="graph") as repeated:
         program()
-    monkeypatch.setattr(source, "outline_of", lambda roots: None)
+    monkeypatch.setattr(repeats.Repeats, "snapshot", lambda *args: None)
     with torch.debug(level="graph") as walked:
         program()
 
@@ -101,7 +104,7 @@ def test_repeated_pictures_are_those_of_a_walk(program: Callable[[], None], monk
 def test_memory_is_counted_once_as_in_a_walk(program: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
     with torch.debug(level="backward") as repeated:
         program()
-    monkeypatch.setattr(source, "outline_of", lambda roots: None)
+    monkeypatch.setattr(repeats.Repeats, "snapshot", lambda *args: None)
     with torch.debug(level="backward") as walked:
         program()
 
@@ -134,7 +137,57 @@ def test_picture_keeps_no_leaf_alive() -> None:
 
 
 def test_large_graphs_are_walked_as_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repeats, "_MAX_NODES", 3)
+    monkeypatch.setattr(outlines, "MAX_NODES", 3)
     w = torch.ones(3, requires_grad=True)
-    assert repeats.outline_of([w.sum().grad_fn]) is not None
-    assert repeats.outline_of([w.exp().sin().cos().sum().grad_fn]) is None
+    assert outline(w.sum()) is not None
+    assert outline(w.exp().sin().cos().sum()) is None
+
+
+def order_of(root: torch.Tensor) -> list[Any]:
+    """The nodes of a graph in the order of a walk."""
+    return collect([root.grad_fn], Facts()).order
+
+
+def outline(root: torch.Tensor) -> outlines.Outline | None:
+    return outlines.outline_of([root.grad_fn], order_of(root))
+
+
+W, V = torch.ones(4, requires_grad=True), torch.ones(4, requires_grad=True)
+GRAPHS = [
+    lambda: (W * V).sum(),
+    lambda: (V * W).sum(),
+    lambda: (W * W).sum(),
+    lambda: (W * W.detach()).sum(),
+    lambda: (W.detach() * W).sum(),
+    lambda: (W.exp() * V).sum(),
+    lambda: (W * 2.0).exp().sum(),
+    lambda: (W.exp() * 2.0).sum(),
+    lambda: sum(W.split(2)).sum(),
+    lambda: sum(reversed(W.split(2))).sum(),
+    lambda: W.split(2)[0].sum(),
+    lambda: W.split(2)[1].sum(),
+    lambda: torch.cat([torch.cat([W, W]), torch.cat([V, V, V])]).sum(),
+    lambda: torch.cat([torch.cat([W, W, V]), torch.cat([V, V])]).sum(),
+    lambda: torch.cat([W[:2], V[:2]]).sum(),
+    lambda: torch.cat([W[:3], V[:3]]).sum(),
+]
+
+
+def described(root: torch.Tensor) -> list[Any]:
+    """Class, shapes and edges of each node, as a walk tells them."""
+    order = order_of(root)
+    places = {None: None, **{node: place for place, node in enumerate(order)}}
+    return [
+        (type(node), node._sigs, [(places[child], number) for child, number in node.next_functions]) for node in order
+    ]
+
+
+@pytest.mark.parametrize("build", GRAPHS)
+def test_outline_is_that_of_equal_graphs_alone(build: Callable[[], Any]) -> None:
+    first = build()
+    known = outline(first)
+    assert known is not None
+    for other in GRAPHS:
+        root = other()
+        same = described(root) == described(first)
+        assert known.order_of([root.grad_fn]) == (order_of(root) if same else None)

@@ -31,6 +31,9 @@ An observer is any object; those of these methods that it has are called, on the
   ``released(node)`` in a full run.  Whoever hears of single nodes or leaves makes every run a full one,
   unless it hears ``swept``, too.
 
+An observer whose ``hears_updates`` is false takes an optimizer's work as a whole: of the writes and cleared gradients
+that make it up, and that record nothing, it need not be told.
+
 Observers must not keep what they are given, and must not raise, unless they mean to stop the program.
 """
 
@@ -49,9 +52,16 @@ HEAR_NODES = False
 """Whether any of them wants to hear of single nodes before they run, which a sweep does not report."""
 HEAR_SWEEPS = False
 """Whether any of them hears of the nodes of a sweep."""
+HEAR_UPDATES = False
+"""Whether any of them wants to hear of single writes and gradients while an optimizer is at work."""
+PRESENT: object = object()
+"""Stands for those who are there now: another one whenever somebody comes or goes."""
 _NODE_EVENTS = ("node_began", "node_ended", "accumulating", "accumulated", "released")
+_UPDATES = ("writing", "inplace", "grad_set")
 OPERATION: tuple[Callable[..., None], ...] = ()
 """The methods ``operation`` of the present observers, which are called most often of all."""
+SWEPT: tuple[Callable[..., None], ...] = ()
+"""Their methods ``swept``, which come next."""
 _methods: dict[str, tuple[Callable[..., None], ...]] = {}
 """Event -> the methods of the present observers, as far as they were looked up; another one for other observers."""
 _changing = reentrant_lock()
@@ -76,12 +86,16 @@ def remove(observer: Any) -> None:
 
 def _count() -> None:
     """Note what follows from who is there."""
-    global COUNT, HEAR_NODES, HEAR_SWEEPS, OPERATION, _methods
+    global COUNT, HEAR_NODES, HEAR_SWEEPS, HEAR_UPDATES, OPERATION, PRESENT, SWEPT, _methods
     COUNT = len(observers)
     content = [observer for observer in observers if hasattr(observer, "swept")]
     HEAR_SWEEPS = bool(content)
     HEAR_NODES = any(hasattr(o, event) for o in observers if o not in content for event in _NODE_EVENTS)
+    near = [observer for observer in observers if any(hasattr(observer, event) for event in _UPDATES)]
+    HEAR_UPDATES = any(getattr(observer, "hears_updates", True) for observer in near)
     OPERATION = tuple([observer.operation for observer in observers if hasattr(observer, "operation")])
+    SWEPT = tuple([observer.swept for observer in content])
+    PRESENT = object()
     _methods = {}
 
 
@@ -141,10 +155,12 @@ class _OptimizerCall:
         self.optimizer = optimizer
 
     def __enter__(self) -> None:
-        pass
+        if self.optimizer is not None:
+            self.around, STATE.updating = STATE.updating, PRESENT
 
     def __exit__(self, *exc: object) -> None:
         if self.optimizer is not None:
+            STATE.updating = self.around
             notify("optimizer_done", self.optimizer)
 
 

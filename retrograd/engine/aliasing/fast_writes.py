@@ -68,7 +68,7 @@ def fast_write(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
             kept = sig.floats.get(alpha) or number_operand(sig, alpha)
             if kept is not None:
                 factor = (kept._array,)
-        watched = not alone and observe.observers
+        watched = not alone and observe.observers and (observe.HEAR_UPDATES or STATE.updating is not observe.PRESENT)
         if watched:
             observe.notify("writing", op, (self, other, *given))
         try:

@@ -21,6 +21,7 @@ from .. import observe
 from ..aliasing import storage
 from ..execution.fit import fit_one, fit_tensor
 from ..frames import ENGINE
+from ..switches.state import STATE
 from ..tensors.base import TensorBase, parameter_class, tensor_class
 from ..tensors.numbers_ import Number
 from .node import NOTHING
@@ -130,7 +131,7 @@ _NAMES: dict[str, Any] = {
     "slot_values": slot_values, "array_of": array_of, "by_rule": by_rule, "fit_one": fit_one,
     "fit_tensor": fit_tensor, "heappush": heappush,
     "getrefcount": getrefcount, "ndarray": np.ndarray, "asarray": np.asarray, "NOTHING": NOTHING,
-    "added": added, "notify": observe.notify, "now": now, "attrgetter": attrgetter,
+    "added": added, "observe": observe, "STATE": STATE, "now": now, "attrgetter": attrgetter,
 }  # fmt: skip
 TAKEN = {*_NAMES, "Tensor", "Parameter", "row", "joint", "g", "gi", "heap", "task", "sig"}
 """Names that generated code uses itself; ``calls.fast_path`` adds its own."""

@@ -75,6 +75,11 @@ _ADDING = (*_IN_PLACE, "else:", "    _n._pending = added(_p, gi)")
 """Add ``gi`` to what waits at the receiver; an array that nobody else holds is added to in place."""
 _ADDING_OBSERVED = ("else:", "    _n._pending = _p + gi", "if gi is not NOTHING: _passed.append(gi)")
 """The same where observers have seen what waits: it stays as they saw it."""
+_TELLING = (
+    "if not STATE.in_handler:",
+    "    for _hear in observe.SWEPT: _hear(_node, _arrived, _passed, _began, now())",
+)
+"""``observe.notify`` of a node that has run."""
 _FITTING_TENSOR = (
     "if _e{i} is not None and _g{i} is not None:",
     "    sig = _e{i}._sigs[0]",
@@ -155,7 +160,7 @@ class NodeClassSource:
         lines = ["_began = now()", "_next, _passed = None, []", f"_arrived = {arrived}", *self._gathering()]
         for i, name in enumerate(self.op.diff_names):
             lines += self._operand(i, name, _ADDING_OBSERVED)
-        lines += [*self._freeing(), 'notify("swept", _node, _arrived, _passed, _began, now())', "return _next"]
+        lines += [*self._freeing(), *_TELLING, "return _next"]
         return ["def _sweep_observed(_node, g, heap, task):", *["    " + line for line in (*self._checking(), *lines)]]
 
     def tensor_lines(self) -> list[str]:

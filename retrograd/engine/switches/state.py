@@ -57,6 +57,8 @@ class ThreadState(threading.local):
     saved_hooks_disabled: str | None = None
     batches: int = 0
     """How many batches ``vmap`` is going through."""
+    updating: object = None
+    """The observers (``observe.PRESENT``) that were told that an optimizer is at work."""
     repeating: bool = False
     """Whether the running code runs again for other entries of a batch, which may share its graph."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import observe
+from ..switches.state import STATE
 from ..warning import warn
 from .base import LAZY, TensorBase
 from .dtype_names import c_name, scalar_name
@@ -36,7 +37,7 @@ def assign_grad(t: Any, value: Any = None) -> None:
     """``t.grad = value``, or ``del t.grad``."""
     if value is not None:
         _check(t, value)
-    if observe.observers:
+    if observe.observers and (observe.HEAR_UPDATES or STATE.updating is not observe.PRESENT):
         observe.notify("grad_set", t, value)
     (t._meta or t.need_meta()).grad = value
 

@@ -22,7 +22,7 @@ from ..surroundings import Surroundings, described
 from .call_sites import Site, Sites
 from .caller import Caller, caller_of
 from .names import Names, matched, worthy
-from .watching import Watching
+from .watching import ThreadState, Watching
 
 _PLAIN = (bool, int, float, str)
 _USUAL: Surroundings = (True, False, "", None)
@@ -61,9 +61,8 @@ class CallDescriber:
         caller = caller_of(sys._getframe(4))  # not: this, who asks and its guard, who told that
         return None if caller.internal or caller.frame is None else caller
 
-    def around(self) -> Surroundings:
-        """What is in force now."""
-        here = self.watching.local.state
+    def around(self, here: ThreadState) -> Surroundings:
+        """What is in force now on this thread."""
         if state.MODE == observe.COUNT and not here.scopes and not here.runs:  # no other mode is on in any thread
             return _USUAL
         inference, scopes, runs = STATE.inference, here.scopes, here.runs
@@ -79,7 +78,7 @@ class CallDescriber:
         """What every event of a call says of its inputs and surroundings."""
         more: dict[str, Any] = {}
         numbers = self.numbers(inputs, names, line, more)
-        return {"inputs": numbers, "names": names, **described(self.around()), **more}
+        return {"inputs": numbers, "names": names, **described(self.around(self.watching.here)), **more}
 
     def number_new(
         self, site: Site, inputs: Any, numbers: list[Any], within: Collection[int], more: dict[str, Any]

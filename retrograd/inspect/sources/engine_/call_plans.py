@@ -31,8 +31,8 @@ class Plan:
         self.site = site
         self.begins_write = op.view and site.function == "setitem"
         """Whether it makes the view that ``t[i] = v`` is going to write to."""
-        self.steps, self.whole = ([], False) if path is None else (path.steps, path.whole)
-        """The way to the user's frame, where the stack is worth knowing."""
+        self.steps, self.whole = ([], False) if path is None else (path.steps[1:], path.whole)
+        """The frames around the user's, where the stack is worth knowing."""
         self.stack = None if path is None else path.stack
         self.next: Plan | None = None
         """What came after it the latest time, and ``other`` another one that once did: a loop ends somewhere."""
@@ -63,12 +63,12 @@ class Plan:
                 return None
             around = frame
             for code, instruction in self.steps:
+                around = around.f_back
                 if around.f_lasti != instruction or around.f_code is not code:
                     return None
-                around = around.f_back
+            return frame if not self.whole or around.f_back is None else None
         except AttributeError:  # the stack has fewer frames: asking each whether there is another takes a fifth of this
             return None
-        return frame if around is None or not self.whole else None
 
     def comes_before(self, plan: Plan) -> None:
         """Expect another plan after this one than before."""

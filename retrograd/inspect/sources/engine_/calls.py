@@ -88,7 +88,8 @@ class Calls(Observer):
         self, here: ThreadState, plan: Plan, user: FrameType, args: Any, node: Any, inputs: Any, outputs: Any, took: int
     ) -> None:
         """Note what must be seen while the tensors live; ``event_of_call`` makes the event of it."""
-        sink, site, out, call_at = self.watching.sink, plan.site, outputs[0], (id(user), plan.instruction)
+        describer, sink, site, out = self._describer, self.watching.sink, plan.site, outputs[0]
+        call_at = (id(user), plan.instruction)
         if here.call_at != call_at or len(here.made) > _MADE:
             here.call_at, here.made = call_at, []
         made = here.made
@@ -97,7 +98,7 @@ class Calls(Observer):
         tensors = sink.tensors
         numbers: Any = tensors.numbers(inputs)
         if None in numbers:
-            self._describer.number_new(site, inputs, numbers, within, more)
+            describer.number_new(site, inputs, numbers, within, more)
         arguments = None
         if len(args) != len(inputs) or plan.op.lists:  # not all arguments are operands
             seen, arguments = site.others
@@ -113,13 +114,13 @@ class Calls(Observer):
             results, storage = tensors.reserve(out, memory if memory.base is None else memory_of(memory))
             made.append(results)
         else:
-            results = self._describer.numbers_of_results(outputs, fitting(site.targets, outputs), site.line)
+            results = describer.numbers_of_results(outputs, fitting(site.targets, outputs), site.line)
             storage, fresh, others = -1, None, [values.range_and_sum(t._array) for t in outputs[1:]]
             made += results
         limits, total = values.range_and_sum(out._array)
         if site.may_tell or others or (total is not None and not isfinite(total)):
             ranges = [limits, *[limits for limits, _ in others]]
-            self._describer.note_values(more, site, plan.op, args, inputs, outputs, ranges)
+            describer.note_values(more, site, plan.op, args, inputs, outputs, ranges)
         kind, place, saves, stack = "operation", None, _NONE, plan.stack
         if node is not None:
             place, saves = node._number - self.watching.begin, saved_positions(node, inputs)
@@ -129,7 +130,7 @@ class Calls(Observer):
         elif reason := self._reason(inputs, outputs):
             kind, more["reason"], stack = "cut", reason, stack_of(user)
         sink.note(
-            (event_of_call, kind, site, self._describer.around(), tuple(numbers), len(inputs), within, arguments,
+            (event_of_call, kind, site, describer.around(here), tuple(numbers), len(inputs), within, arguments,
              results, fresh, storage, limits, total, others, took, place, saves, stack, more or None)
         )  # fmt: skip
 

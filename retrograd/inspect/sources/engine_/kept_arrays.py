@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
-from operator import attrgetter
+from itertools import chain, repeat
+from operator import attrgetter, call, is_not
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,12 @@ from ....engine.tensors.parameter import Parameter
 from ....engine.tensors.tensor import Tensor
 from ..base import Node
 from .facts import NO_ARRAYS, memory_of
+from .outlines import first_places
 from .saved import readers
 
 _TENSORS = (Tensor, Parameter)
 _ARRAYS = (np.ndarray, np.generic)
-_nbytes = attrgetter("nbytes")
+_nbytes, _array_of, _base_of = attrgetter("nbytes"), attrgetter("_array"), attrgetter("base")
 
 
 class KeptArrays:
@@ -38,14 +39,16 @@ class KeptArrays:
         self._pattern = self._pattern_of(values)
 
     def _values(self, nodes: Sequence[Node]) -> list[Any]:
-        return [value for node, read in zip(nodes, self._readers, strict=True) for value in read(node)]
+        return list(chain.from_iterable(map(call, self._readers, nodes)))
 
     def _pattern_of(self, values: list[Any]) -> tuple[list[int], ...]:
         """Bytes of each array, and the first place of each array and of each memory."""
-        arrays = [values[place]._array for place in self._tensors] + [values[place] for place in self._arrays]
-        arrays_by_id = list(map(id, arrays))
-        memories = [id(a if a.base is None else memory_of(a)) for a in arrays]
-        return list(map(_nbytes, arrays)), _first_places(arrays_by_id), _first_places(memories)
+        value_at = values.__getitem__
+        arrays = [*map(_array_of, map(value_at, self._tensors)), *map(value_at, self._arrays)]
+        by_array = by_memory = first_places(list(map(id, arrays)))
+        if any(map(is_not, map(_base_of, arrays), repeat(None))):
+            by_memory = first_places([id(a if a.base is None else memory_of(a)) for a in arrays])
+        return list(map(_nbytes, arrays)), by_array, by_memory
 
     def are_those_of(self, nodes: Sequence[Node]) -> bool:
         """Whether nodes of the same classes keep the same."""
@@ -53,9 +56,3 @@ class KeptArrays:
             return False
         values = self._values(nodes)
         return list(map(type, values)) == self._classes and self._pattern_of(values) == self._pattern
-
-
-def _first_places(ids: list[int]) -> list[int]:
-    """Where each of these turns up first."""
-    places: dict[int, int] = {}
-    return list(map(places.setdefault, ids, count()))

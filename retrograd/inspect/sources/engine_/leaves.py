@@ -27,6 +27,8 @@ _OVERRIDING = os.path.dirname(str(overrides.__file__)) + os.sep
 class Leaves(Observer):
     """Sends ``leaf`` and ``read``."""
 
+    hears_updates = False
+
     def __init__(self, watching: Watching) -> None:
         super().__init__(watching)
         self._names = Names(watching)

@@ -26,6 +26,8 @@ _defines_apply = (sys.modules[Function.__module__].__file__ or "").__eq__
 class Lines:
     """Notes where nodes come from while a program is watched."""
 
+    hears_updates = False
+
     def __init__(self) -> None:
         self.tables: OriginTables | None = None
         self.memory: NameMemory | None = None
@@ -78,16 +80,17 @@ class Lines:
         if marks is None or node is None or node._number < marks.end:
             self.follow(node, user, calling)
             return
-        if node._number > marks.end:
-            marks.gap(node._number, applying_frame(calling, _defines_apply))
+        number = node._number
+        if number > marks.end:
+            marks.gap(number, applying_frame(calling, _defines_apply))
         noted, scope, entry = plan.noted
         if marks is not noted or marks.scope != scope:
             marks.follow(user)
             plan.noted = (marks, marks.scope, marks.entries[-1])
-        elif marks.entries[-1] == entry:  # as ``follow_place``
-            marks.end += 1
-        else:
+        elif marks.entries[-1] != entry:
             marks.follow_place(entry)
+        else:
+            marks.end = number + 1
 
     def inplace(self, op: Any, args: Any, node: Node | None, tensor: Any, inputs: Any) -> None:
         """Note the user's line of the nodes of an in-place write, if it made some."""

@@ -6,6 +6,7 @@ import math
 import weakref
 from collections.abc import Sequence
 from functools import partial
+from itertools import count
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from ....engine.tensors.base import TensorBase
 from ...event_data import MEASURES
 from ...snapshot import GraphSnapshot
 from .. import array_values as values
+from ..array_values import ordinary_norm
 from ..base import Node
 from .entries import array_of
 
@@ -23,6 +25,7 @@ _PASSED = ("out_norm", "out_zero_share", "out_nan_count", "out_inf_count", "out_
 _MANY = 10_000
 """Nodes from which on a run is kept as columns at once: what they are made of takes several times their memory."""
 
+_Array, _ref = np.ndarray, weakref.ref
 Columns = dict[str, list[float | None]]
 
 
@@ -67,7 +70,7 @@ class Measures:
         """``saved`` are the bytes that each node keeps; ``whole``: every figure is taken."""
         self._snapshot = snapshot
         self._whole = whole
-        self._rows = {id(node): row for row, node in enumerate(order)}
+        self._rows = dict(zip(map(id, order), count()))
         self._ran: list[Ran] = []
         self._running: list[tuple[Node, int | None]] = []
         """Nodes that are running, with their places in ``_ran``."""
@@ -82,21 +85,19 @@ class Measures:
 
         To be called while NumPy is quiet.
         """
-        known = self._known.get(id(gradient), _NOBODY)
-        if known[0]() is gradient:
-            return known[1]
-        if gradient.__class__ is not np.ndarray:
-            if isinstance(gradient, np.generic):  # a rule's arithmetic on arrays without dimensions; no weak reference
-                return figures_of(np.asarray(gradient), whole=self._whole)
-            if isinstance(gradient, TensorBase):
-                return self._of_tensor(gradient)
-        found = None if gradient.base is None else self._of_whole_memory(gradient)
-        if not found:
-            if not self._whole and gradient.__class__ is np.ndarray:
-                found = values.ordinary_norm(gradient)
-            if found is None:
-                found = figures_of(gradient, whole=self._whole)
-        self._known[id(gradient)] = (weakref.ref(gradient), found)
+        known, key = self._known, id(gradient)
+        reference, found = known.get(key, _NOBODY)
+        if reference() is gradient:
+            return found
+        if gradient.__class__ is _Array and gradient.base is None:  # mostly
+            found = (None if self._whole else ordinary_norm(gradient)) or figures_of(gradient, whole=self._whole)
+        elif isinstance(gradient, np.generic):  # a rule's arithmetic on arrays without dimensions; no weak reference
+            return figures_of(np.asarray(gradient), whole=self._whole)
+        elif isinstance(gradient, TensorBase):
+            return self._of_tensor(gradient)
+        else:
+            found = self._of_whole_memory(gradient) or figures_of(gradient, whole=self._whole)
+        known[key] = (_ref(gradient), found)
         return found
 
     def _of_tensor(self, gradient: TensorBase) -> Figures | None:
@@ -110,7 +111,7 @@ class Measures:
     def _of_whole_memory(self, array: Any) -> Figures | None:
         """Those of the array that an array is a transpose or another shape of."""
         base = array.base
-        known = self._known.get(id(base))
+        known = None if base is None else self._known.get(id(base))
         if known is None or base.size != array.size or base.dtype is not array.dtype or not array.flags.forc:
             return None
         return known[1] if known[0]() is base else None
@@ -143,22 +144,26 @@ class Measures:
         row = self._rows.get(id(node))
         if row is None:
             return
-        gradient = grads[0] if grads else None
-        known = self._known.get(id(gradient), _NOBODY)  # mostly it was seen when the node before passed it on
-        arrived = known[1] if known[0]() is gradient else self.figures(gradient)
-        passed = self.figures(results[0]) if len(results) == 1 and results[0] is not None else self._all(results)
-        self._ran.append((row, began, ended, arrived, [] if passed is None else passed))
+        figures = self.figures
+        arrived = figures(grads[0]) if grads else None
+        passed: Figures | list[Figures] | None
+        if len(results) == 1:
+            passed = figures(results[0])
+            passed = [] if passed is None else passed
+        else:
+            passed = self._all(results)
+        self._ran.append((row, began, ended, arrived, passed))
 
     def took(self, leaves: list[tuple[Node, Any, int, int]]) -> list[Figures | None]:
         """Note what leaves took, which pass on nothing; returns the figures."""
         found = []
+        rows, figures, ran = self._rows, self.figures, self._ran
         for node, gradient, began, ended in leaves:
-            known = self._known.get(id(gradient), _NOBODY)  # mostly it was seen when a node passed it on
-            arrived = known[1] if known[0]() is gradient else self.figures(gradient)
+            arrived = figures(gradient)
             found.append(arrived)
-            row = self._rows.get(id(node))
+            row = rows.get(id(node))
             if row is not None:
-                self._ran.append((row, began, ended, arrived, None))
+                ran.append((row, began, ended, arrived, None))
         return found
 
     def failed(self, node: Node, grads: list[Any]) -> None:
@@ -172,8 +177,9 @@ class Measures:
     def _all(self, results: Sequence[Any]) -> Figures | list[Figures]:
         """The figures of all that a node passes on; of a single gradient without a list."""
         found: list[Figures] = []
+        figures = self.figures
         for gradient in results:  # a list comprehension would be one call more
-            if gradient is not None and (one := self.figures(gradient)) is not None:
+            if (one := figures(gradient)) is not None:
                 found.append(one)
         return found[0] if len(found) == 1 else found
 

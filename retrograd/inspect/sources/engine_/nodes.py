@@ -87,6 +87,7 @@ class Nodes(Observer):
             figures = [figures_of(array, whole=True) for _, array, _, _ in leaves]
         else:
             figures = run.measures.took(leaves)
+        place, line = (None, None) if run is None else (run.number, run.line)
         tensors = [accumulator.variable for accumulator, _, _, _ in leaves]
         numbers = sink.tensors.numbers(tensors)
         for (_, array, _, _), leaf, known, found in zip(leaves, tensors, numbers, figures, strict=True):
@@ -97,7 +98,9 @@ class Nodes(Observer):
                 held_number, storage = reserve(held, memory if memory.base is None else memory_of(memory))
                 gradients[held_number] = number
                 gradient = (held_number, storage, held._sig)
-            note(_noted(run, leaf, number, before, array, found, gradient))
+            written = version(leaf)
+            worst = None if found.__class__ is float else _worst(array, found)
+            note((_event_of_gradient, line, *gradient, number, before, written, place, found, array.size, worst))
         self._keep_filled(run, tensors)
 
     @guarded
@@ -116,7 +119,10 @@ class Nodes(Observer):
         """Note that a gradient was added to a leaf's."""
         measures = None if run is None else run.measures
         figures = figures_of(array, whole=True) if measures is None else measures.figures(array)
-        self.watching.sink.note(_noted(run, leaf, number, self.watching.here.before, array, figures))
+        place, line = (None, None) if run is None else (run.number, run.line)
+        before, worst = self.watching.here.before, _worst(array, figures)
+        facts = (number, before, version(leaf), place, figures, array.size, worst)
+        self.watching.sink.note((_event_of_gradient, line, *_KNOWN, *facts))
         self._keep_filled(run, [leaf])
 
     def _keep_filled(self, run: Run | None, leaves: list[TensorBase]) -> None:
@@ -129,24 +135,10 @@ class Nodes(Observer):
                 filled[number] = weakref.ref(leaf)
 
 
-def _noted(
-    run: Run | None,
-    leaf: TensorBase,
-    number: int,
-    before: str,
-    array: Any,
-    found: Figures | None,
-    gradient: tuple[int, int, Any] = _KNOWN,
-) -> Note:
-    """The note of a leaf that got a gradient of these figures, a new tensor as ``TensorTable.reserve`` says."""
-    place, line = (None, None) if run is None else (run.number, run.line)
-    summary = None
-    if found.__class__ is AllFigures and (found.arrived[5] or found.arrived[6]):
-        summary = values.summary(array)
-    size = array.size
-    return (
-        _event_of_gradient, line, *gradient, number, before, version(leaf), place, found, size, summary,
-    )  # fmt: skip
+def _worst(array: Any, found: Figures | None) -> Values | None:
+    """The summary of a gradient of these figures, if it has entries that are not finite."""
+    bad = found.__class__ is AllFigures and (found.arrived[5] or found.arrived[6])
+    return values.summary(array) if bad else None
 
 
 class _Accumulated(NamedTuple):

@@ -9,45 +9,17 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import attrgetter, call, is_
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
-from ....engine.aliasing.history import CopySlices
-from ....engine.nodes.accumulate import AccumulateGrad
-from ....engine.nodes.node import Port
-from ....engine.nodes.opnode import OpNode
 from ...program.frames import stack_position
 from ...snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
 from ..base import Node, Origins
 from .facts import Facts
 from .kept_arrays import KeptArrays
+from .outlines import Outline, outline_of
 from .watching import Walked
-
-_MAX_NODES = 20_000
-"""Larger graphs are walked as if they were new, which takes little beside what their nodes take."""
-_LASTING = (OpNode, AccumulateGrad, CopySlices)
-"""Classes of nodes that are the engine's: their names follow from the class, and they live as long as it."""
-
-
-_known: set[type] = set()
-"""Those that were met."""
-
-
-def _is_lasting(cls: type) -> bool:
-    """Look at a class for the first time."""
-    if issubclass(cls, _LASTING):
-        _known.add(cls)
-        return True
-    return False
-
-
-class Outline(NamedTuple):
-    """What tells two graphs apart, and the nodes in the order of a walk."""
-
-    order: list[Node]
-    parts: list[Any]
-    """For each node its class, what is known of its outputs, and the places of those it leads to."""
 
 
 @dataclass(slots=True, eq=False)
@@ -57,9 +29,10 @@ class _Seen:
     What was found out about it stands in it: another thread may put another snapshot in its place at any moment.
     """
 
-    parts: list[Any]
-    leaves: list[tuple[int, weakref.ref[Any]]]
-    """With their rows."""
+    outline: Outline
+    leaves: list[int]
+    """Rows of the leaves, and ``tensors`` what they are."""
+    tensors: list[weakref.ref[Any]]
     others: list[int]
     """Rows of the other nodes."""
     place: list[tuple[CodeType, int]]
@@ -73,50 +46,23 @@ class _Seen:
     """What its lines and scopes depend on, once they were compared with those of another one."""
 
 
-def outline_of(roots: list[Node]) -> Outline | None:
-    """Walk a graph as ``collect`` does; None where it is large or has nodes that are not the engine's own."""
-    places: dict[Node, int] = {}
-    for root in roots:
-        places.setdefault(root, len(places))
-    order = list(places)
-    parts: list[Any] = [places[root] for root in roots]
-    add = parts.append
-    for node in order:  # grows while it is read
-        cls = node.__class__
-        if (cls not in _known and not _is_lasting(cls)) or len(order) > _MAX_NODES:
-            return None
-        add(cls)
-        add(node._sigs)
-        if node.accumulates:
-            continue
-        for edge in node._edges:
-            if edge is None:
-                add(None)
-                continue
-            target, number = (edge.node, edge.nr) if edge.__class__ is Port else (edge, 0)
-            place = places.setdefault(target, len(order))
-            if place == len(order):
-                order.append(target)
-            add((place, number) if number else place)
-    return Outline(order, parts)
-
-
 class Repeats:
     """The latest snapshot of one watcher."""
 
     def __init__(self) -> None:
         self._seen: _Seen | None = None
 
-    def snapshot(self, outline: Outline, frame: FrameType | None, origins: Origins | None) -> Walked | None:
+    def snapshot(self, roots: list[Node], frame: FrameType | None, origins: Origins | None) -> Walked | None:
         """The snapshot of a graph that is like the latest; None if it is not."""
-        seen, order = self._seen, outline.order
-        if seen is None or seen.parts != outline.parts or seen.place != stack_position(frame):
+        seen = self._seen
+        order = None if seen is None else seen.outline.order_of(roots)
+        if seen is None or order is None or seen.place != stack_position(frame):
             return None
-        for row, reference in seen.leaves:
-            if reference() is not order[row].variable:
-                return None
-        nodes = [order[row] for row in seen.others]
-        numbers = [node._number if node._extra is None else node._sequence_nr() for node in nodes]
+        node_at = order.__getitem__
+        if not all(map(is_, map(call, seen.tensors), map(_variable_of, map(node_at, seen.leaves)))):
+            return None
+        nodes = list(map(node_at, seen.others))
+        numbers = _numbers_of(nodes)
         seq, first = self._sequence(seen, numbers)
         if not self._made_alike(seen, seq, numbers, origins):
             return None
@@ -160,18 +106,28 @@ class Repeats:
             seen.pattern = pattern
         return True
 
-    def learn(self, outline: Outline | None, frame: FrameType | None, walked: Walked) -> None:
+    def learn(self, roots: list[Node], frame: FrameType | None, walked: Walked) -> None:
         """Remember a snapshot, unless leaves in it have no name: these are looked for again."""
-        snapshot = walked.snapshot
+        snapshot, order = walked.snapshot, walked.order
         rows = [row for row, kind in enumerate(snapshot.kind) if kind == "leaf"]
         self._seen = None
-        if outline is not None and all(snapshot.name[row] for row in rows):
-            leaves = [(row, weakref.ref(walked.order[row].variable)) for row in rows]
+        outline = outline_of(roots, order) if all(snapshot.name[row] for row in rows) else None
+        if outline is not None:
+            tensors = [weakref.ref(order[row].variable) for row in rows]
             others = [row for row, kind in enumerate(snapshot.kind) if kind != "leaf"]
-            kept = KeptArrays([walked.order[row] for row in others])
-            self._seen = _Seen(outline.parts, leaves, others, stack_position(frame), snapshot, kept, walked.saved_once)
+            kept = KeptArrays([order[row] for row in others])
+            place = stack_position(frame)
+            self._seen = _Seen(outline, rows, tensors, others, place, snapshot, kept, walked.saved_once)
 
 
+def _numbers_of(nodes: list[Node]) -> list[int]:
+    """The sequence numbers of nodes."""
+    if any(map(_extra_of, nodes)):  # which may have a number that was given to it
+        return [node._sequence_nr() for node in nodes]
+    return list(map(_number_of, nodes))
+
+
+_variable_of, _extra_of, _number_of = attrgetter("variable"), attrgetter("_extra"), attrgetter("_number")
 _EARLIER = ("engine", "label", *[name for name in NODE_COLUMNS if name not in ("saved_bytes", "seq")])
 _read_same: Callable[[GraphSnapshot], tuple[Any, ...]] = attrgetter(*_EARLIER)
 """What two graphs with one outline have in common: of a snapshot's fields those before these two."""

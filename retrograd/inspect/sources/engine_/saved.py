@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import Any
 
 from ....engine.nodes.saved import SavedTensor
 
 _NO_TENSORS = frozenset({bool, int, float, str, type(None)})
-_Plan = tuple[Callable[[Any], Any], tuple[int, ...]]
-"""What reads the slots of a node that may keep a tensor, and where that mostly is among the inputs or ``_RESULT``."""
+_Plan = tuple[Callable[[Any], Any], tuple[int, ...], bool]
+"""What reads the slots of a node that may keep a tensor, and where that mostly is among the inputs or ``_RESULT``;
+whether these are the first inputs in their order, so that they are compared at once."""
 _RESULT = -1
 """Stands for the results among the positions of inputs."""
 _Positions = tuple[int, ...]
@@ -32,19 +33,22 @@ def saved_positions(node: Any, inputs: Sequence[Any]) -> _Positions:
     if plan is None:
         found = _looked_for(node, inputs)
     else:
-        read, places = plan
+        read, places, first = plan
         if not places:
             return places
+        kept = read(node)
+        if first and len(inputs) >= len(kept) and all(map(is_, kept, inputs)):
+            return places
         found, count = [], len(inputs)
-        for value, usual in zip(read(node), places):  # noqa: B905 - `read` may read the first slot again
+        for value, usual in zip(kept, places):  # noqa: B905 - `read` may read the first slot again
             if value is None:
                 continue
             if usual == _RESULT or (usual < count and inputs[usual] is value):
                 found.append(usual)
                 continue
-            kept = value._tensor if value.__class__ is SavedTensor else value
+            tensor = value._tensor if value.__class__ is SavedTensor else value
             for place, t in enumerate(inputs):
-                if t is kept:
+                if t is tensor:
                     found.append(place)
                     break
     positions = tuple(found)
@@ -86,7 +90,9 @@ def _plan_of(cls: type) -> _Plan | None:
     if op is not None and hasattr(cls, "edge_0"):
         names = [name for name in op.saved_names if name in op.tensor_names or name == "result"]
         operands = list(op.tensor_names)
-        found = (_reader_of(names), tuple([_RESULT if name == "result" else operands.index(name) for name in names]))
+        places = tuple([_RESULT if name == "result" else operands.index(name) for name in names])
+        places = _patterns.setdefault(places, places)
+        found = (_reader_of(names), places, len(places) > 1 and places == tuple(range(len(places))))
     _plans[cls] = found
     return found
 

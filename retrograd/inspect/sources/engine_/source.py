@@ -24,7 +24,7 @@ from .entries import array_of
 from .facts import Facts
 from .lines import LINES
 from .observers import observers_for, observing
-from .repeats import Repeats, outline_of
+from .repeats import Repeats
 from .replay import EngineReplay
 from .runs import TakeSnapshot
 from .steps import stepping
@@ -79,11 +79,10 @@ class EngineSource:
         """How snapshots are taken of graphs that run, of which many are alike."""
 
         def take_snapshot(roots: list[Node], frame: FrameType | None) -> Walked:
-            outline = outline_of(roots)
-            found = None if outline is None else repeats.snapshot(outline, frame, LINES.tables)
+            found = repeats.snapshot(roots, frame, LINES.tables)
             if found is None:
                 found = self._walk(roots, frame, "backward")
-                repeats.learn(outline, frame, found)
+                repeats.learn(roots, frame, found)
             return found
 
         return take_snapshot

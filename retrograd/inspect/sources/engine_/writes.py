@@ -22,6 +22,8 @@ from .watching import Observer, Watching, guarded, version
 class Writes(Observer):
     """Sends ``inplace``, and calls that raised."""
 
+    hears_updates = False
+
     def __init__(self, watching: Watching, describer: CallDescriber, shared: SharedMemory) -> None:
         super().__init__(watching)
         self._describer = describer
