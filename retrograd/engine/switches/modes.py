@@ -146,6 +146,8 @@ class _GradMode(ModeContext):
 class no_grad(_GradMode):  # noqa: N801 - torch's name
     """Do not record operations: context manager, or decorator with or without parentheses."""
 
+    __module__ = "retrograd.autograd.grad_mode"
+
     mode = False
     prev = False
 
@@ -153,12 +155,16 @@ class no_grad(_GradMode):  # noqa: N801 - torch's name
 class enable_grad(_GradMode):  # noqa: N801
     """Record operations again inside ``no_grad``."""
 
+    __module__ = "retrograd.autograd.grad_mode"
+
     mode = True
 
 
 class set_grad_enabled(ModeContext):  # noqa: N801
     """Switch recording on or off: acts at once; as a context manager restores what was before; ``TypeError`` for a
     non-bool."""
+
+    __module__ = "retrograd.autograd.grad_mode"
 
     def __init__(self, mode: bool) -> None:
         check_bool("set_grad_enabled", "enabled", mode, 1)
@@ -187,6 +193,8 @@ class set_grad_enabled(ModeContext):  # noqa: N801
 
 class inference_mode(ModeContext):  # noqa: N801
     """Record nothing and track no versions; results are inference tensors."""
+
+    __module__ = "retrograd.autograd.grad_mode"
 
     def __init__(self, mode: bool = True) -> None:
         self.mode = mode

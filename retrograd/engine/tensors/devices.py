@@ -14,6 +14,7 @@ DEVICE_TYPES: Final = (
 class device:  # noqa: N801 - torch's name
     """Where a tensor lives: always the CPU here.  Others can be named, but nothing can be put there."""
 
+    __module__ = "retrograd"
     __slots__ = ("index", "type")
 
     def __init__(self, type: Any = "cpu", index: int | None = None) -> None:  # noqa: A002

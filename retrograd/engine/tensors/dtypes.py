@@ -12,6 +12,7 @@ from .size import Size as Size  # pickles look for it in this module
 class dtype:  # noqa: N801 - torch's name
     """A tensor's data type; ``np.dtype(dt)`` gives NumPy's."""
 
+    __module__ = "retrograd"
     __slots__ = ("dtype", "is_complex", "is_floating_point", "is_signed", "itemsize", "name")
 
     def __init__(self, name: str, numpy_name: str) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 class layout(str):  # noqa: N801
     """How elements are stored."""
 
+    __module__ = "retrograd"
     __slots__ = ()
 
     def __repr__(self) -> str:
@@ -15,6 +16,7 @@ class layout(str):  # noqa: N801
 class memory_format(str):  # noqa: N801
     """The order of dimensions in memory."""
 
+    __module__ = "retrograd"
     __slots__ = ()
 
     def __repr__(self) -> str:

@@ -10,6 +10,8 @@ from .dtypes import dtype, get_default_dtype, to_numpy_dtype
 class finfo:  # noqa: N801  (torch's name)
     """Limits of a floating dtype: ``bits eps max min tiny smallest_normal resolution``."""
 
+    __module__ = "retrograd"
+
     def __init__(self, type: dtype | None = None) -> None:  # noqa: A002
         kind = to_numpy_dtype(get_default_dtype() if type is None else type)
         if kind.kind not in "fc":
@@ -29,6 +31,8 @@ class finfo:  # noqa: N801  (torch's name)
 
 class iinfo:  # noqa: N801  (torch's name)
     """Limits of an integer dtype: ``bits max min``."""
+
+    __module__ = "retrograd"
 
     def __init__(self, type: dtype) -> None:  # noqa: A002
         if type.numpy.kind not in "iu":

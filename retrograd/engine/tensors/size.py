@@ -8,7 +8,7 @@ from typing import Any
 class Size(tuple[int, ...]):
     """A tensor's shape, printed as ``torch.Size([2, 3])``."""
 
-    __module__ = "retrograd.engine.tensors.dtypes"  # pickles name it so
+    __module__ = "retrograd"
     __slots__ = ()
 
     def numel(self) -> int:

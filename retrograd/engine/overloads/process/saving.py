@@ -19,7 +19,8 @@ _TRUSTED = {
     "retrograd.engine.sparse.coo": {"rebuild"},
     "retrograd.engine.sparse.compressed": {"rebuild"},
     "retrograd.engine.tensors.copying": {"rebuild"},
-    "retrograd.engine.tensors.devices": {"device"},
+    "retrograd": {"Size", "device", "dtype"},
+    "retrograd.engine.tensors.devices": {"device"},  # as older files name them
     "retrograd.engine.tensors.dtypes": {"Size", "by_name", "dtype"},
 }
 
