@@ -245,7 +245,7 @@ class Module:
     double = conversions.double
     float = conversions.single
     half = conversions.half
-    cpu, share_memory = conversions.unchanged, conversions.share_memory
+    cpu, share_memory = conversions.cpu, conversions.share_memory
     cuda, xpu, mtia, bfloat16 = conversions.cuda, conversions.xpu, conversions.mtia, conversions.bfloat16
     to_empty = conversions.to_empty
 

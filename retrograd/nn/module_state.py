@@ -12,6 +12,7 @@ from ..engine.switches.modes import no_grad
 from ..engine.table.methods import FUNCTIONS
 from ..engine.tensors.parameter import Parameter
 from ..engine.tensors.tensor import Tensor
+from ..engine.warning import warn
 from .uninitialized import is_lazy
 
 typename = FUNCTIONS["typename"]
@@ -200,8 +201,18 @@ def _take(module: Any, name: str, tensor: Any, given: Any, key: str, local: dict
         kept = name in module._parameters and not isinstance(given, Parameter)
         setattr(module, name, Parameter(given, requires_grad=tensor.requires_grad) if kept else given)
         return []
-    with no_grad():
-        tensor.copy_(given)
+    if tensor.is_meta and not given.is_meta:
+        warn(
+            f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
+            "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their "
+            "corresponding key in the module instead of performing an in-place copy?)"
+        )
+    try:
+        with no_grad():
+            tensor.copy_(given)
+    except NotImplementedError as error:
+        sizes = f"dimensions in the model are {tensor.shape} and whose dimensions in the checkpoint are {given.shape}"
+        return [f'While copying the parameter named "{key}", whose {sizes}, an exception occurred : {error.args}.']
     return []
 
 

@@ -11,12 +11,20 @@ from typing import Any, Literal
 import numpy as np
 
 from ..tensors.base import TensorBase
-from ..tensors.devices import check_present
+from ..tensors.devices import check_present, is_meta
 from .argument_types import KindCheck
 from .out_argument import write_out
 from .overload_choice import misfit, numbers_for_tensors, out_rule
 from .signatures import takes_out
 
+
+def _with_memory(name: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Replaced once there are tensors without."""
+    return f(*args, **kwargs)
+
+
+without_memory: Callable[..., Any] = _with_memory
+"""What calls a function that makes tensors on ``device='meta'`` (``meta.creation`` sets it)."""
 NO_NAMES: Mapping[str, str] = {}
 _ALIASES = {"axis": "dim", "keepdims": "keepdim", "x2": "other", "axis0": "dim0", "axis1": "dim1"}
 _FIRST = ("input", "x", "a", "x1")
@@ -51,13 +59,14 @@ class _Published(KindCheck):
     objects more for the garbage collector.  (A class with ``__call__`` would be less still, but is no method.)
     """
 
-    __slots__ = ("also", "f", "names", "out", "rest", "special")
+    __slots__ = ("also", "f", "makes", "names", "out", "rest", "special")
 
     def __init__(self, f: Callable[..., Any], name: str, out: Out, also: Mapping[str, str], *, spread: bool) -> None:
         super().__init__(name, spread=spread)
         self.f, self.out, self.also = f, out, also
         self.names, self.rest = _parameters(f)
         self.special = _special(self.rest, *also)
+        self.makes = name != "to"
 
     def respelled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         """A call's arguments under the function's own names; the list ``rest`` is spread out."""
@@ -112,6 +121,8 @@ def _without_out(known: _Published) -> Callable[..., Any]:
         try:
             if kwargs and not known.special.isdisjoint(kwargs):
                 args, kwargs = known.respelled(args, kwargs)
+                if known.makes and is_meta(kwargs.get("device")):
+                    return without_memory(known.name, known.f, args, kwargs)
             return known.f(*args, **kwargs)
         except Exception:
             return _retried(known.f, known.name, args, kwargs)
@@ -130,6 +141,8 @@ def _with_out(known: _Published) -> Callable[..., Any]:
             if kwargs:
                 given, named = known.respelled(args, renamed(kwargs, known.names))
             if out is None:
+                if known.makes and is_meta(named.get("device")):
+                    return without_memory(known.name, known.f, given, named)
                 return known.f(*given, **named)
             check_out(known.name)
             rule = "exact" if known.out == "exact" else out_rule(known.name, args, kwargs)

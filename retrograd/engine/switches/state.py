@@ -55,6 +55,8 @@ class ThreadState(threading.local):
     view_replay: bool = False
     grad_layout: bool = True
     saved_hooks_disabled: str | None = None
+    device: Any = None
+    """The device that new tensors are made on where none is given; ``None`` for the CPU."""
     batches: int = 0
     """How many batches ``vmap`` is going through."""
     updating: object = None
@@ -68,6 +70,8 @@ class ThreadState(threading.local):
         """Running graph tasks of this thread, innermost last."""
         self.dispatch_modes: list[Any] = []
         """Who stands between operators and their computation, innermost last."""
+        self.devices_outside: list[Any] = []
+        """What ``device`` was before each block that set it, innermost last."""
         self.transforms: list[str] = []
         """The kinds of function transforms that are running, innermost last."""
         self.mode_blocks: list[tuple[Any, Any]] = []

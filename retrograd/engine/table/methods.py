@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import ops, overloads
+from ..meta import computing  # noqa: F401  (which answers for tensors without memory)
 from ..tensors import batched
 from ..tensors.attributes import guard
 from ..tensors.parameter import Parameter  # generated calls compare with it

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from .absent import AbsentMemory
 from .base import Array, TensorBase, parameter_class, tensor_class
 from .batches import batched_class
 
@@ -34,7 +35,7 @@ def bits_of(t: TensorBase) -> int:
 
 def mark(t: TensorBase, bits: int) -> None:
     """Let a tensor that was just made be conjugated or negated when it is read."""
-    if bits:
+    if bits and type(memory_of(t)) is not AbsentMemory:
         t.need_meta().bits = bits
         t.__class__ = _unresolved_class
 

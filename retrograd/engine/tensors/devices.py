@@ -1,8 +1,11 @@
-"""``device``: places where tensors could be, of which there is one here."""
+"""``device``: places where tensors could be: here the CPU, or ``meta``, where they have no memory."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
+
+from ..switches.state import STATE
 
 DEVICE_TYPES: Final = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
@@ -12,7 +15,7 @@ DEVICE_TYPES: Final = (
 
 
 class device:  # noqa: N801 - torch's name
-    """Where a tensor lives: always the CPU here.  Others can be named, but nothing can be put there."""
+    """Where a tensor lives: the CPU, or ``meta``.  Others can be named, but nothing can be put there."""
 
     __module__ = "retrograd"
     __slots__ = ("index", "type")
@@ -48,21 +51,56 @@ class device:  # noqa: N801 - torch's name
         return (device, (self.type, self.index))
 
     def __enter__(self) -> device:
-        """New tensors are made on this device: there is one."""
-        check_present(self)
+        """New tensors are made on this device until the end of the block."""
+        outer = STATE.device
+        set_default(self)
+        STATE.devices_outside.append(outer)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Nothing was changed."""
+        """Those after it are made where they were before."""
+        STATE.device = STATE.devices_outside.pop()
 
 
 CPU: Final = device("cpu")
+
+
+def _unmoved(t: Any, numpy: Any) -> Any:
+    return t
+
+
+def _no_other() -> None:
+    """Replaced once there is another device."""
+
+
+move: Callable[[Any, Any], Any] = _unmoved
+"""Gives a tensor to or from ``meta``, in NumPy's dtype (``meta.creation`` sets it)."""
+on_other_default: Callable[[], None] = _no_other
+"""Called when new tensors are to be made elsewhere than on the CPU (``meta.creation`` sets it)."""
+
+
+def is_meta(wanted: Any) -> bool:
+    """Whether a ``device=`` argument asks for tensors without memory."""
+    return wanted is not None and (wanted if isinstance(wanted, device) else device(wanted)).type == "meta"
+
+
+def set_default(wanted: Any) -> None:
+    """Let this thread make new tensors on a device; ``None`` for the CPU."""
+    if wanted is not None:
+        check_present(wanted)
+    if is_meta(wanted):
+        on_other_default()
+        STATE.device = device("meta")
+    else:
+        STATE.device = None
+
+
 _WITHOUT_SUPPORT: Final = ("cuda", "xpu", "mtia")
 """Devices of which PyTorch's build for CPUs says that it was compiled without them."""
 
 
 def check_present(wanted: Any) -> None:
-    """Refuse a device where tensors are to be and cannot: each but the CPU (``meta`` is taken for it)."""
+    """Refuse a device where tensors are to be and cannot: each but the CPU and ``meta``."""
     kind = (wanted if isinstance(wanted, device) else device(wanted)).type
     if kind in ("cpu", "meta"):
         return

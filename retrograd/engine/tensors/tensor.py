@@ -302,6 +302,11 @@ class Tensor(TensorBase):
     def data(self, value: Any) -> None:
         if not isinstance(value, TensorBase):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self.is_meta is not value.is_meta:
+            raise RuntimeError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
+                "type: one of them is on device='meta'. Make a new Parameter instead."
+            )
         if self.requires_grad and not value._sig.differentiable:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         if value._sig.numpy != self._sig.numpy and self._meta is not None:

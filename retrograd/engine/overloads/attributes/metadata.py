@@ -91,7 +91,8 @@ def get_device(self: Any) -> int:
 def type_(self: Any, dtype: Any = None) -> Any:
     """The old type string, or a conversion."""
     if dtype is None:
-        return tensor_type_name(self._sig)
+        name = tensor_type_name(self._sig)
+        return name.replace("torch.", "torch.meta.", 1) if self.is_meta else name
     try:
         wanted = convert.dtype_of_type(dtype)
     except KeyError:

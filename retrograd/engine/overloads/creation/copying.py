@@ -7,10 +7,11 @@ from typing import Any
 from ...aliasing.memory_formats import check_memory_format, format_of
 from ...table.public import check_tensor, public
 from ...table.registry import F
+from ...tensors import devices
 from ...tensors.base import TensorBase
 from ...tensors.bits import memory_of
 from ...tensors.convert import dtype_of_type
-from ...tensors.devices import check_present, device
+from ...tensors.devices import check_present, device, is_meta
 from ...tensors.dtypes import PYTHON_TYPES, dtype, to_numpy_dtype
 from ...tensors.layouts import memory_format, preserve_format
 
@@ -21,22 +22,25 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     wanted = kwargs.get("memory_format")
     check_memory_format("to", wanted)
     target = kwargs.get("dtype")
-    if kwargs.get("device") is not None:
-        check_present(kwargs["device"])
+    where = kwargs.get("device")
     for a in args:
         if isinstance(a, dtype) or a in PYTHON_TYPES:
             target = a
         elif isinstance(a, TensorBase):
-            target = a.dtype
+            target, where = a.dtype, a.device
         elif isinstance(a, memory_format):
             raise TypeError(f"to() received an invalid combination of arguments: write to(memory_format={a})")
         elif isinstance(a, (str, device)) or a.__class__ is int:
-            check_present(a)
+            where = a
         elif a is not None and a.__class__ is not bool:  # also None for a dtype; flags may stand by place
             raise _refused_target(type(a).__name__)
     if not (target is None or isinstance(target, dtype) or target in PYTHON_TYPES):
         raise _refused_target(f"dtype={type(target).__name__}, ")
+    if where is not None:
+        check_present(where)
     numpy = self._sig.numpy if target is None else to_numpy_dtype(target)
+    if where is not None and is_meta(where) is not self.is_meta:
+        return devices.move(self, numpy)
     if numpy == self._sig.numpy and not kwargs.get("copy") and _is_in(self, wanted):
         return self
     return F._to_copy(self, numpy, wanted)
@@ -80,7 +84,7 @@ def _conversion(name: str) -> Any:
 
 for _name in ("half", "float", "double", "byte", "char", "short", "int", "long", "bool", "cfloat", "cdouble"):
     public(_name, function=False)(_conversion(_name))
-public("cpu", function=False)(lambda self, **kw: to(self, **kw))
+public("cpu", function=False)(lambda self, **kw: to(self, "cpu", **kw))
 
 
 @public("clone")

@@ -55,7 +55,10 @@ def _times(x: Any, noise: Any, inplace: bool) -> Any:
 
 
 def _nothing(x: Any, inplace: bool) -> Any:
-    """What certain loss of every element leaves: nothing is drawn, and integers are as good as other numbers."""
+    """What certain loss of every element leaves, and all that is left where there is no memory.
+
+    Nothing is drawn, and integers are as good as other numbers.
+    """
     return _times(x, wrap(np.zeros((), x._sig.numpy)), inplace)
 
 
@@ -63,7 +66,7 @@ def _drop(x: Any, p: float, training: bool, *, inplace: bool = False, features: 
     _check_probability(p)
     if not training or p == 0 or not x.numel():
         return x
-    if p == 1:
+    if p == 1 or x.is_meta:
         return _nothing(x, inplace)
     refuse_kind("bernoulli_scalar_cpu_", x._sig.numpy, "fiub")
     return _times(x, wrap(_kept(x, p, features) * _scale(x._sig.numpy, p)), inplace)
@@ -74,7 +77,7 @@ def _alpha_drop(x: Any, p: float, training: bool, *, inplace: bool = False, feat
     _check_probability(p)
     if not training or p == 0 or not x.numel():
         return x
-    if p == 1:
+    if p == 1 or x.is_meta:
         return _nothing(x, inplace)
     refuse_kind("bernoulli_scalar_cpu_", x._sig.numpy, "fiub")
     kept = _kept(x, p, features)

@@ -16,6 +16,7 @@ _TRUSTED = {
     "numpy": {"ndarray", "dtype"},
     "numpy._core.multiarray": {"_reconstruct", "scalar"},
     "numpy._core.numeric": {"_frombuffer"},
+    "retrograd.engine.meta.tensor": {"rebuild"},
     "retrograd.engine.sparse.coo": {"rebuild"},
     "retrograd.engine.sparse.compressed": {"rebuild"},
     "retrograd.engine.tensors.copying": {"rebuild"},

@@ -6,10 +6,11 @@ import os
 from typing import Any
 
 from ...random import default_generator
+from ...switches.state import STATE
 from ...table.public import check_tensor, public
 from ...tensors.base import TensorBase
 from ...tensors.convert import dtype_of_type
-from ...tensors.devices import check_present, device
+from ...tensors.devices import device, set_default
 from ...tensors.dtypes import from_numpy_dtype, set_default_dtype
 from ...warning import is_warn_always, warn
 
@@ -130,15 +131,14 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 @_setting
 def get_default_device() -> device:
-    """Always the CPU."""
-    return device("cpu")
+    """Where new tensors are made unless a device is given."""
+    return STATE.device or device("cpu")
 
 
 @_setting
 def set_default_device(device: Any) -> None:
-    """Only the CPU is there; ``RuntimeError`` for another."""
-    if device is not None:
-        check_present(device)
+    """Make new tensors of this thread on a device: the CPU or ``meta``; ``RuntimeError`` for another."""
+    set_default(device)
 
 
 @_setting

@@ -1,0 +1,1 @@
+"""``device='meta'``: tensors that have a shape, a dtype and strides, but no memory."""
