@@ -80,3 +80,55 @@ def test_tangents_end_with_their_level_e35(custom: bool) -> None:
         return found
 
     assert_agree(program)
+
+
+STORED = {
+    "taken over": lambda t, x, d: d**3,
+    "laid out anew": lambda t, x, d: (d * d).t() * t.arange(4.0).view(2, 2),
+    "also a sum": lambda t, x, d: d**3 + x,
+    "seen by a hook": lambda t, x, d: (x.register_hook(lambda g: None), d**3)[1],
+    "kept by a hook": lambda t, x, d: (x.register_hook(t.kept.append), d**3)[1],
+}
+
+
+class _Keeping:
+    """An engine and a list in which hooks keep what they see."""
+
+    def __init__(self, torch: Any) -> None:
+        self._torch, self.kept = torch, list[Any]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._torch, name)
+
+
+def tangents_of_stored(torch: Any, func: Any) -> list[Any]:
+    """The gradient that a leaf stores, and its tangent, after one and after two backward runs at one dual level."""
+    forward_ad, keeping = torch.autograd.forward_ad, _Keeping(torch)
+    x = torch.tensor([[2.0, 3.0], [1.0, 4.0]], requires_grad=True)
+    found: list[Any] = []
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, torch.ones(2, 2))
+        for _run in range(2):
+            func(keeping, x, dual).sum().backward()
+            tangent = forward_ad.unpack_dual(x.grad).tangent
+            found += [x.grad.detach().clone(), None if tangent is None else tangent.clone()]
+    return found
+
+
+@pytest.mark.parametrize("kind", STORED)
+def test_stored_gradients_have_tangents_only_as_copies_and_sums_e35(kind: str) -> None:
+    """E-35: a leaf takes a gradient over without its tangent, where nobody else holds it; copies and sums have one."""
+    assert_agree(lambda t: tangents_of_stored(t, STORED[kind]))
+
+
+def test_unpacked_primals_are_identities_e35() -> None:
+    """E-35: the view that unpack_dual returns was made by Identity, the one of make_dual by ViewBackward0."""
+
+    def names(torch: Any) -> list[Any]:
+        forward_ad, x = torch.autograd.forward_ad, torch.ones(2, requires_grad=True)
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(x, torch.ones(2))
+            primal = forward_ad.unpack_dual(dual * 2).primal
+            return [dual.grad_fn.name(), primal.grad_fn.name(), repr(primal), primal._is_view()]
+
+    assert_agree(names)

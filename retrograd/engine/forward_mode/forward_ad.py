@@ -160,7 +160,7 @@ def tangent_of(t: TensorBase) -> Any:
     view = meta.view
     if view is None or view.base._meta is None or view.base._meta.tangent is None:
         return None
-    if any(op.name == "_fw_primal" for op, _args, _nr in view.replay):
+    if any(op.name in ("_fw_primal", "_make_dual") for op, _args, _nr in view.replay):
         return None
     keep_tangent(t, replay(view.replay, view.base._meta.tangent))
     return t._meta.tangent if t._meta is not None else None
@@ -232,7 +232,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
             "supported."
         )
-    dual = alias_view(tensor)
+    dual = alias_view(F._make_dual, tensor)
     set_tangent(dual, tangent)
     return dual
 
@@ -246,16 +246,16 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     if level:
         raise RuntimeError(f"Invalid level given to _fw_primal: {level}, but only level 0 is open.")
     tangent = tangent_of(tensor) if STATE.forward_grad_enabled and not STATE.inference else None
-    primal = alias_view(tensor)
+    primal = alias_view(F._fw_primal, tensor)
     return UnpackedDualTensor(primal, tangent)
 
 
-def alias_view(t: TensorBase) -> Any:
-    """A differentiable view of all of ``t`` that carries no tangent, nor do views of it."""
+def alias_view(aliased: Any, t: TensorBase) -> Any:
+    """A differentiable view of all of ``t``, made by this operator, that carries no tangent, nor do views of it."""
     before = STATE.forward_grad_enabled
     STATE.forward_grad_enabled = False
     try:
-        return F._fw_primal(t)
+        return aliased(t)
     finally:
         STATE.forward_grad_enabled = before
 

@@ -214,11 +214,18 @@ def _stored_tensor(variable: Any, g: Any, create_graph: bool) -> Any:
     if have is None and is_dispatching(g):
         return g.clone() if create_graph or g._array.strides != variable._array.strides else detached(g)
     if have is None:
-        return _laid_out(g, variable)
+        # taken over, as PyTorch says it, is only what nobody else holds, and that without a tangent; copies have theirs
+        alone = not create_graph and getrefcount(g) <= 4
+        return _laid_out(detached(g) if alone and _fits_in_place(g._array, variable._array) else g, variable)
     if create_graph or (have.is_sparse and not g.is_sparse):
         return total(have, g)
     have.add_(g)
     return have
+
+
+def _fits_in_place(g: Any, leaf: Any) -> bool:
+    """Whether an array lies in memory as its leaf does; steps along dimensions of one element count for nothing."""
+    return g.strides == leaf.strides or bool(g.flags.c_contiguous and leaf.flags.c_contiguous)
 
 
 def _laid_out(g: Any, variable: TensorBase) -> Any:

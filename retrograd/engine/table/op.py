@@ -25,7 +25,8 @@ from ..nodes.saved_facts import parts
 from .facts import RowError, RowFacts, Rule
 
 _QUALIFIED = {
-    "CopyBackwards": "torch::autograd::CopyBackwards", "NotImplemented": "torch::autograd::NotImplemented",
+    "CopyBackwards": "torch::autograd::CopyBackwards", "Identity": "torch::autograd::Identity",
+    "NotImplemented": "torch::autograd::NotImplemented",
 }  # fmt: skip
 """Nodes whose ``name()`` differs from their class name."""
 
