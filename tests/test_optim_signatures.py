@@ -67,3 +67,41 @@ def test_an_epoch_for_a_schedule_is_discouraged(torch: Any) -> Any:
     schedule = schedules.StepLR(optimizer, 1)
     warned("The epoch parameter in `scheduler.step()` was not necessary", schedule.step, 3)
     return joined.get_last_lr(), schedule.get_last_lr(), schedule.last_epoch
+
+
+@differential
+def test_settings_are_kept_in_order(torch: Any) -> Any:
+    """``defaults`` and ``state_dict`` list settings as PyTorch does, which is not the order of arguments."""
+    x = torch.ones(2, 2, requires_grad=True)
+    made = [getattr(torch.optim, name)([x]) for name in NAMES]
+    return [(list(each.defaults), list(each.state_dict()["param_groups"][0])) for each in made]
+
+
+@differential
+def test_a_step_that_would_be_captured_is_refused(torch: Any) -> Any:
+    """``capturable=True`` needs a GPU at the step; Adam takes no tensor as ``lr`` with ``foreach=True``."""
+
+    def step(name: str, **settings: Any) -> None:
+        x = torch.ones(2, requires_grad=True)
+        x.grad = torch.ones(2)
+        getattr(torch.optim, name)([x], **settings).step()
+
+    names = ("Adam", "AdamW", "NAdam", "RAdam", "RMSprop", "Rprop", "ASGD", "Adadelta", "Adamax")
+    unused = torch.optim.Adam([torch.ones(1, requires_grad=True)], capturable=True)
+    unused.step()
+    refused = [raises("must be on supported devices", step, name, capturable=True) for name in names]
+    rate = "lr as a Tensor is not supported for capturable=False and foreach=True"
+    refused += [raises(rate, step, name, lr=torch.tensor(0.1), foreach=True) for name in ("Adam", "AdamW")]
+    step("SGD", lr=torch.tensor(0.1), foreach=True)
+    return refused
+
+
+@differential
+def test_steps_by_signs_can_be_derived(torch: Any) -> Any:
+    """``Rprop(differentiable=True)`` writes nothing that its steps have saved."""
+    p = torch.tensor([1.0, 2.0], requires_grad=True)
+    moved = p.clone()
+    optimizer = torch.optim.Rprop([moved], differentiable=True)
+    moved.grad = p**2
+    optimizer.step()
+    return torch.autograd.grad(moved.sum(), p)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
 from ..engine.tensors.layouts import strided
+from ..engine.tensors.tensor import Tensor
 from .declared import Declared
 from .updates import counted, decayed, places_and_values, zeros_of
 
@@ -24,7 +25,12 @@ def _moments(optimizer: Declared, p: Any, g: Any, group: dict[str, Any], **more:
     return state, g, step
 
 
-class Adam(Declared, settings=True, keywords="foreach"):
+class Adam(
+    Declared,
+    settings=True,
+    keywords="foreach",
+    last="foreach capturable differentiable fused decoupled_weight_decay",
+):
     """Adam (Kingma and Ba 2015) with torch's bias correction and L2 penalty."""
 
     lr: Any = 1e-3
@@ -40,6 +46,11 @@ class Adam(Declared, settings=True, keywords="foreach"):
     decoupled_weight_decay: bool = False
 
     _no_sparse = "Adam does not support sparse gradients, please consider SparseAdam instead"
+
+    def _check_settings(self, settings: dict[str, Any]) -> None:
+        super()._check_settings(settings)
+        if isinstance(settings["lr"], Tensor) and settings["foreach"] and not settings["capturable"]:
+            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
 
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
         more = {"max_exp_avg_sq": zeros_of(p)} if group["amsgrad"] else {}
@@ -87,7 +98,13 @@ class Adamax(Declared, settings=True, keywords="maximize"):
         p.addcdiv_(state["exp_avg"], state["exp_inf"], value=-float(group["lr"]) / (1 - first**step))
 
 
-class NAdam(Declared, settings=True, keywords="foreach", positive={"momentum_decay": "momentum_decay value"}):
+class NAdam(
+    Declared,
+    settings=True,
+    keywords="foreach",
+    positive={"momentum_decay": "momentum_decay value"},
+    last="foreach capturable differentiable",
+):
     """Adam with Nesterov's momentum (Dozat 2016)."""
 
     lr: Any = 2e-3
@@ -100,6 +117,8 @@ class NAdam(Declared, settings=True, keywords="foreach", positive={"momentum_dec
     maximize: bool = False
     capturable: bool = False
     differentiable: bool = False
+
+    _captured = "params, mu_products and state_steps"
 
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
         state, g, step = _moments(self, p, g, group, mu_product=lambda: FUNCTIONS["ones"](()))
@@ -157,7 +176,12 @@ def _moved(kept: Any, places: Any, towards: Any, share: float) -> Any:
     return moved
 
 
-class RAdam(Declared, settings=True, keywords="foreach"):
+class RAdam(
+    Declared,
+    settings=True,
+    keywords="foreach",
+    last="foreach capturable decoupled_weight_decay differentiable",
+):
     """Adam with the variance of its first steps rectified (Liu et al. 2020)."""
 
     lr: Any = 1e-3

@@ -16,6 +16,7 @@ class Adagrad(
     settings=True,
     keywords="maximize",
     positive={"lr_decay": "lr_decay value", "initial_accumulator_value": "initial_accumulator_value value"},
+    last="weight_decay initial_accumulator_value foreach maximize differentiable fused",
 ):
     """Steps divided by the root of the sum of all squares (Duchi et al. 2011)."""
 
@@ -55,7 +56,7 @@ class Adagrad(
         p.addcdiv_(g, state["sum"].sqrt().add(group["eps"]), value=-lr)
 
 
-class Adadelta(Declared, settings=True, keywords="capturable"):
+class Adadelta(Declared, settings=True, keywords="capturable", last="capturable foreach differentiable"):
     """Steps in the unit of the parameter, from running averages (Zeiler 2012)."""
 
     lr: Any = 1.0
@@ -82,7 +83,12 @@ class Adadelta(Declared, settings=True, keywords="capturable"):
         p.add_(delta, alpha=-float(group["lr"]))
 
 
-class RMSprop(Declared, settings=True, positive={"momentum": "momentum value", "alpha": "alpha value"}):
+class RMSprop(
+    Declared,
+    settings=True,
+    positive={"momentum": "momentum value", "alpha": "alpha value"},
+    last="momentum alpha eps centered weight_decay capturable foreach maximize differentiable",
+):
     """Steps divided by the root of a running mean of squares (Tieleman and Hinton 2012)."""
 
     lr: Any = 1e-2

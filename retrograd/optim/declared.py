@@ -29,14 +29,18 @@ def _taking(settings: Signature, own: Callable[..., None] | None) -> Callable[..
 class Declared(Optimizer):
     """An optimizer whose annotated names are its settings, in order, after ``params``.
 
-    Those from ``keywords`` on are given by their names alone.
+    Those from ``keywords`` on are given by their names alone. Groups and ``defaults`` list them in that order, too,
+    but for those that ``last`` names, which come behind the others.
     """
 
     _settings: ClassVar[Signature] = Signature()
     _positive: ClassVar[dict[str, str]] = POSITIVE
+    _last: ClassVar[tuple[str, ...]] = ()
+    _captured: ClassVar[str] = "params and state_steps"
+    """What would have to be on a GPU for a step that is captured."""
 
     def __init_subclass__(
-        cls, settings: bool = False, keywords: str = "", positive: dict[str, str] | None = None
+        cls, settings: bool = False, keywords: str = "", positive: dict[str, str] | None = None, last: str = ""
     ) -> None:
         super().__init_subclass__()
         if not settings:
@@ -48,7 +52,7 @@ class Declared(Optimizer):
             Argument("params", Argument.POSITIONAL_OR_KEYWORD),
             *(Argument(name, kind, default=vars(cls)[name]) for name, kind in zip(names, kinds, strict=True)),
         ])  # fmt: skip
-        cls._positive = {**POSITIVE, **(positive or {})}
+        cls._positive, cls._last = {**POSITIVE, **(positive or {})}, tuple(last.split())
         for name in names:
             delattr(cls, name)
         cls.__init__ = _taking(cls._settings, vars(cls).get("__init__"))  # type: ignore[method-assign]
@@ -65,6 +69,7 @@ class Declared(Optimizer):
         settings = dict(bound.arguments)
         params = settings.pop("params")
         self._check_settings(settings)
+        settings.update({name: settings.pop(name) for name in self._last})
         super().__init__(params, settings)
 
     def _check_settings(self, settings: dict[str, Any]) -> None:
@@ -80,3 +85,16 @@ class Declared(Optimizer):
             raise RuntimeError("`fused` does not support `differentiable`")
         if settings.get("fused") and settings["foreach"]:
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+    def _update_group(self, group: dict[str, Any]) -> None:
+        if "capturable" in self._settings.parameters and group["capturable"]:
+            self._refuse_capture(group)
+        super()._update_group(group)
+
+    def _refuse_capture(self, group: dict[str, Any]) -> None:
+        """``AssertionError`` where a step would be captured: nothing of ours is on a device that could."""
+        if any(p.grad is not None for p in group["params"]):
+            raise AssertionError(
+                f"If capturable=True, {self._captured} must be on supported devices: "
+                "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']. Leave capturable=True out on the CPU."
+            )

@@ -60,6 +60,8 @@ class ASGD(Declared, settings=True):
     differentiable: bool = False
     capturable: bool = False
 
+    _captured = "params, mus, etas, and state_steps"
+
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
         """Averaged SGD for one parameter; ``ax`` is the mean of its values from step ``t0`` on."""
         state, lr, lambd = self.state[p], float(group["lr"]), group["lambd"]
@@ -76,7 +78,7 @@ class ASGD(Declared, settings=True):
         state["mu"].copy_(scalar(1 / max(1, step - group["t0"])))
 
 
-class Rprop(Declared, settings=True, keywords="capturable"):
+class Rprop(Declared, settings=True, keywords="capturable", last="capturable"):
     """Steps by the sign of each gradient, longer while it stays (Riedmiller and Braun 1993)."""
 
     lr: Any = 1e-2
@@ -95,7 +97,8 @@ class Rprop(Declared, settings=True, keywords="capturable"):
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
         state, (shorter, longer) = self.state[p], group["etas"]
         counted(state, prev=zeros_of(p), step_size=lambda: p.detach().clone().fill_(float(group["lr"])))
-        sign = g.mul(state["prev"]).sign()
+        before = state["prev"].clone() if group["differentiable"] else state["prev"]  # which is written below
+        sign = g.mul(before).sign()
         turned, kept = sign < 0, sign > 0
         state["step_size"].mul_(sign.abs().neg().add(1).add(kept * longer).add(turned * shorter))
         state["step_size"].clamp_(*group["step_sizes"])
