@@ -15,8 +15,8 @@ from ..overriding.asked_functions import scalar_of
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.state import STATE
 from ..warning import warn
-from .base import TensorBase, wrap
-from .bits import CONJUGATE
+from .base import TensorBase, tensor_class, wrap
+from .bits import CONJUGATE, class_of
 from .dtypes import ALIASES, by_name, dtype, get_default_dtype
 from .size import Size
 
@@ -321,8 +321,9 @@ def length(t: Any) -> int:
 
 
 def formatted(t: Any, spec: str) -> str:
-    """``format(tensor, spec)``: one without dimensions as its number."""
-    return format(t.item(), spec) if not t._sig.shape else object.__format__(t, spec)
+    """``format(tensor, spec)``: one without dimensions, and of no subclass, as its number."""
+    plain = not t._sig.shape and class_of(t) is tensor_class()
+    return format(t.item(), spec) if plain else object.__format__(t, spec)
 
 
 def to_index(t: Any) -> int:

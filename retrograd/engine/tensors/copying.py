@@ -30,13 +30,15 @@ def deepcopy(t: Any, memo: dict[int, Any]) -> Any:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
             "Copy tensor.detach() instead.",
         )
+    trained = issubclass(class_of(t), parameter_class())
     if is_dispatching(t):
         made = _cloned(t)
     else:
-        made = wrap(_copied_array(t, memo))
+        if not trained:
+            _check_new_empty(t)
+        made = _copied(t, memo)
         made.__class__ = class_of(t)
     memo[id(t)] = made
-    trained = issubclass(class_of(t), parameter_class())
     if not trained:
         storage_of(made).bump()  # PyTorch writes the copy into an empty tensor, which counts
         if t.__dict__:
@@ -59,18 +61,32 @@ def _cloned(t: Any) -> Any:
     return made
 
 
-def _copied_array(t: Any, memo: dict[int, Any]) -> Any:
-    """A copy of the array; tensors that share memory share the copy as well."""
+def _check_new_empty(t: Any) -> None:
+    """``RuntimeError`` for a subclass of which ``new_empty`` makes no tensors."""
+    if class_of(t) in PLAIN_CLASSES or type(t.new_empty(())) is type(t):
+        return
+    raise RuntimeError(
+        "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types that "
+        "implement new_empty() and for which that function returns another instance of the same subclass. You should "
+        "either properly implement new_empty() for your subclass or override __deepcopy__() if it is intended "
+        "behavior for new_empty() to return an instance of a different type."
+    )
+
+
+def _copied(t: Any, memo: dict[int, Any]) -> Any:
+    """A copy at the same place in a copy of all the memory; tensors that share memory share the copy as well."""
     meta = t._meta
-    if meta is None or meta.storage is None or meta.bits:
-        return t._array.copy(order="K")
+    if meta is None or meta.bits or (meta.storage is None and meta.view is None):
+        return wrap(t._array.copy(order="K"))
     root = root_array(t)
     copied = memo.get(id(meta.storage))
     if copied is None:
         copied = memo[id(meta.storage)] = root.copy(order="K")
     if copied.strides != root.strides or copied.dtype != t._array.dtype:
-        return t._array.copy(order="K")
-    return strided(copied, t._array.shape, element_strides(t._array), storage_offset(t))
+        return wrap(t._array.copy(order="K"))
+    made = wrap(strided(copied, t._array.shape, element_strides(t._array), storage_offset(t)))
+    storage_of(made).root = copied  # each copy counts its own versions, as in PyTorch
+    return made
 
 
 def _copy_record(made: Any, meta: Any, memo: dict[int, Any] | None) -> None:
