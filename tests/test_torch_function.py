@@ -128,6 +128,10 @@ _MADE: dict[str, Any] = {}
 class Kept(retrograd.Tensor):
     """At the top level, so that it can be pickled."""
 
+    def new_empty(self, *args: Any, **kwargs: Any) -> Any:
+        """Of its own class, as deep copies ask."""
+        return super().new_empty(*args, **kwargs).as_subclass(Kept)
+
 
 def test_copies_keep_the_class() -> None:
     """Deep copies and pickles are of the same class, with what was stored on the tensor."""
