@@ -46,7 +46,8 @@ ALONG = [
             [real(3, 4), 1, PICK, real(3, 2, start=1), how, {"include_self": False}], note=how,
         )
     ],
-    *calls("take_along_dim", [real(3, 4), ROWS, 0], [real(3, 4), np.array([[3], [0], [1]]), 1], [real(3, 4), ROWS],
+    *calls("take_along_dim", [real(3, 4), ROWS, 0], [real(3, 4), np.array([[-1], [5], [-6]]), 1],
+           [real(3, 4), np.array([[3], [0], [1]]), 1], [real(3, 4), ROWS],
            [real(1, 4), ROWS[:, :1] * 0, 1]),
 ]  # fmt: skip
 

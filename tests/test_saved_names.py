@@ -116,6 +116,90 @@ torch.polar(y, y).abs()
 """
 
 
+WRITTEN_LATER = """
+y * n | n
+y * u | u
+n * y | n
+y / n | n
+y * d | d
+d * y | d
+torch.addcmul(y, n, y) | n
+torch.where(m, y, n) | n
+torch.where(m, y, n) | m
+torch.maximum(y, n) | n
+torch.ldexp(y, n) | n
+torch.ldexp(y, n) | r
+torch.xlogy(y, n) | n
+torch.atan2(y, n) | n
+torch.atan2(n, y) | n
+y + n | n
+torch.frexp(y) | r[0]
+torch.frexp(y) | r[1]
+torch.std_mean(y, 0) | r[0]
+torch.std_mean(y, 0) | r[1]
+torch.linalg.slogdet(y) | r[0]
+torch.linalg.slogdet(y) | r[1]
+torch.linalg.slogdet(y) | y
+torch.linalg.solve(y, y[0]) | y
+torch.linalg.solve(y, z) | z
+torch.linalg.solve(y, z[0]) | z
+torch.linalg.solve(y, z) | r
+torch.linalg.svd(y) | y
+torch.linalg.svd(y) | r[0]
+torch.linalg.svdvals(y) | y
+torch.linalg.norm(y, 'nuc') | y
+torch.linalg.lu(y) | r[0]
+torch.linalg.lu(y) | r[1]
+torch.linalg.lu_factor(y) | r[0]
+torch.linalg.lu_factor(y) | r[1]
+F.max_pool2d(y[None], 2, return_indices=True) | r[0]
+F.max_pool2d(y[None], 2, return_indices=True) | r[1]
+F.max_pool1d(y, 2, return_indices=True) | r[1]
+F.adaptive_max_pool2d(y[None], 2, return_indices=True) | r[1]
+torch.take_along_dim(y, n, 1) | n
+torch.take_along_dim(y, n) | n
+torch.masked.sum(y, 1, mask=m[0]) | m
+torch.masked.sum(y, 1, mask=m) | m
+F.embedding_bag(n, y) | n
+F.embedding_bag(n, y, mode='sum') | n
+"""
+
+
+def outcome_after_writing(engine: Any, line: str) -> str:
+    """What becomes of a backward when an operand or a result was written to after the call."""
+    text, written = line.split(" | ")
+    y = (engine.arange(9.0).reshape(3, 3) * 7 % 11 - 4.5).requires_grad_() * 1
+    n = engine.tensor([[1, 2, 0], [0, 1, 2], [2, 0, 1]])
+    names = {"torch": engine, "F": engine.nn.functional, "y": y, "n": n, "u": n.to(engine.uint8), "m": n > 0}
+    names |= {"d": n.double() + 1, "z": (n.float() + 1).requires_grad_()}
+    result = names["r"] = eval(text, names)
+    with engine.no_grad():
+        eval(written, names).zero_()
+    outs = [result] if hasattr(result, "grad_fn") else list(result)
+    try:
+        sum(r.sum() for r in outs if r.requires_grad).backward()
+    except RuntimeError as error:
+        return "noticed" if "modified by an inplace operation" in str(error) else str(error)
+    return "fine"
+
+
+@pytest.mark.parametrize("line", WRITTEN_LATER.strip().splitlines())
+def test_writes_are_noticed_where_pytorch_keeps_what_was_written(line: str) -> None:
+    """V-50, V-51: of other dtypes, too, of masks, indices and results; where it keeps nothing, nothing is noticed."""
+    assert outcome_after_writing(retrograd, line) == outcome_after_writing(torch, line)
+
+
+def test_inference_tensors_of_another_dtype_cannot_be_saved() -> None:
+    """V-50: also where it is cast before it is kept; sums keep nothing."""
+    for engine in (retrograd, torch):
+        with engine.inference_mode():
+            n = engine.tensor([1, 2])
+        x = engine.ones(2, requires_grad=True)
+        with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+            x * n
+        assert (x + n).tolist() == [2.0, 3.0]
+
+
 def outcome_after_a_write(engine: Any, text: str) -> str:
     """What becomes of a backward when the input was written to after the call."""
     x = (engine.arange(16.0).reshape(1, 1, 4, 4) * 7 % 11 - 4.5).requires_grad_()

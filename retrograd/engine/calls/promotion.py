@@ -10,7 +10,7 @@ from ..aliasing.versions import share_storage
 from ..aliasing.views import gradient_edge
 from ..table.op import OpDef
 from ..table.registry import OPS
-from ..tensors.base import TensorBase, are_plain
+from ..tensors.base import TensorBase, are_plain, is_inference
 from ..tensors.common_dtype import result_dtype
 from ..tensors.dtypes import get_default_dtype
 from .refusals import refuse_truth_values
@@ -50,9 +50,11 @@ def _same_in_list(tensors: Any) -> bool:
 def stand_in(t: TensorBase, numpy: np.dtype[Any]) -> Any:
     """A tensor's values in another dtype; its gradient is the tensor's, and so are its writes."""
     made = OPS["_to_copy"](t, numpy)
-    if made._fn is not None and made._meta is None:
-        made._fn = gradient_edge(t)  # which casts what it gets
+    if made._meta is None:
+        if made._fn is not None:
+            made._fn = gradient_edge(t)  # which casts what it gets
         share_storage(made, t)
+        made.need_meta().inference = is_inference(t)
     return made
 
 

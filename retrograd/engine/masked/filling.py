@@ -29,7 +29,7 @@ def whole_mask(input: Any, mask: Any) -> Any:  # noqa: A002
                 f"_input_mask expected broadcastable mask (got mask dimensionality higher than of the input): the mask "
                 f"has {mask.ndim} dimensions, the input {input.ndim}"
             )
-        mask = FUNCTIONS["broadcast_to"](mask, tuple(input.shape))
+        mask = FUNCTIONS["broadcast_to"](mask.clone(), tuple(input.shape))  # later writes are not seen
     return mask.to(dtype=bool_)
 
 

@@ -55,7 +55,7 @@ _AVERAGED: Shown = (
     },
 )
 _MAXIMA: Shown = (
-    "how positions asked",
+    "how positions indices asked",
     {
         "kernel_size": lambda how: how[0],
         "stride": lambda asked: asked[0],
@@ -109,7 +109,6 @@ SHOWN: dict[str, Shown] = {
     ),
     "FractionalMaxPool2DBackward0": ("indices", {"result1": "indices"}),
     "FractionalMaxPool3DBackward0": ("indices", {"result1": "indices"}),
-    "FrexpBackward0": _results("- exponent"),
     "GeluBackward0": ("gate", {}),
     "GridSampler2DBackward0": _SAMPLED,
     "GridSampler3DBackward0": _SAMPLED,
@@ -130,14 +129,12 @@ SHOWN: dict[str, Shown] = {
     "LinalgEighBackward0": _results("eigenvalues eigenvectors"),
     "LinalgInvExBackward0": ("result", {"inverse": "result"}),
     "LinalgLstsqBackward0": ("rcond", {}),
-    "LinalgLuBackward0": _results("L U P"),
-    "LinalgLuFactorExBackward0": _results("LU pivots"),
     "LinalgQrBackward0": ("result self", _results("Q R")[1]),
-    "LinalgSlogdetBackward0": ("result self", {"A": "self", "sign": "result[0]"}),
-    "LinalgSolveExBackward0": ("self other", {"A": "self"}),
+    "LinalgSlogdetBackward0": ("singular self", {"A": "self"}),
+    "LinalgSolveExBackward0": ("self other_sizes", {"A": "self"}),
     "LinalgSolveTriangularBackward0": ("other_sizes", {}),
     "LinalgSvdBackward0": (
-        "result self self_sizes",
+        "result self_sizes",
         {**_results("U S Vh")[1], "S_sym_argsize_minus_1": lambda self_sizes: min(self_sizes[-2:])},
     ),
     "LuUnpackBackward0": (
@@ -182,7 +179,7 @@ SHOWN: dict[str, Shown] = {
     "SparseMaskBackward0": ("of_sparse", {}),
     "SplitWithSizesBackward0": _PIECES,
     "SplitWithSizesBackward0_copy": _PIECES,
-    "StdMeanBackward0": _results("result0"),
+    "StdMeanBackward0": ("std", {"result0": "std"}),
     "ToDenseBackward0": ("masked", {}),
     "ToSparseBackward0": ("", {"self_self_sym_blocksize_opt": lambda: None}),
     "ToSparseBackward1": ("", {"self_self_sym_blocksize_opt": lambda: None}),

@@ -77,18 +77,20 @@ def _slogdet(self: Any) -> Any:
     check_square("linalg.slogdet", self)
     sign, log = np.linalg.slogdet(self)
     unknown, no_sign = _unknown(self), _nan(self.dtype) if self.dtype.kind == "c" else self.dtype.type(0)
-    return np.where(unknown, no_sign, sign), np.where(unknown, log.dtype.type(np.nan), log)
+    log = np.where(unknown, log.dtype.type(np.nan), log)
+    return np.where(unknown, no_sign, sign), log, np.isneginf(log)
 
 
-def _slogdet_back(g: Any, self: Any, result: Any) -> Any:
+def _slogdet_back(g: Any, self: Any, sign: Any, singular: Any) -> Any:
     turn, grow = g
-    if raw(result[0]).dtype.kind == "c" and turn is not None:
-        angle = -F.imag(conj(turn) * result[0])
+    if raw(sign).dtype.kind == "c" and turn is not None:
+        angle = -F.imag(conj(turn) * sign)
         grow = F._complex(F.zeros_like(angle) if grow is None else grow, angle)
     if grow is None:  # the sign of a real determinant does not change
         return None
-    self, grow = _known(self, grow, np.isneginf(raw(result[1])))
+    self, grow = _known(self, grow, raw(singular))
     return adjoint(F._inv(self)) * _last_two(grow)
 
 
-function("_slogdet", _slogdet, node="LinalgSlogdetBackward0", outputs=2, undefined=True, self=_slogdet_back)
+function("_slogdet", _slogdet, node="LinalgSlogdetBackward0", results="sign logabsdet", aux="singular", undefined=True,
+         self=_slogdet_back)  # fmt: skip

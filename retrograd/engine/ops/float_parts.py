@@ -38,6 +38,7 @@ def _ldexp(self: Any, other: Any) -> Any:
 elementwise(
     "ldexp", _ldexp, tensors="self other", promote="float", inplace=True, numbers=False,
     self=lambda g, other: g * conj(F.exp2(other)), other=lambda g, result: g * conj(result) * LOG2,
+    keeps="result",
 )  # fmt: skip
 
 
@@ -47,8 +48,8 @@ def _frexp(self: Any) -> Any:
 
 
 elementwise(
-    "_frexp", _frexp, node="FrexpBackward0", outputs=2, nondiff=(1,), promote="",
-    self=lambda g, result: g[0] / F.exp2(result[1]),
+    "_frexp", _frexp, node="FrexpBackward0", results="mantissa exponent", nondiff=(1,), promote="",
+    self=lambda g, exponent: g[0] / F.exp2(exponent),
     jvp=lambda primal, tangents, results: (tangents[0] / F.exp2(results[1]), None),
 )  # fmt: skip
 elementwise(

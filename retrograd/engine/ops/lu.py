@@ -105,15 +105,13 @@ def _factors_back(gl: Any, gu: Any, p: Any, lower: Any, upper: Any) -> Any:
     return F._matmul(p, whole) if len(p.shape) > 1 else whole
 
 
-def _lu_back(g: Any, result: Any) -> Any:
-    lower, upper, p = result
-    return _factors_back(g[0], g[1], p, lower, upper)
+def _lu_back(g: Any, P: Any, L: Any, U: Any) -> Any:  # noqa: N803
+    return _factors_back(g[0], g[1], P, L, U)
 
 
-def _lu_factor_back(g: Any, result: Any, pivot: bool) -> Any:
-    both, pivots = result
-    lower, upper, p = F._lu_unpack(both, pivots)
-    k = min(both.shape[-2:])
+def _lu_factor_back(g: Any, LU: Any, pivots: Any, pivot: bool) -> Any:  # noqa: N803
+    lower, upper, p = F._lu_unpack(LU, pivots)
+    k = min(LU.shape[-2:])
     gl = F.tril(F._slice(g[0], -1, 0, k), -1)
     gu = F.triu(F._slice(g[0], -2, 0, k), 0)
     return _factors_back(gl, gu, p, lower, upper)
@@ -138,12 +136,12 @@ function(
     "_lu_factor",
     _lu_factor,
     node="LinalgLuFactorExBackward0",
-    outputs=2,
+    results="LU pivots",
     nondiff=(1,),
     self=_lu_factor_back,
     layout="columns",
 )
-function("_lu", _lu, node="LinalgLuBackward0", outputs=3, nondiff=(2,), self=_lu_back, keeps="pivot")
+function("_lu", _lu, node="LinalgLuBackward0", results="L U P", nondiff=(2,), self=_lu_back, keeps="pivot")
 function("_lu_unpack", _lu_unpack, node="LuUnpackBackward0", tensors="self pivots", outputs=3, nondiff=(2,),
          self=_lu_unpack_back)  # fmt: skip
 

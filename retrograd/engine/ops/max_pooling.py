@@ -93,20 +93,24 @@ def _max_pool(self: Any, how: MaxHow, asked: Any = None) -> Any:
 
 def _max_pool_with_indices(self: Any, how: MaxHow, asked: Any = None) -> Any:
     values, positions = _max_windows(self, how)
-    return values, _flat_indices(positions, self.shape[self.ndim - len(how[0]) :], how), positions
+    return values, _flat_indices(positions, self.shape[self.ndim - len(how[0]) :], how)
 
 
 def _max_pool_rule(name: str) -> Any:
     """Each gradient to the element that won its window."""
 
     def rule(g: Any, positions: Any, self: Any, how: MaxHow) -> Any:
-        g = g[0] if isinstance(g, tuple) else g
         dims = len(how[0])
         return getattr(F, f"_{name}_backward")(
             g, F._flat_positions(positions, tuple(self.shape[-dims:]), how), self, dims
         )
 
     return rule
+
+
+def _max_pool_rule_by_indices(name: str) -> Any:
+    """The same by the indices that the caller got, too."""
+    return lambda g, indices, self, how: getattr(F, f"_{name}_backward")(g[0], indices, self, len(how[0]))
 
 
 def _shown_indices(positions: Any, self: Any, how: MaxHow) -> Any:
@@ -122,8 +126,8 @@ for _name in ("MaxPool2DWithIndices", "MaxPool3DWithIndices", "AdaptiveMaxPool2D
         shown={"result1": _shown_indices}, layout="format",
     )  # fmt: skip
     function(
-        f"_{_name}_and_indices", _max_pool_with_indices, node=f"{_name}Backward0", outputs=2, nondiff=(1,),
-        aux=("positions",), self=_max_pool_rule(_name), keeps="asked", shown={"result1": _shown_indices},
+        f"_{_name}_and_indices", _max_pool_with_indices, node=f"{_name}Backward0", results="values indices",
+        nondiff=(1,), self=_max_pool_rule_by_indices(_name), keeps="asked", shown={"result1": "indices"},
         layout="format",
     )  # fmt: skip
 

@@ -39,10 +39,10 @@ def _skew(x: Any) -> Any:
     return x - adjoint(x)
 
 
-def _svd_back(g: Any, self: Any, result: Any) -> Any:
+def _svd_back(g: Any, self_sizes: Any, result: Any) -> Any:
     """The gradient of ``A = U diag(S) Vh``; U and Vh count up to a phase that they share, which is checked."""
     (gu, gs, gvh), (u, s, vh) = g, result
-    m, n = self.shape[-2:]
+    m, n = self_sizes[-2:]
     k = min(m, n)
     u, gu = F._slice(u, -1, 0, k), F._slice(gu, -1, 0, k)
     vh, gvh = F._slice(vh, -2, 0, k), F._slice(gvh, -2, 0, k)
@@ -52,7 +52,7 @@ def _svd_back(g: Any, self: Any, result: Any) -> Any:
     left = _skew(F._matmul(adjoint(u), gu))
     right = _skew(F._matmul(vh, adjoint(gvh)))
     inner = (left * F.unsqueeze(s, -2) + F.unsqueeze(s, -1) * right) / gaps(s * s) + F.diag_embed(gs)
-    if raw(self).dtype.kind == "c":
+    if raw(u).dtype.kind == "c":
         inner = inner + F.diag_embed(F.diagonal(left, 0, -2, -1) / (2 * s))
     if m > k:
         beyond = gu - F._matmul(u, F._matmul(adjoint(u), gu))
@@ -82,6 +82,6 @@ function(
     node="LinalgSvdBackward0",
     outputs=3,
     self=_svd_back,
-    keeps="full_matrices self_sizes",
+    keeps="full_matrices",
     layout="columns",
 )

@@ -45,9 +45,9 @@ def _first_singular(a: Any) -> tuple[str, int]:
     return f"(Batch element {first}): " if a.ndim > 2 else "", int(places[first])
 
 
-def is_vector(a: Any, b: Any) -> bool:
-    """Whether the right side is a (batch of) vector(s), as torch tells them from matrices."""
-    return len(b.shape) == 1 or (len(a.shape) - 1 == len(b.shape) and tuple(b.shape) == tuple(a.shape[:-1]))
+def is_vector(a: Any, sizes: Any) -> bool:
+    """Whether a right side of these sizes is a (batch of) vector(s), as torch tells them from matrices."""
+    return len(sizes) == 1 or (len(a.shape) - 1 == len(sizes) and tuple(sizes) == tuple(a.shape[:-1]))
 
 
 def _solve(self: Any, other: Any, left: bool = True) -> Any:
@@ -58,7 +58,7 @@ def _solve(self: Any, other: Any, left: bool = True) -> Any:
             f"linalg.solve: Expected A and B to have the same dtype, but found A of type {self.dtype} and B of type "
             f"{other.dtype} instead"
         )
-    vector = is_vector(self, other)
+    vector = is_vector(self, other.shape)
     if vector and not left:
         raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False.")
     rhs = other[..., None] if vector else other
@@ -75,23 +75,23 @@ def _solve(self: Any, other: Any, left: bool = True) -> Any:
     return in_columns(out) if left else copied_with(contiguous_strides(out.shape), out)
 
 
-def _solve_self(g: Any, self: Any, other: Any, result: Any, left: bool) -> Any:
-    side = _solve_other_full(g, self, other, left)
-    if is_vector(self, other):
+def _solve_self(g: Any, self: Any, other_sizes: Any, result: Any, left: bool) -> Any:
+    side = _solve_other_full(g, self, other_sizes, left)
+    if is_vector(self, other_sizes):
         shares = F.unsqueeze(side, -1) * conj(F.unsqueeze(result, -2))
     else:
         shares = F._matmul(side, adjoint(result)) if left else F._matmul(adjoint(result), side)
     return F.sum_to_size(-shares, tuple(self.shape))
 
 
-def _solve_other_full(g: Any, self: Any, other: Any, left: bool) -> Any:
-    if is_vector(self, other):
+def _solve_other_full(g: Any, self: Any, other_sizes: Any, left: bool) -> Any:
+    if is_vector(self, other_sizes):
         return F._squeeze_dim(F._solve(adjoint(self), F.unsqueeze(g, -1), True), -1)
     return F._solve(adjoint(self), g, left)
 
 
-def _solve_other(g: Any, self: Any, other: Any, left: bool) -> Any:
-    return F.sum_to_size(_solve_other_full(g, self, other, left), tuple(other.shape))
+def _solve_other(g: Any, self: Any, other_sizes: Any, left: bool) -> Any:
+    return F.sum_to_size(_solve_other_full(g, self, other_sizes, left), tuple(other_sizes))
 
 
 function("_solve", _solve, node="LinalgSolveExBackward0", reorders=True, self=_solve_self, other=_solve_other)

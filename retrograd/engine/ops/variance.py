@@ -76,8 +76,8 @@ def _var_mean_back(g: Any, self: Any, dim: Any, correction: Any, keepdim: bool) 
     return _with_mean_share(first, g[1], self, dim, keepdim)
 
 
-def _std_mean_back(g: Any, self: Any, result: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
-    first = None if g[0] is None else _std_back(g[0], self, result[0], dim, correction, keepdim)
+def _std_mean_back(g: Any, self: Any, std: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    first = None if g[0] is None else _std_back(g[0], self, std, dim, correction, keepdim)
     return _with_mean_share(first, g[1], self, dim, keepdim)
 
 
@@ -87,5 +87,11 @@ function(
     "_var_mean", _mean_too(_var), node="VarMeanBackward0", outputs=2, undefined=True, self=_var_mean_back, layout="rows"
 )
 function(
-    "_std_mean", _mean_too(_std), node="StdMeanBackward0", outputs=2, undefined=True, self=_std_mean_back, layout="rows"
+    "_std_mean",
+    _mean_too(_std),
+    node="StdMeanBackward0",
+    results="std mean",
+    undefined=True,
+    self=_std_mean_back,
+    layout="rows",
 )

@@ -149,7 +149,8 @@ class OpDef(RowFacts):
             self.rule_args[arg] = tuple(saved.index(n) for n in asked)
         for name in self.keeps:
             self._check_asked("keeps", name)
-            saved.append(name)
+            if name not in saved:
+                saved.append(name)
         self.saved_names = tuple(saved)
         own = {"result", *self.results, *self.aux}
         self.saved_places = tuple(k for k, name in enumerate(self.saved_names) if name in own)

@@ -72,7 +72,7 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
 def take_along_dim(input: Any, indices: Any, dim: Any = None) -> Any:  # noqa: A002
     """``gather`` with broadcasting; without ``dim``, on flattened tensors."""
     check_tensor("take_along_dim", input)
-    if indices._sig.numpy not in (np.int64, np.int32):
+    if indices._sig.numpy != np.int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
     if dim is None:
         return F.gather(input.reshape(-1), 0, indices.reshape(-1))
@@ -85,7 +85,8 @@ def take_along_dim(input: Any, indices: Any, dim: Any = None) -> Any:  # noqa: A
     sizes = [max(n, m) if 1 in (n, m) else n for n, m in zip(input.shape, indices.shape, strict=True)]
     source, places = list(sizes), list(sizes)
     source[axis], places[axis] = input.shape[axis], indices.shape[axis]
-    return F.gather(F.expand(input, tuple(source)), axis, F.expand(indices, tuple(places)))
+    within = F.remainder(indices, input.shape[axis])  # as PyTorch counts: from the end, and again from the front
+    return F.gather(F.expand(input, tuple(source)), axis, F.expand(within, tuple(places)))
 
 
 # -- whole slices

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import bump_version
+from ...aliasing.versions import share_storage
 from ...aliasing.write_rules import check_inplace
 from ...calls.refusals import refuse
 from ...table.public import NN, check_tensor, public
@@ -191,7 +192,14 @@ def embedding_bag(
     flat = per_sample_weights if per_sample_weights is None or input.ndim == 1 else per_sample_weights.reshape(-1)
     rarity = _rarity(indices) if scale_grad_by_freq else None
     bags_of = F._embedding_bag_sparse if sparse else F._embedding_bag
-    return bags_of(weight, flat, wrap(indices), (bag, bags, factor), rarity)
+    return bags_of(weight, flat, _flat_alias(input, indices), (bag, bags, factor), rarity)
+
+
+def _flat_alias(input: Any, indices: Any) -> Any:  # noqa: A002
+    """The indices in a row, whose writes are those to the caller's."""
+    made = wrap(indices)
+    share_storage(made, input)
+    return made
 
 
 @public("embedding_bag", method=False)

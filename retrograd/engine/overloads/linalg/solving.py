@@ -35,7 +35,7 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -
     except LinAlgError:
         if check_errors:
             raise no_solution("torch.linalg.solve_ex", A._array) from None
-    info, vector = first_zero_pivot(A), is_vector(A, B)
+    info, vector = first_zero_pivot(A), is_vector(A, B.shape)
     sides = B.unsqueeze(-1) if vector else B
     behind = wrap(left_by_zero_pivots(A._array, sides._array, left))
     found = left_where_failed(info, A, behind, lambda good: F._solve(good, sides, left))
