@@ -125,14 +125,14 @@ def _spread(values: _Gradients, places: list[int], count: int) -> _Gradients:
 
 
 def _checked(changed: Any, count: int, who: str, what: str) -> _Gradients:
-    values = changed if isinstance(changed, tuple) else (changed,)
-    if len(values) != count:
-        raise RuntimeError(f"{who} returned an invalid number of {what}, got {len(values)}, but expected {count}")
-    return values
+    """What a hook returned, one after the other: also the rows of a single tensor, as in PyTorch."""
+    if len(changed) != count:
+        raise RuntimeError(f"{who} returned an invalid number of {what}, got {len(changed)}, but expected {count}")
+    return tuple(changed)
 
 
-def hook_last_node(module: Any, output: Any) -> None:
-    """The old backward hooks: on the node of the (first) output."""
+def hook_last_node(module: Any, hooks: list[Any], output: Any) -> None:
+    """Old backward hooks: on the node of the (first) output."""
     first = output
     while not isinstance(first, Tensor):
         values = first.values() if isinstance(first, dict) else first
@@ -146,5 +146,5 @@ def hook_last_node(module: Any, output: Any) -> None:
         "to get the documented behavior.",
         FutureWarning,
     )
-    for hook in list(module._backward_hooks.values()):
+    for hook in hooks:
         node.register_hook(lambda gi, go, hook=hook: hook(module, gi, go))

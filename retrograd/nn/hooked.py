@@ -90,6 +90,10 @@ def _register(
 # -- for every module
 _GLOBAL: dict[str, OrderedDict[int, Hook]] = {table: OrderedDict() for table in TABLES}
 """Hooks of all modules, by the table of each module that they come before."""
+_global_is_full: bool | None = None
+"""Of which kind the backward hooks of all modules are, once there was one."""
+_REGISTRATION: dict[str, OrderedDict[int, Hook]] = {t: OrderedDict() for t in ("_parameters", "_buffers", "_modules")}
+"""Hooks that hear of everything that is put into one of these tables of a module."""
 
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
@@ -113,10 +117,47 @@ def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
 
 def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
     """Call ``hook(module, grad_input, grad_output)`` after the backward of any module."""
+    _global_backward_hooks_are(full=True)
     return register(_GLOBAL["_backward_hooks"], hook)
 
 
-register_module_backward_hook = register_module_full_backward_hook
+def register_module_backward_hook(hook: Hook) -> RemovableHandle:
+    """The old form, for any module: ``grad_input`` is what its last operation passes on."""
+    _global_backward_hooks_are(full=False)
+    return register(_GLOBAL["_backward_hooks"], hook)
+
+
+def _global_backward_hooks_are(full: bool) -> None:
+    global _global_is_full
+    if _global_is_full is (not full):
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only "
+            "one of them."
+        )
+    _global_is_full = full
+
+
+def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
+    """Call ``hook(module, name, param)`` for each parameter that a module gets; it may return another one."""
+    return register(_REGISTRATION["_parameters"], hook)
+
+
+def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
+    """Call ``hook(module, name, buffer)`` for each buffer that a module gets; it may return another one."""
+    return register(_REGISTRATION["_buffers"], hook)
+
+
+def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
+    """Call ``hook(module, name, submodule)`` for each module within a module; it may return another one."""
+    return register(_REGISTRATION["_modules"], hook)
+
+
+def registered(module: Any, table: str, name: str, value: Any) -> Any:
+    """What hooks leave of a value that is put into a table of a module, or put in its place."""
+    for hook in list(_REGISTRATION[table].values()):
+        replaced = hook(module, name, value)
+        value = value if replaced is None else replaced
+    return value
 
 
 def hooks_of(self: Any, table: str) -> list[tuple[int, Hook]]:
@@ -155,10 +196,10 @@ def _hooked_call(self: Any, args: Any, kwargs: dict[str, Any], called: set[int])
     for number, hook in hooks_of(self, "_forward_pre_hooks"):
         args, kwargs = _before_forward(self, number, hook, args, kwargs)
     around = None
-    full = self._is_full_backward_hook is not False
-    before, after = hooks_of(self, "_backward_pre_hooks"), hooks_of(self, "_backward_hooks") if full else []
+    before = [hook for _, hook in hooks_of(self, "_backward_pre_hooks")]
+    after, old = _backward_hooks_by_kind(self)
     if before or after:
-        around = BackwardHooks(self, [hook for _, hook in before], [hook for _, hook in after])
+        around = BackwardHooks(self, before, after)
         args = around.around_inputs(args)
     output = self.forward(*args, **kwargs)
     for number, hook in hooks_of(self, "_forward_hooks"):
@@ -166,10 +207,21 @@ def _hooked_call(self: Any, args: Any, kwargs: dict[str, Any], called: set[int])
         changed = _after_forward(self, number, hook, args, kwargs, output)
         output = output if changed is None else changed
     if around is not None:
-        return around.around_outputs(output)
-    if self._backward_hooks and not full:
-        hook_last_node(self, output)
+        output = around.around_outputs(output)
+    if old:
+        hook_last_node(self, old, output)
     return output
+
+
+def _backward_hooks_by_kind(self: Any) -> tuple[list[Hook], list[Hook]]:
+    """Full backward hooks and old ones, each those of all modules before the module's own."""
+    kinds: tuple[list[Hook], list[Hook]] = [], []
+    for is_full, hooks in (
+        (_global_is_full, _GLOBAL["_backward_hooks"]),
+        (self._is_full_backward_hook, self._backward_hooks),
+    ):
+        kinds[is_full is False].extend(hooks.values())
+    return kinds
 
 
 def _before_forward(

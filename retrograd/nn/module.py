@@ -21,6 +21,7 @@ def _take_in(module: Module, table: str, name: str, value: Any) -> None:
     if known is None:
         raise AttributeError(f"cannot assign {_BEFORE[table]} before Module.__init__() call")
     module.__dict__.pop(name, None)
+    value = hooked.registered(module, table, name, value)
     for other in ("_buffers", "_parameters", "_modules"):
         if other != table:
             module.__dict__.get(other, {}).pop(name, None)
@@ -34,7 +35,7 @@ def _leave_empty(module: Module, table: str, name: str, value: Any) -> None:
         raise TypeError(
             f"cannot assign '{module_state.typename(value)}' as {what} '{name}' ({wanted} or None expected)"
         )
-    module.__dict__[table][name] = None
+    module.__dict__[table][name] = None if table == "_parameters" else hooked.registered(module, table, name, None)
 
 
 class Module:
@@ -73,7 +74,7 @@ class Module:
             self.register_buffer(name, value, value.persistent)
         elif name in buffers:
             module_state.check_buffer_value(name, value)
-            buffers[name] = value
+            buffers[name] = hooked.registered(self, "_buffers", name, value)
         else:
             object.__setattr__(self, name, value)
 
@@ -95,13 +96,13 @@ class Module:
         """Add a parameter (or ``None``) under a name."""
         module_state.check_name(self, "parameter", name)
         module_state.check_parameter(name, param)
-        self._parameters[name] = param
+        self._parameters[name] = None if param is None else hooked.registered(self, "_parameters", name, param)
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
         """Add a tensor that is not trained; ``persistent`` ones are part of ``state_dict``."""
         module_state.check_name(self, "buffer", name)
         module_state.check_buffer(name, tensor)
-        self._buffers[name] = tensor
+        self._buffers[name] = hooked.registered(self, "_buffers", name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -109,7 +110,7 @@ class Module:
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{module_state.typename(module)} is not a Module subclass")
         module_state.check_name(self, "module", name)
-        self._modules[name] = module
+        self._modules[name] = hooked.registered(self, "_modules", name, module)
 
     register_module = add_module
 
@@ -126,6 +127,8 @@ class Module:
         return module_state.member(self, target, "buffer")
 
     set_submodule = module_state.set_member
+    get_extra_state = module_state.get_extra_state
+    set_extra_state = module_state.set_extra_state
 
     # -- walking the tree
     def named_children(self) -> Iterator[tuple[str, Module]]:

@@ -109,11 +109,30 @@ def state_dict(self: Any, destination: Any = None, prefix: str = "", keep_vars: 
     return destination
 
 
+def get_extra_state(self: Any) -> Any:
+    """What a subclass adds to ``state_dict`` beside its tensors."""
+    raise RuntimeError(_UNREACHED.format("get"))
+
+
+def set_extra_state(self: Any, state: Any) -> None:
+    """Take over what ``get_extra_state`` gave."""
+    raise RuntimeError(_UNREACHED.format("set"))
+
+
+_UNREACHED = (
+    "Reached a code path in Module.{}_extra_state() that should never be called: write this method in your subclass."
+)
+
+
+def _overrides(module: Any, method: Any) -> bool:
+    return getattr(type(module), method.__name__) is not method
+
+
 def save_to_state_dict(self: Any, destination: Any, prefix: str, keep_vars: bool) -> None:
     """What this module alone adds; may be overridden."""
     for name, value in entries(self):
         destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
-    if hasattr(self, "get_extra_state"):
+    if _overrides(self, get_extra_state):
         destination[f"{prefix}_extra_state"] = self.get_extra_state()
 
 
@@ -171,13 +190,14 @@ def load_from_state_dict(
             error_msgs.extend(fault)
         elif strict:
             missing_keys.append(prefix + name)
-    if hasattr(self, "set_extra_state"):
+    sets_extra = _overrides(self, set_extra_state)
+    if sets_extra:
         if extra in state_dict:
             self.set_extra_state(state_dict[extra])
         elif strict:
             missing_keys.append(extra)
     if strict:
-        known = {*own, *self._modules, *(["_extra_state"] if hasattr(self, "set_extra_state") else [])}
+        known = {*own, *self._modules, *(["_extra_state"] if sets_extra else [])}
         names = (key[len(prefix) :] for key in state_dict if key.startswith(prefix))
         for rest in names:
             first = rest.split(".")[0]

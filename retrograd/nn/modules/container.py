@@ -58,12 +58,16 @@ class _Numbered(Module):
 
     def insert(self, index: int, module: Module) -> Any:
         """Add a module before another."""
-        if not isinstance(module, Module):
-            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+        self._check_insertion(index, module)
         modules = list(self._modules.values())
         modules.insert(index, module)
         self.__dict__["_modules"] = OrderedDict(_numbered(modules))
         return self
+
+    def _check_insertion(self, index: int, module: Any) -> None:
+        """``TypeError`` for what is no module; a list takes any place, as Python's lists do."""
+        if not isinstance(module, Module):
+            raise TypeError(f"{type(module).__name__} is not a Module subclass")
 
     def extend(self, modules: Iterable[Module]) -> Any:
         """Add modules at the end."""
@@ -107,6 +111,18 @@ class Sequential(_Numbered):
 
     __rmul__ = __mul__
 
+    def _check_insertion(self, index: int, module: Any) -> None:
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}, but got {type(module)}")
+        if not -len(self) <= index <= len(self):
+            raise IndexError(f"Index out of range: {index}")
+
+    def __add__(self, other: Any) -> Any:
+        return super().__add__(_only_sequential(other))
+
+    def __iadd__(self, other: Any) -> Any:
+        return super().__iadd__(_only_sequential(other))
+
     def __imul__(self, times: Any) -> Any:
         return self.extend([*self] * (times - 1)) if times > 0 else self * times
 
@@ -115,6 +131,12 @@ class Sequential(_Numbered):
         for module in self._modules.values():
             input = module(input)  # noqa: A001
         return input
+
+
+def _only_sequential(other: Any) -> Any:
+    if not isinstance(other, Sequential):
+        raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+    return other
 
 
 class ModuleList(_Numbered):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from ...engine.tensors.parameter import Parameter
 from ...engine.tensors.tensor import Tensor
@@ -156,6 +156,24 @@ class ParameterDict(Module):
         pairs = parameters.items() if hasattr(parameters, "items") else parameters
         for name, value in sorted(pairs) if type(parameters) is dict else pairs:
             self[name] = value
+
+    def copy(self) -> ParameterDict:
+        """Another dictionary with the same parameters."""
+        return ParameterDict(list(self.items()))
+
+    def __or__(self, other: Any) -> ParameterDict:
+        joined = self.copy()
+        joined |= other
+        return joined
+
+    def __ror__(self, other: Any) -> Any:
+        joined = other.copy()
+        joined.update(self)
+        return joined
+
+    def __ior__(self, other: Any) -> Self:
+        self.update(other)
+        return self
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")

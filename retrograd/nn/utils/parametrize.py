@@ -72,6 +72,12 @@ class ParametrizationList(ModuleList):
     def right_inverse(self, value: Any) -> None:
         """Set the originals so that the parameter becomes ``value``, as far as the steps can be undone."""
         with no_grad():
+            for step in self:
+                if not hasattr(step, "right_inverse"):
+                    raise RuntimeError(
+                        f"parametrization {type(step).__name__} does not implement right_inverse. Write it, or assign "
+                        "to the original under `parametrizations`."
+                    )
             started = _inverse(self, value)
             for own, new in zip(self.originals(), [started] if self.is_tensor else started, strict=True):
                 own.data = new.detach().clone() if new is value else new
