@@ -44,16 +44,15 @@ def carried_tensor(flow: Flow, earlier: Run, later: Run) -> CarriedTensor | None
     """Return the tensor through which the graph of an earlier run hangs on to that of a later one."""
     theirs = flow.reached_by(earlier).calls
     taken = list(_taken_over(flow, earlier, later))
-    found = [one for one in taken if one[0] in theirs] or [
-        one
-        for one in taken
-        if theirs & flow.behind([one[2]], one[1]).calls  # a state beside the result that was used
-    ]
+    used = [one for one in taken if one[0] in theirs]
+    found = used or [one for one in taken if theirs & flow.behind([one[2]], one[1]).calls]
     if not found:
         return None
     maker, user, tensor = max(found, key=lambda item: (item[0], -item[1]))
     beside = {one[2] for one in taken if flow.events[one[0]].source == flow.events[maker].source}
-    return _described(flow, (tensor, maker, user), earlier, len(beside))
+    carried = _described(flow, (tensor, maker, user), earlier, len(beside))
+    # what the earlier run did not use itself is a state beside a result, of which each iteration makes one
+    return carried if used or carried.made_again else None
 
 
 def _taken_over(flow: Flow, earlier: Run, later: Run) -> Iterator[tuple[int, int, int]]:

@@ -166,4 +166,4 @@ def unravel_index(indices: Any, shape: Any) -> Any:
     for n in reversed(tuple(sizes)):
         found.append(flat % max(n, 1))
         flat = flat // max(n, 1)
-    return tuple(wrap(at) for at in reversed(found))
+    return F.unbind(wrap(np.stack(found[::-1], -1)), -1) if found else ()
