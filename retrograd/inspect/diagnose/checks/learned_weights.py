@@ -80,9 +80,8 @@ def _case(flow: Flow, weight: int, row: int) -> Case:
     made_at = at(flow.events[made].source) if made is not None else ""
     return Case(
         kind="missing-detach",
-        message=f"{name}, made{made_at}, weighs a log-probability{at(event.source)}, and gradient flows through it "
-        f"into {leaves}, which is to predict well and not to make it small: a weight is to be a constant, so it needs "
-        "detach().",
+        message=f"{name}, made{made_at}, weighs a log-probability{at(event.source)} without detach(): gradients flow "
+        f"through it into {leaves}, trained that way to change the weight instead of to predict well.",
         remedy=f"{name}.detach() in place of {name} in that line" if named else "detach() the weight in that line",
         source=event.source,
         op=event.op,
