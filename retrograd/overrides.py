@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import importlib
+from collections.abc import Sequence
 from typing import Any
 
 from .engine.overriding.function_modes import TorchFunctionMode
@@ -10,6 +12,16 @@ from .engine.overriding.function_modes import current_modes as _get_current_func
 from .engine.overriding.overrides import handle_torch_function, has_torch_function, resolve_name
 from .engine.overriding.wrappers import install, not_overridable, overridable
 from .engine.tensors.tensor import Tensor
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that calls each function as it is."""
+
+    def __torch_function__(
+        self, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Call the function."""
+        return func(*args, **(kwargs or {}))
 
 
 def has_torch_function_unary(value: Any) -> bool:
@@ -34,12 +46,21 @@ def is_tensor_method_or_property(func: Any) -> bool:
 
 
 def get_overridable_functions() -> dict[Any, list[Any]]:
-    """Every function that asks, by the class or module that has it in torch."""
+    """Every function that asks, by the class or module that has it."""
     found: dict[Any, list[Any]] = {}
     for function in overridable():
-        name = str(resolve_name(function)).rpartition(".")[0]
-        found.setdefault(Tensor if name == "torch.Tensor" else name, []).append(function)
+        found.setdefault(_owner(str(resolve_name(function)).rpartition(".")[0]), []).append(function)
     return found
+
+
+def _owner(name: str) -> Any:
+    """The class or module that torch calls so; the name itself where there is none of ours."""
+    if name == "torch.Tensor":
+        return Tensor
+    try:
+        return importlib.import_module(name.replace("torch", __name__.partition(".")[0], 1))
+    except ImportError:
+        return name
 
 
 def get_default_nowrap_functions() -> set[Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from .. import observe
 from ..tensors.base import Hook, TensorBase
 from ..tensors.sig import Sig
+from ..warning import warn
 
 
 class RemovableHandle:
@@ -193,3 +194,14 @@ def unserializable_hook(f: Hook) -> Hook:
     """Decorator for hooks of tensors: that they are not pickled is known, so nothing warns of it."""
     f.__torch_unserializable__ = True  # type: ignore[attr-defined]
     return f
+
+
+def warn_if_has_hooks(tensor: Any) -> None:
+    """Warn of each hook of a tensor that will stay behind when it is pickled."""
+    meta = tensor._meta
+    for hook in () if meta is None or not meta.hooks else meta.hooks.values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+                "function with @torch.utils.hooks.unserializable_hook to suppress this warning"
+            )

@@ -64,7 +64,7 @@ def _gather_backward(g: Any, sizes: tuple[int, ...], dim: int, index: Any) -> An
 
 
 linear("gather", gather, tensors="self index", keeps="sparse_grad", layout="rows",
-       self=lambda g, self, dim, index: F._gather_backward(g, tuple(self.shape), dim, index))  # fmt: skip
+       self=lambda g, index, self, dim: F._gather_backward(g, tuple(self.shape), dim, index))  # fmt: skip
 linear("_gather_backward", _gather_backward, tensors="g index", g=lambda g, dim, index: F.gather(g, dim, index))
 
 

@@ -169,4 +169,16 @@ def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: 
 
 def resolve_name(f: Any) -> str | None:
     """The public name of an overridable function, such as ``"torch.Tensor.add"``; ``None`` for others."""
-    return NAMES.get(f)
+    return NAMES.get(f) or _accessor_name(f)
+
+
+def _accessor_name(f: Any) -> str | None:
+    """``"torch.Tensor.shape.__get__"`` for what reads an attribute, and the like for what sets it."""
+    what = getattr(f, "__name__", "")
+    if what not in ("__get__", "__set__"):
+        return None
+    for cls in tensor_class().__mro__:
+        for name, accessor in vars(cls).items():
+            if accessor is getattr(f, "__self__", None):
+                return f"torch.Tensor.{name}.{what}"
+    return None

@@ -8,9 +8,9 @@ from typing import Any
 from ..aliasing.strided import element_strides, root_array, storage_offset, strided
 from ..aliasing.versions import share_storage, storage_of
 from ..aliasing.views import grad_fn_of, requires_grad
+from ..nodes.hooks import warn_if_has_hooks
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.modes import no_grad
-from ..warning import warn
 from .base import LAZY, PLAIN_CLASSES, parameter_class, wrap
 from .bits import bits_of, class_of, mark, memory_of
 from .convert import refusal, told
@@ -103,12 +103,8 @@ def reduce(t: Any, protocol: int) -> Any:
     """Pickle data and requires_grad, never the graph; of a plain tensor's hooks, which stay behind, a warning tells."""
     meta = t._meta
     parameter = meta is not None and meta.is_parameter
-    for hook in () if parameter or meta is None or not meta.hooks else meta.hooks.values():
-        if not hasattr(hook, "__torch_unserializable__"):
-            warn(
-                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
-                "function with @torch.utils.hooks.unserializable_hook to suppress this warning"
-            )
+    if not parameter:
+        warn_if_has_hooks(t)
     kind = None if class_of(t) in PLAIN_CLASSES else t.__class__
     array, place = _memory(t)
     return (rebuild, (array, requires_grad(t), None, parameter, dict(t.__dict__), kind, place, bits_of(t)))

@@ -64,7 +64,38 @@ def _added(full_name: str) -> Any:
     return None
 
 
-class _TrustedOnly(pickle.Unpickler):
+class _Anything(pickle.Unpickler):
+    """Reads everything, tensors where ``map_location`` says; the CPU is all that there is."""
+
+    def __init__(self, file: BinaryIO, map_location: Any) -> None:
+        super().__init__(file)
+        self._location = map_location.get("cpu", "cpu") if isinstance(map_location, dict) else map_location
+
+    def find_class(self, module: str, name: str) -> Any:
+        if name == "rebuild" and module.startswith("retrograd.engine."):
+            _check_location(self._location)
+        return super().find_class(module, name)
+
+
+def _check_location(location: Any) -> None:
+    """``RuntimeError`` for tensors that are to come to a device that is not there."""
+    if location is None or callable(location):
+        return
+    kind = str(location).partition(":")[0]
+    if kind == "cuda":
+        raise RuntimeError(
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
+            "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
+            "storages to the CPU."
+        )
+    if kind not in ("cpu", "meta"):
+        raise RuntimeError(
+            f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {kind}); "
+            "use map_location='cpu'"
+        )
+
+
+class _TrustedOnly(_Anything):
     """Refuses everything that could run code of its own."""
 
     def find_class(self, module: str, name: str) -> Any:
@@ -93,17 +124,20 @@ def save(obj: Any, f: str | os.PathLike[str] | BinaryIO, pickle_protocol: int = 
 
 @public("load", method=False)
 def load(
-    f: str | os.PathLike[str] | BinaryIO, map_location: Any = None, *, weights_only: bool = True, **kwargs: Any
-) -> Any:
-    """Read what ``save`` wrote.
+    f: str | os.PathLike[str] | BinaryIO, map_location: Any = None, *, weights_only: bool = True,
+    mmap: bool | None = None, **kwargs: Any,
+) -> Any:  # fmt: skip
+    """Read what ``save`` wrote; ``RuntimeError`` if ``map_location`` is a device that is not there.
 
     Raises ``pickle.UnpicklingError`` for types beyond tensors and plain containers unless ``weights_only=False``.
     """
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as file:
-            return _read(file, weights_only)
-    return _read(f, weights_only)
+            return _read(file, map_location, weights_only)
+    if mmap:
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    return _read(f, map_location, weights_only)
 
 
-def _read(file: BinaryIO, weights_only: bool) -> Any:
-    return _TrustedOnly(file).load() if weights_only else pickle.load(file)
+def _read(file: BinaryIO, map_location: Any, weights_only: bool) -> Any:
+    return (_TrustedOnly if weights_only else _Anything)(file, map_location).load()

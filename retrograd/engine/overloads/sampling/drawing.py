@@ -136,9 +136,12 @@ def _overwrite(self: Any, kind: str, values: Any) -> Any:
 def uniform_(self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **kwargs: Any) -> Any:
     """Uniform on ``[from, to)``."""
     low = kwargs.pop("from", from_)
-    check_uniform(self._sig.numpy, low, to)
-    line = uniform(generator_of(generator), self.numel(), self._sig.numpy, low, to)
-    return _overwrite(self, "uniform", placed(self, line))
+    numpy, count = self._sig.numpy, self.numel()
+    if numpy.kind == "c":  # both parts of each number, one after the other
+        numpy, count = np.empty(0, numpy).real.dtype, 2 * count
+    check_uniform(numpy, low, to)
+    line = uniform(generator_of(generator), count, numpy, low, to)
+    return _overwrite(self, "uniform", placed(self, line.view(self._sig.numpy)))
 
 
 @public("normal_", function=False)
