@@ -144,6 +144,14 @@ torch.linalg.solve(y, y[0]) | y
 torch.linalg.solve(y, z) | z
 torch.linalg.solve(y, z[0]) | z
 torch.linalg.solve(y, z) | r
+torch.linalg.solve(y.detach(), z) | r
+torch.pow(y, d) | r
+torch.pow(d, y) | d
+torch.copysign(d, y) | r
+torch.addcdiv(y, d, z.detach()) | n
+torch.addcdiv(d, y, d) | d
+F.bilinear(y, d.float(), d.float()[None].detach()) | y
+torch.lerp(d, d, y.double()) | d
 torch.linalg.svd(y) | y
 torch.linalg.svd(y) | r[0]
 torch.linalg.svdvals(y) | y

@@ -164,10 +164,10 @@ multilinear(
     input1=lambda g, input2, weight: F._trilinear(g, F._permute(weight, (1, 0, 2)), input2),
     input2=lambda g, input1, weight: F._trilinear(input1, F._permute(weight, (2, 1, 0)), g),
     weight=lambda g, input1, input2: F._outer_of_three(g, input1, input2),
-    kinds="fciu",
+    kinds="fciu", apart=True,
 )  # fmt: skip
 multilinear(
-    "_outer_of_three", _outer_of_three, promote="", node="TrilinearBackward0",
+    "_outer_of_three", _outer_of_three, promote="", node="TrilinearBackward0", apart=True,
     a=lambda g, b, c: F._trilinear(b, g, c),
     b=lambda g, a, c: F._trilinear(a, F._permute(g, (1, 0, 2)), c),
     c=lambda g, a, b: F._trilinear(b, F._permute(g, (2, 1, 0)), a),

@@ -38,7 +38,6 @@ def _ldexp(self: Any, other: Any) -> Any:
 elementwise(
     "ldexp", _ldexp, tensors="self other", promote="float", inplace=True, numbers=False,
     self=lambda g, other: g * conj(F.exp2(other)), other=lambda g, result: g * conj(result) * LOG2,
-    keeps="result",
 )  # fmt: skip
 
 

@@ -94,6 +94,9 @@ class RowFacts:
     """Saved parameters that hold arrays (``name*``: a tuple of them and others): they are freed as tensors are."""
     keeps: tuple[str, ...] = ()
     """What PyTorch's node keeps, and shows, beyond what the rules here ask for."""
+    apart: bool = False
+    """An operand that several rules ask for is kept only for those operands that want a gradient, as PyTorch keeps what
+    one formula asks for; what several formulas ask for it keeps for any."""
     shown: dict[str, Any] = {}
     """What this row's nodes show beyond ``nodes.shown_names``."""
 

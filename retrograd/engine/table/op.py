@@ -149,10 +149,12 @@ class OpDef(RowFacts):
             self.rule_args[arg] = tuple(saved.index(n) for n in asked)
         for name in self.keeps:
             self._check_asked("keeps", name)
-            if name not in saved:
-                saved.append(name)
+            saved.append(name)
         self.saved_names = tuple(saved)
         own = {"result", *self.results, *self.aux}
+        asked_by = [self.saved_names[i] for places in self.rule_args.values() for i in places]
+        self.unconditional = _frozen(n for n in saved if n in own or (asked_by.count(n) > 1 and not self.apart))
+        """What PyTorch's nodes keep whichever operands want gradients: results, and what several rules ask for."""
         self.saved_places = tuple(k for k, name in enumerate(self.saved_names) if name in own)
         """Which of what a node keeps are no operands and no parameters."""
         self.saves_result = not {"result", *self.results}.isdisjoint(self.saved_names)
@@ -163,7 +165,7 @@ class OpDef(RowFacts):
     def _read_slots(self) -> None:
         """Which slots of a node are always filled, and which of them backward frees."""
         others = [n for n in self.saved_names if n not in self.tensor_saved and parts(n)[1] != "_by_columns"]
-        self.always_saved = _frozen([*others, *self.keeps])
+        self.always_saved = _frozen([*others, *self.keeps, *self.unconditional])
         freed = [n for n in self.saved_names if n in self.tensor_saved]
         optional = self._may_be_none(freed)
         freed.sort(key=optional.__contains__)
