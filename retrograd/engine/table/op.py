@@ -136,23 +136,17 @@ class OpDef(RowFacts):
         self.diff_positions = tuple(self.params.index(n) for n in self.diff_names)
 
     def _read_rules(self) -> None:
-        """Which values each rule asks for, in the order in which a node keeps them."""
-        saved: list[str] = []
-        self.rule_args: dict[str, tuple[int, ...]] = {}
+        """Which values each rule asks for; a node keeps operands by their names, then results, as in PyTorch."""
         everything = dict(self.rules) if self.joint is None else {"*": self.joint}
-        for arg, rule in everything.items():
-            asked = parameters_of(rule)[0][1 if self.joint is None else 2 :]
-            for name in asked:
+        asked = {arg: parameters_of(rule)[0][1 if self.joint is None else 2 :] for arg, rule in everything.items()}
+        for arg, names in (*asked.items(), ("keeps", self.keeps)):
+            for name in names:
                 self._check_asked(arg, name)
-                if name not in saved:
-                    saved.append(name)
-            self.rule_args[arg] = tuple(saved.index(n) for n in asked)
-        for name in self.keeps:
-            self._check_asked("keeps", name)
-            saved.append(name)
-        self.saved_names = tuple(saved)
         own = {"result", *self.results, *self.aux}
-        asked_by = [self.saved_names[i] for places in self.rule_args.values() for i in places]
+        saved = sorted({*self.keeps}.union(*asked.values()), key=lambda name: (name in own, name))
+        self.rule_args = {arg: tuple(saved.index(n) for n in names) for arg, names in asked.items()}
+        self.saved_names = tuple(saved)
+        asked_by = [name for names in asked.values() for name in names]
         self.unconditional = _frozen(n for n in saved if n in own or (asked_by.count(n) > 1 and not self.apart))
         """What PyTorch's nodes keep whichever operands want gradients: results, and what several rules ask for."""
         self.saved_places = tuple(k for k, name in enumerate(self.saved_names) if name in own)
