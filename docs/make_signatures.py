@@ -25,7 +25,11 @@ from retrograd.engine.table.public import METHODS, NAMESPACES
 PREFIXES = {"linalg": "linalg_", "fft": "fft_", "special": "special_", "nn.functional": ""}
 KINDS = {"number": "Scalar", "List[int]": "int[]", "List[Tensor]": "Tensor[]", "List[Optional[Tensor]]": "Tensor?[]",
          "List[number]": "Scalar[]", "List[float]": "float[]"}  # fmt: skip
-PYTHON = {"cpu": ("*", "any memory_format="), "nonzero": ("*", "bool as_tuple=")}
+PYTHON = {
+    "cpu": ("*", "any memory_format="),
+    "cuda": ("any device=", "bool non_blocking=", "*", "any memory_format="),
+    "nonzero": ("*", "bool as_tuple="),
+}
 """What PyTorch's Python functions take beyond their schemas."""
 FREE = ("dtype", "input_dtype", "out_dtype", "layout", "device", "memory_format", "generator")
 """Arguments whose schema type says nothing of what Python passes."""
