@@ -159,3 +159,10 @@ def test_F_names_of_a_plain_dict_are_sorted(torch):
     pairs = [("b", torch.ones(1)), ("a", torch.zeros(1))]
     sorted_, kept = torch.nn.ParameterDict(dict(pairs)), torch.nn.ParameterDict(pairs)
     return [list(sorted_), list(kept), *kept.popitem(), list(kept)]
+
+
+@differential
+def test_F_a_module_with_whole_numbers_takes_a_memory_format(torch):
+    """F-: ``to(memory_format=...)`` leaves counts alone, such as those of a norm, and is no device."""
+    net = torch.nn.Sequential(torch.nn.Conv2d(2, 2, 3), torch.nn.BatchNorm2d(2)).to(memory_format=torch.channels_last)
+    return [net[0].weight.is_contiguous(memory_format=torch.channels_last), net[1].num_batches_tracked.dtype.itemsize]

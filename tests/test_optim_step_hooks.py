@@ -119,3 +119,22 @@ def test_complex_adafactor() -> None:
         engine.optim.Adafactor([p]).step()
 
     assert_agree(program)
+
+
+def test_a_schedule_of_an_optimizer_with_its_own_step(recwarn: pytest.WarningsRecorder) -> None:
+    """F-: a schedule knows of the steps that programs write, and warns where there was none."""
+
+    def program(engine: Any, steps: int) -> int:
+        class Own(engine.optim.Optimizer):  # type: ignore[misc]
+            def step(self, closure: Any = None) -> None:
+                return None
+
+        recwarn.clear()
+        optimizer = Own([parameter(engine)], {"lr": 0.1})
+        schedule = engine.optim.lr_scheduler.StepLR(optimizer, 1)
+        for _ in range(steps):
+            optimizer.step()
+        schedule.step()
+        return len(recwarn)
+
+    assert_agree(lambda engine: [program(engine, 1), program(engine, 0)])

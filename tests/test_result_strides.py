@@ -219,3 +219,15 @@ def test_an_empty_out_gets_the_layout_of_the_result(name):
     (ours, lies), (theirs, wanted) = seen(retrograd), seen(torch)
     assert ours == [pytest.approx(row, abs=1e-6) for row in theirs]
     assert lies == wanted
+
+
+@pytest.mark.parametrize("name", ["heaviside", "floor_divide"])
+def test_rows_without_derivative_lie_as_pytorchs(name):
+    """As their operands; a sum of such a result knows how it lies, also where the first operand was repeated."""
+
+    def seen(t):
+        turned, pair = t.ones(3, 3).t(), getattr(t, name)
+        found = [pair(t.ones(3, 1), turned), pair(turned, t.ones(3, 3)), pair(t.ones(3, 3), turned)]
+        return [x.stride() for made in found for x in (made, made + t.ones(3, 3), t.ones(3, 3) + made)]
+
+    assert seen(retrograd) == seen(torch)

@@ -51,7 +51,8 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     if wanted is not None and not (wanted.is_floating_point or wanted.is_complex):
         raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={wanted}")
     unformatted = {name: value for name, value in kwargs.items() if name != "memory_format"}
-    place = next((value for value in given if isinstance(value, (str, Device))), None)
+    places = (*args, *unformatted.values())  # memory formats are texts, too
+    place = next((value for value in places if isinstance(value, (str, Device))), None)
 
     def change(data: Any) -> Any:
         if not (data.is_floating_point() or data.is_complex()):

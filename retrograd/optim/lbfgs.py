@@ -51,7 +51,6 @@ class LBFGS(Optimizer):
             g = self._gradient()
             if g.abs().max() > self.param_groups[0]["tolerance_grad"]:
                 self._iterate(state, g, loss, closure)
-        self._opt_called = True
         return loss
 
     def _iterate(self, state: dict[str, Any], g: Any, first: Any, closure: Callable[[], Any]) -> None:

@@ -103,7 +103,6 @@ class Optimizer:
         with observe.optimizer_call("step", self), set_grad_enabled(differentiable):
             for group in self.param_groups:
                 self._update_group(group)
-        self._opt_called = True
         return loss
 
     def _update_group(self, group: dict[str, Any]) -> None:

@@ -42,6 +42,7 @@ def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
         given: tuple[Any, ...] = (self, *args)
         for hook in (*_BEFORE_ALL.values(), *before.values()):
             given, kwargs = _replaced(step, hook(self, given, kwargs), given, kwargs)
+        self._opt_called = True  # schedules ask for it
         result = step(*given, **kwargs)
         for hook in (*after.values(), *_AFTER_ALL.values()):
             hook(self, given, kwargs)

@@ -69,6 +69,7 @@ def underivable(name: str, forward: Any, *, tensors: str = "self", aten: str = "
         raise RuntimeError(f"derivative for aten::{aten or name.lstrip('_')} is not implemented")
 
     rules: dict[str, Any] = dict.fromkeys(tensors.split(), rule)
+    facts.setdefault("layout", "operands" if facts.get("promote") else "")
     return _row(name, forward, "function", "NotImplemented", tensors, {**rules, "jvp": no_forward_mode(name), **facts})
 
 
