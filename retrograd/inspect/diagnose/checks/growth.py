@@ -202,9 +202,10 @@ def _kept_meanwhile(flow: Flow) -> Iterator[Case]:
                 by_line.setdefault(facts.source, {})[rows[-1]] = tensor
     since = _counted(flow)
     later = {row for run in losses if run.begin >= since for row in flow.reached_by(run).calls}
+    ends = flow.optimizer_steps or [run.begin for run in losses]  # a step may have many losses and keep them to its end
     for made_at, tensors in by_line.items():
         rows = sorted(tensors.keys() - later)
-        steps = sum(any(one < run.begin < other for run in losses) for one, other in pairwise(rows))
+        steps = sum(any(one < end < other for end in ends) for one, other in pairwise(rows))
         if steps + 1 >= LINKS:
             yield _kept_case(flow, made_at, [tensors[row] for row in rows], steps + 1)
 
