@@ -53,7 +53,7 @@ class CopySlices(GraphNode):
     fn: Any
 
     def __init__(self, base: TensorBase, steps: tuple[Any, ...], fn: GraphNode) -> None:
-        super().__init__((gradient_edge(base), *fn._edges[1:]), (base._sig,))
+        super().__init__((gradient_edge(base), *fn._edges[1:]), base._sig.alone)
         self.geometry = Geometry.of(base._array, 0)
         self.steps = steps
         self.fn = fn

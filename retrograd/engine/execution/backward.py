@@ -266,7 +266,7 @@ def _capturing_edges(wanted: list[Any]) -> list[Any]:
         if edge is None:
             if not (isinstance(x, TensorBase) and requires_grad(x)):
                 raise RuntimeError("One of the differentiated Tensors does not require grad")
-            edge = _Unreachable((), (x._sig,))  # requires grad through its base only: unreachable from any root
+            edge = _Unreachable((), x._sig.alone)  # requires grad through its base only: unreachable from any root
         edges.append(edge)
     return edges
 

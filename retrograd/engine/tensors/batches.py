@@ -150,26 +150,25 @@ def refuse_comparison(operator: str, *operands: Any) -> None:
 
 def refuse_number() -> NoReturn:
     """``RuntimeError`` for a Python number asked of an entry."""
-    if STATE.transforms and STATE.transforms[-1] != "vmap":
-        raise _beneath_another()
-    raise RuntimeError(
-        "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
-        "Tensor, please try to rewrite what you're doing with other operations: all entries share one result here."
+    _refuse_value(
+        "you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try to "
+        "rewrite what you're doing with other operations: all entries share one result here."
     )
 
 
 def refuse_choice() -> NoReturn:
     """``RuntimeError`` for the truth of an entry."""
+    _refuse_value(
+        "you're attempting to use a Tensor in some data-dependent control flow. We don't support that: entries could "
+        "go different ways. Compute both and choose with where(condition, a, b)."
+    )
+
+
+def _refuse_value(words: str) -> NoReturn:
+    """PyTorch cannot tell the two apart where another transform lies above ``vmap``."""
     if STATE.transforms and STATE.transforms[-1] != "vmap":
-        raise _beneath_another()
-    raise RuntimeError(
-        "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
-        "that: entries could go different ways. Compute both and choose with where(condition, a, b)."
-    )
-
-
-def _beneath_another() -> RuntimeError:
-    return RuntimeError(
-        "vmap: It looks like you're either (1) calling .item() on a Tensor or (2) attempting to use a Tensor in some "
-        "data-dependent control flow. We don't support vmap over either: choose with where(condition, a, b)."
-    )
+        words = (
+            "you're either (1) calling .item() on a Tensor or (2) attempting to use a Tensor in some data-dependent "
+            "control flow. We don't support vmap over either: choose with where(condition, a, b)."
+        )
+    raise RuntimeError(f"vmap: It looks like {words}")

@@ -90,7 +90,7 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
     mark(self, bits)
     bump_version(self)
     if records:
-        rebase_history(self, _NotImplemented(edges, (self._sig,)))
+        rebase_history(self, _NotImplemented(edges, self._sig.alone))
     return self
 
 
