@@ -159,24 +159,34 @@ def _goes_into(flow: Flow, loss: int, later: Run) -> bool:
 
 def _kept_in(flow: Flow, earlier: Run, later: Run) -> list[int]:
     """Return the leaves that got both gradients into one sum."""
-    found = []
+    summed: dict[int, tuple[int, int]] = {}
     for leaf, arrivals in flow.accumulated.items():
         runs = [flow.events[row].data.get("run") for row in arrivals]
         if earlier.number in runs and later.number in runs:
-            second = arrivals[runs.index(later.number)]
-            first = arrivals[runs.index(earlier.number)]
-            summed = flow.events[second].data.get("before") == "kept" and not _cleared(flow, leaf, first, second)
-            if summed and _matters(flow, leaf, first, second):
-                found.append(leaf)
-    return found
+            first, second = arrivals[runs.index(earlier.number)], arrivals[runs.index(later.number)]
+            if flow.events[second].data.get("before") == "kept" and not _cleared(flow, leaf, first, second):
+                summed[leaf] = first, second
+    unused = _unused(flow, summed)
+    return [leaf for leaf in summed if leaf not in unused]
 
 
-def _matters(flow: Flow, leaf: int, earlier: int, later: int) -> bool:
-    """Whether the sum of two gradients may be used: not that of data whose gradient a loss took between them alone."""
-    if flow.facts(leaf).parameter or leaf in optimized(flow):
-        return True
-    uses = sorted([*flow.reads_of.get(leaf, ()), *(one.row for one in taken_gradients(flow) if one.leaf == leaf)])
-    return _between(uses, earlier, later) is None or bisect_right(uses, later) < len(uses)
+def _unused(flow: Flow, summed: dict[int, tuple[int, int]]) -> set[int]:
+    """Return the leaves whose sum nobody uses: data whose gradient a loss took between the two arrivals alone."""
+    trained = optimized(flow)
+    uses = {
+        leaf: [*flow.reads_of.get(leaf, ())]
+        for leaf in summed
+        if not flow.facts(leaf).parameter and leaf not in trained
+    }
+    for taken in taken_gradients(flow) if uses else ():
+        if taken.leaf in uses:
+            uses[taken.leaf].append(taken.row)
+    return {leaf for leaf, rows in uses.items() if _only_between(sorted(rows), *summed[leaf])}
+
+
+def _only_between(rows: list[int], first: int, second: int) -> bool:
+    """Whether some of the rows lie between two, and none behind them."""
+    return _between(rows, first, second) is not None and bisect_right(rows, second) == len(rows)
 
 
 def _twice_case(flow: Flow, earlier: Run, later: Run, leaves: list[int]) -> Case:
