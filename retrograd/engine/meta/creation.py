@@ -16,7 +16,6 @@ from ..table.public import FUNCTIONS
 from ..tensors import devices
 from ..tensors.base import TensorBase
 from ..tensors.convert import array_from
-from ..tensors.devices import device as Device  # noqa: N812
 from ..tensors.layouts import preserve_format
 from .tensor import NO_DATA, MetaTensor
 
@@ -78,7 +77,7 @@ _BY_DEFAULT: Final = (
 def created(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a function makes on the device that it is given, else on that of its first operand, which has no memory."""
     where = kwargs.get("device")
-    if where is None or _is_meta(where):
+    if where is None or devices.is_meta(where):
         return without_memory(name, function, args, kwargs)
     first = args[0]
     named = {key: value for key, value in kwargs.items() if key not in ("device", "pin_memory")}
@@ -87,10 +86,6 @@ def created(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwar
         return FUNCTIONS[name.removeprefix("new_")](*args[1:], **named)
     named.pop("memory_format", None)
     return FUNCTIONS[name.removesuffix("_like")](tuple(first.shape), *args[1:], **named)
-
-
-def _is_meta(where: Any) -> bool:
-    return bool((where if isinstance(where, Device) else Device(where)).type == "meta")
 
 
 def without_memory(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
