@@ -53,24 +53,29 @@ def ends(work: Callable[[], bool]) -> bool:
 
 @contextmanager
 def another_thread_has_all_locks():
-    """As if a thread stood in the middle of everything that only one may do at a time."""
-    taken, done = threading.Event(), threading.Event()
+    """As if a thread stood in the middle of everything that only one may do at a time.
+
+    But for drawing: a fork waits until no thread draws (``test_random_extremes`` has that).
+    """
+    taken, done, free = threading.Event(), threading.Event(), rg.default_generator.lock
+    in_time = []
 
     def hold():
-        held = [lock for lock in list(locks._made) if lock.acquire(blocking=False)]
+        held = [lock for lock in list(locks._made) if lock is not free and lock.acquire(blocking=False)]
         taken.set()
-        done.wait(30)
+        in_time.append(done.wait(10))
         for lock in held:
             lock.release()
 
     thread = threading.Thread(target=hold)
     thread.start()
-    taken.wait(30)
+    taken.wait(10)
     try:
         yield
     finally:
         done.set()
         thread.join()
+    assert in_time == [True], "the locks were open again before the block ended"
 
 
 def steps() -> bool:
