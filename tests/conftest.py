@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import importlib.util
 import os
 import signal
+import time
 from collections.abc import Generator
 from typing import Any
 
@@ -38,15 +40,42 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Stop at once if PyTorch must be there and is not."""
+    """Stop at once if PyTorch must be there and is not; else watch for tests that hang."""
     if ORACLE_REQUIRED and importlib.util.find_spec("torch") is None:
         raise pytest.UsageError("RETROGRAD_REQUIRE_ORACLE=1 but torch is not installed: pip install '.[oracle]'")
+    config.pluginmanager.register(Watchdog())
 
 
 def pytest_collection_finish() -> None:
     """Keep the collector off the tests themselves: 27,000 of them make each full collection last a second."""
     gc.collect()
     gc.freeze()
+
+
+class Watchdog:
+    """Prints every thread's stack when one test hangs for minutes.
+
+    Started anew by the first test after a while only: pytest's ``faulthandler_timeout`` starts a thread and waits for
+    its end in each of many thousand tests.
+    """
+
+    LIMIT, RENEWED_AFTER = 240, 30
+
+    def __init__(self) -> None:
+        self._stderr = os.dup(2)  # before pytest captures what tests write
+        self._due = 0.0
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        """Start anew, if the last start is long ago."""
+        if (now := time.monotonic()) >= self._due:
+            faulthandler.dump_traceback_later(self.LIMIT, file=self._stderr)
+            self._due = now + self.RENEWED_AFTER
+
+    def pytest_unconfigure(self) -> None:
+        """Stop."""
+        faulthandler.cancel_dump_traceback_later()
+        os.close(self._stderr)
 
 
 @pytest.hookimpl(wrapper=True)
