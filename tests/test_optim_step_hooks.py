@@ -87,12 +87,18 @@ def test_differentiable_steps(name: str) -> None:
     assert_agree(program)
 
 
+def required(optim: Any) -> Any:
+    """The default of settings that an optimizer must be given."""
+    return importlib.import_module(f"{optim.__name__}.optimizer").required
+
+
 REFUSED = {
     "not a leaf": lambda o, p, q: o.SGD([p * 2], 0.1),
     "some names": lambda o, p, q: o.SGD([("p", p), q], 0.1),
     "a group without": lambda o, p, q: o.SGD([("p", p)], 0.1).add_param_group({"params": [q]}),
     "a group with": lambda o, p, q: o.SGD([p], 0.1).add_param_group({"params": [("q", q)]}),
     "same names": lambda o, p, q: o.SGD([("p", p), ("p", q)], 0.1).param_groups[0]["param_names"],
+    "no rate": lambda o, p, q: o.Optimizer([{"params": [p], "lr": 1}, {"params": [q]}], {"lr": required(o)}),
     "fused, foreach": lambda o, p, q: o.Adam([p], fused=True, foreach=True),
     "fused, differentiable": lambda o, p, q: o.SGD([p], 0.1, fused=True, differentiable=True),
 }
@@ -102,6 +108,22 @@ REFUSED = {
 def test_refused(case: str) -> None:
     """F-: groups and settings that PyTorch refuses, in its words."""
     assert_agree(lambda engine: REFUSED[case](engine.optim, parameter(engine), parameter(engine)))
+
+
+def test_groups_are_the_dictionaries_of_the_program() -> None:
+    """F-: defaults are filled in there, and a program may change a setting by its own name of the group."""
+
+    def program(engine: Any) -> Any:
+        p, q = parameter(engine), parameter(engine)
+        given, added = {"params": p, "lr": 0.5}, {"params": [q]}
+        optimizer = engine.optim.SGD([given], lr=0.1)
+        optimizer.add_param_group(added)
+        filled = [list(given), list(added)]
+        given["lr"], added["lr"] = 0.0, 1.0
+        optimizer.step()
+        return [filled, given is optimizer.param_groups[0], p, q]
+
+    assert_agree(program)
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "RAdam", "Adagrad"])

@@ -159,7 +159,8 @@ class Optimizer:
         """Update further parameters, with settings of their own where given."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
-        group = {**param_group, **_named(_as_list(param_group["params"]))}
+        group = param_group  # filled in place: as in PyTorch, a program may change settings in its own dictionary
+        group.update(_named(_as_list(group["params"])))
         _check(group["params"], differentiable=bool(self.defaults.get("differentiable")))
         if self.param_groups and ("param_names" in group) != ("param_names" in self.param_groups[0]):
             without = "with" if "param_names" in group else "without"
@@ -168,6 +169,8 @@ class Optimizer:
                 f"cannot add param group {without} names to the optimizer"
             )
         for name, value in self.defaults.items():
+            if value is required and name not in group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             group.setdefault(name, value)
         if len({id(p) for p in group["params"]}) != len(group["params"]):
             warnings.warn(
