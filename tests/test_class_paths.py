@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 from typing import Any
 
@@ -33,6 +34,38 @@ def test_a_class_is_where_pytorch_has_it(name: str) -> None:
     )
     assert repr(ours) == repr(theirs).replace("torch", "retrograd")
     assert pickle.loads(pickle.dumps(ours)) is ours
+
+
+MODULES = (
+    "autograd.function", "autograd.graph", "autograd.forward_ad", "autograd.grad_mode", "autograd.anomaly_mode",
+    "nn.modules", "nn.parameter", "optim", "optim.lr_scheduler", "distributions",
+    "utils.hooks", "utils.checkpoint", "utils.data",
+)  # fmt: skip
+ELSEWHERE = {
+    "MultiheadAttention", "LinearCrossEntropyLoss", "OneHotCategoricalStraightThrough", "DataParallel",
+}  # fmt: skip
+"""What we define in files of their own, and lazy layers, all of which import those that PyTorch names."""
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_classes_of_a_module_are_where_pytorch_has_them(module: str) -> None:
+    """Rows F-01, G-36: each class that both offer names PyTorch's module, and a pickle finds it there."""
+    ours = importlib.import_module(f"retrograd.{module}")
+    theirs = importlib.import_module(f"torch.{module}")
+    classes = [name for name in dir(theirs) if isinstance(getattr(theirs, name), type) and hasattr(ours, name)]
+    for name in classes:
+        mine, wanted = getattr(ours, name), getattr(theirs, name)
+        if name.startswith(("_", "Lazy")) or name in ELSEWHERE or not wanted.__module__.startswith("torch"):
+            continue
+        assert mine.__module__ == wanted.__module__.replace("torch", "retrograd", 1), name
+        assert pickle.loads(pickle.dumps(mine)) is mine
+
+
+def test_classes_of_nodes_belong_to_no_module() -> None:
+    """Row G-01: the class of a node prints as its name alone, as those that are written in C."""
+    node = type((rg.ones(1, requires_grad=True) * 2).grad_fn)
+    assert repr(node) == "<class 'MulBackward0'>"
+    assert node.__module__ == "builtins"
 
 
 def test_a_class_of_the_program_is_the_programs() -> None:

@@ -758,3 +758,16 @@ def test_older_forms_of_define_and_impl(torch: Any) -> Any:
     twice = torch.library.impl(library, "twice")(lambda x: x * 2)
     ops, x = torch.ops.rg_older, torch.ones(2)
     return ops.more(x), more(x), ops.half(x), half(x), ops.twice(x), twice(x)
+
+
+@differential
+def test_C_38_tensors_without_memory_run_the_fake_kernel(t: Any) -> Any:
+    """Row C-38: on device='meta' an operator of the program gives what its fake kernel gives, also with gradients."""
+    op = declare(t, "without_memory::scale")
+    refused = raises("no fake impl registered", op, t.ones(2, device="meta"))
+    op.register_fake(lambda x, k=3: t.empty_like(x))
+    op.register_autograd(lambda ctx, g: (g * 2, None))
+    x = t.ones(2, 3, device="meta", requires_grad=True)
+    y = op(x)
+    y.sum().backward()
+    return refused, tuple(y.shape), y.device.type, tuple(x.grad.shape), x.grad.device.type

@@ -116,6 +116,8 @@ class Bernoulli(Coin, ExponentialFamily):
 class Geometric(Coin):
     """The number of failures before the first success."""
 
+    __module__ = "retrograd.distributions.geometric"
+
     support = constraints.nonnegative_integer
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
@@ -169,6 +171,8 @@ class Geometric(Coin):
 
 class Binomial(Coin):
     """The number of successes in ``total_count`` throws."""
+
+    __module__ = "retrograd.distributions.binomial"
 
     arg_constraints = {
         "total_count": constraints.nonnegative_integer, **Coin.arg_constraints,

@@ -128,6 +128,8 @@ class _OverCategories(Distribution):
 class OneHotCategorical(_OverCategories):
     """A vector with 1 at the category drawn."""
 
+    __module__ = "retrograd.distributions.one_hot_categorical"
+
     support = constraints.one_hot
     has_enumerate_support = True
 
@@ -187,6 +189,8 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
 class Multinomial(_OverCategories):
     """How often each category came in ``total_count`` draws."""
+
+    __module__ = "retrograd.distributions.multinomial"
 
     def __init__(
         self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None

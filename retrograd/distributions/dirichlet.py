@@ -74,6 +74,8 @@ class Dirichlet(ExponentialFamily):
 class Beta(ExponentialFamily):
     """The first of two probabilities that are Dirichlet-distributed."""
 
+    __module__ = "retrograd.distributions.beta"
+
     arg_constraints = {
         "concentration1": constraints.positive, "concentration0": constraints.positive,
     }  # fmt: skip

@@ -78,6 +78,8 @@ class Exponential(ExponentialFamily):
 class Laplace(Located):
     """Exponential on both sides of ``loc``, with mean distance ``scale``."""
 
+    __module__ = "retrograd.distributions.laplace"
+
     @property
     def mean(self) -> Any:
         """``loc``."""

@@ -76,6 +76,8 @@ class Gamma(ExponentialFamily):
 class Chi2(Gamma):
     """The sum of ``df`` squared standard normal numbers."""
 
+    __module__ = "retrograd.distributions.chi2"
+
     arg_constraints = {"df": constraints.positive}
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
@@ -95,6 +97,8 @@ class Chi2(Gamma):
 
 class Poisson(ExponentialFamily):
     """Counts of events with expected number ``rate``."""
+
+    __module__ = "retrograd.distributions.poisson"
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer

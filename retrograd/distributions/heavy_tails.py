@@ -19,6 +19,8 @@ EULER = 0.5772156649015329
 class Cauchy(Located):
     """The ratio of two normal numbers: it has no mean."""
 
+    __module__ = "retrograd.distributions.cauchy"
+
     @property
     def mean(self) -> Any:
         """NaN."""
@@ -54,6 +56,8 @@ class Cauchy(Located):
 
 class Gumbel(Located):
     """The largest of many numbers."""
+
+    __module__ = "retrograd.distributions.gumbel"
 
     @property
     def mean(self) -> Any:
@@ -98,6 +102,8 @@ class Gumbel(Located):
 
 class StudentT(Located):
     """Student's t with ``df`` degrees of freedom."""
+
+    __module__ = "retrograd.distributions.studentT"
 
     arg_constraints = {"df": constraints.positive, **Located.arg_constraints}
 

@@ -16,6 +16,8 @@ from .transform import Transform
 class LowerCholeskyTransform(Transform):
     """Matrices to lower triangular ones with a positive diagonal."""
 
+    __module__ = "retrograd.distributions.transforms"
+
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
 
@@ -28,6 +30,8 @@ class LowerCholeskyTransform(Transform):
 
 class PositiveDefiniteTransform(Transform):
     """Matrices to positive definite ones: the square of a lower Cholesky factor."""
+
+    __module__ = "retrograd.distributions.transforms"
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
@@ -74,6 +78,8 @@ def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
 
 class CorrCholeskyTransform(Transform):
     """Numbers to the lower Cholesky factor of correlations: each takes its part of what its row has left."""
+
+    __module__ = "retrograd.distributions.transforms"
 
     domain, codomain = constraints.real_vector, constraints.corr_cholesky
     bijective = True

@@ -67,6 +67,8 @@ class Normal(Located, ExponentialFamily):
 class LogNormal(TransformedDistribution):
     """The exponential of a normal one."""
 
+    __module__ = "retrograd.distributions.log_normal"
+
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
 
@@ -106,6 +108,8 @@ class LogNormal(TransformedDistribution):
 
 class HalfNormal(Half, TransformedDistribution):
     """The absolute value of a normal one around 0."""
+
+    __module__ = "retrograd.distributions.half_normal"
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args)

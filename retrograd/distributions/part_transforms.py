@@ -40,6 +40,8 @@ class _Parts(Transform):
 class CatTransform(_Parts):
     """Each map for as many entries along ``dim`` as ``lengths`` says."""
 
+    __module__ = "retrograd.distributions.transforms"
+
     def __init__(self, tseq: Any, dim: int = 0, lengths: Any = None, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
@@ -82,6 +84,8 @@ class CatTransform(_Parts):
 
 class StackTransform(_Parts):
     """Each map for one entry along ``dim``."""
+
+    __module__ = "retrograd.distributions.transforms"
 
     def __init__(self, tseq: Any, dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)

@@ -33,6 +33,8 @@ class _Relaxed(Distribution):
 class RelaxedOneHotCategorical(_Relaxed):
     """Points of the simplex that come near its corners for low ``temperature``."""
 
+    __module__ = "retrograd.distributions.relaxed_categorical"
+
     support = constraints.simplex
 
     def __init__(
@@ -57,6 +59,8 @@ class RelaxedOneHotCategorical(_Relaxed):
 
 class RelaxedBernoulli(_Relaxed):
     """Numbers between 0 and 1 that come near the ends for low ``temperature``."""
+
+    __module__ = "retrograd.distributions.relaxed_bernoulli"
 
     arg_constraints = Bernoulli.arg_constraints
     support = constraints.unit_interval

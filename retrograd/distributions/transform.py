@@ -13,6 +13,8 @@ from .parameters import sum_rightmost
 class Transform:
     """A map from ``domain`` to ``codomain``; a subclass writes ``_call``, ``_inverse`` and the log determinant."""
 
+    __module__ = "retrograd.distributions.transforms"
+
     bijective = False
     domain: Any = constraints.real
     codomain: Any = constraints.real
@@ -136,6 +138,8 @@ class _Inverse(Transform):
 class ComposeTransform(Transform):
     """Several maps, the first first."""
 
+    __module__ = "retrograd.distributions.transforms"
+
     def __init__(self, parts: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.parts = [part.with_cache(cache_size) if cache_size else part for part in parts]
@@ -219,6 +223,8 @@ def _widest_codomain(parts: list[Transform]) -> Any:
 
 class IndependentTransform(Transform):
     """Another map, the last ``reinterpreted_batch_ndims`` dimensions of whose batches make one value."""
+
+    __module__ = "retrograd.distributions.transforms"
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size)

@@ -16,6 +16,8 @@ from .transforms import ComposeTransform, Transform
 class TransformedDistribution(Distribution):
     """Samples of ``base_distribution``, mapped by ``transforms``; the density by change of variables."""
 
+    __module__ = "retrograd.distributions.transformed_distribution"
+
     def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None) -> None:
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
         if not all(isinstance(transform, Transform) for transform in self.transforms):

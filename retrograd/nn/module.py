@@ -52,6 +52,8 @@ class Module:
     ['weight']
     """
 
+    __module__ = "retrograd.nn.modules.module"
+
     training: bool
 
     def __init__(self) -> None:

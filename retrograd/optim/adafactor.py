@@ -20,6 +20,8 @@ class Adafactor(Declared, settings=True, keywords="foreach"):
     is the largest root mean square of an update.
     """
 
+    __module__ = "retrograd.optim"
+
     lr: Any = 1e-2
     beta2_decay: float = -0.8
     eps: tuple[float | None, float] = (None, 1e-3)

@@ -66,6 +66,8 @@ class Adam(
 class AdamW(Adam):
     """Adam whose weight decay shrinks the parameter itself (Loshchilov and Hutter 2019)."""
 
+    __module__ = "retrograd.optim.adamw"
+
     def __init__(
         self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
         weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False, foreach: bool | None = None,
@@ -79,6 +81,8 @@ class AdamW(Adam):
 
 class Adamax(Declared, settings=True, keywords="maximize"):
     """Adam with the maximum in place of the mean square (Kingma and Ba 2015, section 7)."""
+
+    __module__ = "retrograd.optim.adamax"
 
     lr: Any = 2e-3
     betas: tuple[float, float] = (0.9, 0.999)
@@ -107,6 +111,8 @@ class NAdam(
 ):
     """Adam with Nesterov's momentum (Dozat 2016)."""
 
+    __module__ = "retrograd.optim.nadam"
+
     lr: Any = 2e-3
     betas: tuple[float, float] = (0.9, 0.999)
     eps: float = 1e-8
@@ -133,6 +139,8 @@ class NAdam(
 
 class SparseAdam(Declared, settings=True):
     """Adam of the entries that sparse gradients have; what else the parameters and moments hold stays as it is."""
+
+    __module__ = "retrograd.optim.sparse_adam"
 
     lr: Any = 1e-3
     betas: tuple[float, float] = (0.9, 0.999)
@@ -183,6 +191,8 @@ class RAdam(
     last="foreach capturable decoupled_weight_decay differentiable",
 ):
     """Adam with the variance of its first steps rectified (Liu et al. 2020)."""
+
+    __module__ = "retrograd.optim.radam"
 
     lr: Any = 1e-3
     betas: tuple[float, float] = (0.9, 0.999)

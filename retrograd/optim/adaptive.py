@@ -20,6 +20,8 @@ class Adagrad(
 ):
     """Steps divided by the root of the sum of all squares (Duchi et al. 2011)."""
 
+    __module__ = "retrograd.optim.adagrad"
+
     lr: Any = 1e-2
     lr_decay: float = 0
     weight_decay: float = 0
@@ -59,6 +61,8 @@ class Adagrad(
 class Adadelta(Declared, settings=True, keywords="capturable", last="capturable foreach differentiable"):
     """Steps in the unit of the parameter, from running averages (Zeiler 2012)."""
 
+    __module__ = "retrograd.optim.adadelta"
+
     lr: Any = 1.0
     rho: float = 0.9
     eps: float = 1e-6
@@ -90,6 +94,8 @@ class RMSprop(
     last="momentum alpha eps centered weight_decay capturable foreach maximize differentiable",
 ):
     """Steps divided by the root of a running mean of squares (Tieleman and Hinton 2012)."""
+
+    __module__ = "retrograd.optim.rmsprop"
 
     lr: Any = 1e-2
     alpha: float = 0.99

@@ -49,6 +49,8 @@ def _check_members(name: str, schedulers: Sequence[Any], optimizer: Any) -> None
 class SequentialLR(_Combined):
     """One schedule after the other, each from a milestone on."""
 
+    __module__ = "retrograd.optim.lr_scheduler"
+
     def __init__(
         self, optimizer: Optimizer, schedulers: list[Any], milestones: list[int], last_epoch: int = -1
     ) -> None:
@@ -86,6 +88,8 @@ class SequentialLR(_Combined):
 class ChainedScheduler(_Combined):
     """Several schedules at once, each on top of the last."""
 
+    __module__ = "retrograd.optim.lr_scheduler"
+
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:
             raise ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
@@ -103,6 +107,8 @@ class ChainedScheduler(_Combined):
 
 class ReduceLROnPlateau(LRScheduler):
     """Times ``factor`` when a measure has not become better for ``patience`` epochs."""
+
+    __module__ = "retrograd.optim.lr_scheduler"
 
     def __init__(
         self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,

@@ -12,6 +12,8 @@ from .schedules import LRScheduler, attributes_of, one_each
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Cosines that start again, each ``T_mult`` times as long as the last (Loshchilov and Hutter 2017)."""
 
+    __module__ = "retrograd.optim.lr_scheduler"
+
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1  # noqa: N803
     ) -> None:  # fmt: skip
@@ -43,6 +45,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 class OneCycleLR(LRScheduler):
     """Up to ``max_lr`` and down far below the start in one cycle (Smith and Topin 2019)."""
+
+    __module__ = "retrograd.optim.lr_scheduler"
 
     def __init__(
         self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,
@@ -143,6 +147,8 @@ def _set_momentum(group: dict[str, Any], value: float) -> None:
 
 class CyclicLR(LRScheduler):
     """Up and down between ``base_lr`` and ``max_lr`` (Smith 2017)."""
+
+    __module__ = "retrograd.optim.lr_scheduler"
 
     def __init__(
         self, optimizer: Optimizer, base_lr: Any, max_lr: Any, step_size_up: int = 2000,

@@ -12,6 +12,8 @@ from .updates import counted, decayed, zeros_of
 class SGD(Declared, settings=True, keywords="maximize", positive={"momentum": "momentum value"}):
     """Gradient descent with momentum, dampening, weight decay and Nesterov's variant."""
 
+    __module__ = "retrograd.optim.sgd"
+
     lr: Any = 1e-3
     momentum: float = 0
     dampening: float = 0
@@ -50,6 +52,8 @@ class SGD(Declared, settings=True, keywords="maximize", positive={"momentum": "m
 class ASGD(Declared, settings=True):
     """Gradient descent that also keeps the average of its way (Polyak and Juditsky 1992)."""
 
+    __module__ = "retrograd.optim.asgd"
+
     lr: Any = 1e-2
     lambd: float = 1e-4
     alpha: float = 0.75
@@ -80,6 +84,8 @@ class ASGD(Declared, settings=True):
 
 class Rprop(Declared, settings=True, keywords="capturable", last="capturable"):
     """Steps by the sign of each gradient, longer while it stays (Riedmiller and Braun 1993)."""
+
+    __module__ = "retrograd.optim.rprop"
 
     lr: Any = 1e-2
     etas: tuple[float, float] = (0.5, 1.2)

@@ -17,6 +17,8 @@ class Muon(Declared, settings=True):
     step grows with the shape: ``"original"`` (the default) or ``"match_rms_adamw"``.
     """
 
+    __module__ = "retrograd.optim"
+
     lr: Any = 1e-3
     weight_decay: float = 0.1
     momentum: float = 0.95

@@ -15,6 +15,8 @@ from .optimizer import Optimizer
 class LRScheduler:
     """Base of schedules: ``get_lr`` says the rates of ``last_epoch``, from the present ones or from ``base_lrs``."""
 
+    __module__ = "retrograd.optim.lr_scheduler"
+
     _last_lr: list[Any]
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
@@ -99,6 +101,8 @@ _LRScheduler = LRScheduler
 class LambdaLR(LRScheduler):
     """The first rates times a function of the epoch, one for all groups or one for each."""
 
+    __module__ = "retrograd.optim.lr_scheduler"
+
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         groups = len(optimizer.param_groups)
         if isinstance(lr_lambda, (list, tuple)) and len(lr_lambda) != groups:
@@ -126,6 +130,8 @@ class LambdaLR(LRScheduler):
 
 class MultiplicativeLR(LambdaLR):
     """The present rates times a function of the epoch."""
+
+    __module__ = "retrograd.optim.lr_scheduler"
 
     def get_lr(self) -> list[Any]:
         """Present rates times the functions."""
@@ -156,6 +162,8 @@ def one_each(given: Any, optimizer: Optimizer, name: str) -> list[Any]:
 class StepLR(LRScheduler):
     """Times ``gamma`` every ``step_size`` epochs."""
 
+    __module__ = "retrograd.optim.lr_scheduler"
+
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
@@ -171,6 +179,8 @@ class StepLR(LRScheduler):
 
 class MultiStepLR(LRScheduler):
     """Times ``gamma`` at each milestone."""
+
+    __module__ = "retrograd.optim.lr_scheduler"
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -188,6 +198,8 @@ class MultiStepLR(LRScheduler):
 
 class ConstantLR(LRScheduler):
     """Times ``factor`` for the first ``total_iters`` epochs."""
+
+    __module__ = "retrograd.optim.lr_scheduler"
 
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -209,6 +221,8 @@ class ConstantLR(LRScheduler):
 
 class LinearLR(LRScheduler):
     """From ``start_factor`` to ``end_factor`` in ``total_iters`` even steps."""
+
+    __module__ = "retrograd.optim.lr_scheduler"
 
     def __init__(
         self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5,
@@ -238,6 +252,8 @@ class LinearLR(LRScheduler):
 class ExponentialLR(LRScheduler):
     """Times ``gamma`` every epoch."""
 
+    __module__ = "retrograd.optim.lr_scheduler"
+
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -252,6 +268,8 @@ class ExponentialLR(LRScheduler):
 
 class PolynomialLR(LRScheduler):
     """A power of the part of ``total_iters`` that is left."""
+
+    __module__ = "retrograd.optim.lr_scheduler"
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
@@ -271,6 +289,8 @@ class PolynomialLR(LRScheduler):
 
 class CosineAnnealingLR(LRScheduler):
     """Half a cosine from the first rate to ``eta_min`` in ``T_max`` epochs, and back."""
+
+    __module__ = "retrograd.optim.lr_scheduler"
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:  # noqa: N803
         self.T_max, self.eta_min = T_max, eta_min

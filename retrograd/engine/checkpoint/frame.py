@@ -26,6 +26,8 @@ Metadata = Callable[[Any], Any]
 class CheckpointError(RuntimeError):
     """A checkpointed function did not do the same thing again, or a recomputed value was asked for twice."""
 
+    __module__ = "retrograd.utils.checkpoint"
+
 
 class StopRecomputation(Exception):  # noqa: N818 - a signal, not an error
     """All that backward needs has been computed again."""
@@ -247,6 +249,8 @@ class GraphExecGroup:
 
     The calls must not need the same saved value twice, even with ``retain_graph=True``.
     """
+
+    __module__ = "retrograd.utils.checkpoint"
 
     def __enter__(self) -> GraphExecGroup:
         if _GROUP.current is not None:

@@ -43,6 +43,8 @@ def is_checkpoint_valid() -> bool:
 class CheckpointFunction(Function):
     """Runs a function without recording; backward runs it again with recording and backward through that."""
 
+    __module__ = "retrograd.utils.checkpoint"
+
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         """The results of ``run_function(*args)``."""

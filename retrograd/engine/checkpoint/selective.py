@@ -31,6 +31,8 @@ _WHY: Final = (
 class CheckpointPolicy(enum.Enum):
     """What selective checkpointing does with an operator's result."""
 
+    __module__ = "retrograd.utils.checkpoint"
+
     MUST_SAVE = 0
     PREFER_SAVE = 1
     MUST_RECOMPUTE = 2
@@ -44,6 +46,8 @@ _KEPT: Final = frozenset({CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SA
 
 class SelectiveCheckpointContext:
     """The context that a policy gets besides the operator: its result (``op_output``)."""
+
+    __module__ = "retrograd.utils.checkpoint"
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
         self.is_recompute = is_recompute

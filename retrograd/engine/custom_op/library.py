@@ -25,6 +25,8 @@ AnyOp = str | OpOverload | CustomOpDef
 class Library:
     """Operators of one namespace, declared by schema text, and kernels; they vanish with the library."""
 
+    __module__ = "retrograd.library"
+
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         if kind not in _KINDS:
             raise ValueError(f"Unsupported kind: {kind}")

@@ -119,6 +119,10 @@ class OpOverload:
             return ask(self, found, args, kwargs)
         if STATE.dispatch_modes:
             return asked(self, args, kwargs)
+        return self.run_kernel(args, kwargs)
+
+    def run_kernel(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the kernel makes of bound arguments; nobody else is asked."""
         if self.bumps_versions:
             for tensor in self.written_tensors(args, kwargs):
                 prepare_write(tensor)

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 class Tag(enum.Enum):
     """PyTorch's operator tags."""
 
+    __module__ = "retrograd"
+
     core = 0
     cudagraph_unsafe = 1
     data_dependent_output = 2

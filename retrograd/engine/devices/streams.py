@@ -10,6 +10,8 @@ from ..tensors.devices import CPU
 class Stream:
     """The one order in which the CPU computes; as a context it changes nothing."""
 
+    __module__ = "retrograd"
+
     def __init__(self, device: Any = None, *, priority: int = 0, stream_id: int = 0) -> None:
         self.device, self.stream_id = _checked(device, "Stream"), stream_id
         self.device_type, self.device_index = 0, -1
@@ -36,6 +38,8 @@ class Stream:
 
 class Event:
     """A moment of a stream; on the CPU there are none to record."""
+
+    __module__ = "retrograd"
 
     def __init__(self, device: Any = None, *, enable_timing: bool = False, blocking: bool = False) -> None:
         self.device, self.enable_timing, self.blocking = _checked(device, "Event"), enable_timing, blocking

@@ -60,6 +60,8 @@ _opening = lock()
 class UnpackedDualTensor(NamedTuple):
     """What ``unpack_dual`` returns."""
 
+    __module__ = "retrograd.autograd.forward_ad"
+
     primal: Any
     tangent: Any
 
@@ -113,6 +115,8 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 class dual_level(ModeContext):  # noqa: N801 - torch's name
     """Context manager (or decorator) inside which dual tensors live; yields the level, 0."""
+
+    __module__ = "retrograd.autograd.forward_ad"
 
     def __enter__(self) -> int:
         return enter_dual_level()

@@ -31,6 +31,8 @@ _SHOWN_MODULE = "retrograd.autograd.function"
 class FunctionMeta(type):
     """Gives every Function its node class ``<Name>Backward``."""
 
+    __module__ = "retrograd.autograd.function"
+
     def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
         super().__init__(name, bases, attributes)
         cls._backward_cls = type(
@@ -62,6 +64,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     >>> x.grad
     tensor(12.)
     """
+
+    __module__ = "retrograd.autograd.function"
 
     clear_saved_tensors_on_access: Any = False
     boxed_grads_call: Any = False
@@ -317,6 +321,8 @@ def _with_error_node(outputs: Any, several: bool) -> Any:
 class InplaceFunction(Function):
     """Old base class that remembers an ``inplace`` flag."""
 
+    __module__ = "retrograd.autograd.function"
+
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
@@ -324,6 +330,8 @@ class InplaceFunction(Function):
 
 class NestedIOFunction(Function):
     """Old base class for nested inputs and outputs; it can be named, but its instance methods cannot be run."""
+
+    __module__ = "retrograd.autograd.function"
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:

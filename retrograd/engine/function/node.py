@@ -22,6 +22,8 @@ from ..warning import warn
 class FunctionCtx:
     """What a custom Function may tell about itself during forward."""
 
+    __module__ = "retrograd.autograd.function"
+
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors (or ``None``) for backward; read them as ``ctx.saved_tensors``.  The last call counts."""
         self.to_save: Any = tensors
@@ -65,6 +67,8 @@ class FunctionCtx:
 
 class BackwardCFunction(GraphNode, FunctionCtx):
     """Base of the node classes that ``Function`` subclasses get."""
+
+    __module__ = "retrograd.autograd.function"
 
     _forward_cls: Any
     _autograd_function_id: int

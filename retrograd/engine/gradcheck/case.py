@@ -18,6 +18,8 @@ Array: TypeAlias = NDArray[Any]
 class GradcheckError(RuntimeError):
     """Raised by ``gradcheck`` and ``gradgradcheck`` when a derivative is wrong."""
 
+    __module__ = "retrograd.autograd.gradcheck"
+
 
 @dataclass(frozen=True, slots=True)
 class Options:

@@ -16,6 +16,8 @@ from ..tensors.base import TensorBase
 class Node(abc.ABC):
     """The interface of a node of the backward graph; real nodes satisfy it without inheriting from it."""
 
+    __module__ = "retrograd.autograd.graph"
+
     @abc.abstractmethod
     def name(self) -> str:
         """The node's name."""
@@ -80,6 +82,8 @@ def increment_version(tensor: Any) -> None:
 
 class saved_tensors_hooks:  # noqa: N801 - torch's name
     """Context manager: ``pack_hook`` turns each tensor that is saved into anything, ``unpack_hook`` back."""
+
+    __module__ = "retrograd.autograd.graph"
 
     def __init__(self, pack_hook: Any, unpack_hook: Any) -> None:
         self.pack_hook = pack_hook

@@ -45,6 +45,8 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - torch's name
     without an error; here both ways copy. ``device_type`` is accepted and ignored: there is only the CPU.
     """
 
+    __module__ = "retrograd.autograd.graph"
+
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(_copy_to_cpu, _back_to_device)
         self.pin_memory = pin_memory

@@ -50,7 +50,9 @@ class MetaTensor(Tensor):
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """The shape, dtype and strides of an operator's result."""
+        """The shape, dtype and strides of an operator's result; operators of programs have kernels for them."""
+        if not hasattr(func, "row"):
+            return func.run_kernel(args, kwargs or {})
         return MetaTensor.answer(func, args, kwargs or {})
 
     @property

@@ -14,6 +14,8 @@ from .node import GraphNode, edge_parts, edge_to
 class GradientEdge(NamedTuple):
     """A node and one of its inputs; ``ownership_token`` keeps a custom Function's graph alive."""
 
+    __module__ = "retrograd.autograd.graph"
+
     node: Any
     output_nr: int
     ownership_token: Any = None

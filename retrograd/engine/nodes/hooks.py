@@ -20,6 +20,8 @@ class RemovableHandle:
     references).  Pickled together with its dictionary, a handle stays linked to it.
     """
 
+    __module__ = "retrograd.utils.hooks"
+
     id: int
     next_id: int = 0
 

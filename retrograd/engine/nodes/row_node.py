@@ -91,7 +91,7 @@ def make_node_class(op: Any) -> type[OpNode]:
     text = NodeClassSource(op, namespace, result_slots(op), inlined)
     execute(_joined(text.lines()), f"<node of {op.name}>", namespace)
     made: type[OpNode] = namespace[op.node_name]
-    made.__module__ = __name__
+    made.__module__ = "builtins"  # as those of PyTorch, which are written in C
     if inlined:
         _generate_later(made, "_sweep_observed", text.observed_lines, text.namespace)
     if inlined and op.outputs == 1:

@@ -145,6 +145,8 @@ def _alias(t: TensorBase) -> Any:
 class SavedTensor:
     """One value kept for backward, with its version, and hooks that pack and unpack it."""
 
+    __module__ = "retrograd._C._autograd"
+
     __slots__ = (
         "__weakref__", "_array", "_edge", "_is_output", "_level", "_meta_storage", "_nr", "_packed", "_released",
         "_sig", "_tangent", "_tensor", "_unpack", "_version", "_was_leaf",

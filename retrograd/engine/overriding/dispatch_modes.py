@@ -166,6 +166,8 @@ class Interceptor:
 class TorchDispatchMode(Interceptor):
     """Base of modes: write ``__torch_dispatch__(self, func, types, args=(), kwargs=None)`` and enter an instance."""
 
+    __module__ = "retrograd.utils._python_dispatch"
+
     def __torch_dispatch__(
         self, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:

@@ -59,11 +59,15 @@ class _Disabled:
 class DisableTorchFunctionSubclass(_Disabled):
     """Within this block only modes are asked, not subclasses."""
 
+    __module__ = "retrograd._C"
+
     switch = "subclasses_off"
 
 
 class DisableTorchFunction(_Disabled):
     """Within this block neither modes nor subclasses are asked."""
+
+    __module__ = "retrograd._C"
 
     switch = "all_off"
 

@@ -28,6 +28,8 @@ class profile:  # noqa: N801 - torch's name
     ['aten::exp', 'aten::sum']
     """
 
+    __module__ = "retrograd.autograd.profiler"
+
     def __init__(
         self, enabled: bool = True, *, use_cuda: bool = False, use_device: Any = None, record_shapes: bool = False,
         with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False, with_modules: bool = False,
@@ -89,6 +91,8 @@ class profile:  # noqa: N801 - torch's name
 
 class record_function(ModeContext):  # noqa: N801 - torch's name
     """Name a stretch of the program (also as decorator): profilers measure it, and drawings show it as a scope."""
+
+    __module__ = "retrograd.autograd.profiler"
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name = name

@@ -29,6 +29,8 @@ class NodeDef(NamedTuple):
 class TreeSpec:
     """The shape of a tree: type and context of a container and the shapes of its children."""
 
+    __module__ = "retrograd.utils._pytree"
+
     __slots__ = ("children_specs", "context", "num_leaves", "type")
 
     def __init__(self, type: Any, context: Any, children_specs: list[TreeSpec]) -> None:
@@ -63,6 +65,8 @@ class TreeSpec:
 
 class LeafSpec(TreeSpec):
     """The shape of a single leaf."""
+
+    __module__ = "retrograd.utils._pytree"
 
     __slots__ = ()
 

@@ -54,6 +54,8 @@ def _set(mode: bool, check_nan: bool) -> None:
 class detect_anomaly:  # noqa: N801 - torch's name
     """Context manager: errors in backward come with the forward traceback of their node, NaN is an error."""
 
+    __module__ = "retrograd.autograd.anomaly_mode"
+
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
         self._before: list[tuple[bool, bool]] = []
@@ -75,6 +77,8 @@ class set_detect_anomaly:  # noqa: N801
 
     ``TypeError`` for a non-bool.
     """
+
+    __module__ = "retrograd.autograd.anomaly_mode"
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         check_bool("set_anomaly_enabled", "enabled", mode, 1)

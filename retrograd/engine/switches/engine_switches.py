@@ -38,11 +38,15 @@ class _Switch(ModeContext):
 class set_multithreading_enabled(_Switch):  # noqa: N801 - torch's name
     """Only matters for the execution-order query, which needs it off."""
 
+    __module__ = "retrograd.autograd.grad_mode"
+
     attribute = "multithreading"
 
 
 class enforce_grad_layout_policy(_Switch):  # noqa: N801
     """With ``False``, a new ``.grad`` may keep the strides in which it arrived instead of its leaf's."""
+
+    __module__ = "retrograd.autograd.grad_mode"
 
     attribute = "grad_layout"
 

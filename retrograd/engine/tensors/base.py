@@ -127,6 +127,8 @@ _name_slots()
 class TensorBase:
     """Slots and the most basic reading; ``Tensor`` adds everything a user sees."""
 
+    __module__ = "retrograd._C"
+
     __slots__ = ("__dict__", "__weakref__", "_array", "_fn", "_meta", "_sig")
 
     _array: Array

@@ -83,6 +83,8 @@ class _BufferMeta(type):
 class Buffer(metaclass=_BufferMeta):
     """``Buffer(data, persistent=True)`` returns a tensor that a module it is assigned to registers as buffer."""
 
+    __module__ = "retrograd.nn.parameter"
+
     persistent: bool
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:

@@ -23,6 +23,8 @@ class _VariableMeta(type):
 class Variable(metaclass=_VariableMeta):
     """``Variable(tensor, requires_grad=False)`` returns a tensor that shares the data."""
 
+    __module__ = "retrograd.autograd.variable"
+
     _execution_engine = _ExecutionEngine()
 
     def __new__(

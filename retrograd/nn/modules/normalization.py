@@ -103,11 +103,15 @@ class _BatchNorm(_NormBase):
 class BatchNorm1d(_BatchNorm):
     """Normalization of each channel of (N, C) or (N, C, L) over the batch."""
 
+    __module__ = "retrograd.nn.modules.batchnorm"
+
     dimensions: ClassVar[tuple[int, ...]] = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
     """Normalization of each channel of (N, C, H, W) over the batch."""
+
+    __module__ = "retrograd.nn.modules.batchnorm"
 
     dimensions: ClassVar[tuple[int, ...]] = (4,)
 
@@ -115,11 +119,15 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """Normalization of each channel of (N, C, D, H, W) over the batch."""
 
+    __module__ = "retrograd.nn.modules.batchnorm"
+
     dimensions: ClassVar[tuple[int, ...]] = (5,)
 
 
 class SyncBatchNorm(_BatchNorm):
     """Normalization over the batches of all processes: here there is one, as ``torch.nn.SyncBatchNorm`` sees it."""
+
+    __module__ = "retrograd.nn.modules.batchnorm"
 
     def __init__(self, *args: Any, process_group: Any = None, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -174,17 +182,23 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """Normalization of each channel of each instance of (N, C, L) or (C, L)."""
 
+    __module__ = "retrograd.nn.modules.instancenorm"
+
     dimensions: ClassVar[tuple[int, ...]] = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
     """Normalization of each channel of each instance of (N, C, H, W) or (C, H, W)."""
 
+    __module__ = "retrograd.nn.modules.instancenorm"
+
     dimensions: ClassVar[tuple[int, ...]] = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
     """Normalization of each channel of each instance of (N, C, D, H, W) or (C, D, H, W)."""
+
+    __module__ = "retrograd.nn.modules.instancenorm"
 
     dimensions: ClassVar[tuple[int, ...]] = (4, 5)
 

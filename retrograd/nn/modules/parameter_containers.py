@@ -34,6 +34,8 @@ def _as_parameter(value: Any) -> Any:
 class ParameterList(Module):
     """A list of parameters and other things; tensors become parameters."""
 
+    __module__ = "retrograd.nn.modules.container"
+
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
         self._size = 0
@@ -85,6 +87,8 @@ class ParameterList(Module):
 
 class ParameterDict(Module):
     """Parameters and other things by name; tensors become parameters."""
+
+    __module__ = "retrograd.nn.modules.container"
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

@@ -14,6 +14,8 @@ from ..module import Module
 class RNNCellBase(Module):
     """Sizes and parameters, uniform in ``±1/sqrt(hidden_size)``."""
 
+    __module__ = "retrograd.nn.modules.rnn"
+
     gates: ClassVar[int] = 1
     weight_ih: Any
     weight_hh: Any
@@ -66,6 +68,8 @@ class RNNCellBase(Module):
 class RNNCell(RNNCellBase):
     """``tanh`` (or ``relu``) of the sum of both linear maps."""
 
+    __module__ = "retrograd.nn.modules.rnn"
+
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None,
         dtype: Any = None,
@@ -87,6 +91,8 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """Long short-term memory (Hochreiter and Schmidhuber 1997)."""
 
+    __module__ = "retrograd.nn.modules.rnn"
+
     gates = 4
 
     def forward(self, input: Any, hx: Any = None) -> Any:  # noqa: A002
@@ -96,6 +102,8 @@ class LSTMCell(RNNCellBase):
 
 class GRUCell(RNNCellBase):
     """Gated recurrent unit (Cho et al. 2014)."""
+
+    __module__ = "retrograd.nn.modules.rnn"
 
     gates = 3
 

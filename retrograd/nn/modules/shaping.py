@@ -12,6 +12,8 @@ from .declared import Layer
 class Flatten(Module):
     """A stretch of dimensions as one."""
 
+    __module__ = "retrograd.nn.modules.flatten"
+
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
@@ -27,6 +29,8 @@ class Flatten(Module):
 
 class Unflatten(Module):
     """One dimension as several."""
+
+    __module__ = "retrograd.nn.modules.flatten"
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
@@ -55,6 +59,8 @@ class Unflatten(Module):
 class Fold(Layer, call="fold"):
     """Windows added up to an image."""
 
+    __module__ = "retrograd.nn.modules.fold"
+
     output_size: Any
     kernel_size: Any
     dilation: Any = 1
@@ -65,6 +71,8 @@ class Fold(Layer, call="fold"):
 class Unfold(Layer, call="unfold"):
     """The windows of an image as columns."""
 
+    __module__ = "retrograd.nn.modules.fold"
+
     kernel_size: Any
     dilation: Any = 1
     padding: Any = 0
@@ -74,11 +82,15 @@ class Unfold(Layer, call="unfold"):
 class PixelShuffle(Layer, call="pixel_shuffle"):
     """Channels as finer pixels."""
 
+    __module__ = "retrograd.nn.modules.pixelshuffle"
+
     upscale_factor: int
 
 
 class PixelUnshuffle(Layer, call="pixel_unshuffle"):
     """Finer pixels as channels."""
+
+    __module__ = "retrograd.nn.modules.pixelshuffle"
 
     downscale_factor: int
 
@@ -86,11 +98,15 @@ class PixelUnshuffle(Layer, call="pixel_unshuffle"):
 class ChannelShuffle(Layer, call="channel_shuffle"):
     """Channels taken from groups in turn."""
 
+    __module__ = "retrograd.nn.modules.channelshuffle"
+
     groups: int
 
 
 class Upsample(Layer, call="interpolate"):
     """An image in another size."""
+
+    __module__ = "retrograd.nn.modules.upsampling"
 
     size: Any = None
     scale_factor: Any = None
@@ -114,12 +130,16 @@ class Upsample(Layer, call="interpolate"):
 class UpsamplingNearest2d(Upsample):
     """``Upsample`` by the nearest pixel."""
 
+    __module__ = "retrograd.nn.modules.upsampling"
+
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
     """``Upsample`` by bilinear interpolation with aligned corners."""
+
+    __module__ = "retrograd.nn.modules.upsampling"
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
@@ -128,12 +148,16 @@ class UpsamplingBilinear2d(Upsample):
 class CosineSimilarity(Layer, call="cosine_similarity", shown=""):
     """The cosine of the angle between vectors along ``dim``."""
 
+    __module__ = "retrograd.nn.modules.distance"
+
     dim: int = 1
     eps: float = 1e-8
 
 
 class PairwiseDistance(Module):
     """The norm of the differences of vectors."""
+
+    __module__ = "retrograd.nn.modules.distance"
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()

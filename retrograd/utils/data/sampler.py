@@ -143,6 +143,8 @@ class BatchSampler(Sampler[Any]):
 class DistributedSampler(Sampler[Any]):
     """The share of one of several processes: every ``num_replicas``-th sample, in an order that each epoch has anew."""
 
+    __module__ = "retrograd.utils.data.distributed"
+
     def __init__(
         self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
         seed: int = 0, drop_last: bool = False,

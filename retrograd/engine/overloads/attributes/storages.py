@@ -25,6 +25,8 @@ def flat_memory(t: TensorBase) -> Any:
 class UntypedStorage:
     """The bytes under a tensor, shared with all its views; ``UntypedStorage(n)`` are ``n`` bytes of their own."""
 
+    __module__ = "retrograd.storage"
+
     is_cuda = is_hpu = is_sparse = is_sparse_csr = False
     alone = False
     """Whether no tensor can lie in the memory, so that it may be exchanged."""
@@ -174,6 +176,8 @@ class UntypedStorage:
 
 class TypedStorage(UntypedStorage):
     """The elements under a tensor, shared with all its views."""
+
+    __module__ = "retrograd.storage"
 
     def __init__(self, *data: Any, dtype: Any = None, wrap_storage: Any = None, device: Any = None) -> None:
         discourage("TypedStorage")

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 from ....engine import observe
-from ....engine.function.function import Function
+from ....engine.function import function
 from ....engine.switches.state import peek_number
 from ....locks import lock
 from ...program.frames import applying_frame, forget_judgements, user_frame
@@ -19,7 +19,7 @@ from ..origins import OriginTables
 from .call_plans import Plan
 from .caller import forget_callers
 
-_defines_apply = (sys.modules[Function.__module__].__file__ or "").__eq__
+_defines_apply = (function.__file__ or "").__eq__
 """Whether a file is the one in which our engine defines ``Function.apply``."""
 
 

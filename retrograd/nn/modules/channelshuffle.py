@@ -1,0 +1,5 @@
+"""The face of ``torch.nn.modules.channelshuffle``: re-exports only."""
+
+from .shaping import ChannelShuffle
+
+__all__ = ["ChannelShuffle"]

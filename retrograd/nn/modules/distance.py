@@ -1,0 +1,5 @@
+"""The face of ``torch.nn.modules.distance``: re-exports only."""
+
+from .shaping import CosineSimilarity, PairwiseDistance
+
+__all__ = ["CosineSimilarity", "PairwiseDistance"]

@@ -1,0 +1,5 @@
+"""The face of ``torch.optim.adadelta``: re-exports only."""
+
+from .adaptive import Adadelta
+
+__all__ = ["Adadelta"]

@@ -1,0 +1,5 @@
+"""The face of ``torch.optim.adamax``: re-exports only."""
+
+from .adam import Adamax
+
+__all__ = ["Adamax"]

@@ -1,0 +1,5 @@
+"""The face of ``torch.optim.asgd``: re-exports only."""
+
+from .descent import ASGD
+
+__all__ = ["ASGD"]

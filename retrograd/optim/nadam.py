@@ -1,0 +1,5 @@
+"""The face of ``torch.optim.nadam``: re-exports only."""
+
+from .adam import NAdam
+
+__all__ = ["NAdam"]

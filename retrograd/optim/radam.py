@@ -1,0 +1,5 @@
+"""The face of ``torch.optim.radam``: re-exports only."""
+
+from .adam import RAdam
+
+__all__ = ["RAdam"]

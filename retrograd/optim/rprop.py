@@ -1,0 +1,5 @@
+"""The face of ``torch.optim.rprop``: re-exports only."""
+
+from .descent import Rprop
+
+__all__ = ["Rprop"]
