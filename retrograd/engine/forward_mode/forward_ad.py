@@ -60,10 +60,11 @@ _opening = lock()
 class UnpackedDualTensor(NamedTuple):
     """What ``unpack_dual`` returns."""
 
-    __module__ = "retrograd.autograd.forward_ad"
-
     primal: Any
     tangent: Any
+
+
+UnpackedDualTensor.__module__ = "retrograd.autograd.forward_ad"
 
 
 def current_level() -> int:

@@ -14,11 +14,12 @@ from .node import GraphNode, edge_parts, edge_to
 class GradientEdge(NamedTuple):
     """A node and one of its inputs; ``ownership_token`` keeps a custom Function's graph alive."""
 
-    __module__ = "retrograd.autograd.graph"
-
     node: Any
     output_nr: int
     ownership_token: Any = None
+
+
+GradientEdge.__module__ = "retrograd.autograd.graph"
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:
