@@ -13,7 +13,7 @@ from ..table.registry import F
 from ..tensors.tensor import Tensor
 from ..warning import warn
 from .analytic import tangents_of
-from .case import Array, Case, GradcheckError, array_of, tensor_like
+from .case import Array, Case, GradcheckError, array_of, flat_copy, tensor_like
 
 _BATCHED_ADVICE = (
     "gradcheck or gradgradcheck failed while testing batched gradient computation. Batched gradients are computed "
@@ -30,11 +30,13 @@ def check_zero_grads(case: Case) -> None:
     for gradient, x in zip(_grad_of_zeros(outputs, inputs), inputs, strict=True):
         if gradient is None:
             continue
-        values = array_of(gradient)
+        values = flat_copy(gradient)
         if not (np.allclose(values, 0) if case.options.masked else bool((values == 0).all())):
             raise GradcheckError(
                 "backward not multiplied by grad_output: zero gradients for the outputs gave nonzero ones for inputs."
             )
+        if gradient.layout != x.layout:
+            raise GradcheckError(f"grad is incorrect layout ({gradient.layout} is not {x.layout}).")
         if gradient.dtype != x.dtype:
             raise GradcheckError(f"grad is incorrect type: {gradient.dtype} for an input of type {x.dtype}.")
         if gradient.shape != x.shape:
@@ -82,7 +84,7 @@ def _check_undefined(outputs: list[Tensor], inputs: list[Tensor]) -> None:
             "Expected backward function to handle undefined output grads: it raised when it got None for one. Treat "
             "None as zero in it, or leave this test out with `check_undefined_grad=False`."
         ) from error
-    if any(gradient is not None and not bool((array_of(gradient) == 0).all()) for gradient in gradients):
+    if any(gradient is not None and not bool((flat_copy(gradient) == 0).all()) for gradient in gradients):
         _warn_of_undefined()
         raise GradcheckError(
             "Expected all input grads to be undefined or zero when all output grads are undefined or zero, but "

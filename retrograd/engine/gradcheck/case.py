@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..tensors.base import wrap
+from ..tensors.layouts import strided
 from ..tensors.tensor import Tensor
 
 Array: TypeAlias = NDArray[Any]
@@ -67,11 +68,29 @@ class Case:
     @classmethod
     def call(cls, func: Callable[..., Any], inputs: tuple[Any, ...], options: Options) -> Case:
         """The case of ``func`` at ``inputs``, with the outputs of one call."""
-        return cls(func, inputs, as_tuple(func(*inputs)), options)
+        outputs = as_tuple(func(*inputs))
+        if any(isinstance(output, Tensor) and output.layout is not strided for output in outputs):
+            raise ValueError(
+                "Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the output "
+                "of fn for gradcheck."
+            )
+        return cls(func, inputs, outputs, options)
 
     def evaluate(self) -> tuple[Any, ...]:
         """The outputs of one more call."""
         return as_tuple(self.func(*self.inputs))
+
+    def perturbed(self, position: int) -> tuple[Tensor, Callable[[], tuple[Any, ...]]]:
+        """The input whose elements are moved for differences, and what gives the outputs then.
+
+        That is a sparse one with all places named, since any may be asked for, unless the check is ``masked``.
+        """
+        target = self.inputs[position]
+        if not target.is_sparse or self.options.masked:
+            return target, self.evaluate
+        full = with_all_places(target)
+        inputs = (*self.inputs[:position], full, *self.inputs[position + 1 :])
+        return full, lambda: as_tuple(self.func(*inputs))
 
     def in_forward_mode(self) -> Case:
         """The same case, to be checked by forward-mode differentiation."""
@@ -116,9 +135,37 @@ def array_of(tensor: Tensor) -> Array:
     return tensor._array
 
 
+def memory_of(tensor: Tensor) -> Array:
+    """The array that holds the elements which may be perturbed: of a sparse tensor, its entries."""
+    if tensor.layout is strided:
+        return array_of(tensor.data)
+    return array_of(tensor._values() if tensor.is_sparse else tensor.detach().values())
+
+
+def with_all_places(tensor: Any) -> Tensor:
+    """A sparse tensor of the same elements that has an entry for each of them."""
+    sizes = tuple(tensor.shape[: tensor.sparse_dim()])
+    places = wrap(np.indices(sizes).reshape(len(sizes), -1))
+    values = tensor.detach().to_dense().reshape(-1, *tensor.shape[len(sizes) :]).clone()
+    full: Tensor = type(tensor).made(places, values, tensor.shape, coalesced=True)
+    return full
+
+
+def positions_of(tensor: Tensor) -> Array:
+    """Where each element of the memory stands among all elements, those that a sparse tensor leaves out included."""
+    if tensor.layout is strided:
+        return np.arange(tensor.numel())
+    entries = tensor if tensor.is_sparse else tensor.detach().to_sparse()
+    places = array_of(entries._indices())
+    starts = np.ravel_multi_index(tuple(places), tuple(tensor.shape[: len(places)]))
+    inner = int(np.prod(tensor.shape[len(places) :]))
+    return np.asarray(starts[:, None] * inner + np.arange(inner)).reshape(-1)
+
+
 def flat_copy(tensor: Tensor) -> Array:
-    """The tensor's values as a new one-dimensional array."""
-    return np.array(array_of(tensor)).reshape(-1)
+    """The tensor's values as a new one-dimensional array; what a sparse tensor leaves out is 0."""
+    dense = tensor if tensor.layout is strided else tensor.detach().to_dense()
+    return np.array(array_of(dense)).reshape(-1)
 
 
 def tensor_like(array: Array, like: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from .behaviour import (
     check_undefined_tangents,
     check_zero_grads,
 )
-from .case import Case, GradcheckError, Options, array_of, as_tuple
+from .case import Case, GradcheckError, Options, as_tuple, memory_of
 from .compare import compare_directions, compare_jacobians
 from .complex_parts import inputs_by_part, outputs_by_part
 from .deprecated import get_analytical_jacobian, get_numerical_jacobian, get_numerical_jacobian_wrt_specific_input
@@ -165,7 +165,7 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
                 f"Input #{index} requires gradient and is not a double precision floating point or complex. This "
                 "check will likely fail if all the inputs are not of double precision floating point or complex."
             )
-        memory = array_of(x)
+        memory = memory_of(x)
         if any(stride == 0 and size > 1 for stride, size in zip(memory.strides, memory.shape, strict=True)):
             raise RuntimeError(
                 f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are "

@@ -11,7 +11,7 @@ import numpy as np
 from ..tensors.base import wrap
 from ..tensors.tensor import Tensor
 from .analytic import forward_direction, forward_jacobian, reverse_direction, reverse_jacobian
-from .case import Array, Case, GradcheckError
+from .case import Array, Case, GradcheckError, positions_of
 from .numeric import numerical_direction, numerical_jacobian
 
 Direction: TypeAlias = Array | tuple[Array, Array]
@@ -94,7 +94,9 @@ def _random_directions(case: Case) -> tuple[list[Direction], list[Array]]:
     generator = np.random.default_rng(_SEED)
 
     def unit(tensor: Tensor) -> Array:
-        vector: Array = generator.random(tensor.numel())
+        vector = np.zeros(tensor.numel())
+        there = positions_of(tensor)  # a sparse input is moved where it has entries
+        vector[there] = generator.random(len(there))
         length = float(np.linalg.norm(vector))
         return np.asarray(vector / length) if length else vector
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..tensors.tensor import Tensor
-from .case import Array, Case, array_of, flat_copy, is_differentiable
+from .case import Array, Case, flat_copy, is_differentiable, memory_of, positions_of
 
 
 def numerical_jacobian(case: Case, position: int) -> list[Array | None]:
@@ -21,14 +21,15 @@ def numerical_jacobian(case: Case, position: int) -> list[Array | None]:
     ``None`` stands for outputs of types without derivatives. For a complex input (and real outputs) an entry is the
     conjugate Wirtinger derivative: d/d(real part) + i * d/d(imaginary part).
     """
-    return jacobian_of_target(case.evaluate, case.inputs[position], case.outputs, case.options.eps)
+    target, evaluate = case.perturbed(position)
+    return jacobian_of_target(evaluate, target, case.outputs, case.options.eps)
 
 
 def jacobian_of_target(
     evaluate: Callable[[], tuple[Any, ...]], target: Tensor, outputs: tuple[Any, ...], eps: float
 ) -> list[Array | None]:
     """As :func:`numerical_jacobian`, for any tensor that ``evaluate`` depends on."""
-    memory = array_of(target.data)
+    memory = memory_of(target)
     rows = []
     for index in np.ndindex(memory.shape):
 
@@ -37,7 +38,17 @@ def jacobian_of_target(
 
         where = f"on index {index} by {eps}"
         rows.append(_differences(evaluate_near, eps, is_complex=target.is_complex(), where=where))
-    return [_stack_rows(rows, number, output) for number, output in enumerate(outputs)]
+    blocks = [_stack_rows(rows, number, output) for number, output in enumerate(outputs)]
+    return [block if block is None else _among_all(target, block) for block in blocks]
+
+
+def _among_all(target: Tensor, block: Array) -> Array:
+    """Rows of the elements in memory as rows of all elements: a sparse tensor's others cannot be perturbed."""
+    if len(block) == target.numel():
+        return block
+    rows = np.zeros((target.numel(), block.shape[1]), block.dtype)
+    rows[positions_of(target)] = block
+    return rows
 
 
 def numerical_direction(case: Case, position: int, direction: Array | tuple[Array, Array]) -> list[Array | None]:
@@ -45,13 +56,14 @@ def numerical_direction(case: Case, position: int, direction: Array | tuple[Arra
 
     The direction's real and imaginary parts give the real and imaginary parts of the result.
     """
-    target, eps = case.inputs[position], case.options.eps
-    memory = array_of(target.data)
+    eps = case.options.eps
+    target, evaluate = case.perturbed(position)
+    memory, places = memory_of(target), positions_of(target)
     real, imaginary = direction if isinstance(direction, tuple) else (direction, direction)
 
     def evaluate_near(step: complex) -> list[Tensor | None]:
         vector = real if np.imag(step) == 0 else imaginary
-        return _evaluate_with(case.evaluate, memory, ..., memory + step * vector.reshape(memory.shape))
+        return _evaluate_with(evaluate, memory, ..., memory + step * vector[places].reshape(memory.shape))
 
     return _differences(evaluate_near, eps, is_complex=target.is_complex(), where=f"by {eps}")
 
