@@ -10,8 +10,8 @@ from typing import Any
 
 import op_runs
 import pytest
+from many_cases import each
 from op_samples import Sample, all_samples
-from per_operator import each
 
 import retrograd as torch
 

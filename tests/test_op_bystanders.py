@@ -8,9 +8,9 @@ from functools import cache
 from typing import Any
 
 import pytest
+from many_cases import each
 from op_runs import Run, array, close, directions, quiet, run
 from op_samples import Sample, all_samples
-from per_operator import each
 
 import retrograd
 from retrograd.engine.execution import watchers

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from many_cases import by_operators
 from op_runs import Run, cast, first_order, quiet, run, second_order
 from op_samples import Sample, all_samples
-from per_operator import per_operator
 
 import retrograd
 
@@ -35,7 +35,7 @@ def misfits(sample: Sample, order: Callable[[Run], list[Any]] = first_order) -> 
     return wrong(ours, gradients)
 
 
-@per_operator(WITH_GRADIENT)
+@by_operators(WITH_GRADIENT)
 def test_gradients_fit_their_inputs(sample: Sample) -> None:
     """Of first order in float16 and complex64, and of second order; those of float64 are held against PyTorch's."""
     with quiet(), np.errstate(all="ignore"):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from graph_names import OTHER_GRAPHS, graph_of
+from many_cases import by_operators, each
 from op_runs import (
     Run,
     array,
@@ -29,7 +30,6 @@ from op_runs import (
     second_order,
 )
 from op_samples import Const, Sample, all_samples, function_of, look_up, tensors_for
-from per_operator import each, per_operator
 
 import retrograd
 from retrograd.engine import observe
@@ -51,7 +51,7 @@ HAVE_OTHER_GRAPHS = [s for s in WITH_GRADIENT if s.name in OTHER_GRAPHS]
 FIRST_OF_NAME = list({s.name: s for s in reversed(SAMPLES) if s.variants and s.call is None}.values())[::-1]
 
 
-@per_operator(SAMPLES)
+@by_operators(SAMPLES)
 def test_values_and_gradients(sample: Sample) -> None:
     """Values, dtypes and shapes are torch's, and so are first-order gradients, by bare arrays and by tensors."""
     ours, theirs = run(retrograd, sample), run(torch, sample)
@@ -90,7 +90,7 @@ def test_graphs_that_are_said_to_differ() -> None:
     assert sorted(OTHER_GRAPHS.keys() - found) == []
 
 
-@per_operator([s for s in WITH_GRADIENT if s.second])
+@by_operators([s for s in WITH_GRADIENT if s.second])
 def test_second_order(sample: Sample) -> None:
     """Gradients of gradients are torch's, or finite differences of the first where torch has none."""
     ours, theirs = run(retrograd, sample), run(torch, sample)
@@ -142,7 +142,7 @@ def inner(a: Any, b: Any) -> float:
     return float(np.sum(np.real(np.conj(array(a)) * array(b))))
 
 
-@per_operator([s for s in WITH_GRADIENT if s.forward])
+@by_operators([s for s in WITH_GRADIENT if s.forward])
 def test_forward_mode(sample: Sample) -> None:
     """Tangents are torch's, or the adjoint of the (checked) reverse mode where torch has none."""
     if not run(torch, sample).outputs:
@@ -185,7 +185,7 @@ def in_place(name: str) -> Any:
     return lambda self, *args, **kwargs: getattr(self.clone(), name + "_")(*args, **kwargs)
 
 
-@per_operator(IN_PLACE)
+@by_operators(IN_PLACE)
 def test_in_place_variant(sample: Sample) -> None:
     """``name_`` gives what ``name`` gives, with torch's node and gradients; what torch refuses is refused."""
     function = in_place(sample.name)
@@ -292,7 +292,7 @@ def out_is_filled(sample: Sample) -> None:
         assert_same(a, b, sample)
 
 
-@per_operator(FIRST_OF_NAME)
+@by_operators(FIRST_OF_NAME)
 def test_other_dtypes(sample: Sample) -> None:
     """Whatever dtype torch takes is taken, with torch's result dtype, values and gradients."""
     each(["float16", "float32", "complex64", "complex128"], lambda dtype: same_or_refused(cast(sample, dtype)), str)
@@ -311,7 +311,7 @@ def same_or_refused(sample: Sample) -> None:
     gradients_agree(first_order(ours) if sample.grad else [], wanted, sample, 10)
 
 
-@per_operator([s for s in SAMPLES if s.numeric])
+@by_operators([s for s in SAMPLES if s.numeric])
 def test_derivatives_that_torch_has_not(sample: Sample) -> None:
     """First and second order and forward mode against finite differences."""
     args: list[Any] = []

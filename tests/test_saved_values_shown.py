@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from many_cases import each
 from op_runs import array, is_tensor, quiet, run
 from op_samples import Sample, all_samples
-from per_operator import each
 
 import retrograd
 

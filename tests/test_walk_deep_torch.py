@@ -23,12 +23,14 @@ import torch
 from retrograd.inspect import log_hooks, recording, walk
 from retrograd.inspect.sources.torch_ import release as torch_release
 
-DEPTH = 48_000  # above 40,000 or so a stack of 8 MB does not hold the release
+STACK = 4 << 20  # half of the usual one, so that graphs half as deep show the same
+DEPTH = 24_000  # above 20,000 or so it does not hold the release
 
-def usual_stack():
-    resource.setrlimit(resource.RLIMIT_STACK, (8 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+def small_stack():
+    resource.setrlimit(resource.RLIMIT_STACK, (STACK, resource.getrlimit(resource.RLIMIT_STACK)[1]))
 
-usual_stack()
+small_stack()
+threading.stack_size(STACK)
 
 def build():
     h = torch.ones(2, requires_grad=True)
@@ -67,25 +69,25 @@ PROGRAMS = {
         loss.backward()
         del loss
 
-        usual_stack()  # release without backward
+        small_stack()  # release without backward
         loss = build()
         walk(loss)
         del loss
 
-        usual_stack()  # recorder on, loss dropped first
+        small_stack()  # recorder on, loss dropped first
         with recording() as record:
             loss = build()
             loss.backward()
             del loss
         assert len(record.snapshots[0]) == DEPTH + 2, record.events
 
-        usual_stack()
+        small_stack()
         try:
             failing()
         except ValueError:
             pass
 
-        usual_stack()  # hooks on every node
+        small_stack()  # hooks on every node
         loss, lines = build(), []
         with log_hooks(loss, lines.append):
             loss.backward()
@@ -140,7 +142,7 @@ PROGRAMS = {
         in_thread(run)
     """,
     "hard limit too low to raise": """
-        resource.setrlimit(resource.RLIMIT_STACK, (8 << 20, 8 << 20))
+        resource.setrlimit(resource.RLIMIT_STACK, (STACK, STACK))
         loss = build()
         walk(loss)
         del loss
@@ -176,7 +178,7 @@ print("end of script")
 
 @pytest.fixture(scope="module")
 def warm() -> Iterator[subprocess.Popen[str]]:
-    """A process that has imported PyTorch, under the usual soft limit of 8 MB, and forks itself for each program."""
+    """A process that has imported PyTorch, under a small soft limit of its stack, and forks itself for each program."""
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", START + FORKS], stdin=pipe, stdout=pipe, text=True) as process:
         yield process
