@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -15,8 +16,10 @@ from ..overriding.asked_functions import scalar_of
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.state import STATE
 from ..warning import warn
+from .argument_checks import type_name_of
 from .base import TensorBase, tensor_class, wrap
 from .bits import CONJUGATE, class_of
+from .common_dtype import promote_types, scalar_dtype
 from .dtypes import ALIASES, by_name, dtype, get_default_dtype
 from .size import Size
 
@@ -48,7 +51,8 @@ def array_from(data: Any, numpy: np.dtype[Any] | None = None) -> Any:
 
 def _from_sequence(data: Any, numpy: np.dtype[Any] | None) -> Any:
     """Nested sequences of numbers and tensors as an array; floats get the default dtype, integers int64."""
-    plain = _without_tensors(data)
+    kinds: set[Any] = set()
+    plain = _without_tensors(data, kinds)
     try:
         array = np.array(plain)
     except ValueError:
@@ -57,26 +61,30 @@ def _from_sequence(data: Any, numpy: np.dtype[Any] | None) -> Any:
         return _of_long_integers(array, numpy)
     if array.dtype.kind in "OUSmM":
         raise _untyped(data)
+    if any(isinstance(kind, np.dtype) for kind in kinds):
+        return _in_range(array, _common_dtype(kinds) if numpy is None else numpy)
+    return _of_numbers(array, plain, numpy)
+
+
+def _of_numbers(array: Any, data: Any, numpy: np.dtype[Any] | None) -> Any:
+    """What NumPy made of Python's numbers, in the dtype that PyTorch finds for them, or in the one asked for."""
+    kind = array.dtype.kind
     if _holds_long_integers(array, data):
-        return _of_long_integers(np.array(plain, dtype=object), numpy)
-    if array.dtype.kind == "c" and numpy is not None and numpy.kind in "fiu" and not _has_typed(data):
+        return _of_long_integers(np.array(data, dtype=object), numpy)
+    if kind == "c" and numpy is not None and numpy.kind in "fiu":
         real = "must be real number, not complex"
         raise TypeError(real if numpy.kind == "f" else "'complex' object cannot be interpreted as an integer")
-    if (
-        array.dtype == np.uint64
-        and numpy != np.uint64
-        and (numpy is None or numpy.kind in "iu")
-        and not _has_typed(data)
-    ):
+    if array.dtype == np.uint64 and numpy != np.uint64 and (numpy is None or numpy.kind in "iu"):
         raise _too_long()
-    if numpy is None and not _has_typed(data):
-        if array.dtype.kind == "f":
-            numpy = get_default_dtype().numpy
-        elif array.dtype.kind == "c":
-            numpy = get_default_dtype().to_complex().numpy
-        elif array.dtype.kind in "iu":
-            numpy = np.dtype(np.int64)
-    return array.astype(array.dtype.newbyteorder("="), copy=False) if numpy is None else _in_range(array, numpy)
+    if numpy is None:
+        numpy = array.dtype if kind == "b" else scalar_dtype({"f": 1.0, "c": 1j}.get(kind, 1))
+    return _in_range(array, numpy)
+
+
+def _common_dtype(kinds: set[Any]) -> np.dtype[Any]:
+    """The dtype of numbers of which some have one of their own: that of all together."""
+    found = [kind if isinstance(kind, np.dtype) else scalar_dtype(kind()) for kind in kinds]
+    return functools.reduce(promote_types, found)
 
 
 def _in_range(array: Any, numpy: np.dtype[Any]) -> Any:
@@ -166,17 +174,26 @@ def _no_numbers(data: Any) -> Iterator[Any]:
             yield value
 
 
-def _without_tensors(data: Any) -> Any:
-    if isinstance(data, TensorBase):
-        return data._array
+def _without_tensors(data: Any, kinds: set[Any]) -> Any:
+    """Nested sequences with numbers in place of tensors; ``kinds`` gets the dtype of each entry, or its class."""
     if isinstance(data, (list, tuple)):
-        return [_without_tensors(d) for d in data]
+        return [_without_tensors(d, kinds) for d in data]
+    if isinstance(data, TensorBase):
+        kinds.add(data._sig.numpy)
+        return _only_number(data)
+    if isinstance(data, (np.generic, np.ndarray)):
+        kinds.add(data.dtype)
+    elif data.__class__ in (float, int, bool, complex):
+        kinds.add(data.__class__)
     return data
 
 
-def _has_typed(data: Any) -> bool:
-    """Whether the data brings its own dtype (arrays or tensors inside)."""
-    return isinstance(_first(data), (TensorBase, np.ndarray, np.generic))
+def _only_number(t: Any) -> Any:
+    """The number of a tensor that stands among numbers; it must have just one."""
+    if t._array.size != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    _warn_scalar(t)
+    return t.item() if is_dispatching(t) else t._array.reshape(())[()]
 
 
 def _first(data: Any) -> Any:
@@ -191,9 +208,11 @@ def legacy_tensor(*data: Any) -> Any:
     numpy = get_default_dtype().numpy
     if not data:
         return wrap(np.empty((0,), numpy))
-    if len(data) == 1 and not isinstance(data[0], (int, Size)):
+    if len(data) == 1 and (not isinstance(data[0], (int, np.integer, Size)) or isinstance(data[0], bool)):
         if isinstance(data[0], TensorBase):
             return wrap(data[0]._array)
+        if not hasattr(data[0], "__len__"):
+            raise TypeError(f"new(): data must be a sequence (got {type_name_of(data[0])})")
         return wrap(array_from(data[0], numpy))
     sizes = tuple(data[0]) if isinstance(data[0], Size) else data
     return wrap(np.empty(sizes, numpy))

@@ -13,6 +13,7 @@ from ...nodes.hooks import tensor_type_name
 from ...switches import state
 from ...table.public import METHODS, public
 from ...table.registry import OPS, F
+from ...tensors.argument_checks import type_name_of
 from ...tensors.base import TensorBase, wrap
 from ...tensors.batches import refuse_dynamic, refuse_mask
 from ...tensors.convert import refuse_long_integer
@@ -188,22 +189,21 @@ def _takes_all(part: slice, t: Any, dim: int) -> bool:
 def setitem(self: Any, index: Any, value: Any) -> None:
     """Write through a view for basic indices, ``index_put_`` for index tensors and masks."""
     parts = _parts(index)
+    if not isinstance(value, (TensorBase, int, float, complex, np.integer)):
+        raise TypeError(f"can't assign a {type_name_of(value)} to a {tensor_type_name(self._sig)}")
+    if isinstance(value, complex) and self._sig.numpy.kind != "c":
+        value = checked_number(value, self._sig.numpy).real
     if any(_is_mask_or_list(p) for p in parts):
         view, where = _views_then_places(self, parts)
-        value = _value(value, self)
         value = _as_fill(value, self, where)
         call_inplace(OPS["_index_put"], (view, where, value, False), {})
         return
     target = self if _is_whole(self, parts) else _basic(self, parts)
     if isinstance(value, TensorBase):
         _write_tensor(target, value)
-    elif isinstance(value, (list, tuple, np.ndarray)):
-        copy_(target, _value(value, self))
-    elif isinstance(value, (int, float, complex, np.generic)):
+    else:
         refuse_long_integer(value)
         _fill_place(target, wrap(np.asarray(checked_number(value, self._sig.numpy)).astype(self._sig.numpy)))
-    else:
-        raise TypeError(f"can't assign a {type(value).__name__} to a {tensor_type_name(self._sig)}")
 
 
 def _as_fill(value: Any, like: Any, where: Any) -> Any:
@@ -241,12 +241,6 @@ def _fill_place(target: Any, value: Any) -> None:
     """Fill what an index selects, unless its elements share memory, where only a whole tensor may be filled."""
     check_overlap(target._array, [])
     fill_(target, value)
-
-
-def _value(value: Any, like: Any) -> Any:
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return wrap(np.asarray(value, dtype=like._sig.numpy))
-    return value
 
 
 METHODS["__getitem__"] = getitem
