@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import random
 
+import retrograd as rg
+from retrograd.inspect import recording
+from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnose.checks import learned_weights
 from retrograd.inspect.diagnose.dependence import _Since
 
 
@@ -21,3 +25,17 @@ def test_bits_come_together_over_rows() -> None:
             for one, row, bits in added:
                 expected |= bits if one == number and row < before else 0
             assert table.before(number, before) == expected
+
+
+def test_a_long_recurrence_costs_no_walk_in_each_turn(monkeypatch):
+    """Where no loss has a logarithm, no weight of one is looked for, however many products a loop has."""
+    asked = []
+    monkeypatch.setattr(learned_weights, "compared_with_data", lambda *given: asked.append(given))
+    decay, state = rg.tensor(0.9, requires_grad=True), rg.zeros(())
+    with recording(level="full") as recorded:
+        for x in rg.linspace(0, 1, 20):
+            state = decay * state + (1 - decay) * x
+        state.square().backward()
+
+    assert [finding.kind for finding in diagnose(recorded)] == []
+    assert asked == []

@@ -17,6 +17,8 @@ _LOGARITHMS = frozenset({
     "log", "log1p", "log_softmax", "logsumexp", "logsigmoid", "cross_entropy", "nll_loss", "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
 })  # fmt: skip
+_PARTS = frozenset({"getitem", "select", "narrow", "chunk", "split", "unbind", "tensor_split"})
+"""Calls that take a head of what a network gives."""
 
 
 def learned_weights(flow: Flow) -> Iterator[Case]:
@@ -26,6 +28,7 @@ def learned_weights(flow: Flow) -> Iterator[Case]:
     """
     runs = [run for run in flow.runs if run.accumulates and not run.error]
     calls = set().union(*(flow.reached_by(run).calls for run in runs))
+    likelihoods = _likelihoods(flow, calls)
     reported = set()
     for row in sorted(calls):
         event = flow.events[row]
@@ -33,23 +36,30 @@ def learned_weights(flow: Flow) -> Iterator[Case]:
         if event.op != "mul" or event.source in reported or len(operands) < 2:
             continue
         for weight, likelihood in (operands, operands[::-1]):
-            if _is_learned(flow, weight, row, calls) and _is_likelihood(flow, likelihood, row):
+            if likelihood in likelihoods and _is_learned(flow, weight, likelihood, row, calls):
                 if not counts_by_size(flow, row):
                     reported.add(event.source)
                     yield _case(flow, weight, row)
                 break
 
 
-def _is_likelihood(flow: Flow, tensor: int, row: int) -> bool:
-    """Whether a tensor with a history comes from the logarithm of a probability."""
-    behind = flow.behind([tensor], row).calls
-    return any(flow.events[call].op in _LOGARITHMS for call in behind)
+def _likelihoods(flow: Flow, calls: set[int]) -> set[int]:
+    """Return what comes from the logarithm of a probability: in one pass, as a long loop has a product in each turn."""
+    found: set[int] = set()
+    for row in sorted(calls):
+        if flow.events[row].op in _LOGARITHMS or not found.isdisjoint(flow.inputs(row)):
+            found.update(flow.outputs(row))
+    return found
 
 
-def _is_learned(flow: Flow, weight: int, row: int, calls: set[int]) -> bool:
-    """Whether a weight is data less a prediction with a history, that another loss among ``calls`` holds to data."""
+def _is_learned(flow: Flow, weight: int, likelihood: int, row: int, calls: set[int]) -> bool:
+    """Whether a weight is data less a prediction with a history, that another loss among ``calls`` holds to data.
+
+    How far the very probability is from one, as a focal loss weighs hard examples, is no error of a prediction.
+    """
     todo, seen = [(weight, row)], {weight}
-    differs = held = False
+    held = False
+    differences: list[tuple[int, list[int]]] = []
     while todo:
         tensor, before = todo.pop()
         made = flow.last_producer(tensor, before, gradients=True)
@@ -61,12 +71,33 @@ def _is_learned(flow: Flow, weight: int, row: int, calls: set[int]) -> bool:
             continue
         histories = [given for given in inputs if flow.has_history(given, made)]
         if op in _DIFFERENCES and (len(histories) < len(inputs) or len(inputs) == 1):
-            differs = True
+            differences.append((made, histories))
             held = held or counts_by_size(flow, made)
         fresh = [given for given in histories if given not in seen]
         seen.update(fresh)
         todo.extend((given, made) for given in fresh)
-    return differs and held
+    return held and any(not _weighs_itself(flow, one, likelihood, row) for one in differences)
+
+
+def _weighs_itself(flow: Flow, difference: tuple[int, list[int]], likelihood: int, row: int) -> bool:
+    """Whether what a difference is of is a function of one result that the likelihood was computed from, too."""
+    made, subtracted = difference
+    behind = flow.behind([likelihood], row).tensors
+    return any(_from_within(flow, one, made, behind) for one in subtracted)
+
+
+def _from_within(flow: Flow, tensor: int, before: int, behind: set[int]) -> bool:
+    """Whether entry by entry a tensor comes from one of those behind; what takes a part of it may be another head."""
+    at_hand: int | None = tensor
+    while at_hand is not None:
+        if at_hand in behind and not flow.is_leaf(at_hand):
+            return True
+        made = flow.last_producer(at_hand, before, gradients=True)
+        if made is None or flow.events[made].op.strip("_") in _PARTS:
+            return False
+        histories = [given for given in flow.inputs(made) if flow.has_history(given, made)]
+        at_hand, before = (histories[0], made) if len(histories) == 1 else (None, made)
+    return False
 
 
 def _case(flow: Flow, weight: int, row: int) -> Case:
