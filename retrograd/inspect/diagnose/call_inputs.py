@@ -25,6 +25,22 @@ def input_names(flow: Flow, row: int) -> list[str]:
     return spelled or [flow.name(tensor, event.source) for tensor in flow.inputs(row)] or ["x"]
 
 
+def overflowed_behind(flow: Flow, row: int) -> bool:
+    """Whether something that a call was computed from became infinite of finite values, as no mask does."""
+    behind = flow.behind(flow.inputs(row), row, gradients=False).calls
+    return any(_overflows(flow, call) for call in behind)
+
+
+def _overflows(flow: Flow, call: int) -> bool:
+    made = [end for limits in flow.events[call].data.get("range", ()) for end in limits or ()]
+    given = [end for limits in known_limits(flow, call) for end in limits]
+    return any(map(_infinite, made)) and bool(given) and not any(map(_infinite, given))
+
+
+def _infinite(end: Any) -> bool:
+    return end is not None and math.isinf(float(end))
+
+
 def limits_of(flow: Flow, tensor: int, before: int) -> Any:
     """Return ``[least, most]`` of a tensor before a row, as known of the last call that made or wrote it, or None."""
     made = flow.last_producer(tensor, before, lambda call: bool(flow.events[call].data.get("range")))

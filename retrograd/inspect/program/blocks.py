@@ -15,7 +15,8 @@ from types import CodeType
 from .syntax import parsed
 from .texts import lines_of
 
-_MODES = ("no_grad", "inference_mode", "set_grad_enabled", "enable_grad")
+_SWITCH = "set_grad_enabled"
+_MODES = ("no_grad", "inference_mode", _SWITCH, "enable_grad")
 _INNER = ("body", "orelse", "finalbody", "handlers", "cases")
 """Where statements keep those inside them."""
 
@@ -40,6 +41,14 @@ class _Outline:
         ]
 
     @cached_property
+    def switched_off(self) -> list[int]:
+        """Line of each statement that turns gradients off and leaves them so: ``torch.set_grad_enabled(False)``."""
+        if not any(_SWITCH in line for line in self.lines):
+            return []
+        alone = [one for one in _statements(self.lines) if isinstance(one, ast.Expr | ast.Assign)]
+        return sorted(one.lineno for one in alone if _mode_entered(one.value) == _SWITCH)
+
+    @cached_property
     def passing(self) -> frozenset[str]:
         """Variables of the ``for`` loops."""
         targets = [one.target for one in _statements(self.lines) if isinstance(one, ast.For)]
@@ -60,6 +69,11 @@ def block_around(code: CodeType, line: int) -> tuple[str, int] | None:
         return None
     first, name = max(around)
     return name, first
+
+
+def switched_off(file: str) -> list[int]:
+    """Return the lines of a file that turn gradients off by a statement alone, for all that follows."""
+    return _outline(file).switched_off
 
 
 def loop_variables(file: str) -> frozenset[str]:

@@ -18,6 +18,7 @@ FILLING = frozenset(
 """Calls that put a number where the program says; an infinity from them is meant."""
 _WORDS = {"nan": "NaN", "inf": "infinity (inf)"}
 _WEIGHING = frozenset({"linear", "matmul", "mm", "bmm", "addmm", "einsum", "conv1d", "conv2d", "conv3d", "bilinear"})
+_PRODUCT = frozenset({"mul", "rmul", "multiply"})
 
 
 def came_with_data(flow: Flow, states: Finiteness, row: int) -> bool:
@@ -33,7 +34,14 @@ def came_with_data(flow: Flow, states: Finiteness, row: int) -> bool:
         return False
     entered = states.given[first]
     data = not any(flow.has_history(tensor, first) for tensor in entered)
-    return data and (flow.events[first].op in _WEIGHING or any(state.most == math.inf for state in entered.values()))
+    weighed = flow.events[first].op in _WEIGHING or _times_trained(flow, first)
+    return data and (weighed or any(state.most == math.inf for state in entered.values()))
+
+
+def _times_trained(flow: Flow, row: int) -> bool:
+    """Whether a call is a product with something that is trained."""
+    trained = (flow.has_history(one, row) or flow.requires_grad(one, row) for one in flow.inputs(row))
+    return flow.events[row].op in _PRODUCT and any(trained)
 
 
 def in_data(flow: Flow, states: Finiteness, rows: list[int], wrong: Callable[[State], bool]) -> Case | None:

@@ -61,7 +61,8 @@ def _without_gradient(flow: Flow, failed: Run | None) -> list[int]:
     """Return the leaves to ask about: wanted ones without gradient, or all behind a loss without a graph."""
     idle = without_any_grad(flow)
     refused = [flow.reached_by(run) for run in flow.runs if run.error and run is not failed]  # would have given some
-    wanted = expected_gradients(flow).keys() - held_for_others(flow) - set().union(*(one.tensors for one in refused))
+    wanted = {_leaf_itself(flow, leaf) for leaf in expected_gradients(flow)} - held_for_others(flow)
+    wanted -= set().union(*(one.tensors for one in refused))
     leaves = [leaf for leaf in sorted(wanted) if leaf not in flow.got_gradient or leaf in idle]
     if failed is not None and not trained_then_frozen(flow, failed):
         behind = flow.behind(failed.roots, failed.begin, gradients=False)

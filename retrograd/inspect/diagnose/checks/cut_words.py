@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...events import Event
+from ...program.blocks import switched_off
 from ...snapshot import SourceLine
 from ..checkpointed import checkpoint_around
 from ..detached_values import COPYING
@@ -25,6 +26,8 @@ class Cause(NamedTuple):
     """The mode that switched gradients off: ``no_grad``, ``inference_mode``."""
     callee: str = ""
     """The function that is decorated with it."""
+    forever: bool = False
+    """Gradients were switched off by a statement, and not on again."""
 
 
 def cause_of(flow: Flow, row: int) -> Cause:
@@ -35,7 +38,25 @@ def cause_of(flow: Flow, row: int) -> Cause:
             entered = frame.get("entered") or frame.get("line", 0)
             line = SourceLine(frame.get("file", ""), entered, frame.get("function", ""))
             return Cause(line, frame["grad_off"], frame.get("callee", ""))
-    return Cause(checkpoint_around(flow, row) or event.source)
+    checkpoint = checkpoint_around(flow, row)
+    switch = None if checkpoint or event.data.get("grad") is not False else _switch_before(flow, row)
+    return Cause(checkpoint or event.source) if switch is None else Cause(switch, "set_grad_enabled", forever=True)
+
+
+def _switch_before(flow: Flow, row: int) -> SourceLine | None:
+    """Return the statement that switched gradients off before a call: the last one above the first call without."""
+    first = row
+    for one in range(row, -1, -1):
+        grad = flow.events[one].data.get("grad") if flow.events[one].source else None
+        if grad is True:
+            break
+        first = one if grad is False else first
+    files = {event.source.file for event in flow.events[: row + 1] if event.source}
+    lines = [(file, line) for file in sorted(files) for line in switched_off(file)]
+    begin = flow.events[first].source
+    above = [one for one in lines if begin is not None and one[0] == begin.file and one[1] < begin.line]
+    found = max(above, default=lines[-1] if lines else None)
+    return None if found is None else SourceLine(*found, "")
 
 
 def what_cut(flow: Flow, row: int, cause: Cause, root: str, reason: str) -> str:
@@ -55,6 +76,12 @@ def _without_gradients(flow: Flow, row: int, cause: Cause, root: str, reason: st
             f"requires grad, {root} has no history there"
         )
     made = (event.data.get("output_names") or [""])[0]
+    if cause.forever:
+        result = made or f"the result of {event.op}"
+        return (
+            f"torch.{cause.mode}(...){at(source)} switched gradients off and nothing switched them on again before "
+            f"{result}{at(event.source)}, so {root} has no history there"
+        )
     if _drawn(flow, row, cause.mode):
         result = made or assigned(flow.spelling.text(event.source)) or "its result"
         return f"sample(){at(source)} draws {result} without gradients, so {root} has no history there"
@@ -134,6 +161,8 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
         return "compute with torch functions instead of NumPy"
     if reason == "copy":
         return _uncopied(flow, event, argument(line, COPYING))
+    if cause.forever:
+        return "with torch.no_grad(): around what is to have no gradients; it ends with the block"
     return "move this out of the block in which gradients are off"
 
 

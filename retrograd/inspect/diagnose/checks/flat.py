@@ -9,7 +9,7 @@ from typing import Any
 from ...events import Event
 from ...snapshot import GraphSnapshot
 from ..base import Case, Check, Kind, Stage
-from ..call_inputs import limits_of
+from ..call_inputs import limits_of, overflowed_behind
 from ..flow import Flow
 from ..nodes import call_of, ran
 from ..runs import Run
@@ -124,8 +124,8 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) ->
     explained = _explained(event, limits, they_get) or vanished_value(flow, row, limits, they_get)
     explained = explained or switched_off(flow, row, leaves, they_get)
     if explained is None:
-        overflowed = math.isinf(max(-limits[0], limits[1]))  # behind an overflow there is nothing to scale
-        return _underflow(flow, run, place, leaves) if _half(flow, run, place) and not overflowed else None
+        half = _half(flow, run, place) and not overflowed_behind(flow, row)  # behind an overflow is nothing to scale
+        return _underflow(flow, run, place, leaves) if half else None
     kind, message, remedy = explained
     return Case(
         kind=kind,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..base import Case, Check, Kind, Stage
 from ..call_inputs import LARGEST, largest_input
+from ..distance import PRODUCTS
 from ..finite import Finiteness, bad_runs
 from ..flow import Flow
 from ..runs import Run
@@ -21,6 +22,9 @@ KINDS = {
 }
 _BLOWN_UP = 1e6
 """Inputs of a call that overflows because something else had grown already."""
+_CANCELLING = 1e18
+"""Inputs of a sum of products, finite each, whose terms overflow to infinities of both signs: NaN at once."""
+_LAYERS = frozenset({"linear", "mm", "addmm", "mv"})
 _GROWING = frozenset(
     {"add", "mul", "sum", "cumsum", "prod", "cumprod", "pow", "square", "exp", "norm", "mean", "var", "std"}
     | {"matmul", "mm", "bmm", "mv", "dot", "einsum", "linear", "addmm", "baddbmm", "to", "half", "bfloat16"}
@@ -75,8 +79,9 @@ def _is_stepped(flow: Flow, run: Run) -> bool:
 
 def _blown_up(flow: Flow, states: Finiteness, row: int, run: Run) -> bool:
     """Whether a call overflows after a step whose gradients had exploded, which is reported as such."""
-    grew = states.made[row].inf and largest_input(flow, row) >= _BLOWN_UP
-    if states.made[row].nan or not grew:
+    made, given = states.made[row], largest_input(flow, row)
+    cancelled = made.nan and not from_bad_data(states, row) and flow.events[row].op in PRODUCTS | _LAYERS
+    if not given >= (_CANCELLING if cancelled else _BLOWN_UP) or (made.nan and not cancelled):
         return False
     earlier = (one for one in flow.runs if one.end < run.begin and one.snapshot is not None and not one.nested)
     return any(
