@@ -5,39 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..engine.switches.modes import no_grad
 from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.devices import device as Device
-from ..engine.tensors.dtypes import PYTHON_TYPES, float16, float32, float64
-from ..engine.tensors.dtypes import dtype as Dtype
+from ..engine.tensors.dtypes import dtype, float16, float32, float64
 from ..engine.tensors.parameter import Parameter
+from ..engine.tensors.targets import target_of
+from ..engine.warning import warn
 
 
-def _each(module: Any, change: Callable[[Any], Any], all_kinds: bool = False) -> Any:
-    """Change the data of every floating (or every) parameter, its gradient, and every buffer.
+def apply_to_tensors(self: Any, fn: Callable[[Any], Any], recurse: bool = True) -> Any:
+    """Put what ``fn`` makes of them in the place of parameters, gradients and buffers, those of children first.
 
-    That is done in place, but where memory comes or goes: there others take their places in the modules.
+    All conversions go through this method, so that a module can take further tensors along by a method of its own.
+    Parameters stay the objects that they are, with other data, but where memory comes or goes.
     """
-    others: dict[Any, Any] = {}
-    for t in (*module.parameters(), *module.buffers()):
-        if all_kinds or t.is_floating_point() or t.is_complex():
-            grad = t._meta.grad if t.is_leaf and t._meta is not None else None  # the program does not look at it
-            made = change(t.data)
-            if made.is_meta is not t.is_meta:
-                others[t] = Parameter(made, t.requires_grad) if isinstance(t, Parameter) else made
-                continue
-            t.data = made
-            if grad is not None:
-                grad.data = change(grad.data)
-    if others:
-        _replace(module, others)
-    return module
+    if recurse:
+        for child in self.children():
+            child._apply(fn)
+    for name, p in self._parameters.items():
+        if p is not None:
+            self._parameters[name] = _converted(p, fn)
+    self._buffers.update({name: fn(b) for name, b in self._buffers.items() if b is not None})
+    return self
 
 
-def _replace(module: Any, others: dict[Any, Any]) -> None:
-    """Let other tensors stand where those that are keys stood."""
-    for part in module.modules():
-        for held in (part._parameters, part._buffers):
-            held.update({name: others[t] for name, t in held.items() if t in others})
+def _converted(p: Any, fn: Callable[[Any], Any]) -> Any:
+    """The parameter that takes the place of ``p``: itself, or another where only one of the two has memory."""
+    grad = None if p._meta is None else p._meta.grad  # read in silence: it is not the program that looks at it
+    with no_grad():
+        made, made_grad = fn(p), None if grad is None else fn(grad)
+    if made.is_meta is p.is_meta:
+        p.data = made
+    else:
+        p = Parameter(made, p.requires_grad)
+        p.grad = made_grad
+    if grad is not None and p.grad is not made_grad:
+        grad.data = made_grad
+    return p
 
 
 def to(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -45,75 +49,86 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
 
     A memory format is for tensors of 4 or 5 dimensions; it is left out for others.
     """
-    given = (*args, *kwargs.values())
-    kinds = [PYTHON_TYPES.get(value) if isinstance(value, type) else value for value in given]
-    wanted = next((kind for kind in kinds if isinstance(kind, Dtype)), None)
+    target = target_of(args, kwargs)
+    wanted = target.dtype
     if wanted is not None and not (wanted.is_floating_point or wanted.is_complex):
         raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={wanted}")
-    unformatted = {name: value for name, value in kwargs.items() if name != "memory_format"}
-    places = (*args, *unformatted.values())  # memory formats are texts, too
-    place = next((value for value in places if isinstance(value, (str, Device))), None)
+    if wanted is not None and wanted.is_complex:
+        warn(
+            "Complex modules are a new feature under active development whose design may change, and some modules "
+            "might not work as expected when using complex tensors as parameters or buffers.")  # fmt: skip
 
-    def change(data: Any) -> Any:
-        if not (data.is_floating_point() or data.is_complex()):
-            return data if place is None else data.to(place)
-        return data.to(*args, **(kwargs if data.dim() in (4, 5) else unformatted))
+    def change(t: Any) -> Any:
+        floating = t.is_floating_point() or t.is_complex()
+        memory_format = target.memory_format if t.dim() in (4, 5) else None
+        return t.to(target.device, wanted if floating else None, memory_format=memory_format)
 
-    return _each(self, change, all_kinds=True)
+    return self._apply(change)
 
 
 def to_type(self: Any, dst_type: Any) -> Any:
     """All parameters and buffers in a dtype."""
-    return _each(self, lambda data: data.type(dst_type), all_kinds=True)
+    return self._apply(lambda t: t.type(dst_type))
+
+
+def _in_floating(self: Any, wanted: dtype) -> Any:
+    return self._apply(lambda t: t.to(wanted) if t.is_floating_point() else t)
 
 
 def double(self: Any) -> Any:
-    """All floating parameters in float64."""
-    return to(self, float64)
+    """All floating parameters and buffers in float64."""
+    return _in_floating(self, float64)
 
 
 def single(self: Any) -> Any:
-    """All floating parameters in float32."""
-    return to(self, float32)
+    """All floating parameters and buffers in float32."""
+    return _in_floating(self, float32)
 
 
 def half(self: Any) -> Any:
-    """All floating parameters in float16."""
-    return to(self, float16)
+    """All floating parameters and buffers in float16."""
+    return _in_floating(self, float16)
 
 
 def cpu(self: Any) -> Any:
     """The module on the CPU."""
-    return to(self, "cpu")
+    return self._apply(lambda t: t.cpu())
 
 
 def share_memory(self: Any) -> Any:
     """Parameters and buffers in memory that they share with processes which are forked later."""
-    for t in (*self.parameters(), *self.buffers()):
-        t.share_memory_()
-    return self
+    return self._apply(lambda t: t.share_memory_())
 
 
 def to_empty(self: Any, *, device: Any, recurse: bool = True) -> Any:
     """Parameters and buffers of the same shapes with arbitrary values."""
-    return _each(self, lambda data: FUNCTIONS["empty_like"](data, device=device), all_kinds=True)
+    return self._apply(lambda t: FUNCTIONS["empty_like"](t, device=device), recurse=recurse)
 
 
-def cuda(self: Any, device: Any = None) -> Any:
-    """Refused: there is no GPU here."""
-    raise AssertionError("Torch not compiled with CUDA enabled: retrograd computes on the CPU only; leave .cuda() out")
+def _on_absent(device: str) -> Callable[..., Any]:
+    """A method that moves to a device which is not there: refused, but for modules that have nothing to move."""
+
+    def refuse(t: Any) -> Any:
+        raise AssertionError(
+            f"Torch not compiled with {device.upper()} enabled: retrograd computes on the CPU only; leave .{device}() "
+            "out"
+        )
+
+    def method(self: Any, device: Any = None) -> Any:
+        return self._apply(refuse)
+
+    return method
 
 
-def xpu(self: Any, device: Any = None) -> Any:
-    """Refused: there is no such device here."""
-    raise AssertionError("Torch not compiled with XPU enabled: retrograd computes on the CPU only; leave .xpu() out")
-
-
-def mtia(self: Any, device: Any = None) -> Any:
-    """Refused: there is no such device here."""
-    raise AssertionError("Torch not compiled with MTIA enabled: retrograd computes on the CPU only; leave .mtia() out")
+cuda, xpu, mtia = _on_absent("cuda"), _on_absent("xpu"), _on_absent("mtia")
 
 
 def bfloat16(self: Any) -> Any:
-    """Refused: NumPy has no such numbers."""
-    raise RuntimeError("retrograd has no bfloat16, because NumPy has none; use float() or half()")
+    """Refused, but for modules that have no such numbers to convert: NumPy has none."""
+
+    def refuse(t: Any) -> Any:
+        if not t.is_floating_point():
+            return t
+        raise RuntimeError("retrograd has no bfloat16, because NumPy has none; use float() or half()")
+
+    return self._apply(refuse)

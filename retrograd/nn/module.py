@@ -245,6 +245,7 @@ class Module:
         fn(self)
         return self
 
+    _apply = conversions.apply_to_tensors
     to = conversions.to
     type = conversions.to_type
     double = conversions.double

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ..engine.overriding.overrides import disabled_torch_function_impl
@@ -22,6 +23,19 @@ _NO_SHAPE = (
     "when trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the "
     "parameters before accessing their attributes."
 )
+
+
+_CONVERSIONS = ("to", "cpu", "cuda", "half", "float", "double", "char", "short", "int", "long")
+
+
+def _conversion(name: str) -> Callable[..., Any]:
+    """A method of tensors that is allowed without a shape: the empty data take another dtype."""
+
+    def convert(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = getattr(self.data, name)(*args, **kwargs)
+        return made if isinstance(self, Parameter) else _unknown(type(self), made)
+
+    return convert
 
 
 class _Unknown:
@@ -64,6 +78,10 @@ class _Unknown:
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
         return type(self), (self.requires_grad, None, self.dtype)
+
+
+for _name in _CONVERSIONS:
+    setattr(_Unknown, _name, _conversion(_name))
 
 
 def _unknown(cls: Any, made: Any) -> Any:

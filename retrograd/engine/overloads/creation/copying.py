@@ -8,54 +8,30 @@ from ...aliasing.memory_formats import check_memory_format, format_of
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors import devices
-from ...tensors.base import TensorBase
 from ...tensors.bits import memory_of
 from ...tensors.convert import dtype_of_type
-from ...tensors.devices import check_present, device, is_meta
-from ...tensors.dtypes import PYTHON_TYPES, dtype, to_numpy_dtype
-from ...tensors.layouts import memory_format, preserve_format
+from ...tensors.devices import check_present, is_meta
+from ...tensors.dtypes import to_numpy_dtype
+from ...tensors.layouts import preserve_format
+from ...tensors.targets import target_of
 
 
 @public("to", function=False)
 def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Another dtype (or that of another tensor) or memory format; the tensor itself when nothing changes."""
-    wanted = kwargs.get("memory_format")
-    check_memory_format("to", wanted)
-    target = kwargs.get("dtype")
-    where = kwargs.get("device")
-    for a in args:
-        if isinstance(a, dtype) or a in PYTHON_TYPES:
-            target = a
-        elif isinstance(a, TensorBase):
-            target, where = a.dtype, a.device
-        elif isinstance(a, memory_format):
-            raise TypeError(f"to() received an invalid combination of arguments: write to(memory_format={a})")
-        elif isinstance(a, (str, device)) or a.__class__ is int:
-            where = a
-        elif a is not None and a.__class__ is not bool:  # also None for a dtype; flags may stand by place
-            raise _refused_target(type(a).__name__)
-    if not (target is None or isinstance(target, dtype) or target in PYTHON_TYPES):
-        raise _refused_target(f"dtype={type(target).__name__}, ")
-    if where is not None:
-        check_present(where)
-    numpy = self._sig.numpy if target is None else to_numpy_dtype(target)
-    if where is not None and is_meta(where) is not self.is_meta:
+    target = target_of(args, kwargs)
+    check_memory_format("to", target.memory_format)
+    numpy = self._sig.numpy if target.dtype is None else to_numpy_dtype(target.dtype)
+    if target.device is not None and is_meta(target.device) is not self.is_meta:
         return devices.move(self, numpy)
-    if numpy == self._sig.numpy and not kwargs.get("copy") and _is_in(self, wanted):
+    if numpy == self._sig.numpy and not target.copy and _is_in(self, target.memory_format):
         return self
-    return F._to_copy(self, numpy, wanted)
+    return F._to_copy(self, numpy, target.memory_format)
 
 
 def _is_in(t: Any, wanted: Any) -> bool:
     """Whether the strides of a tensor suggest a memory format, though there may be gaps."""
     return wanted is None or wanted == preserve_format or wanted == format_of(memory_of(t))
-
-
-def _refused_target(given: str) -> TypeError:
-    return TypeError(
-        f"to() received an invalid combination of arguments - got ({given}), but expected a dtype, a device or another "
-        "tensor; write for example to(torch.float32)"
-    )
 
 
 @public("cuda", function=False)

@@ -1,0 +1,69 @@
+"""What ``to`` is asked for: a device, a dtype or both, or those of another tensor, by place or by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .argument_checks import type_name_of
+from .base import TensorBase
+from .devices import check_present, device
+from .dtypes import PYTHON_TYPES, dtype
+
+
+class Target(NamedTuple):
+    """Where a tensor is to be, and in which dtype and memory format; ``None`` leaves each as it is."""
+
+    device: Any = None
+    dtype: Any = None
+    non_blocking: Any = False
+    copy: Any = False
+    memory_format: Any = None
+
+
+def _by_device(
+    device: Any = None, dtype: Any = None, non_blocking: Any = False, copy: Any = False, *, memory_format: Any = None
+) -> Target:
+    return Target(device, dtype, non_blocking, copy, memory_format)
+
+
+def _by_dtype(dtype: Any, non_blocking: Any = False, copy: Any = False, *, memory_format: Any = None) -> Target:
+    return Target(None, dtype, non_blocking, copy, memory_format)
+
+
+def _by_tensor(tensor: Any, non_blocking: Any = False, copy: Any = False, *, memory_format: Any = None) -> Target:
+    return Target(tensor.device, tensor.dtype, non_blocking, copy, memory_format)
+
+
+def target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Target:
+    """The target that the arguments of ``to`` name; ``TypeError`` for those that fit none of its three forms."""
+    first = args[0] if args else None
+    form: Callable[..., Target] = _by_dtype if _is_dtype(first) else _by_device
+    if isinstance(first, TensorBase):
+        form = _by_tensor
+    try:
+        target = form(*args, **kwargs)
+    except TypeError:
+        raise _refused(args, kwargs) from None
+    flags = isinstance(target.non_blocking, bool) and isinstance(target.copy, bool)
+    if not (flags and _is_device(target.device) and (target.dtype is None or _is_dtype(target.dtype))):
+        raise _refused(args, kwargs)
+    if target.device is not None:
+        check_present(target.device)
+    return target._replace(dtype=PYTHON_TYPES[target.dtype]) if isinstance(target.dtype, type) else target
+
+
+def _is_device(value: Any) -> bool:
+    return value is None or isinstance(value, (str, device)) or value.__class__ is int
+
+
+def _is_dtype(value: Any) -> bool:
+    return isinstance(value, dtype) or (isinstance(value, type) and value in PYTHON_TYPES)
+
+
+def _refused(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
+    given = [*map(type_name_of, args), *(f"{name}={type_name_of(value)}" for name, value in kwargs.items())]
+    return TypeError(
+        f"to() received an invalid combination of arguments - got ({', '.join(given)}), but expected a dtype, a device "
+        "with or without a dtype, or another tensor; write for example to(torch.float32)"
+    )
