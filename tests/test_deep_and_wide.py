@@ -1,4 +1,4 @@
-"""Graphs far deeper than the recursion limit and far wider than any real one."""
+"""Graphs far deeper than the recursion limit, and many threads on one leaf."""
 
 from __future__ import annotations
 

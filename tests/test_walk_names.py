@@ -11,7 +11,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.inspect import walk
-from retrograd.inspect.program.frames import read_locals
+from retrograd.inspect.program.frames import read_locals, user_frames
 from retrograd.inspect.program.names import parameter_names
 
 GLOBAL_WEIGHT = rg.ones(1, requires_grad=True)
@@ -224,3 +224,8 @@ def test_made_up_variables_are_no_names():
     exec(code, namespace)
 
     assert leaf_names(namespace["picture"]) == {"weight"}
+
+
+def test_what_runs_the_program_is_not_looked_through():
+    """pytest stands below this function on the stack, and its variables hold every test of the session."""
+    assert [frame.f_code.co_filename for frame in user_frames(sys._getframe())] == [__file__]

@@ -1,6 +1,6 @@
 """Finds the user's own lines on the call stack.
 
-Frames of PyTorch, NumPy, the standard library and retrograd are passed over.
+Frames of PyTorch, NumPy, the standard library, retrograd and what runs the program are passed over.
 
 Reading the variables of a running frame must leave nothing behind: up to Python 3.12 ``frame.f_locals`` is a
 dictionary that stays with the frame and would keep the user's tensors alive, see ``read_locals``.
@@ -27,6 +27,8 @@ _SITE = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 INTERCEPTORS = ("__torch_function__", "__torch_dispatch__")
 """Functions that pass calls on; who called them is the one who asked for the operation."""
 _LIBRARIES = ("torch", "numpy", "functorch")
+_RUNNERS = ("pytest", "_pytest", "pluggy", "xdist", "execnet", "IPython", "ipykernel")
+"""What runs a user's code in a session: its variables, of which each may hold thousands of tests, are not the user's."""
 _OPTIMIZED = 1  # inspect.CO_OPTIMIZED: a function's frame, whose locals are no dictionary of their own
 _APPLY_DEPTH = 20
 """How far below ``Function.apply`` the first operation of a ``forward`` is looked for."""
@@ -59,8 +61,8 @@ def _is_foreign_file(name: str) -> bool:
 
 
 def _library_folders() -> tuple[str, ...]:
-    """Folders of the libraries that are imported now."""
-    files = (getattr(sys.modules.get(name), "__file__", None) for name in _LIBRARIES)
+    """Folders of the libraries and runners that are imported now."""
+    files = (getattr(sys.modules.get(name), "__file__", None) for name in _LIBRARIES + _RUNNERS)
     return tuple(os.path.dirname(file) + os.sep for file in files if file)
 
 
