@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from both_engines import differential, raises
+import pytest
+from both_engines import assert_agree, differential, raises
 
 READ_ONLY = ("is_leaf", "grad_fn", "shape", "dtype", "device", "_version", "_base", "T", "output_nr", "layout", "ndim")
 
@@ -108,3 +109,34 @@ def test_paths_of_trees(torch: Any) -> Any:
     trees, tree = torch.utils._pytree, {"a": [1, (2, 3)], "b": 4}
     mapped = trees.tree_map_with_path(lambda path, x: f"{trees.keystr(path)}={x}", tree)
     return [mapped, repr(trees.tree_flatten_with_path(tree)[0]), repr(trees.tree_leaves_with_path([5]))]
+
+
+SIZES = """
+Size([tensor(3), 2])
+Size([tensor([3])])
+Size((1.5,))
+Size([True])
+Size("ab")
+Size([1, None])
+Size([tensor(3.0)])
+Size([1, 2]) * 2
+2 * Size([1, 2])
+(1,) + Size([2])
+Size([2]) + (1,)
+Size([2]) + [1]
+[1] + Size([2])
+Size([2]) + (1.5,)
+Size([1, 2, 3])[::2]
+Size([]).numel()
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", SIZES)
+def test_sizes(text: str) -> None:
+    """What a ``Size`` is made of, and what becomes of it; only integers are sizes."""
+
+    def program(engine: Any) -> Any:
+        found = eval(text, {"Size": engine.Size, "tensor": engine.tensor})
+        return [repr(found), type(found).__name__]
+
+    assert_agree(program, phrase="torch.Size() takes an iterable of 'int'" if "1.5" in text else "")

@@ -1,4 +1,3 @@
-
 # A focal loss: 1 - p weighs the logarithm of p, and another loss holds p to the labels as well.
 import torch
 

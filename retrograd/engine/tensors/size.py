@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+from operator import index
 from typing import Any
 
 
 class Size(tuple[int, ...]):
-    """A tensor's shape, printed as ``torch.Size([2, 3])``."""
+    """A tensor's shape, printed as ``torch.Size([2, 3])``; ``TypeError`` for anything but integers in it."""
 
     __module__ = "retrograd"
     __slots__ = ()
 
+    def __new__(cls, sizes: Iterable[Any] = (), /) -> Size:
+        made = tuple.__new__(cls, sizes)
+        for size in made:
+            if size.__class__ is not int:
+                return tuple.__new__(cls, map(_checked, range(len(made)), made))
+        return made
+
     def numel(self) -> int:
         """Number of elements."""
-        n = 1
-        for s in self:
-            n *= s
-        return n
+        return math.prod(self)
 
     def __repr__(self) -> str:
         return f"torch.Size([{', '.join(map(str, self))}])"
@@ -26,7 +33,25 @@ class Size(tuple[int, ...]):
         return Size(r) if isinstance(i, slice) else r
 
     def __add__(self, other: Any) -> Size:
-        return Size(tuple.__add__(self, tuple(other)))
+        if not isinstance(other, tuple):
+            raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Any:
+        return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, times: Any) -> Size:
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Size, (tuple(self),))
+
+
+def _checked(place: int, size: Any) -> int:
+    """A size as an ``int``: also truth values, and tensors and arrays of one integer."""
+    try:
+        return index(size)
+    except TypeError:
+        raise TypeError(f"torch.Size() takes an iterable of 'int' (item {place} is '{type(size).__name__}')") from None
