@@ -17,7 +17,7 @@ _LAZY_MODULES = (
     "_C", "_custom_op", "_ops", "accelerator", "amp", "autograd", "backends", "catalogue", "compiler", "cpu",
     "cuda", "distributed", "distributions", "fft", "func", "inspect", "jit", "library", "linalg", "masked", "mps",
     "mtia", "multiprocessing", "nn", "ops", "optim", "overrides", "profiler", "random", "return_types", "serialization",
-    "signal", "sparse", "special", "storage", "testing", "utils", "version", "xpu",
+    "signal", "sparse", "special", "storage", "testing", "types", "utils", "version", "xpu",
 )  # fmt: skip
 """Modules of ours, each loaded when a program first looks at it."""
 _FROM_INSPECT = ("debug",)

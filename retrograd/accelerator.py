@@ -1,8 +1,7 @@
 """The face of ``torch.accelerator``: there is no such device."""
 
-from .engine.devices.absent import names_of
+from .engine.devices.accelerator import NAMES
 
-_names = names_of("accelerator")
-globals().update(_names)
+globals().update(NAMES)
 
-__all__ = [*_names]  # noqa: PLE0604
+__all__ = [*NAMES]  # noqa: PLE0604

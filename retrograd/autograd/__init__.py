@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from ..engine.devices.device_types import DeviceType
 from ..engine.execution.backward import backward, grad
 from ..engine.execution.root_gradients import shapes_of as _calculate_shape
-from ..engine.function.function import Function
+from ..engine.function.function import Function, NestedIOFunction
 from ..engine.nodes.saved import SavedTensor
 from ..engine.overriding.wrappers import make_overridable as _make_overridable
 from ..engine.profiling.profile import _profiler_enabled
@@ -44,7 +45,7 @@ def __getattr__(name: str) -> Any:
 _make_overridable(globals(), "torch.autograd", ["backward", "grad"])
 
 __all__ = [
-    "Function", "ProfilerActivity", "SavedTensor", "Variable", "_calculate_shape",
+    "DeviceType", "Function", "NestedIOFunction", "ProfilerActivity", "SavedTensor", "Variable", "_calculate_shape",
     "_force_original_view_tracking", "_profiler_enabled", "_unsafe_preserve_version_counter", "backward",
     "detect_anomaly",
     "enable_grad", "enforce_grad_layout_policy", "grad", "gradcheck", "gradgradcheck", "inference_mode",

@@ -60,8 +60,8 @@ class LBFGS(Optimizer):
             state["n_iter"] += 1
             direction = self._direction(state, g)
             state["prev_flat_grad"], state["prev_loss"] = g.clone(), loss
-            start = min(1.0, 1.0 / float(g.abs().sum())) if state["n_iter"] == 1 else 1.0
-            here, length = Point(0.0, loss, g, float(g.dot(direction))), start * group["lr"]
+            first_length = min(1.0, 1.0 / float(g.abs().sum())) if state["n_iter"] == 1 else 1
+            here, length = Point(0.0, loss, g, float(g.dot(direction))), first_length * group["lr"]
             state["d"], state["t"] = direction, length
             if here.slope > -group["tolerance_change"]:
                 return
@@ -117,19 +117,19 @@ class LBFGS(Optimizer):
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return g.neg()
         change, moved = g.sub(state["prev_flat_grad"]), state["d"].mul(state["t"])
-        curvature = float(change.dot(moved))
+        curvature, most = change.dot(moved), self.param_groups[0]["history_size"]
         if curvature > 1e-10:
             for name, value in (("old_dirs", change), ("old_stps", moved), ("ro", 1.0 / curvature)):
-                state[name] = [*state[name], value][-self.param_groups[0]["history_size"] :]
-            state["H_diag"] = curvature / float(change.dot(change))
-        known = list(zip(state["old_dirs"], state["old_stps"], state["ro"], strict=True))
-        q, weights = g.neg(), []
-        for change, moved, ratio in reversed(known):
-            weights.append(float(moved.dot(q)) * ratio)
-            q.add_(change, alpha=-weights[-1])
+                state[name] = [*state[name], value][-most:]
+            state["H_diag"] = curvature / change.dot(change)
+        known = list(enumerate(zip(state["old_dirs"], state["old_stps"], state["ro"], strict=True)))
+        q, weights = g.neg(), state.setdefault("al", [None] * most)
+        for i, (change, moved, ratio) in reversed(known):
+            weights[i] = moved.dot(q) * ratio
+            q.add_(change, alpha=-float(weights[i]))
         r = q.mul(state["H_diag"])
-        for (change, moved, ratio), weight in zip(known, reversed(weights), strict=True):
-            r.add_(moved, alpha=weight - float(change.dot(r)) * ratio)
+        for i, (change, moved, ratio) in known:
+            r.add_(moved, alpha=float(weights[i] - change.dot(r) * ratio))
         return r
 
     def _gradient(self) -> Any:

@@ -17,6 +17,7 @@ from ..engine.checkpoint.selective import (
     SelectiveCheckpointContext,
     create_selective_checkpoint_contexts,
 )
+from ..engine.devices.device_types import DefaultDeviceType
 
 __all__ = [
     "SAC_IGNORED_OPS",
@@ -24,6 +25,7 @@ __all__ = [
     "CheckpointError",
     "CheckpointFunction",
     "CheckpointPolicy",
+    "DefaultDeviceType",
     "GraphExecGroup",
     "_StopRecomputationError",
     "check_backward_validity",

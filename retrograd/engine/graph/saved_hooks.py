@@ -38,6 +38,28 @@ def _saved_tensors_hooks_is_enabled() -> bool:
     return STATE.saved_hooks_disabled is None
 
 
+def _saved_tensors_hooks_disable(error_message: str) -> None:
+    """Let entering hooks raise from here on in this thread."""
+    STATE.saved_hooks_disabled = error_message
+
+
+def _saved_tensors_hooks_enable() -> None:
+    """Let hooks be entered again in this thread."""
+    STATE.saved_hooks_disabled = None
+
+
+def _push_saved_tensors_default_hooks(pack_hook: Any, unpack_hook: Any) -> None:
+    """What entering ``saved_tensors_hooks`` does."""
+    saved_tensors_hooks(pack_hook, unpack_hook).__enter__()
+
+
+def _pop_saved_tensors_default_hooks() -> None:
+    """What leaving the innermost of them does."""
+    if not STATE.saved_hooks:
+        raise RuntimeError("there are no hooks for saved tensors in this thread")
+    saved_tensors_hooks(None, None).__exit__()
+
+
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - torch's name
     """Keep a copy of every saved tensor, so that later in-place writes cannot reach what backward reads.
 

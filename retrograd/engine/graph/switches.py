@@ -7,10 +7,17 @@ from typing import Any
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
     """Nothing to warn of: there are no streams on the CPU."""
+    _check_switch(enabled)
 
 
 def set_override_stale_capture_stream(enabled: bool) -> None:
     """Nothing to override: there is no capture on the CPU."""
+    _check_switch(enabled)
+
+
+def _check_switch(enabled: Any) -> None:
+    if not isinstance(enabled, bool):
+        raise RuntimeError(f"enabled must be a bool, but got {type(enabled).__name__}")
 
 
 def region_activation_memory_budget(budget: Any) -> Any:

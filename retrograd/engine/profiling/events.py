@@ -42,6 +42,9 @@ class FunctionEvent:
     is_remote: bool = False
     is_legacy: bool = False
     cpu_memory_usage: int = 0
+    stack: list[str] = field(default_factory=list)
+    scope: int = 0
+    flops: int | None = None
 
     @property
     def key(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..aliasing.versions import storage_of
+from ..tensors.argument_checks import check_bool
 from ..tensors.base import TensorBase
 from .modes import ModeContext
 from .state import STATE
@@ -41,6 +42,10 @@ class set_multithreading_enabled(_Switch):  # noqa: N801 - torch's name
     __module__ = "retrograd.autograd.grad_mode"
 
     attribute = "multithreading"
+
+    def __init__(self, mode: bool) -> None:
+        check_bool("set_multithreading_enabled", "enabled", mode, 1)
+        super().__init__(mode)
 
 
 class enforce_grad_layout_policy(_Switch):  # noqa: N801

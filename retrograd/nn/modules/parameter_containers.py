@@ -22,11 +22,6 @@ def _times(value: Any) -> str:
     return "x".join(map(str, value.shape))
 
 
-def _listing(module: Module, lines: Iterable[str]) -> str:
-    text = "".join(f"    {line}\n" for line in lines)
-    return f"{type(module).__name__}(" + (f"\n{text})" if text else ")")
-
-
 def _as_parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
@@ -81,8 +76,19 @@ class ParameterList(Module):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
 
-    def __repr__(self) -> str:
-        return _listing(self, (f"({i}): {_described(value, 'list')}" for i, value in enumerate(self)))
+    def extra_repr(self) -> str:
+        """A line for each entry."""
+        return "\n".join(f"  ({i}): {_described(value, 'list')}" for i, value in enumerate(self))
+
+
+def _as_name(key: Any) -> str:
+    """A key; ``TypeError`` for what is no text."""
+    if not isinstance(key, str):
+        raise TypeError(
+            "Index given to ParameterDict cannot be used as a key as it is not a string "
+            f"(type is '{type(key).__name__}'). Open an issue on github if you need non-string keys."
+        )
+    return key
 
 
 class ParameterDict(Module):
@@ -97,11 +103,12 @@ class ParameterDict(Module):
             self.update(parameters)
 
     def __getitem__(self, key: str) -> Any:
-        return getattr(self, str(key))
+        return getattr(self, _as_name(key))
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self._keys[str(key)] = None
-        setattr(self, str(key), _as_parameter(value))
+        name = _as_name(key)
+        self._keys[name] = None
+        setattr(self, name, _as_parameter(value))
 
     def __delitem__(self, key: str) -> None:
         del self._keys[key]
@@ -182,5 +189,6 @@ class ParameterDict(Module):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")
 
-    def __repr__(self) -> str:
-        return _listing(self, (f"({name}): {_described(value, 'dict')}" for name, value in self.items()))
+    def extra_repr(self) -> str:
+        """A line for each entry."""
+        return "\n".join(f"  ({name}): {_described(value, 'dict')}" for name, value in self.items())

@@ -6,9 +6,11 @@ import os
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, BinaryIO
 
 from ...table.public import public
+from ...tensors.devices import device
 
 _TRUSTED = {
     "collections": {"OrderedDict", "defaultdict"},
@@ -72,15 +74,27 @@ class _Anything(pickle.Unpickler):
         self._location = map_location.get("cpu", "cpu") if isinstance(map_location, dict) else map_location
 
     def find_class(self, module: str, name: str) -> Any:
+        found = super().find_class(module, name)
         if name == "rebuild" and module.startswith("retrograd.engine."):
             _check_location(self._location)
-        return super().find_class(module, name)
+            if callable(self._location) and "copying" in module:
+                return partial(_located, found, self._location)
+        return found
+
+
+def _located(rebuild: Any, location: Any, *parts: Any) -> Any:
+    """A tensor that was read, of whose memory a function was asked where it is to be: the CPU is all that there is."""
+    made = rebuild(*parts)
+    location(made.untyped_storage(), "cpu")
+    return made
 
 
 def _check_location(location: Any) -> None:
     """``RuntimeError`` for tensors that are to come to a device that is not there."""
     if location is None or callable(location):
         return
+    if not isinstance(location, (str, device)):
+        raise TypeError(f"'{type(location).__name__}' object is not callable")
     kind = str(location).partition(":")[0]
     if kind == "cuda":
         raise RuntimeError(

@@ -1,0 +1,14 @@
+"""``func.debug_unwrap``: the tensor below the transforms of ``torch.func``, to look at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tensors.base import TensorBase, wrap
+
+
+def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
+    """A tensor without history over the same memory; of an entry of a batch, that entry. For printing only."""
+    if not isinstance(tensor, TensorBase):
+        return tensor
+    return wrap(tensor._array)
