@@ -28,7 +28,7 @@ INTERCEPTORS = ("__torch_function__", "__torch_dispatch__")
 """Functions that pass calls on; who called them is the one who asked for the operation."""
 _LIBRARIES = ("torch", "numpy", "functorch")
 _RUNNERS = ("pytest", "_pytest", "pluggy", "xdist", "execnet", "IPython", "ipykernel")
-"""What runs a user's code in a session: its variables, of which each may hold thousands of tests, are not the user's."""
+"""What runs a user's code in a session: its variables, of which each may hold a thousand tests, are not the user's."""
 _OPTIMIZED = 1  # inspect.CO_OPTIMIZED: a function's frame, whose locals are no dictionary of their own
 _APPLY_DEPTH = 20
 """How far below ``Function.apply`` the first operation of a ``forward`` is looked for."""
