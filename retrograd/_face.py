@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .engine.control_flow import cond, while_loop
 from .engine.custom_op.tags import Tag
 from .engine.devices.grad_scaler import GradScaler
 from .engine.devices.mixed_precision import autocast
@@ -27,6 +28,7 @@ from .engine.switches.modes import (
     no_grad,
     set_grad_enabled,
 )
+from .engine.symbolic import sym_float, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_sqrt, sym_sum
 from .engine.table.methods import FUNCTIONS as _FUNCTIONS
 from .engine.tensors import dtypes as _dtypes
 from .engine.tensors.common_dtype import promote_types as _promote
@@ -66,13 +68,14 @@ def promote_types(a: dtype, b: dtype) -> dtype:
 
 __all__ = [
     "Event", "Generator", "GradScaler", "Size", "Stream", "Tag", "Tensor", "_set_fwd_grad_enabled", "autocast",
-    "channels_last", "channels_last_3d", "compile", "contiguous_format", "default_generator", "device", "dtype",
+    "channels_last", "channels_last_3d", "compile", "cond", "contiguous_format", "default_generator", "device", "dtype",
     "e", "enable_grad", "finfo", "get_default_dtype", "get_rng_state", "hspmm", "iinfo", "inf", "inference_mode",
     "initial_seed", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",
     "is_inference_mode_enabled", "layout", "manual_seed", "memory_format", "nan", "newaxis", "no_grad", "pi",
     "preserve_format", "promote_types", "scope", "set_default_dtype", "set_grad_enabled", "set_printoptions",
     "set_rng_state", "set_warn_always", "smm", "sparse_coo", "sparse_coo_tensor",
-    "sparse_csr", "sparse_csr_tensor", "spmm", "sspaddmm", "strided", "vmap",
+    "sparse_csr", "sparse_csr_tensor", "spmm", "sspaddmm", "strided", "sym_float", "sym_int",
+    "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum", "vmap", "while_loop",
 ]  # fmt: skip
 
 NAMES: dict[str, Any] = {name: globals()[name] for name in __all__}

@@ -128,7 +128,8 @@ def grad(
         if materialize_grads:
             results = _materialized(results, wanted, create_graph)
         if STATE.batches:
-            spread([t for t in (*_as_outputs(outputs), *wanted) if isinstance(t, TensorBase)], results)
+            spread([t for t in (*_as_outputs(outputs), *wanted) if isinstance(t, TensorBase)],
+                   [g for g in results if g is not None])  # fmt: skip
         call.gives(results)
     return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
 

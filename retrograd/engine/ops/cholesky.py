@@ -8,10 +8,11 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function
-from .matrix_checks import LinAlgError, check_square
+from .matrix_checks import LinAlgError, check_square, takes_empty
 from .products import adjoint
 
 
+@takes_empty("linalg.cholesky")
 def _cholesky(self: Any, upper: bool = False) -> Any:
     check_square("linalg.cholesky", self)
     half = self.mT.conj() if upper else self

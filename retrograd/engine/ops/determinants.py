@@ -12,10 +12,11 @@ from ..tensors.absent import AbsentMemory
 from ..tensors.base import TensorBase, wrap
 from .arithmetic import conj, raw
 from .element_products import product_of_others
-from .matrix_checks import check_square
+from .matrix_checks import check_square, takes_empty
 from .products import adjoint
 
 
+@takes_empty("linalg.det")
 def _det(self: Any) -> Any:
     check_square("linalg.det", self)
     return np.where(_unknown(self), _nan(self.dtype), np.linalg.det(self))

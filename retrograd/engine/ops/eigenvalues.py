@@ -9,11 +9,12 @@ import numpy as np
 from ..table.registry import F
 from ..table.rows import function
 from .arithmetic import conj, raw
-from .matrix_checks import LinAlgError, check_square
+from .matrix_checks import LinAlgError, check_square, takes_empty
 from .products import adjoint
 from .singular_values import absent, gaps
 
 
+@takes_empty("linalg.eigh")
 def _eigh(self: Any, UPLO: str = "L") -> Any:  # noqa: N803
     check_square("linalg.eigh", self)
     triangle: Any = UPLO

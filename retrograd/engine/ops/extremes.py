@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.selecting import last_in_order
 from ..table.registry import F
 from ..table.rows import function
 
@@ -125,13 +126,13 @@ def select_along(choose: Any) -> Any:
 
 
 def _most_frequent(moved: Any) -> Any:
-    """Index of the last occurrence of the most frequent (among those the smallest) value; NaN only if all are."""
+    """Index of the last, in order, of the most frequent (among those the smallest) value; NaN only if all are."""
     flat = moved.reshape(-1, moved.shape[-1])
     found = np.zeros(len(flat), np.int64)
     for i, row in enumerate(flat):
         values, counts = np.unique(row[row == row], return_counts=True)
         if values.size:
-            found[i] = np.flatnonzero(row == values[np.argmax(counts)])[-1]
+            found[i] = last_in_order(row, values[np.argmax(counts)])
     return found.reshape(moved.shape[:-1])
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..table.rows import underivable
-from .matrix_checks import check_dtype, check_square
+from .matrix_checks import check_dtype, check_square, takes_empty
 
 _GROWTH = (1 + math.sqrt(17)) / 8
 """Bounds the growth of elements (Bunch and Kaufman 1977)."""
@@ -87,6 +87,7 @@ def _factor(matrix: Any, hermitian: bool) -> tuple[Any, Any, int]:
     return a, pivots, info
 
 
+@takes_empty("linalg.ldl_factor_ex")
 def _ldl_factor(self: Any, hermitian: bool) -> Any:
     check_dtype("linalg.ldl_factor_ex", self)
     check_square("linalg.ldl_factor_ex", self)

@@ -11,7 +11,7 @@ from ..aliasing.memory_formats import copied_with, in_columns
 from ..aliasing.strided import contiguous_strides
 from ..table.registry import F
 from ..table.rows import function
-from .matrix_checks import check_dtype
+from .matrix_checks import check_dtype, takes_empty
 from .products import adjoint
 
 
@@ -21,6 +21,7 @@ def check_factorable(name: str, t: Any) -> None:
         raise RuntimeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(t.shape)} instead")
 
 
+@takes_empty("linalg.lu_factor")
 def factored(self: Any, pivot: bool) -> tuple[Any, Any]:
     """Both factors in one matrix, and the row exchanges as LAPACK counts them (from 1)."""
     check_dtype("linalg.lu_factor", self)

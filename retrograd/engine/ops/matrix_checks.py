@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..calls.refusals import refuse_kind
+
+Forward = Callable[..., Any]
 
 
 class _LinAlgError(RuntimeError):
@@ -47,13 +51,42 @@ _KERNELS = {
 _KERNELS_OF_FLOATS = _KERNELS | {
     "linalg.det": "lu_cpu", "linalg.solve": "lu_cpu", "linalg.qr": "geqrf_cpu", "linalg.svd": "linalg_svd_cpu",
     "linalg.eig": "linalg_eig_out_cpu", "linalg.cholesky": "cholesky_cpu",
+    "linalg.ldl_factor_ex": "ldl_factor_kernel_cpu",
 }  # fmt: skip
 """Those that look at integers themselves and leave half precision to their kernels, too."""
 
 
+def _kernel(name: str, dtype: Any) -> str | None:
+    return (_KERNELS_OF_FLOATS if dtype.kind == "f" else _KERNELS).get(name)
+
+
+def takes_empty(name: str) -> Callable[[Forward], Forward]:
+    """For forward functions whose kernel would refuse a dtype, but does not run for empty matrices."""
+
+    def decorate(forward: Forward) -> Forward:
+        @functools.wraps(forward)
+        def taken(self: Any, *others: Any, **more: Any) -> Any:
+            narrow = self.dtype
+            if self.size or self.ndim < 2 or narrow.char in "fdFD" or _kernel(name, narrow) is None:
+                return forward(self, *others, **more)
+            wide = [_cast(x, narrow, np.float64) for x in (self, *others)]
+            made = forward(*wide, **more)
+            if isinstance(made, tuple):
+                return tuple(_cast(x, np.float64, narrow) for x in made)
+            return _cast(made, np.float64, narrow)
+
+        return taken
+
+    return decorate
+
+
+def _cast(x: Any, before: Any, after: Any) -> Any:
+    return x.astype(after) if isinstance(x, np.ndarray) and x.dtype == before else x
+
+
 def check_dtype(name: str, a: Any) -> None:
     """``RuntimeError`` for dtypes that linear algebra does not take, or the kernel's ``NotImplementedError``."""
-    kernel = (_KERNELS_OF_FLOATS if a.dtype.kind == "f" else _KERNELS).get(name)
+    kernel = _kernel(name, a.dtype)
     if kernel is not None:
         refuse_kind(kernel, a.dtype, "wc")
     if a.dtype.kind not in "fc" or a.dtype.itemsize < 4:

@@ -11,7 +11,7 @@ from ..table.registry import F
 from ..table.rows import function
 from ..tensors.dtype_names import scalar_name
 from ..tensors.dtypes import to_numpy_dtype
-from .reduce import axes_of, restored
+from .reduce import along, axes_of, restored
 
 
 def _vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002
@@ -61,7 +61,10 @@ def _norm_of(size: Any, ord: Any, axes: tuple[int, ...], keepdim: bool) -> Any: 
 
 
 def norm_back(g: Any, self: Any, result: Any, ord: Any, dim: Any, keepdim: bool) -> Any:  # noqa: A002
-    """The gradient of a vector norm; where the norm is 0, so is the gradient (the smallest subgradient)."""
+    """The gradient of a vector norm; where the norm is 0, so is the gradient (the smallest subgradient).
+
+    It is filled in after the division, so that second derivatives are NaN there, as they should be: there is none.
+    """
     sizes = tuple(self.shape)
     g, result = restored(g, sizes, dim, keepdim), restored(result, sizes, dim, keepdim)
     if ord == 0:
@@ -73,7 +76,7 @@ def norm_back(g: Any, self: Any, result: Any, ord: Any, dim: Any, keepdim: bool)
         hit = F.logical_or(size == result, F.isnan(self))
         return F.sgn(self) * (g / F._sum_dim(hit, dim, True) * hit)
     if ord == 2:
-        return g * (self / F.masked_fill(result, result == 0, 1.0))
+        return g * F.masked_fill(self / result, result == 0, 0.0)
     return _power_norm_back(g, self, result, float(ord))
 
 
@@ -85,11 +88,20 @@ def _power_norm_back(g: Any, self: Any, result: Any, p: float) -> Any:
         scaled = F.sgn(self) * F._pow_scalar(F.abs(self), p - 1)
     else:
         scaled = self * F._pow_scalar(F.abs(self), p - 2)
-    nothing = result == 0
-    return scaled * (F.masked_fill(g, nothing, 0.0) / F._pow_scalar(F.masked_fill(result, nothing, 1.0), p - 1))
+    return scaled * F.masked_fill(g / F._pow_scalar(result, p - 1), result == 0, 0.0)
 
 
-function("_vector_norm", _vector_norm, node="LinalgVectorNormBackward0", self=norm_back, layout="rows")
+def _norm_tangent(primal: Any, tangents: Any, results: Any) -> Any:
+    """The slope of the norm, times the tangent; 0 where the norm is 0."""
+    self, p, dim, keepdim = primal[:4]
+    if p == 0:
+        return F.zeros_like(results[0])
+    return along(norm_back(F.ones_like(results[0]), self, results[0], p, dim, keepdim), tangents[0], dim, keepdim)
+
+
+function(
+    "_vector_norm", _vector_norm, node="LinalgVectorNormBackward0", self=norm_back, jvp=_norm_tangent, layout="rows"
+)
 
 
 def _dist(self: Any, other: Any, p: Any = 2) -> Any:

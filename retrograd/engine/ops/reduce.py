@@ -271,6 +271,12 @@ nondifferentiable("all", _all, layout="rows")
 nondifferentiable("any", _any, layout="rows")
 
 
+def along(slope: Any, tangent: Any, dim: Any, keepdim: bool) -> Any:
+    """The tangent of a real value of all elements along dimensions, by its gradient."""
+    product = F.conj(slope) * tangent
+    return F._sum_dim(F.real(product) if product.is_complex() else product, dim, keepdim)
+
+
 def restored(value: Any, sizes: Any, dim: Any, keepdim: bool) -> Any:
     """A reduced value with its reduced dimensions back, of size one."""
     if keepdim or not sizes:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function, linear, underivable
+from ..tensors.numbers_ import checked_number
 from .arithmetic import raw
 from .reduce import axes_of, refuse_complex
 
@@ -100,7 +101,7 @@ def _scatter(self: Any, dim: int, index: Any, src: Any) -> Any:
 
 def _scatter_number(self: Any, dim: int, index: Any, value: Any) -> Any:
     out = np.array(self)
-    at_least_1d(out)[places(self, dim, index, "scatter")] = value
+    at_least_1d(out)[places(self, dim, index, "scatter")] = checked_number(value, self.dtype)
     return out
 
 
@@ -265,7 +266,7 @@ def _scatter_with(self: Any, dim: int, index: Any, src: Any, reduce: str) -> Any
     out = np.array(self)
     where = places(self, dim, index, "scatter")
     if index.size:
-        source = _source(self, dim, index, src) if isinstance(src, np.ndarray) else src
+        source = _source(self, dim, index, src) if isinstance(src, np.ndarray) else checked_number(src, self.dtype)
         _REDUCE[reduce].at(at_least_1d(out), where, source)
     return out
 

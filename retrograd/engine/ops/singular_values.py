@@ -11,10 +11,11 @@ from ..table.registry import F
 from ..table.rows import function
 from ..tensors.base import TensorBase
 from .arithmetic import raw
-from .matrix_checks import LinAlgError, check_dtype, check_matrix
+from .matrix_checks import LinAlgError, check_dtype, check_matrix, takes_empty
 from .products import adjoint
 
 
+@takes_empty("linalg.svd")
 def _svd(self: Any, full_matrices: bool = True) -> Any:
     check_dtype("linalg.svd", self)
     check_matrix("linalg.svd", "A", self)

@@ -12,7 +12,7 @@ from ..table.registry import F
 from ..table.rows import function
 from .arithmetic import conj
 from .lu import factored, parts_of, permutation_of
-from .matrix_checks import LinAlgError, check_matrix, check_square
+from .matrix_checks import LinAlgError, check_matrix, check_square, takes_empty
 from .products import adjoint
 
 # -- solve
@@ -50,6 +50,7 @@ def is_vector(a: Any, sizes: Any) -> bool:
     return len(sizes) == 1 or (len(a.shape) - 1 == len(sizes) and tuple(sizes) == tuple(a.shape[:-1]))
 
 
+@takes_empty("linalg.solve")
 def _solve(self: Any, other: Any, left: bool = True) -> Any:
     """Solve ``AX = B`` (or ``XA = B``); B ``(..., n)`` counts as a batch of vectors where shapes say so."""
     check_square("linalg.solve", self)

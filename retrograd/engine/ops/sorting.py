@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.selecting import follow_ties, kth_place, top_places
 from ..table.registry import F
 from ..table.rows import function, nondifferentiable
 from .reduce import axes_of, refuse_complex
@@ -56,7 +57,9 @@ def _topk(self: Any, k: int, dim: int = -1, largest: bool = True) -> Any:
     axis = axes_of(dim, self.ndim)[0]
     if not 0 <= k <= self.shape[axis]:
         raise RuntimeError("selected index k out of range")
-    order = np.take(order_of(self, axis, largest), np.arange(k), axis)
+    lines, order = np.moveaxis(self, axis, -1), np.moveaxis(order_of(self, axis, largest), axis, -1)
+    chosen = follow_ties(lines, order, slice(0, k), lambda line: top_places(line, k, largest)) if k else order[..., :0]
+    order = np.ascontiguousarray(np.moveaxis(chosen, -1, axis))
     return np.take_along_axis(self, order, axis), order
 
 
@@ -79,7 +82,9 @@ def kth_row(name: str) -> None:
             raise IndexError(f"kthvalue(): Expected reduction dim {axis} to have non-zero size.")
         if not 1 <= k <= self.shape[axis]:
             raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(axis))
-        order = np.take(np.argsort(self, axis=axis, kind="stable"), [k - 1], axis)
+        lines, order = np.moveaxis(self, axis, -1), np.argsort(np.moveaxis(self, axis, -1), axis=-1, kind="stable")
+        chosen = follow_ties(lines, order, slice(k - 1, k), lambda line: kth_place(line, k - 1))
+        order = np.ascontiguousarray(np.moveaxis(chosen, -1, axis))
         values = np.take_along_axis(self, order, axis)
         return (values, order) if keepdim else (np.squeeze(values, axis), np.squeeze(order, axis))
 

@@ -80,13 +80,21 @@ elementwise(
 
 def _atan2_slope(g: Any, part: Any, self: Any, other: Any) -> Any:
     size = self * self + other * other
-    return g * part / F._where(size == 0, F.ones_like(size), size)
+    return g * F.masked_fill(part / size, size == 0, 0.0)
+
+
+def _atan2_tangent(primal: Any, tangents: Any, results: Any) -> Any:
+    """NaN at the origin, where a gradient is 0."""
+    self, other = primal[:2]
+    size = self * self + other * other
+    shares = [tangents[i] * part / size for i, part in ((0, other), (1, -self)) if i in tangents]
+    return shares[0] if len(shares) == 1 else shares[0] + shares[1]
 
 
 elementwise(
     "atan2", np.arctan2, promote="float", inplace=True, numbers=False,
     self=lambda g, self, other: _atan2_slope(g, other, self, other),
-    other=lambda g, self, other: _atan2_slope(g, -self, self, other),
+    other=lambda g, self, other: _atan2_slope(g, -self, self, other), jvp=_atan2_tangent,
 )  # fmt: skip
 elementwise(
     "hypot", np.hypot, inplace=True, numbers=False,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function
-from .reduce import axes_of, count_of, restored, spread
+from .reduce import along, axes_of, count_of, restored, spread
 
 
 def _lost(correction: Any) -> Any:
@@ -31,10 +32,10 @@ def _var_back(g: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> An
     sizes = tuple(self.shape)
     freedom = count_of(sizes, dim) - _lost(correction)
     g = restored(g, sizes, dim, keepdim)
-    distance = self - F._mean_dim(self, dim, True)
-    if freedom <= 0:
-        return g * F._where(distance == 0, distance * np.nan, distance * np.inf)
-    return g * distance * (2.0 / freedom)
+    mean = F._mean_dim(self, dim, True)
+    if freedom <= 0 and (dim is None or not sizes):
+        return g * F.masked_fill(F.ones_like(self) * math.inf, self == mean, math.nan)
+    return g * (self - mean) * float(np.divide(2.0, freedom))
 
 
 def _std(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Any:
@@ -42,10 +43,13 @@ def _std(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = Fal
 
 
 def _std_back(g: Any, self: Any, result: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
-    still = result == 0
-    return _var_back(
-        F.masked_fill(g, still, 0.0) / F.masked_fill(result * 2, still, 1.0), self, dim, correction, keepdim
-    )
+    return _var_back(F.masked_fill(g / (result * 2), result == 0, 0.0), self, dim, correction, keepdim)
+
+
+def _std_tangent(primal: Any, tangents: Any, results: Any) -> Any:
+    self, dim, correction, keepdim = primal[:4]
+    of_var = along(_var_back(F.ones_like(results[0]), self, dim, correction, keepdim), tangents[0], dim, keepdim)
+    return F.masked_fill(of_var / (results[0] * 2), results[0] == 0, 0.0)
 
 
 def _mean_too(spread_of: Any) -> Any:
@@ -82,7 +86,7 @@ def _std_mean_back(g: Any, self: Any, std: Any, dim: Any, correction: Any, keepd
 
 
 function("_var", _var, node="VarBackward0", self=_var_back, layout="rows")
-function("_std", _std, node="StdBackward0", self=_std_back, layout="rows")
+function("_std", _std, node="StdBackward0", self=_std_back, jvp=_std_tangent, layout="rows")
 function(
     "_var_mean", _mean_too(_var), node="VarMeanBackward0", outputs=2, undefined=True, self=_var_mean_back, layout="rows"
 )
@@ -93,5 +97,9 @@ function(
     results="std mean",
     undefined=True,
     self=_std_mean_back,
+    jvp=lambda primal, tangents, results: (
+        _std_tangent(primal, tangents, results),
+        F._mean_dim(tangents[0], primal[1], primal[3]),
+    ),
     layout="rows",
 )

@@ -63,6 +63,7 @@ def matrix_norm(
     if ord == "fro":
         return F._vector_norm(A, 2, tuple([checked_dim(d, A.ndim) for d in dim]), keepdim)
     if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
+        refuse(A._sig.numpy == np.float16, "linalg.matrix_norm: Low precision dtypes not supported. Got Half")
         return _by_singular_values(A, ord, dim, keepdim)
     if isinstance(ord, str) or (abs(ord) != 1 and not math.isinf(ord)):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
@@ -159,7 +160,7 @@ def matrix_rank(
     """How many singular values are not (nearly) zero."""
     check_matrix("torch.linalg.matrix_rank", "input", A)
     array = A._array
-    if array.dtype.kind not in "fc":
+    if array.dtype.char not in "fdFD":
         raise RuntimeError("This function doesn't handle types other than float and double")
     values = np.abs(np.linalg.eigvalsh(array)) if hermitian else np.linalg.svd(array, compute_uv=False)
     limits = [v._array if isinstance(v, TensorBase) else v for v in (tol if tol is not None else atol, rtol)]

@@ -1,0 +1,199 @@
+"""Which of several equal elements is chosen: the one that PyTorch's selection algorithms leave in the place asked for.
+
+Values do not depend on it, indices do. The algorithms are Hoare's quickselect with the median of three (``kthvalue``)
+and C++'s ``nth_element``, ``sort`` and ``partial_sort`` (``topk``, ``mode``) as GNU's library has them. Only rows where
+a choice exists come here; those longer than ``LONGEST`` keep the first of equal elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+LONGEST = 10_000
+"""Rows of more elements are not followed step by step: that would take longer than the rest of the call."""
+
+
+def ranks(row: Any, *, descending: bool = False) -> list[int]:
+    """Equal numbers for equal elements, smaller ones for what comes first; NaN is the largest of all."""
+    _, place = np.unique(row, return_inverse=True)
+    found = place.reshape(-1).astype(np.int64)
+    return (-found if descending else found).tolist()
+
+
+def kth_place(row: Any, k: int) -> int:
+    """Where quickselect finds the element of rank ``k``."""
+    a, at = ranks(row), list(range(len(row)))
+
+    def swap(i: int, j: int) -> None:
+        a[i], a[j] = a[j], a[i]
+        at[i], at[j] = at[j], at[i]
+
+    left, right = 0, len(a) - 1
+    while right > left + 1:
+        swap((left + right) >> 1, left + 1)
+        for i, j in ((left + 1, right), (left, right), (left + 1, left)):
+            if a[i] > a[j]:
+                swap(i, j)
+        i, j, pivot = left + 1, right, a[left]
+        while True:
+            i, j = i + 1, j - 1
+            while a[i] < pivot:
+                i += 1
+            while a[j] > pivot:
+                j -= 1
+            if j < i:
+                break
+            swap(i, j)
+        swap(left, j)
+        left, right = (i if j <= k else left), (j - 1 if j >= k else right)
+    if right == left + 1 and a[left] > a[right]:
+        swap(left, right)
+    return at[k]
+
+
+class _Items:
+    """Places of a row's elements, put in order by the ranks of the elements."""
+
+    def __init__(self, rank: list[int]) -> None:
+        self.rank = rank
+        self.at = list(range(len(rank)))
+
+    def before(self, i: int, j: int) -> bool:
+        """Whether what is at ``i`` comes before what is at ``j``."""
+        return self.rank[self.at[i]] < self.rank[self.at[j]]
+
+    def swap(self, i: int, j: int) -> None:
+        """Exchange two items."""
+        self.at[i], self.at[j] = self.at[j], self.at[i]
+
+    def partition(self, first: int, last: int) -> int:
+        """Divide a range by the median of three of its elements; where the second part begins."""
+        a, b, c = first + 1, first + (last - first) // 2, last - 1
+        if self.before(a, b):
+            chosen = b if self.before(b, c) else c if self.before(a, c) else a
+        else:
+            chosen = a if self.before(a, c) else c if self.before(b, c) else b
+        self.swap(first, chosen)
+        low, high = first + 1, last
+        while True:
+            while self.before(low, first):
+                low += 1
+            high -= 1
+            while self.before(first, high):
+                high -= 1
+            if low >= high:
+                return low
+            self.swap(low, high)
+            low += 1
+
+    def insertion_sort(self, first: int, last: int) -> None:
+        """Order a range; equal items stay as they are."""
+        self.at[first:last] = sorted(self.at[first:last], key=self.rank.__getitem__)
+
+    def sift(self, first: int, hole: int, size: int, value: int) -> None:
+        """Put an item into a heap from whose top, or below, one is missing."""
+        at, rank, top = self.at, self.rank, hole
+        child = hole
+        while child < (size - 1) // 2:
+            child = 2 * (child + 1)
+            if rank[at[first + child]] < rank[at[first + child - 1]]:
+                child -= 1
+            at[first + hole] = at[first + child]
+            hole = child
+        if size % 2 == 0 and child == (size - 2) // 2:
+            child = 2 * child + 1
+            at[first + hole] = at[first + child]
+            hole = child
+        parent = (hole - 1) // 2
+        while hole > top and rank[at[first + parent]] < rank[value]:
+            at[first + hole] = at[first + parent]
+            hole, parent = parent, (parent - 1) // 2
+        at[first + hole] = value
+
+    def heap_select(self, first: int, middle: int, last: int) -> None:
+        """Bring the smallest items to the front, as a heap."""
+        size = middle - first
+        for parent in range((size - 2) // 2, -1, -1):
+            self.sift(first, parent, size, self.at[first + parent])
+        for i in range(middle, last):
+            if self.before(i, first):
+                value, self.at[i] = self.at[i], self.at[first]
+                self.sift(first, 0, size, value)
+
+    def partial_sort(self, first: int, middle: int, last: int) -> None:
+        """Bring the smallest items to the front, in order."""
+        self.heap_select(first, middle, last)
+        for end in range(middle - 1, first, -1):
+            value, self.at[end] = self.at[end], self.at[first]
+            self.sift(first, 0, end - first, value)
+
+    def nth_element(self, nth: int, last: int) -> None:
+        """Bring the item of rank ``nth`` to its place, and those before it before it."""
+        first, left = 0, 2 * (last.bit_length() - 1)
+        while last - first > 3:
+            if not left:
+                self.heap_select(first, nth + 1, last)
+                self.swap(first, nth)
+                return
+            left -= 1
+            cut = self.partition(first, last)
+            first, last = (cut, last) if cut <= nth else (first, cut)
+        self.insertion_sort(first, last)
+
+    def sort(self, last: int) -> None:
+        """Order the first items."""
+        ranges = [(0, last, 2 * (last.bit_length() - 1))] if last > 1 else []
+        while ranges:
+            first, end, left = ranges.pop()
+            while end - first > 16:
+                if not left:
+                    self.partial_sort(first, end, end)
+                    break
+                left -= 1
+                cut = self.partition(first, end)
+                ranges.append((cut, end, left))
+                end = cut
+        self.insertion_sort(0, last)
+
+
+def top_places(row: Any, k: int, largest: bool) -> list[int]:
+    """The places of the ``k`` largest or smallest elements, in order."""
+    items = _Items(ranks(row, descending=largest))
+    if k * 64 <= len(row):
+        items.partial_sort(0, k, len(row))
+    else:
+        items.nth_element(k - 1, len(row))
+        items.sort(k - 1)
+    return items.at[:k]
+
+
+def last_in_order(row: Any, value: Any) -> int:
+    """The place of the last element of a value, once C++'s ``sort``, which is not stable, has put the row in order."""
+    found = np.flatnonzero(row == value)
+    if len(row) <= 16 or len(row) > LONGEST or len(found) == 1 or (row != row).any():
+        return int(found[-1])
+    items = _Items(ranks(row))
+    items.sort(len(row))
+    return next(i for i in reversed(items.at) if row[i] == value)
+
+
+def _same(a: Any, b: Any) -> Any:
+    return (a == b) | ((a != a) & (b != b))
+
+
+def follow_ties(lines: Any, order: Any, taken: Any, places_of: Any) -> Any:
+    """The places that are taken of each line, as the algorithm finds them where equal elements leave a choice.
+
+    ``order`` sorts the lines along the last axis; ``taken`` is the slice of it that is asked for.
+    """
+    near = slice(max(taken.start - 1, 0), taken.stop + 1)
+    beside = np.take_along_axis(lines, order[..., near], -1)
+    tied = _same(beside[..., 1:], beside[..., :-1]).any(-1)
+    chosen = order[..., taken]
+    if tied.any() and lines.shape[-1] <= LONGEST:
+        chosen = chosen.copy()
+        for at in zip(*np.nonzero(tied), strict=True):
+            chosen[at] = places_of(lines[at])
+    return chosen

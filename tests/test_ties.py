@@ -1,0 +1,38 @@
+"""SPEC E, operators: which of several equal elements ``kthvalue``, ``topk`` and ``mode`` name: that of PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import retrograd
+
+real_torch = pytest.importorskip("torch")
+
+CALLS: dict[str, Callable[[Any, Any, int], Any]] = {
+    "kthvalue": lambda t, x, k: t.kthvalue(x, k, 1),
+    "kthvalue of columns": lambda t, x, k: t.kthvalue(x.t(), k, 0, keepdim=True),
+    "topk": lambda t, x, k: t.topk(x, k),
+    "the smallest": lambda t, x, k: t.topk(x, k, largest=False),
+    "few of many": lambda t, x, k: t.topk(x, max(1, x.shape[1] // 64)),
+    "topk of columns": lambda t, x, k: t.topk(x.t(), k, 0),
+    "mode": lambda t, x, k: t.mode(x, 1),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_same_one_of_equal_elements_is_named(name: str) -> None:
+    """Rows of few different numbers, some with NaN, short and long."""
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 3, 5, 17, 40, 200):
+        for kinds in (1, 3, 8):
+            rows = rng.integers(0, kinds, (2, n))
+            k = int(rng.integers(1, n + 1))
+            floats = np.where(rows == 2, np.nan, rows.astype(np.float64))
+            for array in (rows, rows.astype(np.uint8)) if name == "mode" else (rows, rows.astype(np.uint8), floats):
+                ours, theirs = (CALLS[name](t, t.tensor(array), k) for t in (retrograd, real_torch))
+                assert ours.indices.tolist() == theirs.indices.tolist(), (array, k)
+                np.testing.assert_array_equal(ours.values.numpy(), theirs.values.numpy())
