@@ -66,6 +66,8 @@ def test_inputs_that_nothing_depends_on_may_be_entries_of_a_batch() -> None:
 
 def test_numbers_scattered_among_integers_are_integers() -> None:
     """Fractions are cut off before they are added; -1 is the largest byte."""
+    for torch in (retrograd, real_torch):
+        assert torch.nn.functional.threshold(torch.tensor([0, 3], dtype=torch.uint8), 1, -1).tolist() == [255, 3]
     for number, dtype, reduce in ((1.5, "int64", "add"), (2.5, "int8", "multiply"), (-1, "uint8", None)):
         more = {} if reduce is None else {"reduce": reduce}
         ours, theirs = (
@@ -73,3 +75,20 @@ def test_numbers_scattered_among_integers_are_integers() -> None:
             for t in (retrograd, real_torch)
         )
         assert ours.tolist() == theirs.tolist()
+
+
+def test_a_norm_in_a_wider_dtype_has_its_slope_there() -> None:
+    """The largest element is found again, though it was rounded."""
+
+    def gradient(torch: Any) -> Any:
+        x = torch.tensor([0.1, -1.3, 0.7], dtype=torch.float32, requires_grad=True) * (1 + 1j)
+        norm = torch.linalg.vector_norm(x, float("inf"), dtype=torch.complex128)
+        return torch.autograd.grad(norm, x)[0].numpy()
+
+    np.testing.assert_allclose(gradient(retrograd), gradient(real_torch), rtol=1e-6)
+
+
+def test_medians_of_nothing_are_what_c_makes_of_nan() -> None:
+    for dtype in ("uint8", "int8", "int16", "int32", "int64"):
+        ours, theirs = (t.zeros(0, dtype=getattr(t, dtype)).median().item() for t in (retrograd, real_torch))
+        assert ours == theirs, dtype

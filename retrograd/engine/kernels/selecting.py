@@ -194,6 +194,6 @@ def follow_ties(lines: Any, order: Any, taken: Any, places_of: Any) -> Any:
     chosen = order[..., taken]
     if tied.any() and lines.shape[-1] <= LONGEST:
         chosen = chosen.copy()
-        for at in zip(*np.nonzero(tied), strict=True):
+        for at in map(tuple, np.argwhere(tied)):
             chosen[at] = places_of(lines[at])
     return chosen

@@ -14,7 +14,7 @@ from ..kernels.masking import kept, positive
 from ..table.registry import F
 from ..table.rows import elementwise, function
 from ..tensors.base import TensorBase
-from ..tensors.numbers_ import real_number
+from ..tensors.numbers_ import checked_number, real_number
 from .arithmetic import conj, zero_gradient
 from .reduce import axes_of
 
@@ -170,6 +170,7 @@ def _threshold(self: Any, threshold: float, value: float) -> Any:
     """``self`` where it is above ``threshold``, ``value`` elsewhere."""
     threshold = real_number(threshold)
     bound = threshold if self.dtype.kind == "f" else int(threshold)
+    value = checked_number(value, self.dtype)
     return np.where(self <= bound, self.dtype.type(value), self)
 
 

@@ -15,7 +15,6 @@ from .reduce import axes_of, reached, refuse_complex, restored, scatter_back, se
 
 
 def _needs_elements(name: str, self: Any, dim: Any) -> None:
-    refuse_complex(name, self)
     axes = axes_of(dim, self.ndim)
     if any(self.shape[a] == 0 for a in axes):
         if dim is None or dim == ():
@@ -24,6 +23,7 @@ def _needs_elements(name: str, self: Any, dim: Any) -> None:
                 "with the 'dim' argument."
             )
         raise IndexError(f"{name}(): Expected reduction dim {axes[0]} to have non-zero size.")
+    refuse_complex(name, self)
 
 
 def _amax(self: Any, dim: Any = (), keepdim: bool = False) -> Any:
@@ -88,12 +88,17 @@ def _middle(self: Any, ignore_nan: bool) -> Any:
     return np.take_along_axis(order, place[..., None], -1)[..., 0]
 
 
+def _nan_as_integer(dtype: Any) -> int:
+    """What C makes of NaN."""
+    return int(np.iinfo(dtype).min) if dtype.itemsize > 2 else int(dtype.kind == "b")
+
+
 def _median_all(ignore_nan: bool) -> Any:
     def forward(self: Any) -> Any:
         refuse_complex("median", self)
         flat = self.reshape(-1)
         if not flat.size:
-            return np.asarray(self.dtype.type(np.nan if self.dtype.kind == "f" else np.iinfo(self.dtype).min))
+            return np.asarray(self.dtype.type(np.nan if self.dtype.kind == "f" else _nan_as_integer(self.dtype)))
         return np.asarray(flat[_middle(flat, ignore_nan)])
 
     return forward

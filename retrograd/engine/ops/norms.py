@@ -60,6 +60,17 @@ def _norm_of(size: Any, ord: Any, axes: tuple[int, ...], keepdim: bool) -> Any: 
     return np.power(np.add.reduce(np.power(size, size.dtype.type(ord)), **kind), size.dtype.type(1 / ord))
 
 
+def _vector_norm_back(g: Any, self: Any, result: Any, ord: Any, dim: Any, keepdim: bool) -> Any:  # noqa: A002
+    """The gradient of a norm, computed in the precision that the norm is computed in."""
+    have = _numpy(self)
+    precise = np.result_type(have, _numpy(result))
+    return norm_back(g, self if precise == have else F._to_copy(self, precise), result, ord, dim, keepdim)
+
+
+def _numpy(x: Any) -> Any:
+    return getattr(x.dtype, "numpy", x.dtype)
+
+
 def norm_back(g: Any, self: Any, result: Any, ord: Any, dim: Any, keepdim: bool) -> Any:  # noqa: A002
     """The gradient of a vector norm; where the norm is 0, so is the gradient (the smallest subgradient).
 
@@ -100,7 +111,12 @@ def _norm_tangent(primal: Any, tangents: Any, results: Any) -> Any:
 
 
 function(
-    "_vector_norm", _vector_norm, node="LinalgVectorNormBackward0", self=norm_back, jvp=_norm_tangent, layout="rows"
+    "_vector_norm",
+    _vector_norm,
+    node="LinalgVectorNormBackward0",
+    self=_vector_norm_back,
+    jvp=_norm_tangent,
+    layout="rows",
 )
 
 

@@ -43,7 +43,7 @@ linear(
     "_nansum", _nansum, node="NansumBackward0", layout="rows",
     self=lambda g, self, dim, keepdim: spread(g, tuple(self.shape), dim, keepdim) * F.logical_not(F.isnan(self)),
     jvp=lambda primal, tangents, results: F._sum_dim(
-        F.masked_fill(tangents[0], F.isnan(primal[0]), 0.0), *primal[1:3]
+        F.masked_fill(tangents[0], F.isnan(primal[0]), 0.0), *primal[1:4]
     ),
 )  # fmt: skip
 
