@@ -83,7 +83,7 @@ def record(text: str, folder: Path, *, engine: str = "torch") -> Recording:
     path.write_text(text, encoding="utf-8")
     linecache.checkcache(str(path))
     with contextlib.ExitStack() as stack:
-        stack.enter_context(contextlib.suppress(Exception))
+        stack.enter_context(contextlib.suppress(Exception, SystemExit))
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         held = stack.enter_context(recording("program.py", level="full", check=True))
         program = types.ModuleType("__main__")  # lives until the recording ends, as __main__ does

@@ -186,7 +186,9 @@ class Recorder:
 
 
 def error_event(error: BaseException) -> Event:
-    """Return the event that says what ended a program."""
+    """Return the event that says what ended a program: an exit out of the handling of a failure tells of that."""
+    if isinstance(error, SystemExit) and error.code not in (None, 0):
+        error = error.__cause__ or error.__context__ or error
     data = {"type": type(error).__name__, "message": text_of(error)}
     return Event("error", source=_last_user_line(error.__traceback__), data=data)
 

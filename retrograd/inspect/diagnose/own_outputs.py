@@ -44,7 +44,8 @@ def takes_itself_as_target(flow: Flow, target: int, prediction: int, row: int, c
         return False
     mine, theirs = flow.behind([prediction], row), flow.behind([target], row)
     leaves = flow.leaves_behind(mine)
-    if not leaves or leaves != flow.leaves_behind(theirs) or mine.calls & theirs.calls:
+    own = flow.leaves_behind(theirs)  # all but those of a predictor, if there is one
+    if not own or not own <= leaves or mine.calls & theirs.calls:
         return False
     if trained_otherwise(flow, theirs, row, calls) and not _is_sharpened(flow, target, prediction, row):
         return False

@@ -58,13 +58,13 @@ class Spelling:
 
     @cached_property
     def _of_modules(self) -> dict[int, str]:
-        """Parameter -> its name with that of its module in front, where there are several modules to tell apart."""
+        """Parameter -> its name with that of its module in front, where one of several or a number does not tell it."""
         modules = {
             e.data.get("name", ""): e.data.get("parameters", {}) for e in self._recording.events if e.kind == "module"
         }
         found: dict[int, str] = {}
-        for module, parameters in modules.items() if len(modules) > 1 else ():
-            for name, tensor in parameters.items():
+        for module, parameters in modules.items():
+            for name, tensor in parameters.items() if len(modules) > 1 else _numbered(parameters):
                 found.setdefault(tensor, f"{module}.{name}" if module else name)
         return found
 
@@ -182,6 +182,11 @@ def is_name(text: str) -> bool:
 def is_call(text: str) -> bool:
     """Whether a spelling is a call, whose result a method can be called of as it stands."""
     return isinstance(_parsed(text), ast.Call)
+
+
+def _numbered(parameters: dict[str, int]) -> list[tuple[str, int]]:
+    """Return the parameters whose names begin with the number of a layer: ``0.weight``."""
+    return [(name, tensor) for name, tensor in parameters.items() if name[:1].isdigit()]
 
 
 def operand(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from ..places import short_place
@@ -44,6 +45,11 @@ def times(count: int) -> str:
 def shape_text(shape: Sequence[int]) -> str:
     """Return a shape as Python writes it: ``(12,)``."""
     return str(tuple(shape))
+
+
+def in_code(name: str) -> str:
+    """Return a parameter's name as a line can say it: ``net[2].bias`` for ``net.2.bias``."""
+    return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", name)
 
 
 def operator_word(op: str) -> str:

@@ -14,7 +14,7 @@ from ..flow import Flow
 from ..runs import Run
 from ..spelling import receiver
 from ..taken_gradients import taken_gradients
-from ..words import at, listed, times
+from ..words import at, in_code, listed, times
 
 KINDS = {
     "missing-zero-grad": Kind("`.grad` is not cleared although the leaf was updated", "error", Stage.OMISSION),
@@ -132,7 +132,7 @@ def _clearing(flow: Flow, pile: _Pile) -> str:
     """Return what clears the gradients, with the program's own name for its optimizer."""
     update = None if pile.update is None else flow.events[pile.update]
     if update is None or update.kind != "optimizer":
-        return f"{flow.name(pile.leaves[0])}.grad = None (or .zero_())"
+        return f"{in_code(flow.name(pile.leaves[0]))}.grad = None (or .zero_())"
     called = receiver(flow.spelling.text(update.source), "step") if update.source else ""
     return f"{called or 'optimizer'}.zero_grad()"
 

@@ -11,7 +11,7 @@ from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
 from ..runs import Run
-from ..words import at, listed
+from ..words import at, in_code, listed
 
 KINDS = {
     "rank-divergence": Kind("ranks build different graphs", "error", Stage.STATEMENT),
@@ -110,7 +110,7 @@ def _rank_case(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]
         kind="rank-divergence",
         message=f"equal steps (ranks) build different graphs: they part{at(source)}; {' and '.join(sides)}"
         f"{at(runs[1].source)}, so ranks that add up gradients wait for ever.",
-        remedy=f"use every parameter on every rank: loss = loss + 0.0 * ({example}.sum() + ...), or "
+        remedy=f"use every parameter on every rank: loss = loss + 0.0 * ({in_code(example)}.sum() + ...), or "
         "find_unused_parameters=True",
         source=source,
         op=op,

@@ -13,7 +13,7 @@ from ..flow import Flow
 from ..phrases import NOT_REQUIRED
 from ..refused_runs import run_without_graph
 from ..runs import Run
-from ..words import at, counted, listed
+from ..words import at, counted, in_code, listed
 from .frozen_by_name import caught_by_name
 from .frozen_in_optimizers import held_for_nothing
 
@@ -145,7 +145,7 @@ def _asked_case(flow: Flow, leaves: list[int], source: SourceLine | None, failed
         kind="frozen-parameter",
         message=f"{names} {'does' if one else 'do'} not require grad ({done}{at(source)}), so autograd.grad"
         f"{at(failed.source)} cannot give {'its' if one else 'their'} gradient.",
-        remedy=f"{flow.name(leaves[0])}.requires_grad_(True) before the forward pass",
+        remedy=f"{in_code(flow.name(leaves[0]))}.requires_grad_(True) before the forward pass",
         source=source,
         op="requires_grad_",
         subjects=frozenset(leaves),

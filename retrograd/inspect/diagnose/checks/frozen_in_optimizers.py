@@ -8,7 +8,7 @@ from ...snapshot import SourceLine
 from ..base import Case
 from ..expected_gradients import optimized
 from ..flow import Flow
-from ..words import at, counted, listed
+from ..words import at, counted, in_code, listed
 
 
 def held_for_nothing(flow: Flow) -> Iterator[Case]:
@@ -64,7 +64,7 @@ def _vain_case(flow: Flow, leaves: list[int], optimizer: SourceLine | None) -> C
         source,
         f"{names} {'is' if one else 'are'} {done}{at(source)}, yet the optimizer made{at(optimizer)} has a group for "
         f"{'it' if one else 'them'} alone, which trains nothing.",
-        f"{remedy}, or {flow.name(leaves[0])}.requires_grad_(True) before training",
+        f"{remedy}, or {in_code(flow.name(leaves[0]))}.requires_grad_(True) before training",
     )
 
 
@@ -101,7 +101,7 @@ def _picked_case(flow: Flow, leaves: list[int], passed: list[int], optimizer: So
         f"requires_grad was switched off{at(source)} for {names}, as for {counted(len(passed), 'parameter')} beside "
         f"them; the optimizer made{at(optimizer)} was given these alone of all that was frozen there, but they get no "
         "gradient.",
-        f"freeze only what is meant, or {flow.name(leaves[0])}.requires_grad_(True) before training",
+        f"freeze only what is meant, or {in_code(flow.name(leaves[0]))}.requires_grad_(True) before training",
     )
 
 

@@ -12,7 +12,7 @@ from ..carried_tensors import CarriedTensor, carried_tensor
 from ..flow import Flow
 from ..runs import Run
 from ..spelling import argument, rebound
-from ..words import at, counted
+from ..words import at, counted, in_code
 from .unrolled import carried_for_nothing
 
 KINDS = {
@@ -276,7 +276,7 @@ def _cycles(flow: Flow) -> Iterator[Case]:
                 kind="create-graph-cycle",
                 message=f"backward(create_graph=True){at(source)} gives {name}.grad a history that leads back to "
                 f"{name}: a cycle that is never broken, so each step's graph stays in memory.",
-                remedy=f"torch.autograd.grad(..., create_graph=True), or {name}.grad = None after use",
+                remedy=f"torch.autograd.grad(..., create_graph=True), or {in_code(name)}.grad = None after use",
                 source=source,
                 op="backward",
                 subjects=frozenset(left),

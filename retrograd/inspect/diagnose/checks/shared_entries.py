@@ -1,4 +1,4 @@
-"""Writes into a part of an expanded tensor, which nothing refuses: the other parts share its memory and change, too."""
+"""Writes into a part of an expanded tensor, or into windows that overlap, which nothing refuses: entries are shared."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from ..words import at, shape_text
 
 _EXPANDING = frozenset({"expand", "expand_as", "broadcast_to", "broadcast_tensors", "meshgrid"})
 """Calls whose results repeat what they were given without a copy."""
+_WINDOWS = frozenset({"unfold", "as_strided"})
+"""Calls whose results may lie over one another: a write to all of one reaches some entries several times."""
+_CONSTANT = frozenset({"zero", "fill"})
+"""Writes that may reach an entry as often as they like."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -37,8 +41,10 @@ def _expanded(flow: Flow, write: int) -> int | None:
         if made is None or given is None:
             return None
         size, had = (prod(flow.facts(one).shape) for one in (tensor, given))
-        if flow.events[made].op in _EXPANDING and size > had:
-            return made if part else None
+        op = flow.events[made].op
+        if op in _EXPANDING | _WINDOWS and size > had:
+            several = op in _WINDOWS and flow.events[write].op.strip("_") not in _CONSTANT
+            return made if part or several else None
         tensor, before, part = given, made, part or size < had
     return None
 
@@ -59,11 +65,13 @@ def _case(flow: Flow, made: int, write: int) -> Case:
     written = written_name(flow.spelling.text(written_at))
     name = written.split("[")[0] or flow.name(whole, written_at)
     text = flow.spelling.text(source)
+    whole_too = event.op in _WINDOWS and flow.events[write].op != "setitem"
+    effect = "reaches some of them several times" if whole_too else "changes other parts as well"
     shapes = [shape_text(flow.facts(one).shape) for one in (given, whole) if one is not None]
     return Case(
         kind="overlapping-inplace",
         message=f"{name} was made by {event.op}{at(source)} from a tensor of shape {' to '.join(shapes)}, so its "
-        f"entries share memory: the write to {written or 'a part of it'}{at(written_at)} changes other parts as well.",
+        f"entries share memory: the write to {written or 'a part of it'}{at(written_at)} {effect}.",
         remedy=f"{text}.clone()"
         if f".{event.op}(" in text and text.endswith(")")
         else f"{name} = {name}.clone() before {written or 'a part of it'} is written to",

@@ -77,9 +77,13 @@ class Facts:
 
 
 def memory_of(array: Any) -> Any:
-    """The array that owns an array's memory."""
-    while array.base.__class__ is np.ndarray:
-        array = array.base
+    """The array that owns an array's memory; between a strided view and what it shows NumPy keeps a holder of both."""
+    while (base := array.base) is not None:
+        if base.__class__ is not np.ndarray:
+            base = getattr(base, "base", None)
+            if base.__class__ is not np.ndarray:
+                break
+        array = base
     return array
 
 
