@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import pytest
@@ -74,3 +75,33 @@ def test_made_tensors(torch: Any) -> Any:
         raises("requires_grad=True", make, 2, dtype=torch.int64, device="cpu", requires_grad=True),
         raises("`low` must be less than `high`", make, 2, dtype=torch.float32, device="cpu", low=2, high=1),
     ]  # fmt: skip
+
+
+ATTRIBUTES: dict[str, Any] = {
+    "device": lambda t: (t.ones(2), t.ones(2, device="meta").double()),
+    "no values": lambda t: (t.ones(2, device="meta"), t.zeros(2, device="meta")),
+    "layout": lambda t: (t.eye(2), t.eye(2).to_sparse()),
+    "entries": lambda t: (t.eye(2).to_sparse(), t.ones(2, 2).to_sparse()),
+    "values": lambda t: (t.eye(2).to_sparse(), (t.eye(2) * 2).to_sparse()),
+    "rows": lambda t: (t.eye(2).to_sparse_csr(), (t.eye(2) * 2).to_sparse_csr()),
+    "equal": lambda t: (t.eye(2).to_sparse(), t.eye(2).to_sparse()),
+    "booleans": lambda t: (True, False),
+}
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_E_45_attributes_before_values(name: str) -> None:
+    """Row E-45: layout, device and dtype are compared before values, of sparse tensors those of the entries."""
+    torch = pytest.importorskip("torch")
+
+    def said(t: Any) -> str:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pair = ATTRIBUTES[name](t)
+        try:
+            t.testing.assert_close(*pair)
+        except AssertionError as error:
+            return str(error)
+        return ""
+
+    assert said(retrograd) == said(torch)

@@ -90,8 +90,16 @@ def _children(module: Any) -> Iterator[tuple[str, Any]]:
     return ((name, child) for name, child in module._modules.items() if child is not None)
 
 
-def state_dict(self: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-    """Parameters and persistent buffers by name, detached unless ``keep_vars``; ``_metadata`` has the versions."""
+def state_dict(self: Any, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
+    """Parameters and persistent buffers by name, detached unless ``keep_vars``; ``_metadata`` has the versions.
+
+    ``destination``, ``prefix`` and ``keep_vars`` may also come by position, which is discouraged.
+    """
+    if args:
+        warn("Positional args are being deprecated, use kwargs instead.", FutureWarning)
+        given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+        destination, prefix = given.get("destination", destination), given.get("prefix", prefix)
+        keep_vars = given.get("keep_vars", keep_vars)
     if destination is None:
         destination = OrderedDict()
         destination._metadata = OrderedDict()

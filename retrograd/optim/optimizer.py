@@ -63,6 +63,7 @@ class Optimizer:
             observe.notify("optimizer", "made", self)
 
     def _start_hooks(self) -> None:
+        self._zero_grad_profile_name = f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"
         self._hooks: dict[str, OrderedDict[int, Callable[..., Any]]] = {
             when: OrderedDict()
             for when in ("before", "after", "before save", "after save", "before load", "after load")

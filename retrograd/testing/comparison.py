@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from ..engine.table.methods import FUNCTIONS
+from ..engine.tensors.layouts import strided
 from ..engine.tensors.tensor import Tensor
 
 _TOLERANCES: Final = {
@@ -57,7 +59,11 @@ def assert_close(
     Takes tensors, numbers, ``None``, and sequences and mappings of them.  Without ``rtol`` and ``atol`` both follow
     from the dtypes.  ``ValueError`` for only one of them, ``TypeError`` for values that cannot be compared.
     """
-    rules = _Rules(rtol, atol, equal_nan, {"dtype": check_dtype, "stride": check_stride, "same": not allow_subclasses})
+    checks = {
+        "layout": check_layout, "stride": check_stride, "device": check_device, "dtype": check_dtype,
+        "same": not allow_subclasses,
+    }  # fmt: skip
+    rules = _Rules(rtol, atol, equal_nan, checks)
     pending: list[tuple[Any, Any, str]] = [(actual, expected, "")]
     while pending:
         ours, theirs, place = pending.pop()
@@ -110,6 +116,8 @@ def _fault(actual: Any, expected: Any, rules: _Rules) -> str | None:
 
 
 def _number_fault(actual: Any, expected: Any, rules: _Rules) -> str | None:
+    if isinstance(actual, (bool, np.bool_)) and isinstance(expected, (bool, np.bool_)):
+        return None if actual == expected else f"Booleans mismatch: {actual} is not {expected}"
     if rules.checks["dtype"] and type(actual) is not type(expected):
         return f"The (d)types do not match: {type(actual)} != {type(expected)}."
     kinds = [_kind_of(v) for v in (actual, expected)]
@@ -137,14 +145,49 @@ def _gaps(actual: Any, expected: Any, allowed: tuple[float, float] | None) -> st
 def _array_fault(actual: Any, expected: Any, rules: _Rules) -> str | None:
     if actual.shape != expected.shape:
         return f"The values for attribute 'shape' do not match: {actual.shape} != {expected.shape}."
-    if rules.checks["dtype"] and actual.dtype is not expected.dtype:
-        return f"The values for attribute 'dtype' do not match: {actual.dtype} != {expected.dtype}."
-    if rules.checks["stride"] and actual.stride() != expected.stride():
-        return f"The values for attribute 'stride()' do not match: {actual.stride()} != {expected.stride()}."
+    for name, value in _ATTRIBUTES.items():
+        ours, theirs = value(actual), value(expected)
+        if rules.checks[name.removesuffix("()")] and ours != theirs:
+            return f"The values for attribute '{name}' do not match: {ours} != {theirs}."
+    if "meta" in (actual.device.type, expected.device.type):
+        return None  # there are no values
+    if actual.layout != expected.layout:
+        actual, expected = (t if t.layout == strided else t.to_dense() for t in (actual, expected))
+    if actual.layout != strided:
+        return _entries_fault(actual.detach(), expected.detach(), rules)
+    return _values_fault(actual, expected, rules, "Tensor-likes")
+
+
+_ATTRIBUTES: Final[dict[str, Callable[[Any], Any]]] = {
+    "layout": lambda t: t.layout,
+    "stride()": lambda t: t.stride() if t.layout == strided else (),
+    "device": lambda t: t.device,
+    "dtype": lambda t: t.dtype,
+}
+"""What is compared before values are, in this order."""
+
+
+def _entries_fault(actual: Any, expected: Any, rules: _Rules) -> str | None:
+    """What differs between two sparse tensors: how many entries there are, where they stand, what they are."""
+    kind = "Sparse COO" if actual.is_sparse else "Sparse CSR"
+    counts = actual._nnz(), expected._nnz()
+    if counts[0] != counts[1]:
+        kind = kind.replace("Sparse", "sparse")
+        return f"The number of specified values in {kind} tensors does not match: {counts[0]} != {counts[1]}"
+    names = ("_indices", "_values") if actual.is_sparse else ("crow_indices", "col_indices", "values")
+    for name in names:
+        ours, theirs = getattr(actual, name)(), getattr(expected, name)()
+        fault = _values_fault(ours, theirs, rules, f"{kind} {name.removeprefix('_')}")
+        if fault is not None:
+            return fault
+    return None
+
+
+def _values_fault(actual: Any, expected: Any, rules: _Rules, what: str) -> str | None:
     rtol, atol = rules.tolerances(actual.dtype.name, expected.dtype.name)
     ours, theirs = actual._array, expected._array
     close = _close(ours, theirs, rtol, atol, rules.equal_nan)
-    return None if close.all() else _mismatch(ours, theirs, ~close, rtol, atol)
+    return None if close.all() else _mismatch(ours, theirs, ~close, (rtol, atol), what)
 
 
 def _close(ours: Any, theirs: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
@@ -162,8 +205,9 @@ def _wide(dtype: np.dtype[Any]) -> Any:
     return np.complex128 if dtype.kind == "c" else np.float64
 
 
-def _mismatch(ours: Any, theirs: Any, wrong: Any, rtol: float, atol: float) -> str:
+def _mismatch(ours: Any, theirs: Any, wrong: Any, allowed: tuple[float, float], what: str) -> str:
     """How many elements differ, and the greatest differences with their places."""
+    rtol, atol = allowed
     common = np.result_type(ours, theirs)
     kind = common if common.kind in "fc" else np.int64
     a, b = ours.astype(kind), theirs.astype(kind)
@@ -177,7 +221,7 @@ def _mismatch(ours: Any, theirs: Any, wrong: Any, rtol: float, atol: float) -> s
         )
     total, count = wrong.size, int(wrong.sum())
     return (
-        f"Tensor-likes are not {word}!\n\nMismatched elements: {count} / {total} ({count / total:.1%})\n"
+        f"{what} are not {word}!\n\nMismatched elements: {count} / {total} ({count / total:.1%})\n"
         + _greatest("absolute", gaps, atol, word)
         + "\n"
         + _greatest("relative", ratios, rtol, word)
@@ -199,5 +243,11 @@ def assert_allclose(
     msg: str = "",
 ) -> None:
     """``assert_close`` under its old name, with numbers and sequences taken for tensors and any dtypes."""
+    warnings.warn(
+        "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please "
+        "use `torch.testing.assert_close()` instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
     pair = [v if isinstance(v, Tensor) else Tensor(v) for v in (actual, expected)]
     assert_close(*pair, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)

@@ -32,6 +32,15 @@ class _WeightNorm(Module):
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
     """Train length and direction of a weight in place of the weight."""
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+
+    def load_older(state_dict: Any, prefix: str, *rest: Any) -> None:
+        """States of ``nn.utils.weight_norm`` name length and direction otherwise."""
+        older = [f"{prefix}{name}_{part}" for part in "gv"]
+        if all(key in state_dict for key in older):
+            for i, key in enumerate(older):
+                state_dict[f"{prefix}parametrizations.{name}.original{i}"] = state_dict.pop(key)
+
+    module._register_load_state_dict_pre_hook(load_older)
     return module
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from ...engine.switches.modes import no_grad
 from ...engine.tensors.parameter import Parameter
@@ -179,7 +179,14 @@ def _change_class(module: Module) -> None:
         made.__dict__ = copy.deepcopy(self.__dict__, memo)
         return made
 
-    module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), {"__deepcopy__": copied})
+    def refused(self: Any) -> NoReturn:
+        raise RuntimeError(
+            "Serialization of parametrized modules is only supported through state_dict(): the class of this one was "
+            "made while the program ran. Save state_dict(), and register the parametrizations again to load it."
+        )
+
+    own = {"__deepcopy__": copied, "__getstate__": refused}
+    module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), own)
 
 
 def _inject(cls: Any, name: str) -> None:
