@@ -360,3 +360,32 @@ def test_nested_modes_hear_of_tensors_that_are_made() -> None:
         return [heard, made]
 
     assert_agree(program)
+
+
+@differential
+def test_V_11_a_gradient_that_is_taken_over_is_not_copied(t: Any) -> Any:
+    """Row V-11: a mode sees a gradient that nobody else holds detached into ``.grad``, and no copy of it."""
+    found = []
+    for loss in (lambda x: (x * x).sum(), lambda x: (x @ x).sum(), lambda x: x.exp().sum(), lambda x: (x + 1).sum()):
+        log = _log(t)
+        x = t.ones(2, 2, requires_grad=True)
+        y = loss(x)
+        with log:
+            y.backward()
+        found.append((log.seen.count("aten.copy_.default"), x.grad, x.grad._version))
+    return found
+
+
+def _log(t: Any) -> Any:
+    """A mode that writes the names of operators down."""
+
+    class Log(importlib.import_module(f"{t.__name__}.utils._python_dispatch").TorchDispatchMode):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen: list[str] = []
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            self.seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    return Log()

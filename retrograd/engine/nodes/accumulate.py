@@ -215,8 +215,10 @@ def _stored_tensor(variable: Any, g: Any, create_graph: bool) -> Any:
         return g.clone() if create_graph or g._array.strides != variable._array.strides else detached(g)
     if have is None:
         # taken over, as PyTorch says it, is only what nobody else holds, and that without a tangent; copies have theirs
-        alone = not create_graph and getrefcount(g) <= 4
-        return _laid_out(detached(g) if alone and _fits_in_place(g._array, variable._array) else g, variable)
+        taken = not create_graph and getrefcount(g) <= 4 and _fits_in_place(g._array, variable._array)
+        whole = g._array.base is None and getrefcount(g._array) == 2  # the tensor, and getrefcount's own argument
+        made = detached(g) if taken else g
+        return made if taken and whole else _laid_out(made, variable)
     if create_graph or (have.is_sparse and not g.is_sparse):
         return total(have, g)
     have.add_(g)
