@@ -47,6 +47,11 @@ def shape_text(shape: Sequence[int]) -> str:
     return str(tuple(shape))
 
 
+def function_name(qualified: object) -> str:
+    """Return what a function is called where it is defined: ``inner`` for ``keep.<locals>.inner``."""
+    return str(qualified or "").rpartition("<locals>.")[2]
+
+
 def in_code(name: str) -> str:
     """Return a parameter's name as a line can say it: ``net[2].bias`` for ``net.2.bias``."""
     return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", name)

@@ -10,7 +10,7 @@ from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
 from ..phrases import OVERLAPPING
 from ..spelling import out_of_place
-from ..words import at, counted, times
+from ..words import at, counted, function_name, times
 
 KINDS = {
     "hook-leak": Kind("a hook is registered again and again", "error", Stage.STATEMENT),
@@ -75,7 +75,7 @@ def _leaks(flow: Flow) -> Iterator[Case]:
 def _leak_case(flow: Flow, live: list[tuple[int, Event]]) -> Case:
     """Return the case of copies that one line registered."""
     event = live[0][1]
-    name, hook, ran = _hung_on(flow, event), event.data.get("hook") or "a hook", _ran(flow)
+    name, hook, ran = _hung_on(flow, event), function_name(event.data.get("hook")) or "a hook", _ran(flow)
     fired = sum(len(ran.get(copy.data.get("handle", -1), [])) for _, copy in live)
     return Case(
         kind="hook-leak",
@@ -103,7 +103,7 @@ def _mutating(flow: Flow) -> Iterator[Case]:
     registered = {event.data.get("handle"): event for _, event in _registered(flow)}
     for row, event in flow.of_kind("hook", action="ran", in_place=True):
         began = registered.get(event.data.get("handle"), event)
-        hook = event.data.get("hook") or began.data.get("hook") or "a hook"
+        hook = function_name(event.data.get("hook") or began.data.get("hook")) or "a hook"
         write = _write_of(flow, row, str(hook))
         source = write.source if write is not None else began.source or event.source
         if event.op == "post-accumulate" or source in reported:
@@ -147,7 +147,7 @@ def _refused(flow: Flow) -> Iterator[Case]:
     began = hook_that_failed(flow) if OVERLAPPING in flow.error_text else None
     if began is None or flow.error is None:
         return
-    hook, source = began.data.get("hook") or "a hook", flow.error.source
+    hook, source = function_name(began.data.get("hook")) or "a hook", flow.error.source
     yield Case(
         kind="hook-mutates-grad",
         message=f"hook {hook} on {_hung_on(flow, began)} changes the gradient in place{at(source)}; it is not the "
@@ -192,7 +192,7 @@ def _silent(flow: Flow) -> Iterator[Case]:
 
 def _silent_case(flow: Flow, event: Event, source: SourceLine | None, runs: int) -> Case:
     """Return the case of hooks that one line registered."""
-    name, hook = _hung_on(flow, event), event.data.get("hook") or "a hook"
+    name, hook = _hung_on(flow, event), function_name(event.data.get("hook")) or "a hook"
     tensor = event.data.get("tensor")
     made = flow.facts(tensor).source if tensor is not None else None
     return Case(

@@ -11,7 +11,7 @@ from ..base import Case, Check, Kind, Stage
 from ..checkpointed import checkpoint_around
 from ..flow import Flow
 from ..runs import Run
-from ..words import at, listed, times
+from ..words import at, function_name, listed, times
 from .hooks import hook_that_failed
 
 KINDS = {"ddp-ready-twice": Kind("the gradient hook of one parameter fires twice", "error", Stage.STATEMENT)}
@@ -88,7 +88,7 @@ def _refused(flow: Flow) -> Iterator[Case]:
     first, second = _run(flow, rows[-2]), _run(flow, rows[-1])
     if first is None or second is None or not second.error:
         return
-    name, hook = flow.name(leaf), began.data.get("hook") or "the hook"
+    name, hook = flow.name(leaf), function_name(began.data.get("hook")) or "the hook"
     yield Case(
         kind="ddp-ready-twice",
         message=f"hook {hook} of {name}, registered{at(began.source)}, fires twice before the optimizer steps: after "

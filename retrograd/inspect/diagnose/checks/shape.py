@@ -243,12 +243,12 @@ def _duplicate_case(flow: Flow, row: int, count: int) -> Case:
     index = [t for t in flow.inputs(row) if flow.facts(t).dtype.startswith(("int", "uint", "long"))]
     names = [flow.name(t, event.source) for t in index if flow.spelling.has_name(t)]
     spelled = listed(names) or "index"
-    which = f"{spelled}, the index" if names else "the index"
+    which, comma = (f"{spelled}, the index", ",") if names else ("the index", "")
     line = flow.spelling.text(event.source)
     added = "+=" in line or "-=" in line
     return Case(
         kind="duplicate-index",
-        message=f"{which} of the write into {name}{at(event.source)}, has {count} repeated (duplicate) "
+        message=f"{which} of the write into {name}{at(event.source)}{comma} has {count} repeated (duplicate) "
         "entries: only the last write to each place counts, yet backward sends gradient to all of them.",
         remedy=_adding(name, spelled, event.op, several=len(names) > 1, added=added),
         source=event.source,

@@ -21,6 +21,7 @@ from ..own_outputs import (
     takes_itself_as_target,
 )
 from ..runs import Run
+from ..spelling import is_call, is_name
 from ..words import at, listed
 from .learned_weights import learned_weights
 
@@ -188,8 +189,8 @@ def _case(flow: Flow, row: int, target: int, run: Run) -> Case:
     last = flow.last_producer(target, row, gradients=True)
     made = row if last is None else last
     source = flow.events[made].source
-    likeness = is_likeness(flow, row)
-    spelled = spelled or (flow.spelling.spelled(target, row) if likeness else "")
+    likeness = is_likeness(flow, row) or _one_line_made_both(flow, row)
+    spelled = spelled or (_written(flow, target, row) if likeness else "")
     name = spelled if likeness and spelled else flow.name(target, source or event.source)
     leaves = listed(flow.name(leaf) for leaf in sorted(flow.leaves_behind(flow.behind([target], row))))
     text = flow.spelling.text(source)
@@ -208,6 +209,20 @@ def _case(flow: Flow, row: int, target: int, run: Run) -> Case:
         marks=flow.marks(run, [made], "a target that is not detached"),
         evidence={"leaves": [flow.name(leaf) for leaf in flow.leaves_behind(flow.behind([target], row))]},
     )
+
+
+def _one_line_made_both(flow: Flow, row: int) -> bool:
+    """Whether both sides of a comparison come from one line, of a function called for each: it is not to change."""
+    made = [flow.last_producer(given, row, gradients=True) for given in flow.inputs(row)[:2]]
+    sources = {None if one is None else flow.events[one].source for one in made}
+    return len(sources) == 1 and not sources & {None, flow.events[row].source}
+
+
+def _written(flow: Flow, target: int, row: int) -> str:
+    """Return how the line of a comparison spells its target, as a name or as the call that gives it."""
+    names = dict(zip(flow.inputs(row), flow.events[row].data.get("names", ()), strict=False))
+    known = names.get(target, "")
+    return known if is_name(known) or is_call(known) else ""
 
 
 def _given_to(flow: Flow, operand: int, row: int) -> int:
