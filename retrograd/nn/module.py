@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -57,7 +56,7 @@ class Module:
     training: bool
 
     def __init__(self) -> None:
-        self.__dict__.update(_parameters=OrderedDict(), _buffers=OrderedDict(), _modules=OrderedDict(), training=True)
+        self.__dict__.update(_parameters={}, _buffers={}, _modules={}, training=True)
         self._non_persistent_buffers_set: set[str] = set()
         hooked.start_hooks(self)
 

@@ -136,7 +136,7 @@ def check_replacement(hook: Any, old: TensorBase | None, new: Any) -> None:
     if old is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     was, now = old._sig, new._sig
-    if now.numpy != was.numpy or new.layout is not old.layout:
+    if now.numpy != was.numpy or new.layout is not old.layout or new.device != old.device:
         raise RuntimeError(
             f"hook '{hook_name(hook)}' has changed the type of value (was {type_name(old)} got {type_name(new)})"
         )

@@ -62,6 +62,11 @@ def _check(t: Any, value: Any) -> None:
             f"'{scalar_name(want.numpy)}'. The "
             "gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
         )
+    if value.device != t.device:
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
+            f"'{t.device.type}'. Please ensure that the gradient and the tensor are on the same device"
+        )
 
 
 def clear_gradient(t: Any, set_to_none: bool) -> None:

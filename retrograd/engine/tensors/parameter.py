@@ -19,8 +19,10 @@ class _ParameterMeta(type):
     def __instancecheck__(cls, value: object) -> bool:
         if super().__instancecheck__(value):
             return True
-        flagged = cls is Parameter and isinstance(value, Tensor) and value._meta is not None
-        return flagged and value._meta.is_parameter  # type: ignore[attr-defined]
+        if cls is not Parameter or not isinstance(value, Tensor):
+            return False
+        flagged = value._meta is not None and value._meta.is_parameter
+        return flagged or bool(getattr(value, "_is_param", False))  # as PyTorch lets classes say it
 
 
 class Parameter(Tensor, metaclass=_ParameterMeta):

@@ -31,7 +31,7 @@ from ..tensors.tensor import Tensor
 from .derivatives import ArgNums, chosen, jacrev, replaced, tensors_only, with_aux
 from .function_rules import transforming
 from .level import Level, new_leaf, ordinary, recording
-from .randomness import drawing_refused
+from .randomness import check_randomness, drawing_refused
 
 _JVP = "jvp(f, primals, tangents)"
 
@@ -171,6 +171,7 @@ def jacfwd(
     def derived(*args: Any, **kwargs: Any) -> Any:
         points = chosen(args, argnums)
         _check_points(points)
+        check_randomness(randomness)
         level = Level(points)
         with recording("jacfwd"):
             with transforming("vmap"), drawing_refused() if randomness == "error" else nullcontext():

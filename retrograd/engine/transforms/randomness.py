@@ -25,6 +25,12 @@ def _refuse_drawing_since(start: Any) -> None:
         )
 
 
+def check_randomness(randomness: str) -> None:
+    """``RuntimeError`` for what is no way of drawing."""
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+
+
 def drawing_as_asked(entries: Iterator[Any], randomness: str) -> Iterator[Any]:
     """The entries; between them it is seen to that random numbers are drawn as asked for."""
     start = get_rng_state()

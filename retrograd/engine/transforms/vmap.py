@@ -14,9 +14,7 @@ from ..table.registry import F
 from ..tensors.batches import Batch, is_of, mark, open_batch
 from ..tensors.tensor import Tensor
 from .function_rules import VmapInfo, by_rule, rule_of, transforming
-from .randomness import drawing_as_asked
-
-_RANDOMNESS = ("error", "different", "same")
+from .randomness import check_randomness, drawing_as_asked
 
 
 def vmap(
@@ -40,8 +38,7 @@ def vmap(
     >>> torch.func.vmap(torch.dot)(torch.ones(5, 3), torch.ones(5, 3)).shape
     torch.Size([5])
     """
-    if randomness not in _RANDOMNESS:
-        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    check_randomness(randomness)
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 

@@ -24,7 +24,7 @@ class _Numbered(Module):
     def _kept(self, modules: Iterable[tuple[str, Module]]) -> Any:
         """A container of the same class with other modules."""
         made = type(self).__new__(type(self))
-        made.__dict__.update({**self.__dict__, "_modules": OrderedDict(modules)})
+        made.__dict__.update({**self.__dict__, "_modules": dict(modules)})
         return made
 
     def __getitem__(self, index: Any) -> Any:
@@ -40,7 +40,7 @@ class _Numbered(Module):
         names = list(self._modules)[index] if isinstance(index, slice) else [self._at(index)]
         for name in names:
             delattr(self, name)
-        self.__dict__["_modules"] = OrderedDict(_numbered(self._modules.values()))
+        self.__dict__["_modules"] = dict(_numbered(self._modules.values()))
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -61,7 +61,7 @@ class _Numbered(Module):
         self._check_insertion(index, module)
         modules = list(self._modules.values())
         modules.insert(index, module)
-        self.__dict__["_modules"] = OrderedDict(_numbered(modules))
+        self.__dict__["_modules"] = dict(_numbered(modules))
         return self
 
     def _check_insertion(self, index: int, module: Any) -> None:

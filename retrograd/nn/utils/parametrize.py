@@ -44,7 +44,7 @@ class ParametrizationList(ModuleList):
                     "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
                     f"original.dtype: {original.dtype}\nright_inverse(original).dtype: {started.dtype}"
                 )
-            self._keep("original", started, original)
+            self._keep("original", _taking(original, started), original)
             return
         self.ntensors = len(started)
         for i, value in enumerate(started):
@@ -88,6 +88,14 @@ class ParametrizationList(ModuleList):
         for step in list(self)[1:]:
             x = step(x)
         return x
+
+
+def _taking(original: Any, started: Any) -> Any:
+    """The very tensor that was there, with the values to start from: optimizers that have it go on with it."""
+    if started is original or started.dtype != original.dtype:
+        return started
+    original.data = started.detach()
+    return original
 
 
 def _inverse(steps: ModuleList, value: Any) -> Any:
