@@ -40,7 +40,7 @@ class _Numbered(Module):
         names = list(self._modules)[index] if isinstance(index, slice) else [self._at(index)]
         for name in names:
             delattr(self, name)
-        self.__dict__["_modules"] = dict(_numbered(self._modules.values()))
+        self.__dict__["_modules"] = OrderedDict(_numbered(self._modules.values()))
 
     def __len__(self) -> int:
         return len(self._modules)
