@@ -376,6 +376,23 @@ def test_V_11_a_gradient_that_is_taken_over_is_not_copied(t: Any) -> Any:
     return found
 
 
+@differential
+def test_tuples_of_one_stay_tuples(t: Any) -> Any:
+    """Row F-45: under a mode the only piece of a tensor is still in a tuple: an LSTM over one step runs back."""
+    x = t.ones(1, 2, 3, dtype=t.float64, requires_grad=True)
+    t.manual_seed(0)
+    lstm = t.nn.LSTM(3, 2, bias=False).double()
+    for parameter in lstm.parameters():
+        t.nn.init.constant_(parameter, 0.5)
+    found = []
+    with _log(t):
+        pieces = [x.unbind(), x.split(1), x.chunk(1), t.split(x, [1])]
+        found = [(len(piece), tuple(piece[0].shape)) for piece in pieces]
+        t.stack([x[0]]).sum().backward()
+        lstm(x)[0].sum().backward()
+    return found, x.grad
+
+
 def _log(t: Any) -> Any:
     """A mode that writes the names of operators down."""
 

@@ -32,6 +32,8 @@ class _Call:
 
     def __init__(self, op: Any, func: Any, compute: Compute) -> None:
         self.op, self.func, self.compute = op, func, compute
+        self.one = op.outputs == 1 and not op.aux
+        """Whether the result is a tensor, no tuple (which may have one entry only)."""
         self.computed: list[tuple[tuple[Any, ...], Any]] = []
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
@@ -43,12 +45,11 @@ class _Call:
         values = beneath(self.op, bound, self.compute)
         outputs = tuple([wrap(a) for a in _all_of(self.op, values)])
         self.computed.append((outputs, values))
-        return outputs[0] if len(outputs) == 1 else outputs
+        return outputs[0] if self.one else outputs
 
     def values(self, result: Any) -> Any:
         """The arrays for what the mode returned, with what the row's rules need besides."""
-        one = self.op.outputs == 1 and not self.op.aux
-        outputs = (result,) if one else tuple(result)
+        outputs = (result,) if self.one else tuple(result)
         for t in outputs:
             if not isinstance(t, TensorBase):
                 raise TypeError(f"__torch_dispatch__ of {self.op.name} must return tensors, but got {type(t).__name__}")
@@ -56,7 +57,7 @@ class _Call:
             if all(t is m for t, m in zip(outputs, made, strict=True)):
                 return values
         values = tuple([t if dispatches(t) else t._array for t in outputs])
-        return values[0] if one else values
+        return values[0] if self.one else values
 
 
 def _all_of(op: Any, values: Any) -> tuple[Any, ...]:
