@@ -58,6 +58,18 @@ def test_refusals_are_torchs(call: Callable[[Any], Any]) -> None:
         retrograd.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1,), (0, retrograd.ones(2)))
 
 
+def test_threads_between_operators_are_noted() -> None:
+    """PyTorch takes the number once in a process; here it may be set again."""
+    before = retrograd.get_num_interop_threads()
+    try:
+        retrograd.set_num_interop_threads(3)
+        assert retrograd.get_num_interop_threads() == 3
+    finally:
+        retrograd.set_num_interop_threads(before)
+    with pytest.raises(RuntimeError, match="positive integer, got 0"):
+        retrograd.set_num_interop_threads(0)
+
+
 def test_numbers_that_a_compiler_may_leave_open() -> None:
     calls: dict[str, list[tuple[Any, ...]]] = {
         "sym_int": [(2.7,), (-2.7,), (True,)], "sym_float": [(3,), (True,)], "sym_not": [(0,), (3,)],

@@ -58,7 +58,7 @@ def test_kinds_of_dtype_are_taken_and_refused_as_by_pytorch(dtype: str) -> None:
     assert differ == []
 
 
-@pytest.mark.parametrize("name", ["relu", "nn.functional.gelu", "hypot", "bmm"])
+@pytest.mark.parametrize("name", ["nn.functional.silu", "nn.functional.gelu", "hypot", "bmm"])
 def test_the_refusal_names_the_dtype(name: str) -> None:
     """As PyTorch's kernels name it."""
     _, error = outcome(retrograd, in_dtype(next(s for s in all_samples() if s.name == name), "bool"), OUT_OF_PLACE)

@@ -64,13 +64,34 @@ def refuse_kind(kernel: str, numpy: Any, kinds: str) -> None:
     """
     wide = "w" if numpy.kind == "f" and numpy.itemsize > 2 else "l" if numpy.kind == "i" and numpy.itemsize > 4 else ""
     if numpy.kind not in kinds and not (wide and wide in kinds):
-        if numpy.kind == "c" and kernel in _CLAMPS:
-            raise NotImplementedError("clamp is not supported for complex types")
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(numpy)}'")
+        raise _without_kernel(kernel, [numpy])
 
 
-_CLAMPS = ("relu", "hardtanh", "clamp_min", "clamp_max")
-"""What PyTorch computes by ``clamp``, whose words it uses."""
+def _without_kernel(kernel: str, dtypes: list[Any]) -> Exception:
+    """What PyTorch says of dtypes that a kernel is not written for, if it does not say so itself before."""
+    kind = max((numpy.kind for numpy in dtypes), key=_ORDER.index, default="")
+    for error, words, names in _BEFORE_KERNELS.get(kind, ()):
+        if kernel in names.split():
+            return error(words.format(kernel))
+    named = dict.fromkeys(f"'{scalar_name(numpy)}'" for numpy in dtypes)
+    return NotImplementedError(f'"{kernel}" not implemented for {", ".join(named)}')
+
+
+_BEFORE_KERNELS: dict[str, tuple[tuple[type[Exception], str, str], ...]] = {
+    "c": (
+        (NotImplementedError, "clamp is not supported for complex types", "relu hardtanh clamp_min clamp_max"),
+        (NotImplementedError, "{} is not supported for complex inputs", "floor ceil trunc"),
+        (RuntimeError, "{} not implemented for complex tensors.", "maximum minimum fmax fmin"),
+        (RuntimeError, "{} is not supported for complex tensors.", "deg2rad rad2deg"),
+        (RuntimeError, "{} does not support complex inputs.", "isposinf isneginf"),
+        (RuntimeError, " {} does not support complex dtypes on CPU", "topk"),
+    ),
+    "b": (
+        (RuntimeError, "Bool inputs not supported for hardtanh", "hardtanh"),
+        (RuntimeError, "Boolean inputs not supported for relu", "relu"),
+    ),
+}
+"""What functions say themselves of kinds of dtype: class and words, for which functions."""
 
 
 def refuse_truth_values(operands: list[Any]) -> None:
@@ -107,8 +128,7 @@ def kernel_refusal(op: OpDef, operands: list[Any], error: Exception) -> Exceptio
                 "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
                 "use the `~` or `logical_not()` operator instead."
             )
-        dtypes = dict.fromkeys(f"'{scalar_name(t._sig.numpy)}'" for t in operands)
-        return NotImplementedError(f'"{op.name.strip("_")}" not implemented for {", ".join(dtypes)}')
+        return _without_kernel(op.name.strip("_"), [t._sig.numpy for t in operands])
     return error
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function, linear
+from ..tensors.dtype_names import scalar_name
 from .arithmetic import conj, raw
 from .element_products import accumulation_dtype, all_nonzero
 from .reduce import axes_of, refuse_complex
@@ -105,7 +106,7 @@ def _logcumsumexp(self: Any, dim: int) -> Any:
     """Logarithm of the running sum of exponentials."""
     axes = axes_of(dim, self.ndim)
     if self.dtype.kind not in "fc":
-        raise NotImplementedError(f'"logcumsumexp" not implemented for {self.dtype}')
+        raise NotImplementedError(f"\"logcumsumexp\" not implemented for '{scalar_name(self.dtype)}'")
     if not self.ndim:
         return self.copy()
     if self.dtype.kind == "c":

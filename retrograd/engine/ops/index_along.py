@@ -255,6 +255,8 @@ def _flat(index: Any, size: int, name: str) -> Any:
     if index.dtype != np.int64:
         called = "put_" if name == "put" else name
         raise RuntimeError(f"{called}(): Expected a long tensor for index, but got {scalar_name(index.dtype)}")
+    if name == "take" and index.size and not size:
+        raise IndexError("take(): tried to take from an empty tensor")
     if index.size and (index.min() < -size or index.max() >= size):
         bad = index[(index < -size) | (index >= size)].flat[0]
         raise IndexError(f"out of range: tried to access index {bad} on a tensor of {size} elements.")

@@ -9,6 +9,7 @@ import numpy as np
 from ..aliasing.memory_formats import in_columns
 from ..table.registry import F
 from ..table.rows import function
+from ..tensors.dtype_names import scalar_name
 from .matrix_checks import check_dtype
 from .products import adjoint
 
@@ -23,6 +24,11 @@ def cutoffs(largest: Any, side: int, atol: Any, rtol: Any) -> Any:
 
 def _pinv(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
     """The pseudo-inverse ``(..., n, m)``: singular (or eigen-) values up to a tolerance count as 0."""
+    if self.ndim < 2:
+        raise RuntimeError(
+            f"linalg.pinv({scalar_name(self.dtype)}{{{list(self.shape)}}}): expected a tensor with 2 or more "
+            "dimensions of float, double, cfloat or cdouble types"
+        )
     check_dtype("linalg.pinv", self)
     if not self.size:
         return np.zeros(self.shape[:-2] + self.shape[:-3:-1], self.dtype)

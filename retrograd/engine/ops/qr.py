@@ -8,7 +8,7 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function, underivable
-from .matrix_checks import check_dtype
+from .matrix_checks import check_dtype, check_matrix
 from .products import adjoint
 
 
@@ -17,6 +17,7 @@ def _qr(self: Any, mode: str = "reduced") -> Any:
         raise RuntimeError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
         )
+    check_matrix("linalg.qr", "A", self)
     check_dtype("linalg.qr", self)
     factors: Any = np.linalg.qr
     return (np.zeros(0, self.dtype), factors(self, "r")) if mode == "r" else tuple(factors(self, mode))

@@ -11,6 +11,7 @@ from ..table.registry import F
 from ..table.rows import function, linear, nondifferentiable
 from ..tensors.absent import AbsentMemory
 from ..tensors.base import TensorBase
+from ..tensors.dtype_names import scalar_name
 from ..tensors.dtypes import to_numpy_dtype
 
 
@@ -37,9 +38,13 @@ def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
 
 
 def refuse_complex(name: str, self: Any) -> None:
-    """``RuntimeError`` for complex numbers where an order is asked for."""
+    """``NotImplementedError`` for complex numbers where an order is asked for; ``sort`` looks at the dtype itself."""
     if self.dtype.kind == "c":
-        raise NotImplementedError(f"{name}(): does not support complex input, because complex numbers have no order")
+        if name == "sort":
+            raise RuntimeError(" Sort does not support complex dtypes on CPU")
+        raise NotImplementedError(
+            f"\"{name}\" not implemented for '{scalar_name(self.dtype)}': complex numbers have no order"
+        )
 
 
 def spread(g: Any, sizes: Any, dim: Any, keepdim: bool) -> Any:

@@ -67,7 +67,9 @@ linear("_slice_backward", _slice_backward, node="SliceBackwardBackward0", tensor
 
 def diagonal_of(self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The diagonal of two dimensions as the last one; a view."""
-    axes_of((dim1, dim2), self.ndim)
+    first, second = (axes_of(dim, self.ndim) for dim in (dim1, dim2))
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     view = np.diagonal(self, offset, dim1, dim2)
     return np.lib.stride_tricks.as_strided(_start_of_diagonal(self, offset, dim1, dim2), view.shape, view.strides)
 

@@ -368,4 +368,6 @@ def contains(t: Any, value: Any) -> bool:
     """Whether some element equals a tensor or number; ``RuntimeError`` for anything else."""
     if not isinstance(value, (TensorBase, int, float, complex, np.generic)):
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}.")
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        raise OverflowError("int too big to convert")
     return bool(np.any(t._array == (value._array if isinstance(value, TensorBase) else value)))

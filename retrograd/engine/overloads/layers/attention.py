@@ -13,6 +13,8 @@ from ...forward_mode.forward_ad import carries_tangent
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
+from ...tensors.dtype_names import scalar_name
+from ...tensors.numbers_ import checked_number
 from ..pointwise.by_number import times
 from .dropout import dropout
 
@@ -21,12 +23,15 @@ def _added_mask(mask: Any, dtype: Any) -> Any:
     """A mask to be added to the scores: a boolean one as 0 and -inf."""
     if mask is None or mask._sig.numpy.kind != "b":
         return mask
+    checked_number(-math.inf, dtype)
     return wrap(np.where(mask._array, dtype.type(0), dtype.type(-np.inf)))
 
 
 def _causal(query: Any, key: Any, mask: Any) -> Any:
     """A mask to be added that lets no query see later keys, nor those that ``mask`` hides, if there is one."""
     numpy = query._sig.numpy
+    if numpy.kind != "f":
+        raise RuntimeError(f"expected scalar type Float but found {scalar_name(numpy)}")
     allowed = np.tril(np.ones((query.shape[-2], key.shape[-2]), bool))
     return wrap(np.where(allowed, numpy.type(0) if mask is None else mask._array, numpy.type(-np.inf)))
 

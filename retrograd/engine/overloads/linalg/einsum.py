@@ -77,6 +77,8 @@ def _ellipsis_width(terms: list[list[Any]], tensors: list[Any]) -> int:
 
 def _check_output(output: list[Any], known: set[Any]) -> None:
     for label in output:
+        if output.count(label) > 1:
+            raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
         if label not in known and not isinstance(label, tuple):
             raise RuntimeError(
                 f"einsum(): output subscript {label} does not appear in the equation for any input operand"

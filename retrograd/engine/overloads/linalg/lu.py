@@ -72,6 +72,11 @@ def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa:
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:  # noqa: N803
     """``P``, ``L`` and ``U`` from ``lu_factor``'s results."""
     check_factorable("torch.lu_unpack", LU_data)
+    refuse(
+        unpack_pivots and LU_pivots._sig.numpy != np.int32,
+        "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this function is "
+        "intended to be used with the output produced by torch.linalg.lu_factor",
+    )
     if not unpack_data:
         turn = permutation_of(LU_pivots._array, LU_data.shape[-2], LU_data._sig.numpy)
         return named("lu_unpack", wrap(turn), *(wrap(np.zeros(0, turn.dtype)) for _ in range(2)))

@@ -131,6 +131,7 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
 def cond(A: Any, p: Any = None) -> Any:  # noqa: N803
     """The condition number of matrices."""
     if isinstance(p, str):
+        refuse(p not in ("fro", "nuc"), f"linalg.cond got an invalid norm type: {p}")
         check_matrix(f"linalg.cond(ord={p})", "A", A)
     elif A.ndim < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")

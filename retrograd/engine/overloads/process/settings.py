@@ -41,8 +41,16 @@ def set_num_threads(int_: int) -> None:
 
 @_setting
 def get_num_interop_threads() -> int:
-    """How many threads run operators beside one another: one."""
-    return 1
+    """How many threads may run operators beside one another: as many as were asked for, though one does."""
+    return int(_settings.get("interop", 1))
+
+
+@_setting
+def set_num_interop_threads(int_: int) -> None:
+    """Noted only: operators run one after the other."""
+    if int_ <= 0:
+        raise RuntimeError(f"set_num_interop_threads expects a positive integer, got {int_}")
+    _settings["interop"] = int_
 
 
 @_setting

@@ -101,10 +101,11 @@ for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
 def _affine(theta: Any, size: Any, align: bool) -> Any:
     """The grid ``(N, *spatial, dims)`` of affine maps ``(N, dims, dims + 1)``; raises for other shapes."""
     wanted = tuple(int(n) for n in size)
-    refuse(
-        len(wanted) not in (4, 5),
-        "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.",
-    )
+    if len(wanted) not in (4, 5):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
+            f"{wanted}."
+        )
     dims = len(wanted) - 2
     if theta.ndim != 3 or tuple(theta.shape[1:]) != (dims, dims + 1):
         raise ValueError(

@@ -1,0 +1,57 @@
+"""SPEC E, errors: wrong shapes and dtypes are refused with PyTorch's class of error and its key words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import retrograd
+
+real_torch = pytest.importorskip("torch")
+
+COMPLEX = ("floor ceil trunc maximum minimum fmax fmin sort argsort deg2rad rad2deg isposinf max median cummax mode "
+           "aminmax")  # fmt: skip
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "diagonal": lambda t: t.diagonal(t.ones(3, 3), 0, 0, -2),
+    "diag_embed": lambda t: t.diag_embed(t.ones(3), 0, 1, 1),
+    "take": lambda t: t.take(t.ones(0), t.tensor([0])),
+    "logcumsumexp": lambda t: t.logcumsumexp(t.tensor([1, 2]), 0),
+    "einsum": lambda t: t.einsum("i->ii", t.ones(2)),
+    "qr": lambda t: t.linalg.qr(t.ones(3)),
+    "pinv": lambda t: t.linalg.pinv(t.ones(3)),
+    "cond": lambda t: t.linalg.cond(t.ones(2, 2), "foo"),
+    "lu_unpack": lambda t: t.lu_unpack(t.ones(3, 3), t.tensor([1, 2, 3])),
+    "affine_grid": lambda t: t.nn.functional.affine_grid(t.ones(1, 2, 3), (1, 1, 2)),
+    "hardtanh": lambda t: t.nn.functional.hardtanh(t.ones(3) > 0),
+    "relu": lambda t: t.relu(t.ones(3) > 0),
+    "clamp": lambda t: t.clamp(t.tensor([1, 2], dtype=t.int8), max=300),
+    "where": lambda t: t.where(t.ones(2) > 0, t.tensor([1, 2], dtype=t.uint8), 300),
+    "pow": lambda t: t.pow(t.tensor([1, 2], dtype=t.int8), 300),
+    "in": lambda t: 2**70 in t.ones(2),
+    "topk": lambda t: t.topk(t.ones(3) * 1j, 2),
+    "a mask": lambda t: t.nn.functional.scaled_dot_product_attention(*[t.ones(2, 2).long()] * 3, t.ones(2, 2) > 0),
+    "causal": lambda t: t.nn.functional.scaled_dot_product_attention(*[t.ones(1, 1, 2, 2).long()] * 3, is_causal=True),
+}
+
+
+def _complex_call(name: str) -> Callable[[Any], Any]:
+    count = 2 if name in ("maximum", "minimum", "fmax", "fmin") else 1
+    more = {"dim": 0} if name == "cummax" else {}
+    return lambda t: getattr(t, name)(*[t.ones(3) * 1j] * count, **more)
+
+
+@pytest.mark.parametrize("name", [*CALLS, *(f"{name} of complex numbers" for name in COMPLEX.split())])
+def test_class_and_key_words_are_torchs(name: str) -> None:
+    call = CALLS.get(name) or _complex_call(name.split()[0])
+    errors = []
+    for torch in (retrograd, real_torch):
+        with pytest.raises(Exception) as error:
+            call(torch)
+        errors.append(error.value)
+    ours, theirs = errors
+    assert type(ours).__name__ == type(theirs).__name__
+    words, wanted = (set(re.findall(r"[A-Za-z]{3,}", str(e).lower())) for e in errors)
+    assert len(words & wanted) >= 0.6 * len(wanted), (str(ours), str(theirs))
