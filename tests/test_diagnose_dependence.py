@@ -39,3 +39,21 @@ def test_a_long_recurrence_costs_no_walk_in_each_turn(monkeypatch):
 
     assert [finding.kind for finding in diagnose(recorded)] == []
     assert asked == []
+
+
+def test_a_long_loop_of_likelihoods_is_looked_at_in_a_few_turns(monkeypatch):
+    """As many turns of a line are looked at in a loop of forty as in one of twenty."""
+    asked = []
+    monkeypatch.setattr(learned_weights, "_is_learned", lambda flow, *given: asked.append(given))
+    counts = []
+    for turns in (20, 40):
+        asked.clear()
+        rate, total = rg.tensor(0.1, requires_grad=True), 0.0
+        with recording(level="full") as recorded:
+            for _ in range(turns):
+                total = total - rg.log(rate) * (1 - rate)
+            total.backward()
+        diagnose(recorded)
+        counts.append(len(asked))
+
+    assert counts[0] == counts[1] > 0
