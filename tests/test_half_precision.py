@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,70 @@ FUSED = {
     "addcdiv": lambda t, x, n: t.addcdiv(x, x, x + 5, value=n), "elu": lambda t, x, n: t.nn.functional.elu(x, n),
     "alpha": lambda t, x, n: t.add(x, x * 0.3, alpha=n),
 }  # fmt: skip
+
+
+N = "nn.functional."
+KERNELS = {
+    **{name: lambda t, x, f: f(x) for name in ("sigmoid", "tanh", N + "silu", N + "mish", N + "hardswish")},
+    N + "logsigmoid": lambda t, x, f: f(x), N + "softmax": lambda t, x, f: f(x, -1), "pow": lambda t, x, f: f(3, x),
+    N + "elu": lambda t, x, f: f(x, 1 / 3), N + "celu": lambda t, x, f: f(x, 3),
+    N + "softplus": lambda t, x, f: f(x, 3), N + "rrelu": lambda t, x, f: f(x, 0.1, 0.1),
+    "addcmul": lambda t, x, f: f(x, x, x, value=1 / 3), "div": lambda t, x, f: f(x, 1 / 3, rounding_mode="floor"),
+    N + "huber_loss": lambda t, x, f: f(x, -x, delta=0.1, reduction="none"), "var": lambda t, x, f: f(x.view(4, 8), 1),
+    N + "smooth_l1_loss": lambda t, x, f: f(x, x.flip(0), beta=3.0, reduction="none"),
+    "std": lambda t, x, f: f(x.view(4, 8), 1, correction=0),
+    "addmm": lambda t, x, f: f(t.ones(4, 4).half(), x.view(4, 8), x.view(8, 4), beta=0.1, alpha=1 / 3),
+    "baddbmm": lambda t, x, f: f(t.ones(1, 4, 4).half(), x.view(1, 4, 8), x.view(1, 8, 4), beta=0.1, alpha=1 / 3),
+}  # fmt: skip
+
+
+def _kernel_run(t, name, create_graph):
+    x = t.tensor(VALUES[:32], dtype=t.float16, requires_grad=True)
+    result = KERNELS[name](t, x, functools.reduce(getattr, name.split("."), t))
+    (slope,) = t.autograd.grad(result.sum(), x, create_graph=create_graph)
+    return result.detach().numpy(), slope.detach().numpy()
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_values_and_slopes_of_one_kernel(name):
+    """Row E-27: both are rounded once, recorded or not; the last digit differs in few, as exponentials do."""
+    theirs = _kernel_run(torch, name, False)
+    for create_graph in (False, True):
+        for ours, wanted in zip(_kernel_run(rg, name, create_graph), theirs, strict=True):
+            assert ours.dtype == wanted.dtype
+            assert (ours != wanted).mean() <= 0.25
+            np.testing.assert_allclose(ours, wanted, 2e-3, 1e-4)
+
+
+LARGE = (1e5, -70000, 1e39, float("inf"), 3)
+REFUSING = {
+    "pow": lambda t, x, n: x**n, "clamp": lambda t, x, n: x.clamp(max=n), "clamp_": lambda t, x, n: x.clamp_(-n, n),
+    "logit": lambda t, x, n: t.logit(x, n), "index_fill": lambda t, x, n: x.index_fill(0, t.tensor([0]), n),
+    "hardtanh": lambda t, x, n: t.nn.functional.hardtanh(x, -abs(n), abs(n)),
+    "threshold": lambda t, x, n: t.nn.functional.threshold(x, 0, n),
+    **{name: lambda t, x, n, name=name: getattr(t.nn.functional, name)(x, n)
+       for name in ("elu", "celu", "hardshrink", "softshrink", "softplus", "leaky_relu")},
+    "addmm": lambda t, x, n: t.addmm(x, x.outer(x), x.outer(x), alpha=n),
+    "addmv": lambda t, x, n: t.addmv(x, x.outer(x), x, beta=n),
+    "addr": lambda t, x, n: t.addr(x, x, x, alpha=n), "scatter": lambda t, x, n: x.scatter(0, t.tensor([0]), n),
+}  # fmt: skip
+
+
+def _said(t, name, dtype, number):
+    try:
+        REFUSING[name](t, t.tensor([0.5, 2.0], dtype=getattr(t, dtype)), number)
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("name", REFUSING)
+def test_numbers_that_are_too_large_are_refused(name):
+    """Row E-27: where PyTorch's kernel takes the number in the dtype it computes in, in the same words."""
+    said = {(dtype, n): [_said(t, name, dtype, n) for t in (torch, rg)]
+            for dtype in ("float16", "float32", "float64") for n in LARGE}  # fmt: skip
+    assert any(theirs for theirs, _ in said.values())
+    assert {case: both for case, both in said.items() if both[0] != both[1]} == {}
 
 
 @pytest.mark.parametrize("name", FUSED)

@@ -25,7 +25,12 @@ def rounded_once(operands: int = 1) -> Callable[[Callable[..., Any]], Callable[.
     def decorate(forward: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(forward)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if not any(map(is_half, args[:operands])) or any(a.__class__ is complex for a in args):
+            for operand in args[:operands]:
+                if is_half(operand):
+                    break
+            else:
+                return forward(*args, **kwargs)
+            if any(a.__class__ is complex for a in args):
                 return forward(*args, **kwargs)
             given = [a if isinstance(a, np.ndarray) else _rounded(a) for a in args[:operands]]
             wide = [a.astype(_WIDE) if is_half(a) else a for a in (*given, *args[operands:])]

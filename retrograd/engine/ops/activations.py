@@ -14,8 +14,10 @@ from ..kernels.masking import kept, positive
 from ..table.registry import F
 from ..table.rows import elementwise, function
 from ..tensors.base import TensorBase
-from ..tensors.numbers_ import checked_number, real_number
+from ..tensors.dtype_names import scalar_name
+from ..tensors.numbers_ import checked_number, held, real_number
 from .arithmetic import conj, zero_gradient
+from .half_slopes import slope_rounded_once
 from .reduce import axes_of
 
 SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
@@ -25,6 +27,7 @@ GELU_CUBE = 0.044715
 # -- sigmoid and ReLU
 
 
+@rounded_once()
 def _sigmoid(self: Any) -> Any:
     """``1 / (1 + exp(-x))``; right to the last digits also where it is small, unlike its form with tanh."""
     return np.reciprocal(np.exp(-self) + self.dtype.type(1))
@@ -71,7 +74,7 @@ def _leaky_slope_by_result(g: Any, result: Any, negative_slope: float) -> Any:
 
 @rounded_once()
 def _leaky_relu(self: Any, negative_slope: float = 0.01) -> Any:
-    return np.where(self > 0, self, self * self.dtype.type(negative_slope))
+    return np.where(self > 0, self, self * held(negative_slope, self.dtype))
 
 
 elementwise(
@@ -142,7 +145,9 @@ elementwise(
 
 
 def _rrelu(self: Any, noise: Any, lower: float, upper: float, training: bool) -> Any:
-    """Below 0 times ``noise``, which was drawn between ``lower`` and ``upper``."""
+    """Below 0 times ``noise``, which was drawn between ``lower`` and ``upper``, or times their mean."""
+    if not training:
+        return _leaky_relu(self, (lower + upper) / 2)
     return np.where(self > 0, self, self * noise).astype(self.dtype)
 
 
@@ -181,7 +186,7 @@ elementwise("threshold", _threshold, tensors="self", inplace=True, public=False,
 def _hardtanh(self: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, but they are {min_val} and {max_val}")
-    return np.minimum(np.maximum(self, self.dtype.type(min_val)), self.dtype.type(max_val))
+    return np.minimum(np.maximum(self, held(min_val, self.dtype)), held(max_val, self.dtype))
 
 
 elementwise(
@@ -200,6 +205,7 @@ def _hardsigmoid(self: Any) -> Any:
     return (np.minimum(np.maximum(self + 3, 0), 6) / 6).astype(self.dtype)
 
 
+@slope_rounded_once
 def _hardswish_slope(g: Any, self: Any) -> Any:
     middle = F._where(F.abs(self) < 3, self, F.zeros_like(self))  # an infinity would spoil the second gradient
     return F._where(self <= -3, F.zeros_like(g), F._where(self < 3, g * (middle / 3 + 0.5), g))
@@ -207,13 +213,20 @@ def _hardswish_slope(g: Any, self: Any) -> Any:
 
 elementwise("hardsigmoid", _hardsigmoid, promote="", public=False,
             self=lambda g, self: F._kept(g / 6, (self > -3) & (self < 3)), kinds="f")  # fmt: skip
-elementwise("hardswish", lambda self: self * _hardsigmoid(self), public=False, self=_hardswish_slope, kinds="f")
+elementwise("hardswish", rounded_once()(lambda self: self * _hardsigmoid(self)), public=False, self=_hardswish_slope,
+            kinds="f")  # fmt: skip
+
+
+def _softshrink(self: Any, lambd: float = 0.5) -> Any:
+    most = float(np.finfo(self.dtype).max)
+    if not 0 <= real_number(lambd) <= most:
+        have = f"[0, {most:g}] for input dtype {scalar_name(self.dtype)}"
+        raise RuntimeError(f"lambda must be in range {have}, but found {lambd:g}")
+    return _shrunk(self, lambd)
 
 
 @rounded_once()
-def _softshrink(self: Any, lambd: float = 0.5) -> Any:
-    if real_number(lambd) < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+def _shrunk(self: Any, lambd: float) -> Any:
     size = self.dtype.type(lambd)
     return np.where(self > size, self - size, np.where(self < -size, self + size, self * 0)).astype(self.dtype)
 
@@ -221,7 +234,9 @@ def _softshrink(self: Any, lambd: float = 0.5) -> Any:
 def _hardshrink(self: Any, lambd: float = 0.5) -> Any:
     """``self`` where it is outside of ``[-lambd, lambd]``, 0 inside."""
     lambd = real_number(lambd)
-    return np.where((self >= -lambd) & (self <= lambd), self.dtype.type(0), self)
+    inside = (self >= -lambd) & (self <= lambd)
+    checked_number(lambd, self.dtype)
+    return np.where(inside, self.dtype.type(0), self)
 
 
 def _shrink_backward(grad_output: Any, self: Any, lambd: float) -> Any:
@@ -244,15 +259,17 @@ elementwise("_hardshrink_backward", _shrink_backward, node="HardshrinkBackwardBa
 
 @rounded_once()
 def _elu(self: Any, alpha: float = 1.0, scale: float = 1, input_scale: float = 1) -> Any:
-    low = np.expm1(np.minimum(self, 0) * real_number(input_scale)) * real_number(alpha * scale)
+    low = np.expm1(np.minimum(self, 0) * real_number(input_scale)) * checked_number(alpha * scale, self.dtype)
     return np.where(self > 0, self * real_number(scale), low).astype(self.dtype)
 
 
+@slope_rounded_once
 def _elu_slope(g: Any, self: Any, alpha: float, scale: float, input_scale: float) -> Any:
     low = F._where(self < 0, self, F.zeros_like(self))  # at 0 the second derivative is 0, as in PyTorch
     return F._where(self <= 0, g * (F.exp(low * input_scale) * (alpha * scale * input_scale)), g * scale)
 
 
+@slope_rounded_once
 def _elu_slope_by_result(g: Any, result: Any, alpha: float, scale: float, input_scale: float) -> Any:
     if alpha < 0:
         raise RuntimeError(_NEGATIVE_SLOPE.format("elu"))
@@ -268,7 +285,7 @@ def _celu(self: Any, alpha: float = 1.0) -> Any:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
     if not real_number(alpha):
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return np.where(self > 0, self, np.expm1(np.minimum(self, 0) / alpha) * alpha).astype(self.dtype)
+    return np.where(self > 0, self, np.expm1(np.minimum(self, 0) / alpha) * held(alpha, self.dtype)).astype(self.dtype)
 
 
 elementwise("celu", _celu, tensors="self", inplace=True, public=False, in_place_node="CeluBackward1",
@@ -353,11 +370,13 @@ def _log_one_plus_exp(x: Any) -> Any:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
+@slope_rounded_once
 def _silu_slope(g: Any, self: Any) -> Any:
     s = F.sigmoid(self)
     return g * (s * (1 + self * (1 - s)))
 
 
+@slope_rounded_once
 def _mish_slope(g: Any, self: Any) -> Any:
     t = F.tanh(F.softplus(self, 1.0, 40.0))
     return g * (t + self * F.sigmoid(self) * (1 - t * t))
@@ -365,21 +384,23 @@ def _mish_slope(g: Any, self: Any) -> Any:
 
 @rounded_once()
 def _softplus(self: Any, beta: float = 1, threshold: float = 20) -> Any:
-    scaled = self * self.dtype.type(beta)
+    scaled = self * held(beta, self.dtype)
     return np.where(scaled > real_number(threshold), self, _log_one_plus_exp(scaled) / beta).astype(self.dtype)
 
 
+@slope_rounded_once
 def _softplus_slope(g: Any, self: Any, beta: float, threshold: float) -> Any:
     scaled = self * beta
     return F._where(scaled > threshold, g, g * F.sigmoid(scaled))
 
 
-elementwise("silu", lambda self: self * _sigmoid(self), public=False, self=_silu_slope, kinds="fc",
+elementwise("silu", rounded_once()(lambda self: self * _sigmoid(self)), public=False, self=_silu_slope, kinds="fc",
             real_only="silu")  # fmt: skip
-elementwise("mish", lambda self: self * np.tanh(_log_one_plus_exp(self)), public=False, self=_mish_slope, kinds="f")
+elementwise("mish", rounded_once()(lambda self: self * np.tanh(_log_one_plus_exp(self))), public=False,
+            self=_mish_slope, kinds="f")  # fmt: skip
 elementwise("softplus", _softplus, tensors="self", public=False, self=_softplus_slope, kinds="f")
 elementwise("logsigmoid", lambda self: -_log_one_plus_exp(-self), node="LogSigmoidBackward0", public=False,
-            self=lambda g, self: g * F.sigmoid(-self), kinds="f", layout="rows")  # fmt: skip
+            self=slope_rounded_once(lambda g, self: g * F.sigmoid(-self)), kinds="f", layout="rows")  # fmt: skip
 
 # -- gated
 

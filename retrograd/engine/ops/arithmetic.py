@@ -20,7 +20,7 @@ from ..tensors.numbers_ import checked_number
 
 def scaled(g: Any, factor: Any) -> Any:
     """A gradient times a factor, unless that is 1."""
-    return g if factor == 1 else g * factor
+    return g if factor == 1 else g * exact(factor, g)
 
 
 def element(value: Any, dtype: Any) -> Any:
@@ -172,6 +172,7 @@ def _floor_divide(self: Any, other: Any) -> Any:
     return np.floor_divide(self, whole_divisor(self, other))
 
 
+@rounded_once()
 def _div_rounded(self: Any, other: Any, rounding_mode: str) -> Any:
     """Division rounded down (``"floor"``) or towards zero (``"trunc"``)."""
     if rounding_mode == "floor":
@@ -314,8 +315,8 @@ def _addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
 
 elementwise(
     "_addcmul", _addcmul, node="AddcmulBackward0", tensors="self tensor1 tensor2",
-    self=lambda g: g, tensor1=lambda g, tensor2, value: g * conj(tensor2 * value),
-    tensor2=lambda g, tensor1, value: g * conj(tensor1 * value),
+    self=lambda g: g, tensor1=lambda g, tensor2, value: g * conj(F.mul(tensor2, value)),
+    tensor2=lambda g, tensor1, value: g * conj(F.mul(tensor1, value)),
     kinds="fciu",
 )  # fmt: skip
 elementwise(

@@ -11,7 +11,7 @@ from ..table.rows import function, linear
 from ..tensors.dtype_names import scalar_name
 from .arithmetic import element, raw
 from .reduce import axes_of
-from .scatter import at_least_1d, check_index, reduce_shares, reduced_at
+from .scatter import at_least_1d, check_index, entry, reduce_shares, reduced_at
 
 
 def _at(self: Any, dim: int, index: Any, name: str) -> tuple[Any, ...]:
@@ -135,7 +135,7 @@ linear("index_copy", _index_copy, tensors="self index source", inplace=True,
 
 def _index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
     out = np.array(self)
-    at_least_1d(out)[_filled_places(self, dim, index)] = value
+    at_least_1d(out)[_filled_places(self, dim, index)] = entry(value, self.dtype)
     return out
 
 

@@ -6,16 +6,23 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.halves import rounded_once
 from ..table.registry import F
 from ..table.rows import function
+from .half_slopes import slope_rounded_once
 
 
 def reduce_array(values: Any, reduction: str) -> Any:
     """A loss per element as asked: ``"none"``, ``"sum"`` or ``"mean"``."""
     if reduction == "none":
         return values
+    return _total(values, reduction == "mean")
+
+
+@rounded_once()
+def _total(values: Any, mean: bool) -> Any:
     total = np.add.reduce(values, axis=None, dtype=values.dtype)
-    return total if reduction == "sum" else (total / values.dtype.type(values.size)).astype(values.dtype)
+    return (total / values.dtype.type(values.size)).astype(values.dtype) if mean else total
 
 
 def count(sizes: Any) -> int:
@@ -36,6 +43,7 @@ def _smooth_l1(self: Any, target: Any, reduction: str, beta: float) -> Any:
     return reduce_array(np.where(size < beta, inner, size - 0.5 * beta).astype(size.dtype), reduction)
 
 
+@slope_rounded_once
 def _smooth_l1_slope(g: Any, self: Any, target: Any, reduction: str, beta: float) -> Any:
     away = self - target
     inner = away / beta if beta else away
@@ -43,10 +51,16 @@ def _smooth_l1_slope(g: Any, self: Any, target: Any, reduction: str, beta: float
 
 
 def _huber(self: Any, target: Any, reduction: str, delta: float) -> Any:
+    return reduce_array(_huber_of_each(self, target, delta), reduction)
+
+
+@rounded_once(operands=2)
+def _huber_of_each(self: Any, target: Any, delta: float) -> Any:
     size = np.abs(self - target)
-    return reduce_array(np.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta)), reduction)
+    return np.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta))
 
 
+@slope_rounded_once
 def _huber_slope(g: Any, self: Any, target: Any, reduction: str, delta: float) -> Any:
     away = self - target
     return _scaled(g, F._where(F.abs(away) >= delta, delta * F.sgn(away), away), reduction)

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.halves import rounded_once
 from ..kernels.matrices import SMALL, matrix_product
 from ..table.registry import F
 from ..table.rows import multilinear
 from ..tensors.base import wrap
 from ..tensors.dtype_names import c_name, scalar_name
+from ..tensors.numbers_ import held
 from .arithmetic import conj, scaled
 from .broadcasting import expanded
 
@@ -157,18 +159,20 @@ def _unusual_product(self: Any, mat1: Any, mat2: Any) -> Any:
 
 def addmm_of_arrays(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * self + alpha * (mat1 @ mat2)``."""
+    if mat1.dtype.char == "e":
+        return _addmm_of_halves(self, mat1, mat2, beta, alpha)
     usual = mat1.ndim == 2 == mat2.ndim and mat1.dtype is mat2.dtype and mat1.shape[1] == mat2.shape[0]
     product = (
         matrix_product(mat1, mat2) if usual else _unusual_product(self, mat1, mat2)
     )  # (a call is 1 µs after large arrays)
     if alpha != 1:
-        product = product * product.dtype.type(alpha)
+        product = product * held(alpha, product.dtype)
     if beta == 0:
         return product
     if self.dtype is not product.dtype and self.dtype != product.dtype:
         have = f"{scalar_name(self.dtype)} and {scalar_name(product.dtype)}"
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {have}")
-    bias = self if beta == 1 else self * product.dtype.type(beta)
+    bias = self if beta == 1 else self * held(beta, product.dtype)
     try:
         product += bias
     except ValueError:
@@ -177,8 +181,11 @@ def addmm_of_arrays(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any =
     return product
 
 
+_addmm_of_halves = rounded_once(operands=3)(addmm_of_arrays)
+
+
 def _back(g: Any, factor: Any) -> Any:
-    return g if factor == 1 else g * conj(factor)
+    return scaled(g, conj(factor))
 
 
 def product_added_jvp(product: Any) -> Any:

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.halves import is_half
 from ..table.registry import F
 from ..table.rows import elementwise
+from ..tensors.numbers_ import checked_number, held
 from .arithmetic import conj, element
 
 # -- powers
@@ -25,7 +27,7 @@ def _pow_scalar(self: Any, exponent: Any) -> Any:
         if self.dtype.kind == "b":
             return self | (not exponent)
         return np.power(self, element(exponent, self.dtype))
-    return np.power(self, exponent)
+    return np.power(self, checked_number(exponent, self.dtype) if is_half(self) else exponent)
 
 
 def integer_power(self: Any, exponent: Any) -> Any:
@@ -72,7 +74,7 @@ def _pow_base_slope(g: Any, self: Any, exponent: Any, result: Any) -> Any:
         return g * conj(result * (cmath.log(self) if self else 0))
     if self == 0:
         return F._where(F.real(exponent) >= 0, F.zeros_like(g), -math.inf * g * conj(result))
-    return g * conj(result * (math.log(self) if self > 0 else math.nan))
+    return g * conj(F.mul(result, math.log(self) if self > 0 else math.nan))
 
 
 elementwise("_pow_base", _base_pow, node="PowBackward2", tensors="exponent", exponent=_pow_base_slope)
@@ -98,7 +100,7 @@ elementwise(
 def _logit(self: Any, eps: float | None = None) -> Any:
     """``log(p / (1 - p))``; with ``eps``, ``p`` is first limited to ``[eps, 1 - eps]``."""
     if eps is not None:
-        low, high = self.dtype.type(eps), self.dtype.type(1 - eps)
+        low, high = held(eps, self.dtype), self.dtype.type(1 - eps)
         self = np.where(self < low, low, np.where(self > high, high, self))
     return np.log(self / (1 - self))
 

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..execution.fit import is_expandable_to
+from ..kernels.halves import rounded_once
 from ..table.registry import F
 from ..table.rows import linear, multilinear
+from ..tensors.numbers_ import held
 from .arithmetic import check_factor, conj, scaled
 from .matrix_products import bmm, mv, outer, product_added_jvp, require, require_vectors
 from .reduce import axes_of
@@ -32,7 +34,7 @@ multilinear(
 def _plus(bias: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """``beta * bias + alpha * product``; a bias times 0 is not read, so NaN in it does not count."""
     if alpha != 1:
-        product = product * product.dtype.type(alpha)
+        product = product * held(alpha, product.dtype)
     if beta == 0:
         return product
     if bias.dtype != product.dtype:
@@ -42,7 +44,7 @@ def _plus(bias: Any, product: Any, beta: Any, alpha: Any) -> Any:
             f"The expanded size of the tensor must match: self has shape {list(bias.shape)}, the product "
             f"{list(product.shape)}"
         )
-    return product + (bias if beta == 1 else bias * product.dtype.type(beta))
+    return product + (bias if beta == 1 else bias * held(beta, product.dtype))
 
 
 def _bias(g: Any, beta: Any) -> Any:
@@ -57,7 +59,8 @@ multilinear(
     kinds="fciu",
 )  # fmt: skip
 multilinear(
-    "baddbmm", lambda self, batch1, batch2, beta=1, alpha=1: _plus(self, bmm(batch1, batch2), beta, alpha),
+    "baddbmm", rounded_once(operands=3)(
+        lambda self, batch1, batch2, beta=1, alpha=1: _plus(self, bmm(batch1, batch2), beta, alpha)),
     promote="", public=False, inplace=True, jvp=product_added_jvp(lambda a, b: F.bmm(a, b)), self=_bias,
     batch1=lambda g, batch2, alpha: scaled(F.bmm(g, adjoint(batch2)), conj(alpha)),
     batch2=lambda g, batch1, alpha: scaled(F.bmm(adjoint(batch1), g), conj(alpha)),
@@ -70,8 +73,8 @@ def _spread_batch(g: Any, batch: Any) -> Any:
 
 
 multilinear(
-    "addbmm", lambda self, batch1, batch2, beta=1, alpha=1: _plus(
-        self, bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha),
+    "addbmm", rounded_once(operands=3)(lambda self, batch1, batch2, beta=1, alpha=1: _plus(
+        self, bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha)),
     promote="", public=False, inplace=True, jvp=product_added_jvp(lambda a, b: F._sum_dim(F.bmm(a, b), 0)), self=_bias,
     keeps="batch1_sizes batch2_sizes",
     batch1=lambda g, batch2, alpha: scaled(F.bmm(_spread_batch(g, batch2), adjoint(batch2)), conj(alpha)),

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function, linear, underivable
-from ..tensors.numbers_ import checked_number
+from ..tensors.numbers_ import checked_number, held
 from .arithmetic import raw
 from .reduce import axes_of, refuse_complex
 
@@ -97,6 +97,11 @@ def _scatter(self: Any, dim: int, index: Any, src: Any) -> Any:
     out = np.array(self)
     at_least_1d(out)[places(self, dim, index, "scatter")] = _source(self, dim, index, src)
     return out
+
+
+def entry(value: Any, dtype: Any) -> Any:
+    """What is written into an array; a number must be one that it can hold."""
+    return value if isinstance(value, np.ndarray) or dtype.kind != "f" else held(value, dtype)
 
 
 def _scatter_number(self: Any, dim: int, index: Any, value: Any) -> Any:

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.halves import rounded_once
 from ..kernels.rows import maxima_along, sums_along
 from ..table.registry import F
 from ..table.rows import function
 from .reduce import axes_of
 
 
+@rounded_once()
 def _softmax(self: Any, dim: int) -> Any:
     if not self.size or not self.ndim:
         return self.copy() if not self.size else np.exp(self - self)
@@ -44,6 +46,7 @@ def _softmax_grad(g: Any, result: Any, dim: int) -> Any:
     return gi
 
 
+@rounded_once(operands=2)
 def _softmax_back(grad_output: Any, output: Any, dim: int) -> Any:
     return output * (grad_output - F._sum_dim(grad_output * output, dim, True))
 

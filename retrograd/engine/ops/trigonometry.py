@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.halves import rounded_once
 from ..table.registry import F
 from ..table.rows import elementwise
 from .arithmetic import conj
@@ -17,7 +18,7 @@ elementwise("cos", np.cos, promote="float", self=lambda g, self: g * -conj(F.sin
 elementwise("tan", np.tan, promote="float", self=lambda g, result: g * conj(1 + result * result), inplace=True)
 elementwise("tanh", np.tanh, promote="float", self=lambda g, result: F._tanh_backward(g, conj(result)), inplace=True)
 elementwise(
-    "_tanh_backward", lambda grad_output, output: grad_output * (1 - output * output),
+    "_tanh_backward", rounded_once(operands=2)(lambda grad_output, output: grad_output * (1 - output * output)),
     node="TanhBackwardBackward0",
     grad_output=lambda g, output: F._tanh_backward(g, conj(output)),
     output=lambda g, grad_output, output: g * conj(grad_output * -2 * output),
@@ -50,6 +51,7 @@ elementwise(
 )
 
 
+@rounded_once()
 def _sinc(self: Any) -> Any:
     """``sin(pi x) / (pi x)``, 1 at 0."""
     angle = self * self.dtype.type(math.pi)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.halves import rounded_once
 from ..table.registry import F
 from ..table.rows import function
 from .reduce import along, axes_of, count_of, restored, spread
@@ -17,6 +18,7 @@ def _lost(correction: Any) -> Any:
     return 1 if correction is None else correction
 
 
+@rounded_once()
 def _var(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Any:
     if self.dtype.kind not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")
@@ -35,9 +37,10 @@ def _var_back(g: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> An
     mean = F._mean_dim(self, dim, True)
     if freedom <= 0 and (dim is None or not sizes):
         return g * F.masked_fill(F.ones_like(self) * math.inf, self == mean, math.nan)
-    return g * (self - mean) * float(np.divide(2.0, freedom))
+    return F.mul(g, float(np.divide(2.0, freedom))) * (self - mean)
 
 
+@rounded_once()
 def _std(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Any:
     return np.sqrt(_var(self, dim, correction, keepdim))
 

@@ -74,6 +74,16 @@ def checked_number(value: Any, numpy: Any) -> Any:
     return int(value) % (1 << 8 * numpy.itemsize) if numpy.kind == "u" else int(value)
 
 
+_HALF_MAX = 65504.0
+
+
+def held(value: Any, numpy: Any) -> Any:
+    """A number as a dtype has it; ``RuntimeError`` in torch's words where it is too large for a floating one."""
+    if numpy.kind != "f" or (value.__class__ in (int, float) and -_HALF_MAX <= value <= _HALF_MAX):
+        return numpy.type(value)  # what halves can hold all can: to look it up takes 2 µs
+    return numpy.type(checked_number(value, numpy))
+
+
 def real_number(value: Any) -> Any:
     """A number for a parameter that must be real; ``RuntimeError`` in torch's words if it has an imaginary part."""
     if isinstance(value, (complex, np.complexfloating)):
