@@ -41,3 +41,11 @@ def test_margins_that_overflow(values: list[float]) -> None:
 
     for ours, theirs in zip(run(retrograd), run(real_torch), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-30)
+
+
+def test_a_variance_may_be_a_number_beside_whole_numbers() -> None:
+    values = [
+        t.nn.functional.gaussian_nll_loss(t.tensor([1, 2, 3]), t.tensor([2, 2, 5]), 2.0).item()
+        for t in (retrograd, real_torch)
+    ]
+    assert values[0] == pytest.approx(values[1])

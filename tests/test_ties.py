@@ -25,6 +25,18 @@ CALLS: dict[str, Callable[[Any, Any, int], Any]] = {
 }
 
 
+def test_more_elements_than_are_followed_give_the_same_values() -> None:
+    """Which of equal ones is named is then any of them."""
+    rows = np.random.default_rng(0).integers(0, 3, (400, 100))
+    ours, theirs = (t.topk(t.tensor(rows), 5) for t in (retrograd, real_torch))
+    assert ours.values.tolist() == theirs.values.tolist()
+    np.testing.assert_array_equal(np.take_along_axis(rows, ours.indices.numpy(), 1), ours.values.numpy())
+    assert (
+        retrograd.mode(retrograd.tensor(rows)).values.tolist()
+        == real_torch.mode(real_torch.tensor(rows)).values.tolist()
+    )
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_the_same_one_of_equal_elements_is_named(name: str) -> None:
     """Rows of few different numbers, some with NaN, short and long."""

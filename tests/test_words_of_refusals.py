@@ -28,6 +28,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "hardtanh": lambda t: t.nn.functional.hardtanh(t.ones(3) > 0),
     "relu": lambda t: t.relu(t.ones(3) > 0),
     "clamp": lambda t: t.clamp(t.tensor([1, 2], dtype=t.int8), max=300),
+    "clamp_min": lambda t: t.clamp_min(t.tensor([1, 2], dtype=t.int8), 300),
     "where": lambda t: t.where(t.ones(2) > 0, t.tensor([1, 2], dtype=t.uint8), 300),
     "pow": lambda t: t.pow(t.tensor([1, 2], dtype=t.int8), 300),
     "in": lambda t: 2**70 in t.ones(2),

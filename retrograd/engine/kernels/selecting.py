@@ -2,7 +2,7 @@
 
 Values do not depend on it, indices do. The algorithms are Hoare's quickselect with the median of three (``kthvalue``)
 and C++'s ``nth_element``, ``sort`` and ``partial_sort`` (``topk``, ``mode``) as GNU's library has them. Only rows where
-a choice exists come here; those longer than ``LONGEST`` keep the first of equal elements.
+a choice exists come here; where they have more than ``MOST`` elements together, the first of equal elements is chosen.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-LONGEST = 10_000
-"""Rows of more elements are not followed step by step: that would take longer than the rest of the call."""
+MOST = 30_000
+"""How many elements a call follows step by step; more would take longer than the rest of it."""
 
 
 def ranks(row: Any, *, descending: bool = False) -> list[int]:
@@ -172,7 +172,7 @@ def top_places(row: Any, k: int, largest: bool) -> list[int]:
 def last_in_order(row: Any, value: Any) -> int:
     """The place of the last element of a value, once C++'s ``sort``, which is not stable, has put the row in order."""
     found = np.flatnonzero(row == value)
-    if len(row) <= 16 or len(row) > LONGEST or len(found) == 1 or (row != row).any():
+    if len(row) <= 16 or len(found) == 1 or (row != row).any():
         return int(found[-1])
     items = _Items(ranks(row))
     items.sort(len(row))
@@ -192,7 +192,7 @@ def follow_ties(lines: Any, order: Any, taken: Any, places_of: Any) -> Any:
     beside = np.take_along_axis(lines, order[..., near], -1)
     tied = _same(beside[..., 1:], beside[..., :-1]).any(-1)
     chosen = order[..., taken]
-    if tied.any() and lines.shape[-1] <= LONGEST:
+    if 0 < np.count_nonzero(tied) * lines.shape[-1] <= MOST:
         chosen = chosen.copy()
         for at in map(tuple, np.argwhere(tied)):
             chosen[at] = places_of(lines[at])

@@ -84,6 +84,15 @@ def held(value: Any, numpy: Any) -> Any:
     return numpy.type(checked_number(value, numpy))
 
 
+def check_whole(operand: Any, *numbers: Any) -> None:
+    """``RuntimeError`` for whole numbers that a tensor of whole numbers cannot hold."""
+    sig = getattr(operand, "_sig", None)
+    if sig is not None and sig.numpy.kind in "iu":
+        for number in numbers:
+            if number.__class__ is int:
+                checked_number(number, sig.numpy)
+
+
 def real_number(value: Any) -> Any:
     """A number for a parameter that must be real; ``RuntimeError`` in torch's words if it has an imaginary part."""
     if isinstance(value, (complex, np.complexfloating)):

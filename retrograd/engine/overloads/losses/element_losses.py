@@ -12,6 +12,7 @@ from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
 from ...tensors.dtype_names import scalar_name
+from ...tensors.dtypes import get_default_dtype
 from ...tensors.numbers_ import real_argument
 from ...warning import warn
 from ..pointwise.by_number import plus, times
@@ -210,7 +211,8 @@ def gaussian_nll_loss(
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
     if not isinstance(var, TensorBase):
-        var = input.new_full(tuple(input.shape), float(var))
+        real = input._sig.numpy.kind in "fc"
+        var = input.new_full(tuple(input.shape), float(var), dtype=None if real else get_default_dtype())
     var = _variance_for(input, var)
     if bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")

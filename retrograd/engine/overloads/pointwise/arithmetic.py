@@ -18,7 +18,7 @@ from ...tensors.argument_checks import type_name_of
 from ...tensors.base import TensorBase, tensor_class, wrap
 from ...tensors.common_dtype import result_dtype
 from ...tensors.dtypes import get_default_dtype
-from ...tensors.numbers_ import check_width, checked_number, real_number
+from ...tensors.numbers_ import check_whole, check_width, real_number
 from ...warning import warn
 
 Number = (bool, int, float, complex, np.number, np.bool_)
@@ -80,7 +80,7 @@ def pow(input: Any, exponent: Any) -> Any:  # noqa: A001, A002
         check_tensor("pow", input)
     base, power = operand_of(input), operand_of(exponent)
     if not isinstance(power, TensorBase):
-        _check_whole(base, power)
+        check_whole(base, power)
         base = _fit_for_number(base, power)
     elif not isinstance(base, TensorBase):
         power = _fit_for_number(power, base)
@@ -143,20 +143,12 @@ def _fit_for_bounds(input: Any, *bounds: Any) -> Any:  # noqa: A002
     kind = input._sig.numpy.kind
     if kind in "fc":
         return input
-    _check_whole(input, *bounds)
+    check_whole(input, *bounds)
     if any(isinstance(b, float) for b in bounds):
         return F._to_copy(input, get_default_dtype().numpy)
     if kind == "b" and any(isinstance(b, int) and not isinstance(b, bool) for b in bounds):
         return F._to_copy(input, np.dtype(np.int64))
     return input
-
-
-def _check_whole(operand: Any, *numbers: Any) -> None:
-    """``RuntimeError`` for whole numbers that a tensor of whole numbers cannot hold."""
-    if isinstance(operand, TensorBase) and operand._sig.numpy.kind in "iu":
-        for number in numbers:
-            if number.__class__ is int:
-                checked_number(number, operand._sig.numpy)
 
 
 def _bounds(low: Any, high: Any) -> list[Any]:
@@ -205,8 +197,8 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa:
     if not isinstance(input, TensorBase) and not isinstance(other, TensorBase):
         common = result_dtype((), (), (operand_of(input), operand_of(other)))
         input = wrap(np.asarray(operand_of(input), common))  # noqa: A001
-    _check_whole(input, other)
-    _check_whole(other, input)
+    check_whole(input, other)
+    check_whole(other, input)
     return F._where(condition, operand_of(input), operand_of(other))
 
 

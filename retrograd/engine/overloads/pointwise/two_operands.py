@@ -12,6 +12,7 @@ from ...aliasing.inplace import call_inplace
 from ...table.public import METHODS, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase
+from ...tensors.numbers_ import check_whole
 from .arithmetic import binary_method, gives_way, left_to_numpy, operand_of
 
 Choice = Callable[[Any, Any], str]
@@ -67,6 +68,7 @@ def _bound(tensor_row: str, number_row: str) -> Choice:
             return tensor_row
         if other.__class__ is (1j).__class__ or (isinstance(input, TensorBase) and input._sig.numpy.kind == "c"):
             raise NotImplementedError("clamp is not supported for complex types")
+        check_whole(input, other)
         return number_row
 
     return choose
