@@ -146,3 +146,34 @@ def test_plans_keep_no_frame_alive():
         for _ in range(3):
             function()
         assert all(reference() is None for reference in alive)
+
+
+def test_nodes_of_functions_have_the_line_of_apply():
+    """A foreseen call of a ``forward`` that records a graph of its own tells the Function's node from its own."""
+
+    class Doubled(rg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            with rg.enable_grad():
+                inner = x.detach().requires_grad_() * 2
+            return inner.detach()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    def step():
+        x = rg.ones(3, requires_grad=True)
+        Doubled.apply(x).sum().backward()
+        return sys._getframe().f_lineno - 1
+
+    with recording(level="full") as found:
+        lines = [step() for _ in range(4)]
+
+    made = [
+        line
+        for graph in found.snapshots
+        for kind, line in zip(graph.kind, graph.source, strict=True)
+        if kind == "function"
+    ]
+    assert [line.line for line in made] == lines

@@ -30,7 +30,7 @@ _LIBRARIES = ("torch", "numpy", "functorch")
 _RUNNERS = ("pytest", "_pytest", "pluggy", "xdist", "execnet", "IPython", "ipykernel")
 """What runs a user's code in a session: its variables, of which each may hold a thousand tests, are not the user's."""
 _OPTIMIZED = 1  # inspect.CO_OPTIMIZED: a function's frame, whose locals are no dictionary of their own
-_APPLY_DEPTH = 20
+APPLY_DEPTH = 20
 """How far below ``Function.apply`` the first operation of a ``forward`` is looked for."""
 
 judged: dict[int, tuple[CodeType, bool]] = {}
@@ -88,7 +88,7 @@ def applying_frame(frame: FrameType | None, is_engine_file: Callable[[str], bool
 
     ``is_engine_file`` knows the file in which an engine defines ``apply``.
     """
-    for _ in range(_APPLY_DEPTH):
+    for _ in range(APPLY_DEPTH):
         if frame is None:
             return None
         if frame.f_code.co_name == "apply" and is_engine_file(frame.f_code.co_filename):

@@ -15,7 +15,8 @@ from ..program.frames import source_line
 from ..snapshot import SourceLine
 
 _KEEP = 1_000_000
-"""Ranges kept per thread; when there are twice as many, the older half goes."""
+"""Ranges kept per thread; when there are more than ``MOST_RANGES``, the older half goes."""
+MOST_RANGES = 2 * _KEEP
 _MAX_TABLES = 64
 """Threads remembered; the oldest goes first."""
 
@@ -83,16 +84,7 @@ class Marks:
 
     def follow(self, frame: FrameType) -> None:
         """The node with the next number was made by the line at which this user's frame stands."""
-        self.follow_place(self._places.get((id(frame.f_code), frame.f_lasti, self.scope)) or self._place(frame))
-
-    def follow_place(self, entry: int) -> None:
-        """The same by the entry of the line."""
-        entries = self.entries
-        if not entries or entries[-1] != entry:
-            self.starts.append(self.end)
-            entries.append(entry)
-            if len(entries) > 2 * _KEEP:
-                self._drop_older_half()
+        self._push(self.end, self._places.get((id(frame.f_code), frame.f_lasti, self.scope)) or self._place(frame))
         self.end += 1
 
     def gap(self, upto: int, frame: FrameType | None) -> None:
@@ -127,10 +119,11 @@ class Marks:
             return
         self.starts.append(start)
         self.entries.append(entry)
-        if len(self.starts) > 2 * _KEEP:
-            self._drop_older_half()
+        if len(self.entries) > MOST_RANGES:
+            self.drop_older_half()
 
-    def _drop_older_half(self) -> None:
+    def drop_older_half(self) -> None:
+        """Forget what is known of the older nodes."""
         del self.starts[:_KEEP], self.entries[:_KEEP]
         self.first = self.starts[0]
 

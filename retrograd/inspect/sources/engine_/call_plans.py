@@ -10,17 +10,27 @@ from __future__ import annotations
 from types import CodeType, FrameType
 from typing import Any
 
+from ....engine.function import function
+from ...program.frames import APPLY_DEPTH, applying_frame
 from ...program.stacks import Path, path_to
 from ..origins import Marks
 from .call_sites import Site
+
+_defines_apply = (function.__file__ or "").__eq__
+"""Whether a file is the one in which our engine defines ``Function.apply``."""
+
+
+def applying(frame: FrameType | None) -> FrameType | None:
+    """The user's frame that called ``Function.apply``, if the given one runs inside one's ``forward``."""
+    return applying_frame(frame, _defines_apply)
 
 
 class Plan:
     """An operator that is called at one instruction of the user, by way of these functions of ours."""
 
     __slots__ = (
-        "begins_write", "code", "instruction", "next", "noted", "op", "other", "site", "stack", "steps", "whole",
-        "within",
+        "begins_write", "code", "instruction", "next", "noted", "op", "other", "outside", "site", "stack", "steps",
+        "whole", "within",
     )  # fmt: skip
 
     def __init__(self, op: Any, within: list[CodeType], user: FrameType, site: Site, path: Path | None) -> None:
@@ -34,6 +44,8 @@ class Plan:
         self.steps, self.whole = ([], False) if path is None else (path.steps[1:], path.whole)
         """The frames around the user's, where the stack is worth knowing."""
         self.stack = None if path is None else path.stack
+        self.outside = False
+        """Whether the frames tell that the call is within no ``forward`` of a custom Function."""
         self.next: Plan | None = None
         """What came after it the latest time, and ``other`` another one that once did: a loop ends somewhere."""
         self.other: Plan | None = None
@@ -41,15 +53,12 @@ class Plan:
         """Where lines of nodes are noted, in which scope, and which entry there stands for this place; set as one,
         since several threads may come to it."""
 
-    def foresee(self, frame: FrameType, op: Any) -> tuple[Plan, FrameType] | tuple[None, None]:
-        """The plan of the call that follows this one, and the user's frame; None if it was not expected."""
-        plan = self.next
-        if plan is not None and plan.op is op and (user := plan.user(frame)) is not None:
-            return plan, user
+    def foresee_other(self, frame: FrameType, op: Any) -> tuple[Plan, FrameType] | tuple[None, None]:
+        """The plan of a call that is not ``next``, and the user's frame; None if it was not expected either."""
         plan = self.other
         if plan is not None and plan.op is op and (user := plan.user(frame)) is not None:
             return plan, user
-        return UNFORESEEN
+        return None, None
 
     def user(self, start: FrameType) -> FrameType | None:
         """The user's frame if the engine's frame, which calls the operator, was reached this way; else None."""
@@ -81,7 +90,6 @@ class Plan:
 
 _WAYS = 8
 """Plans that are kept of one place, which a program may reach by ever new ways: a recursion, say."""
-UNFORESEEN: tuple[None, None] = (None, None)
 
 
 def plan_of(site: Site, op: Any, frame: FrameType, user: FrameType) -> Plan:
@@ -95,6 +103,8 @@ def plan_of(site: Site, op: Any, frame: FrameType, user: FrameType) -> Plan:
         assert around.f_back is not None
         around = around.f_back
     plan = Plan(op, within, user, site, path_to(user) if site.nested else None)
+    told = plan.whole or len(within) + 1 + len(plan.steps) >= APPLY_DEPTH
+    plan.outside = told and applying(frame) is None
     site.plans.append(plan)
     if len(site.plans) > _WAYS:
         site.plans.pop(0).forget()

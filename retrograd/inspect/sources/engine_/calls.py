@@ -20,7 +20,7 @@ from ...program.stacks import stack_of
 from .. import array_values as values
 from .call_describer import CallDescriber
 from .call_facts import event_of_call
-from .call_plans import UNFORESEEN, Plan, plan_of
+from .call_plans import Plan, plan_of
 from .call_sites import Site
 from .caller import Caller, caller_of
 from .facts import memory_of
@@ -57,7 +57,11 @@ class Calls(Observer):
         watching = self.watching
         here = watching.local.state
         latest = here.plan
-        plan, user = UNFORESEEN if here.deaf or latest is None else latest.foresee(frame, op)
+        plan = user = None
+        if latest is not None and not here.deaf:
+            plan = latest.next
+            if plan is None or plan.op is not op or (user := plan.user(frame)) is None:
+                plan, user = latest.foresee_other(frame, op)
         if plan is None or user is None:
             caller = caller_of(frame)
             user = caller.frame

@@ -9,18 +9,14 @@ from types import FrameType
 from typing import Any
 
 from ....engine import observe
-from ....engine.function import function
 from ....engine.switches.state import peek_number
 from ....locks import lock
-from ...program.frames import applying_frame, forget_judgements, user_frame
+from ...program.frames import forget_judgements, user_frame
 from ..base import Node
 from ..naming import NameMemory
-from ..origins import OriginTables
-from .call_plans import Plan
+from ..origins import MOST_RANGES, OriginTables
+from .call_plans import Plan, applying
 from .caller import forget_callers
-
-_defines_apply = (function.__file__ or "").__eq__
-"""Whether a file is the one in which our engine defines ``Function.apply``."""
 
 
 class Lines:
@@ -66,7 +62,7 @@ class Lines:
         marks = tables.local.marks or tables.here(self._begin)
         number = peek_number() if node is None else node._number
         if number > marks.end:
-            marks.gap(number, applying_frame(calling, _defines_apply))
+            marks.gap(number, applying(calling))
         if node is not None:
             if number == marks.end and user is not None:
                 marks.follow(user)
@@ -81,16 +77,20 @@ class Lines:
             self.follow(node, user, calling)
             return
         number = node._number
-        if number > marks.end:
-            marks.gap(number, applying_frame(calling, _defines_apply))
+        if number > marks.end:  # an optimizer's writes have taken numbers; to look for a ``forward`` takes 10 µs
+            marks.gap(number, None if plan.outside else applying(calling))
         noted, scope, entry = plan.noted
         if marks is not noted or marks.scope != scope:
             marks.follow(user)
             plan.noted = (marks, marks.scope, marks.entries[-1])
-        elif marks.entries[-1] != entry:
-            marks.follow_place(entry)
-        else:
-            marks.end = number + 1
+            return
+        entries = marks.entries
+        if entries[-1] != entry:  # as ``Marks.follow`` does, by a call that takes as long as the rest
+            marks.starts.append(number)
+            entries.append(entry)
+            if len(entries) > MOST_RANGES:
+                marks.drop_older_half()
+        marks.end = number + 1
 
     def inplace(self, op: Any, args: Any, node: Node | None, tensor: Any, inputs: Any) -> None:
         """Note the user's line of the nodes of an in-place write, if it made some."""

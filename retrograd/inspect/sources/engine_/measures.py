@@ -85,10 +85,12 @@ class Measures:
 
         To be called while NumPy is quiet.
         """
-        known, key = self._known, id(gradient)
-        reference, found = known.get(key, _NOBODY)
-        if reference() is gradient:
-            return found
+        reference, found = self._known.get(id(gradient), _NOBODY)
+        return found if reference() is gradient else self._taken(gradient)
+
+    def _taken(self, gradient: Any) -> Figures | None:
+        """Those of a gradient that is not known."""
+        found: Figures | None
         if gradient.__class__ is _Array and gradient.base is None:  # mostly
             found = (None if self._whole else ordinary_norm(gradient)) or figures_of(gradient, whole=self._whole)
         elif isinstance(gradient, np.generic):  # a rule's arithmetic on arrays without dimensions; no weak reference
@@ -97,7 +99,7 @@ class Measures:
             return self._of_tensor(gradient)
         else:
             found = self._of_whole_memory(gradient) or figures_of(gradient, whole=self._whole)
-        known[key] = (_ref(gradient), found)
+        self._known[id(gradient)] = (_ref(gradient), found)
         return found
 
     def _of_tensor(self, gradient: TensorBase) -> Figures | None:
@@ -144,15 +146,20 @@ class Measures:
         row = self._rows.get(id(node))
         if row is None:
             return
-        figures = self.figures
-        arrived = figures(grads[0]) if grads else None
-        passed: Figures | list[Figures] | None
-        if len(results) == 1:
-            passed = figures(results[0])
-            passed = [] if passed is None else passed
-        else:
-            passed = self._all(results)
-        self._ran.append((row, began, ended, arrived, passed))
+        known, taken, arrived = self._known.get, self._taken, None
+        if grads:  # as ``figures``, whose calls, three a node, would take as long as looking gradients up
+            gradient = grads[0]
+            reference, arrived = known(id(gradient), _NOBODY)
+            if reference() is not gradient:
+                arrived = taken(gradient)
+        passed: list[Figures] = []
+        for gradient in results:
+            reference, found = known(id(gradient), _NOBODY)
+            if reference() is not gradient:
+                found = taken(gradient)
+            if found is not None:
+                passed.append(found)
+        self._ran.append((row, began, ended, arrived, passed[0] if len(passed) == 1 else passed))
 
     def took(self, leaves: list[tuple[Node, Any, int, int]]) -> list[Figures | None]:
         """Note what leaves took, which pass on nothing; returns the figures."""

@@ -32,8 +32,8 @@ class Owners(Observer):
         self._call: Any = None
         self._roots = Roots(self._met)
         self._optimizers = ObjectNumbers()
-        self._mentioned: SourceLine | None = None
-        """The latest line of an optimizer's call."""
+        self._mentioned: set[SourceLine | None] = set()
+        """The lines of optimizers' calls."""
         self._parameters: BoundedDict[tuple[tuple[int, ...], ...], dict[str, int]] = BoundedDict(1_000)
         """Numbers of parameters by group -> the same by place."""
 
@@ -126,9 +126,9 @@ class Owners(Observer):
         if owner is None:
             owner, name = self._optimizers.of(optimizer), variable_of(optimizer, caller)
         line = source_line(user_frame(caller))
-        if line is not self._mentioned:
+        if line not in self._mentioned:
             watching.sink.mention(line)
-            self._mentioned = line
+            self._mentioned.add(line)
         groups = [group["params"] for group in attribute(optimizer, "param_groups")]
         numbers = tuple([self._numbers(group, line) for group in groups])
         placed = self._parameters.get(numbers) or self._placed(numbers)

@@ -59,10 +59,12 @@ class Runs(Observer):
     def backward_called(self, api: str, outputs: Any, given: Any, inputs: Any, retain: Any, create: Any) -> None:
         """Note what was asked for; it is sent when the run begins, or was refused."""
         data: dict[str, Any] = {"api": api, "retain_graph": bool(retain), "create_graph": bool(create)}
-        data["gradients_given"] = any(g is not None for g in _listed(given))
+        data["gradients_given"] = given is not None and any(g is not None for g in _listed(given))
+        roots = [t for t in _listed(outputs) if isinstance(t, TensorBase)]
         if self.watching.wants("full"):
-            data["roots"], data["inputs"] = self._numbers(outputs), self._numbers(inputs)
-        data["root_shapes"] = [list(t._sig.shape) for t in _listed(outputs) if isinstance(t, TensorBase)]
+            data["roots"] = self._numbers(roots)
+            data["inputs"] = [] if inputs is None else self._numbers(inputs)
+        data["root_shapes"] = [list(t._sig.shape) for t in roots]
         self._calls.stack.append(_Call(data, self._weights(given) if create else []))
 
     def _numbers(self, value: Any) -> list[int]:
