@@ -20,6 +20,7 @@ AT_ZERO: dict[str, Call] = {
     "dist": lambda t, x: t.dist(x, x * 2),
     "std": lambda t, x: t.std(x),
     "atan2": lambda t, x: t.atan2(x, 2 * x),
+    "zero to a power": lambda t, x: t.pow(0, x + 2),
 }
 FEW_FREEDOMS: dict[str, Call] = {
     "var, more correction than elements": lambda t, x: t.var(x.reshape(3, 2), 1, correction=5),

@@ -73,7 +73,7 @@ def _pow_base_slope(g: Any, self: Any, exponent: Any, result: Any) -> Any:
     if isinstance(self, complex) or np.dtype(getattr(result.dtype, "numpy", result.dtype)).kind == "c":
         return g * conj(result * (cmath.log(self) if self else 0))
     if self == 0:
-        return F._where(F.real(exponent) >= 0, F.zeros_like(g), -math.inf * g * conj(result))
+        return g * F._where(F.real(exponent) >= 0, F.zeros_like(result), conj(result) * -math.inf)
     return g * conj(F.mul(result, math.log(self) if self > 0 else math.nan))
 
 
