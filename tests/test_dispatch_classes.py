@@ -734,3 +734,15 @@ def test_a_tensor_elsewhere_changes_nothing(create_graph: bool) -> None:
         assert one[0][1:] == first[1:]
         assert list(one[2:]) == others
     assert elsewhere.requires_grad
+
+
+@differential
+def test_conditions_and_indices_of_a_class(torch: Any) -> Any:
+    """Row V-50: a condition, a mask and indices that only a class can read are given to it by backward, too."""
+    cls = wrapper_class(torch)
+    found = []
+    for select in (lambda x, y: torch.where(x > 1, x, y), lambda x, y: x[x > 1], lambda x, y: x[(x > 1).long()]):
+        x, y = cls(torch.tensor([1.0, 2.0, 3.0]), True), cls(torch.tensor([4.0, 5.0, 6.0]), True)
+        select(x, y).sum().backward()
+        found.append([content(x.grad), None if y.grad is None else content(y.grad)])
+    return found

@@ -9,7 +9,9 @@ import numpy as np
 from ..aliasing import storage
 from ..aliasing.owners import is_shared
 from ..aliasing.storage import Storage
+from ..execution import watchers
 from ..overriding import overrides
+from ..overriding.dispatch_classes import dispatches
 from ..tensors.base import TensorBase, wrap
 from .node import GraphNode
 from .saved import SECOND_TIME, SavedTensor, check_input, check_output, unpack_output
@@ -193,7 +195,8 @@ class OpNode(GraphNode):
     def _read_tensor(self, name: str, value: Any) -> Any:
         """A kept value as a tensor, its version checked, hooks undone; arrays among the parameters as such."""
         if name in self.op.array_names:
-            return self._read_array(name, value)
+            asked = self._asked(name, value) if watchers.DISPATCHING else None
+            return self._read_array(name, value) if asked is None else asked
         if isinstance(value, TensorBase):
             if storage.LAST_WRITE > self._number:
                 check_input(value, self._number)
@@ -208,6 +211,14 @@ class OpNode(GraphNode):
         if name in self.op.aux and isinstance(value, np.ndarray):
             return wrap(value)
         return value
+
+    def _asked(self, name: str, value: Any) -> Any:
+        """A condition or list of indices as tensors, where their class is all that knows what is in them; else None."""
+        if name in self.op.array_lists and isinstance(value, tuple):
+            held = tuple([v.value(self) if isinstance(v, SavedTensor) else v for v in value])
+            return held if any(isinstance(v, TensorBase) and dispatches(v) for v in held) else None
+        held = value.value(self) if isinstance(value, SavedTensor) and self.op.kind == "elementwise" else None
+        return held if held is not None and dispatches(held) else None
 
     def _read_result(self, name: str, value: Any, tensors: bool) -> Any:
         """The node's own output(s)."""
