@@ -215,8 +215,8 @@ class OpNode(GraphNode):
     def _asked(self, name: str, value: Any) -> Any:
         """A condition or list of indices as tensors, where their class is all that knows what is in them; else None."""
         if name in self.op.array_lists and isinstance(value, tuple):
-            held = tuple([v.value(self) if isinstance(v, SavedTensor) else v for v in value])
-            return held if any(isinstance(v, TensorBase) and dispatches(v) for v in held) else None
+            parts = tuple([v.value(self) if isinstance(v, SavedTensor) else v for v in value])
+            return parts if any(isinstance(v, TensorBase) and dispatches(v) for v in parts) else None
         held = value.value(self) if isinstance(value, SavedTensor) and self.op.kind == "elementwise" else None
         return held if held is not None and dispatches(held) else None
 
