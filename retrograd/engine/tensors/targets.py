@@ -9,6 +9,7 @@ from .argument_checks import type_name_of
 from .base import TensorBase
 from .devices import check_present, device
 from .dtypes import PYTHON_TYPES, dtype
+from .layouts import layout, memory_format
 
 
 class Target(NamedTuple):
@@ -54,7 +55,8 @@ def target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Target:
 
 
 def _is_device(value: Any) -> bool:
-    return value is None or isinstance(value, (str, device)) or value.__class__ is int
+    named = isinstance(value, (str, device)) and not isinstance(value, (memory_format, layout))  # (texts here)
+    return value is None or named or value.__class__ is int
 
 
 def _is_dtype(value: Any) -> bool:
