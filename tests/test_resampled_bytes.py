@@ -27,3 +27,4 @@ def test_each_byte_is_torchs(mode: dict[str, Any]) -> None:
                 t.nn.functional.interpolate(t.tensor(pixels), **wanted, **mode).numpy() for t in (retrograd, real_torch)
             )
             np.testing.assert_array_equal(ours, theirs, err_msg=str((shape, wanted)))
+            assert ours.strides == theirs.strides

@@ -146,7 +146,7 @@ def _blended_bytes(self: Any, maps: list[Any]) -> Any:
             taken = np.moveaxis(self, axis, -1)[..., np.where(at == NO_ELEMENT, 0, at)]
             sums = (taken.astype(np.int64) * shares).sum(-2) + (1 << (bits - 1))
             self = np.moveaxis(np.clip(sums >> bits, 0, 255).astype(np.uint8), -1, axis)
-    return self
+    return self.copy()
 
 
 def _once_each(at: Any, weights: Any) -> Any:
