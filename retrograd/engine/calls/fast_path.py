@@ -119,6 +119,8 @@ def _become_fast(function: FunctionType, op: Any, general: Callable[..., Any], f
     namespace.update(_NAMES, Tensor=tensor_class(), Parameter=parameter_class())
     namespace.update(Node=op.node_class, ComplexNode=op.general_node_class)
     namespace.update(row=op, _forward=op.forward, general=_without_missing(general) if form == "function" else general)
+    if hasattr(op.forward, "of_wider"):
+        namespace["_of_wider"] = op.forward.of_wider
     source = PiecesCallSource if op.pieces else ViewCallSource if op.view else CallSource
     _generate(source(op, namespace, form).lines(), f"<calls of {op.name}>", namespace)
     made = namespace["call"]

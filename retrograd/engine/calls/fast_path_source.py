@@ -194,12 +194,16 @@ class CallSource:
             inner = [f"_d = run_quietly({self._kernel(self.formula)})"]
         else:
             given = ", ".join(self._argument(name) for name in self.op.params)
-            inner = [f"_d = run_quietly(_forward, {given})"]
+            inner = [f"_d = run_quietly({self._forward()}, {given})"]
         errors = "ValueError, TypeError, OverflowError, RuntimeError"  # the last one also where another thread computes
         lines = ["try:", *indented(inner), f"except ({errors}) as _error:", *self._refused()]
         if self.op.aux:
             lines.append(f"_d, {', '.join('_aux_' + name for name in self.op.aux)} = _d")
         return [*lines, "if _d.__class__ is not ndarray: _d = asarray(_d)", *self._arranging()]
+
+    def _forward(self) -> str:
+        """The forward; where halves are computed otherwise, the one of wider numbers without a look at the arrays."""
+        return "(_of_wider if sig.floats is not None else _forward)" if "_of_wider" in self.namespace else "_forward"
 
     def _refused(self) -> list[str]:
         """The general path says what does not fit; but what a signal's handler raised meanwhile is the program's."""

@@ -16,17 +16,23 @@ def is_half(x: Any) -> bool:
     return x.__class__ is np.ndarray and x.dtype == _HALF
 
 
+def dtype_of_sums(dtype: Any) -> Any:
+    """The dtype in which elements of a dtype are summed, before the total is rounded."""
+    return _WIDE if dtype == _HALF else dtype
+
+
 def rounded_once(operands: int = 1) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Let a forward compute halves in single precision.
 
     Numbers among the first arguments, its ``operands``, are rounded before, as are numbers that become tensors.
+    The forward itself stays at hand as ``of_wider``, for callers that know that there are no halves.
     """
 
     def decorate(forward: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(forward)
         def call(*args: Any, **kwargs: Any) -> Any:
             for operand in args[:operands]:
-                if is_half(operand):
+                if operand.__class__ is np.ndarray and operand.dtype == _HALF:  # ``is_half``; a call takes 0.1 µs
                     break
             else:
                 return forward(*args, **kwargs)
@@ -36,6 +42,7 @@ def rounded_once(operands: int = 1) -> Callable[[Callable[..., Any]], Callable[.
             wide = [a.astype(_WIDE) if is_half(a) else a for a in (*given, *args[operands:])]
             return np.asarray(forward(*wide, **kwargs)).astype(_HALF)
 
+        call.of_wider = forward  # type: ignore[attr-defined]
         return call
 
     return decorate

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.halves import rounded_once
+from ..kernels.halves import dtype_of_sums, rounded_once
 from ..table.registry import F
 from ..table.rows import function
 from .half_slopes import slope_rounded_once
@@ -16,13 +16,9 @@ def reduce_array(values: Any, reduction: str) -> Any:
     """A loss per element as asked: ``"none"``, ``"sum"`` or ``"mean"``."""
     if reduction == "none":
         return values
-    return _total(values, reduction == "mean")
-
-
-@rounded_once()
-def _total(values: Any, mean: bool) -> Any:
-    total = np.add.reduce(values, axis=None, dtype=values.dtype)
-    return (total / values.dtype.type(values.size)).astype(values.dtype) if mean else total
+    precise = dtype_of_sums(values.dtype)
+    total = np.add.reduce(values, axis=None, dtype=precise)
+    return (total if reduction == "sum" else total / precise.type(values.size)).astype(values.dtype)
 
 
 def count(sizes: Any) -> int:

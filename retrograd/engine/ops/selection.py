@@ -17,16 +17,14 @@ linear("_kept", kept, node="MaskedFillBackward0", tensors="values mask",
        jvp=lambda primal, tangents, results: F._kept(tangents[0], *primal[1:]))  # fmt: skip
 
 
-def _bound(number: Any, dtype: Any) -> Any:
-    return held(number, dtype) if dtype.kind == "f" else element(number, dtype)
-
-
 def _clamp(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
     """Limit each element to ``[min, max]``."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    out = self if min is None else np.maximum(self, _bound(min, self.dtype))
-    return out if max is None else np.minimum(out, _bound(max, self.dtype))
+    dtype = self.dtype
+    bound = held if dtype.kind == "f" else element
+    out = self if min is None else np.maximum(self, bound(min, dtype))
+    return out if max is None else np.minimum(out, bound(max, dtype))
 
 
 def within(self: Any, min: Any, max: Any) -> Any:  # noqa: A002

@@ -18,8 +18,7 @@ def _lost(correction: Any) -> Any:
     return 1 if correction is None else correction
 
 
-@rounded_once()
-def _var(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Any:
+def _variance(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Any:
     if self.dtype.kind not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")
     axes = axes_of(dim, self.ndim)
@@ -28,6 +27,9 @@ def _var(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = Fal
     freedom = max(count_of(self.shape, dim) - _lost(correction), 0)
     total = np.sum(distance * distance, axis=axes, keepdims=keepdim)
     return np.divide(total, total.dtype.type(freedom))
+
+
+_var = rounded_once()(_variance)
 
 
 def _var_back(g: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
@@ -42,7 +44,7 @@ def _var_back(g: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> An
 
 @rounded_once()
 def _std(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Any:
-    return np.sqrt(_var(self, dim, correction, keepdim))
+    return np.sqrt(_variance(self, dim, correction, keepdim))
 
 
 def _std_back(g: Any, self: Any, result: Any, dim: Any, correction: Any, keepdim: bool) -> Any:

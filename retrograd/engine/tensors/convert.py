@@ -61,7 +61,7 @@ def _from_sequence(data: Any, numpy: np.dtype[Any] | None) -> Any:
         return _of_long_integers(array, numpy)
     if array.dtype.kind in "OUSmM":
         raise _untyped(data)
-    if any(isinstance(kind, np.dtype) for kind in kinds):
+    if not kinds <= _PYTHON_NUMBERS:
         return _in_range(array, _common_dtype(kinds) if numpy is None else numpy)
     return _of_numbers(array, plain, numpy)
 
@@ -92,14 +92,14 @@ def _in_range(array: Any, numpy: np.dtype[Any]) -> Any:
     kinds = array.dtype.kind + numpy.kind
     unchecked = kinds not in ("ii", "iu", "ui", "uu", "fi", "fu") or (kinds == "fu" and numpy.itemsize == 8)
     if unchecked or array.dtype == numpy:
-        return array.astype(numpy)
+        return array.astype(numpy, copy=False)
     limits = np.iinfo(numpy)
     least = -limits.max if kinds == "iu" else limits.min
     if numpy == np.uint64 and (array < 0).any():
         raise OverflowError("can't convert negative int to unsigned")
     if not ((array >= least) & (array <= limits.max)).all():
         raise RuntimeError(f"value cannot be converted to type {numpy.name} without overflow")
-    return array.astype(numpy)
+    return array.astype(numpy, copy=False)
 
 
 def _holds_long_integers(array: Any, data: Any) -> bool:
@@ -177,15 +177,22 @@ def _no_numbers(data: Any) -> Iterator[Any]:
 def _without_tensors(data: Any, kinds: set[Any]) -> Any:
     """Nested sequences with numbers in place of tensors; ``kinds`` gets the dtype of each entry, or its class."""
     if isinstance(data, (list, tuple)):
+        classes = set(map(type, data))
+        if classes <= _PYTHON_NUMBERS:
+            kinds |= classes
+            return data
         return [_without_tensors(d, kinds) for d in data]
     if isinstance(data, TensorBase):
         kinds.add(data._sig.numpy)
         return _only_number(data)
     if isinstance(data, (np.generic, np.ndarray)):
         kinds.add(data.dtype)
-    elif data.__class__ in (float, int, bool, complex):
+    elif data.__class__ in _PYTHON_NUMBERS:
         kinds.add(data.__class__)
     return data
+
+
+_PYTHON_NUMBERS: Final = {float, int, bool, complex}
 
 
 def _only_number(t: Any) -> Any:

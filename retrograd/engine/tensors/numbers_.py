@@ -63,24 +63,30 @@ def checked_number(value: Any, numpy: Any) -> Any:
     Fractions lose what is behind the point, negative numbers wrap around in unsigned dtypes, infinities and NaN have
     no place among integers, and a complex number must have no imaginary part to become a real one.
     """
-    if numpy.kind in "cb":
+    kind = numpy.kind
+    if kind in "cb" or (kind == "f" and _fits_halves(value)):
         return value
     if isinstance(value, (complex, np.complexfloating)):
         value = value.real if value.imag == 0 else None
     if value is None or not _fits(value, numpy):
         raise RuntimeError(f"value cannot be converted to type {c10_name(numpy)} without overflow")
-    if numpy.kind == "f":
+    if kind == "f":
         return value
-    return int(value) % (1 << 8 * numpy.itemsize) if numpy.kind == "u" else int(value)
+    return int(value) % (1 << 8 * numpy.itemsize) if kind == "u" else int(value)
 
 
 _HALF_MAX = 65504.0
 
 
+def _fits_halves(value: Any) -> bool:
+    """Whether all floating dtypes can hold a number, since the shortest can: to look up its limits takes 2 µs."""
+    return value.__class__ in (float, int) and -_HALF_MAX <= value <= _HALF_MAX
+
+
 def held(value: Any, numpy: Any) -> Any:
     """A number as a dtype has it; ``RuntimeError`` in torch's words where it is too large for a floating one."""
-    if numpy.kind != "f" or (value.__class__ in (int, float) and -_HALF_MAX <= value <= _HALF_MAX):
-        return numpy.type(value)  # what halves can hold all can: to look it up takes 2 µs
+    if numpy.kind != "f" or _fits_halves(value):
+        return numpy.type(value)
     return numpy.type(checked_number(value, numpy))
 
 

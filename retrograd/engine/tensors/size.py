@@ -30,7 +30,7 @@ class Size(tuple[int, ...]):
 
     def __getitem__(self, i: Any) -> Any:
         r = tuple.__getitem__(self, i)
-        return Size(r) if isinstance(i, slice) else r
+        return tuple.__new__(Size, r) if isinstance(i, slice) else r  # integers all of them
 
     def __add__(self, other: Any) -> Size:
         if not isinstance(other, tuple):
@@ -41,7 +41,7 @@ class Size(tuple[int, ...]):
         return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, times: Any) -> Size:
-        return Size(tuple.__mul__(self, times))
+        return tuple.__new__(Size, tuple.__mul__(self, times))
 
     __rmul__ = __mul__
 

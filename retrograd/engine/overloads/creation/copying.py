@@ -11,7 +11,6 @@ from ...tensors import devices
 from ...tensors.bits import memory_of
 from ...tensors.convert import dtype_of_type
 from ...tensors.devices import check_present, is_meta
-from ...tensors.dtypes import to_numpy_dtype
 from ...tensors.layouts import preserve_format
 from ...tensors.targets import target_of
 
@@ -21,7 +20,7 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Another dtype (or that of another tensor) or memory format; the tensor itself when nothing changes."""
     target = target_of(args, kwargs)
     check_memory_format("to", target.memory_format)
-    numpy = self._sig.numpy if target.dtype is None else to_numpy_dtype(target.dtype)
+    numpy = self._sig.numpy if target.dtype is None else target.dtype.numpy
     if target.device is not None and is_meta(target.device) is not self.is_meta:
         return devices.move(self, numpy)
     if numpy == self._sig.numpy and not target.copy and _is_in(self, target.memory_format):
