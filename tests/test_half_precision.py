@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 
 import numpy as np
 import pytest
@@ -135,3 +136,51 @@ def test_second_gradients_of_halves():
         return g.tolist(), t.autograd.grad((g * 3e4).sum(), x)[0].tolist()
 
     assert seen(rg) == seen(torch)
+
+
+WRITTEN = (1e6, -1e5, 70000, 1e300, float("inf"), float("nan"), True, 2, np.float64(1e6))
+
+
+def _written(t, dtype, place, number):
+    x = t.ones(2, 2, dtype=getattr(t, dtype))
+    try:
+        x[place(t)] = number
+    except (RuntimeError, ValueError) as error:
+        return type(error)
+    return x.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int32"])
+def test_numbers_written_by_index(dtype):
+    """Row E-27: halves take numbers that are too large as infinities, in silence; other dtypes refuse them."""
+    places = (lambda t: 0, lambda t: (0, 1), lambda t: ..., lambda t: t.tensor([0]), lambda t: t.ones(2, 2) > 0)
+    for place in places:
+        for number in WRITTEN:
+            found, expected = (_written(t, dtype, place, number) for t in (rg, torch))
+            assert str(found) == str(expected), (number, found)
+
+
+PRODUCTS = {
+    "addmm": lambda t, a, b, c: t.addmm(a, b, c),
+    "baddbmm": lambda t, a, b, c: t.baddbmm(a[None], b[None], c[None]),
+    "addbmm": lambda t, a, b, c: t.addbmm(a, b[None], c[None]),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_mixed_dtypes_are_refused(name):
+    """Row E-27: matrices of another dtype beside halves are refused, though halves are computed in single precision."""
+    for mixed in range(1, 7):
+        for t in (rg, torch):
+            dtypes = [t.float16 if mixed >> i & 1 else t.float32 for i in range(3)]
+            with pytest.raises(RuntimeError):
+                PRODUCTS[name](t, *[t.ones(2, 2, dtype=dtype) for dtype in dtypes])
+
+
+def test_numbers_that_become_infinities_are_taken_in_silence():
+    """Row E-27: tensors are made of numbers beyond their dtype without a warning of NumPy's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for t in (rg, torch):
+            assert t.tensor([1e6, 1.0], dtype=t.float16).tolist() == [float("inf"), 1.0]
+            assert t.tensor(-1e300).item() == float("-inf")

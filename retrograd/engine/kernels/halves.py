@@ -36,8 +36,8 @@ def rounded_once(operands: int = 1) -> Callable[[Callable[..., Any]], Callable[.
                     break
             else:
                 return forward(*args, **kwargs)
-            if any(a.__class__ is complex for a in args):
-                return forward(*args, **kwargs)
+            if any(a.__class__ is complex for a in args) or not all(map(_is_half_or_number, args[:operands])):
+                return forward(*args, **kwargs)  # which refuses arrays of several dtypes, where they are not promoted
             given = [a if isinstance(a, np.ndarray) else _rounded(a) for a in args[:operands]]
             wide = [a.astype(_WIDE) if is_half(a) else a for a in (*given, *args[operands:])]
             return np.asarray(forward(*wide, **kwargs)).astype(_HALF)
@@ -46,6 +46,10 @@ def rounded_once(operands: int = 1) -> Callable[[Callable[..., Any]], Callable[.
         return call
 
     return decorate
+
+
+def _is_half_or_number(operand: Any) -> bool:
+    return not isinstance(operand, np.ndarray) or operand.dtype == _HALF
 
 
 def _rounded(number: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from .. import observe
 from ..aliasing.owners import share
 from ..aliasing.views import requires_grad
+from ..calls.quiet import quietly
 from ..execution import watchers
 from ..overriding.asked_functions import scalar_of
 from ..overriding.dispatch_classes import is_dispatching
@@ -91,8 +92,10 @@ def _in_range(array: Any, numpy: np.dtype[Any]) -> Any:
     """An array in another dtype; integers refuse what they cannot hold, the unsigned ones take negative integers."""
     kinds = array.dtype.kind + numpy.kind
     unchecked = kinds not in ("ii", "iu", "ui", "uu", "fi", "fu") or (kinds == "fu" and numpy.itemsize == 8)
-    if unchecked or array.dtype == numpy:
+    if array.dtype == numpy:
         return array.astype(numpy, copy=False)
+    if unchecked:
+        return quietly(array.astype, (numpy,))  # too large a number becomes an infinity
     limits = np.iinfo(numpy)
     least = -limits.max if kinds == "iu" else limits.min
     if numpy == np.uint64 and (array < 0).any():

@@ -9,6 +9,7 @@ import numpy as np
 from ...aliasing.inplace import call_inplace
 from ...aliasing.overlapping import check_overlap
 from ...calls.promotion import cast
+from ...calls.quiet import quietly
 from ...nodes.hooks import tensor_type_name
 from ...switches import state
 from ...table.public import METHODS, public
@@ -191,8 +192,8 @@ def setitem(self: Any, index: Any, value: Any) -> None:
     parts = _parts(index)
     if not isinstance(value, (TensorBase, int, float, complex, np.integer)):
         raise TypeError(f"can't assign a {type_name_of(value)} to a {tensor_type_name(self._sig)}")
-    if isinstance(value, complex) and self._sig.numpy.kind != "c":
-        value = checked_number(value, self._sig.numpy).real
+    if not isinstance(value, TensorBase):
+        value = _written_number(value, self._sig.numpy)
     if any(_is_mask_or_list(p) for p in parts):
         view, where = _views_then_places(self, parts)
         value = _as_fill(value, self, where)
@@ -202,8 +203,14 @@ def setitem(self: Any, index: Any, value: Any) -> None:
     if isinstance(value, TensorBase):
         _write_tensor(target, value)
     else:
-        refuse_long_integer(value)
-        _fill_place(target, wrap(np.asarray(checked_number(value, self._sig.numpy)).astype(self._sig.numpy)))
+        _fill_place(target, wrap(quietly(np.array, (value, self._sig.numpy))))
+
+
+def _written_number(value: Any, numpy: Any) -> Any:
+    """A number that a tensor can hold; halves take all, and make infinities of those that are too large."""
+    refuse_long_integer(value)
+    checked = checked_number(value, np.dtype(np.float64) if numpy.itemsize == 2 and numpy.kind == "f" else numpy)
+    return checked.real if numpy.kind != "c" else checked
 
 
 def _as_fill(value: Any, like: Any, where: Any) -> Any:
