@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from both_engines import differential, raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -95,3 +96,22 @@ def test_random_numbers_are_drawn_again(steps: list[str], reentrant: bool) -> No
     found = gradients(retrograd, [(reentrant, steps), "random"], checkpointed=True)
     for one, other in zip(plain, found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+@differential
+def test_beneath_transforms(torch: Any) -> Any:
+    """G-23, F-10: ``func.grad`` refuses its hooks, forward mode and ``vmap`` do not; all refuse a reentrant one."""
+    func = torch.func
+    x = torch.tensor([1.0, 2.0])
+    found: list[Any] = []
+    for reentrant in (False, True):
+
+        def f(x: Any, reentrant: bool = reentrant) -> Any:
+            return torch.utils.checkpoint.checkpoint(lambda t: t.sin() * t, x, use_reentrant=reentrant)
+
+        said = "override the setup_context" if reentrant else "don't yet support saved tensor hooks"
+        found.append(raises(said, func.grad(lambda x: f(x).sum()), x))
+        found.append(raises(said, func.vjp, f, x))
+        for transform in (func.vmap(f), func.jacfwd(f), lambda x: func.jvp(f, (x,), (x,))):
+            found.append(raises(said, transform, x) if reentrant else transform(x))
+    return found

@@ -121,6 +121,8 @@ def pack_saved(op: OpDef, node: OpNode, results: list[Any]) -> None:
             saved[i] = tuple([SavedTensor(v) if isinstance(v, TensorBase) else v for v in value])
         elif name in op.aux and isinstance(value, np.ndarray):
             saved[i] = SavedTensor(wrap(value))
+        elif name in op.aux and isinstance(value, float):
+            saved[i] = SavedTensor(wrap(np.asarray(value, results[0]._sig.numpy)))
     node.saved = tuple(saved)
 
 

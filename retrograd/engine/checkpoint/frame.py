@@ -69,11 +69,17 @@ class _Recomputed:
 class SaveInputs(Function):
     """Keeps the call's tensors as a node keeps its inputs, so that versions are checked and outer hooks apply."""
 
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, switch: Any, *tensors: Any) -> Any:
-        """Save everything; the result only serves to find the node."""
-        ctx.save_for_backward(*tensors)
+    def forward(switch: Any, *tensors: Any) -> Any:
+        """The result only serves to find the node."""
         return switch.detach().clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Save everything but the switch."""
+        ctx.save_for_backward(*inputs[1:])
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:

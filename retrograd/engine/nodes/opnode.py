@@ -179,7 +179,7 @@ class OpNode(GraphNode):
             return value._array
         if isinstance(value, SavedTensor):
             t = value.value(self)
-            return None if t is None else t._array.item() if _is_number(t) else t._array
+            return None if t is None else t._array.item() if self._was_number(name, t) else t._array
         if name == "result" or name in self.op.results:
             return self._read_result(name, value, False)
         if isinstance(value, (list, tuple)) and name in self.op.tensor_saved:
@@ -187,6 +187,12 @@ class OpNode(GraphNode):
         if name in self.op.spare and (storage.LAST_WRITE > self._number or self.may_be_written_unseen()):
             return None  # a write that raises no version, such as one through `.data`, may have changed the operand
         return value
+
+    def _was_number(self, name: str, t: TensorBase) -> bool:
+        """Whether a rule expects a number where hooks on saved tensors, or somebody who looked, got a tensor."""
+        return _is_number(t) or (
+            name in self.op.aux and t._sig.numpy.kind == "f" and t._sig.shape == () and not dispatches(t)
+        )
 
     def may_be_written_unseen(self) -> bool:
         """Whether an operand that was kept lies in memory that others than the engine may write."""
@@ -203,7 +209,7 @@ class OpNode(GraphNode):
             return value
         if isinstance(value, SavedTensor):
             t = value.value(self)
-            return t._array.item() if name in self.op.aux and t is not None and _is_number(t) else t
+            return t._array.item() if name in self.op.aux and t is not None and self._was_number(name, t) else t
         if name == "result" or name in self.op.results:
             return self._read_result(name, value, True)
         if isinstance(value, (list, tuple)) and name in self.op.tensor_saved:

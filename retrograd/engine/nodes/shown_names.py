@@ -10,8 +10,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..tensors.base import wrap
-
 Source = Callable[..., Any] | str
 """Computes what is shown from saved values, which its arguments name; or the name of a saved value that is shown under
 another name, ``result[i]`` for one of several results."""
@@ -150,13 +148,6 @@ SHOWN: dict[str, Shown] = {
     "MaxUnpool3DBackward0": ("dims", {}),
     "MeanBackward0": _NUMEL,
     "MeanBackward1": _NUMEL,
-    "NativeBatchNormBackward0": (
-        "stats",
-        {
-            "result1": lambda stats, training: wrap(stats[0] if training else stats[0][:0]),
-            "result2": lambda stats, training: wrap(stats[1] if training else stats[1][:0]),
-        },
-    ),
     "NativeGroupNormBackward0": (
         "input_sizes",
         {

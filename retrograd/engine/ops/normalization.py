@@ -190,7 +190,8 @@ function(
 )  # fmt: skip
 
 
-# -- batch norm; ``stats`` are mean and inverse standard deviation of the batch, or the running ones
+# -- batch norm; ``stats`` are mean and inverse standard deviation of the batch, none in evaluation.  A node keeps them
+# as PyTorch's does: in evaluation empty ones, and backward asks the running statistics, as they are by then
 
 
 def batch_statistics(input: Any) -> tuple[Any, Any]:  # noqa: A002
@@ -204,26 +205,34 @@ def batch_statistics(input: Any) -> tuple[Any, Any]:  # noqa: A002
     return mean, np.einsum("ncs,ncs->c", centred, centred) / x.dtype.type(count)
 
 
+def inverse_deviation(variance: Any, eps: float) -> Any:
+    """One over the standard deviation of each channel."""
+    return (1 / np.sqrt(variance + variance.dtype.type(eps))).astype(variance.dtype)
+
+
 def _batch_norm(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, eps: float,  # noqa: A002
     stats: Any,
 ) -> Any:  # fmt: skip
-    mean, invstd = stats
+    mean, invstd = stats or (running_mean, inverse_deviation(running_var, eps))
     column = (-1, *(1,) * (input.ndim - 2))
     scale = invstd if weight is None else invstd * weight
     shift = -mean * scale if bias is None else bias - mean * scale
     out = _single(input) * scale.reshape(column)
     out += shift.reshape(column)
-    return out.astype(input.dtype, copy=False)
+    return out.astype(input.dtype, copy=False), *(stats or (mean[:0], mean[:0]))
 
 
 def _batch_norm_grads(
-    g: Any, needs: Any, input: Any, weight: Any, training: bool, eps: float, stats: Any  # noqa: A002
+    g: Any, needs: Any, input: Any, running_mean: Any, running_var: Any, weight: Any, training: bool,  # noqa: A002
+    eps: float, result1: Any, result2: Any,
 ) -> Any:  # fmt: skip
     """Gradients of input ``(N, C, ...)``, weight and bias ``(C,)``; in evaluation statistics are constants."""
     if not isinstance(g, np.ndarray):
+        stats = None if training else (running_mean._array, inverse_deviation(running_var._array, eps))
         return _batch_norm_formula(g, needs, input, weight, training, eps, stats)
-    mean, invstd = (s[:, None] for s in stats)
+    mean, invstd = (result1, result2) if training else (running_mean, inverse_deviation(running_var, eps))
+    mean, invstd = mean[:, None], invstd[:, None]
     c = input.shape[1]
     x, grads = _planes(_single(input)), _planes(_single(g))
     total = np.einsum("ncs->c", grads)
@@ -260,10 +269,10 @@ function(
     "_batch_norm",
     _batch_norm,
     node="NativeBatchNormBackward0",
-    tensors="input weight bias",
+    tensors="input weight bias running_mean running_var",
+    constant="running_mean running_var",
     joint=_batch_norm_grads,
-    keeps="running_mean running_var",
-    arrays="running_mean running_var stats",
+    aux=("result1", "result2"),
     kinds="f",
     layout="format",
 )

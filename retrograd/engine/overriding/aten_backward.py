@@ -144,8 +144,8 @@ def native_batch_norm_backward(
     save_invstd: Any, train: bool, eps: float, output_mask: Any,
 ) -> Any:  # fmt: skip
     """The gradients of input, weight and bias of ``batch_norm``; in evaluation the running statistics are constants."""
-    stats = None if train else (running_mean._array, (running_var + eps).rsqrt()._array)
-    return _masked("_batch_norm", output_mask, grad_out, input, weight, train, eps, stats)
+    stats = running_mean, running_var, weight, train, eps, save_mean, save_invstd
+    return _masked("_batch_norm", output_mask, grad_out, input, *stats)
 
 
 @_offer

@@ -12,7 +12,7 @@ from ...aliasing.memory_formats import format_of, lies_in
 from ...calls.inert import refuse_gradients
 from ...calls.refusals import refuse, refuse_kind
 from ...execution import watchers
-from ...ops.normalization import batch_statistics
+from ...ops.normalization import batch_statistics, inverse_deviation
 from ...overriding.dispatch_classes import asked_of
 from ...switches.modes import no_grad
 from ...table.public import NAMESPACES, NN, check_tensor, public
@@ -73,19 +73,18 @@ def _batch_norm(x: Any, weight: Any, bias: Any, running: tuple[Any, Any], how: t
         refuse_gradients("native_batch_norm", running_mean=running_mean, running_var=running_var)
     if watchers.DISPATCHING and asked_of((x, weight, bias, running_mean, running_var)):
         return _batch_norm_of_operators(x, weight, bias, running, how)
+    stats = None
     if training:
         _check_shared(x, running_mean, running_var)
         mean, variance = batch_statistics(x._array)
         count = x.numel() // max(x.shape[1], 1)
         _update(running_mean, mean, momentum)
         _update(running_var, variance * (count / max(count - 1, 1)), momentum)
-    else:
-        refuse(
-            running_mean is None or running_var is None,
-            "Expected running_mean and running_var to be defined when training=False",
-        )
-        mean, variance = running_mean._array.copy(), running_var._array
-    stats = (mean, (1 / np.sqrt(variance + variance.dtype.type(eps))).astype(variance.dtype))
+        stats = (mean, inverse_deviation(variance, eps))
+    refuse(
+        not training and (running_mean is None or running_var is None),
+        "Expected running_mean and running_var to be defined when training=False",
+    )
     return F._batch_norm(x, weight, bias, running_mean, running_var, training, eps, stats)
 
 
