@@ -73,3 +73,53 @@ def test_sums_and_products_are_computed_in_the_dtype_of_out(name: str, dtype: st
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
     with pytest.raises(RuntimeError, match="Expected out tensor to have dtype"):
         getattr(retrograd, name)(retrograd.ones(2, 2), 0, dtype=retrograd.float64, out=retrograd.empty(0))
+
+
+REFUSED: dict[str, Call] = {
+    "all": lambda t, out: t.all(t.ones(2, 3), 0, out=out()),
+    "signbit": lambda t, out: t.signbit(t.ones(3), out=out()),
+    "index_select": lambda t, out: t.index_select(t.ones(3), 0, t.tensor([1]), out=out()),
+    "kthvalue": lambda t, out: t.kthvalue(t.ones(3), 1, out=(out(), t.empty(0, dtype=t.int64))),
+    "quantile": lambda t, out: t.quantile(t.ones(3), 0.5, out=out()),
+    "float_power": lambda t, out: t.float_power(t.ones(3), 2, out=out()),
+    "cat": lambda t, out: t.cat([t.ones(3)], out=out()),
+    "hstack": lambda t, out: t.hstack([t.ones(3)], out=out()),
+    "fft": lambda t, out: t.fft.fft(t.ones(3), out=out()),
+    "svd": lambda t, out: t.linalg.svd(t.eye(2), out=(out(), out(), out())),
+    "eigh": lambda t, out: t.linalg.eigh(t.eye(2), out=(out(), out())),
+    "eigvals": lambda t, out: t.linalg.eigvals(t.eye(2), out=out()),
+    "matrix_norm": lambda t, out: t.linalg.matrix_norm(t.eye(2), out=out()),
+    "var_mean has no out=": lambda t, out: t.var_mean(t.ones(3), 0, out=(out(), out())),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_out_dtypes(name: str) -> None:
+    """The class of the error is PyTorch's, and so is the sentence that tells what is wrong."""
+
+    def said(torch: Any) -> tuple[str, str]:
+        with pytest.raises((RuntimeError, TypeError)) as caught, quiet():
+            REFUSED[name](torch, lambda: torch.empty(0, dtype=torch.int32))
+        return caught.typename, str(caught.value).partition(";")[0].partition("\n")[0]
+
+    assert said(retrograd) == said(real_torch)
+
+
+def test_out_of_a_spectrum_lies_row_by_row() -> None:
+    """An empty ``out=`` gets the strides that PyTorch's has, where the result itself would lie otherwise."""
+
+    def strides(torch: Any) -> list[tuple[int, ...]]:
+        x = torch.ones(3, 4)
+        outs = [torch.empty(0, dtype=torch.complex64), torch.empty(0)]
+        torch.fft.fft(x, dim=0, out=outs[0])
+        torch.cholesky_solve(torch.ones(3, 2), torch.eye(3), out=outs[1])
+        return [out.stride() for out in outs]
+
+    assert strides(retrograd) == strides(real_torch)
+
+
+def test_a_diagonal_repeated_in_a_transposed_matrix() -> None:
+    """``fill_diagonal_(wrap=True)`` counts rows by their stride."""
+    for torch in (retrograd, real_torch):
+        filled = torch.zeros(2, 5).t().fill_diagonal_(1.0, wrap=True)
+        assert filled.nonzero().tolist() == [[0, 0], [1, 1], [3, 0], [4, 1]]

@@ -21,21 +21,24 @@ from ..tensors.bits import assign
 from ..tensors.common_dtype import is_castable
 from ..tensors.dtype_names import c_name, scalar_name
 from ..warning import warn
+from .out_words import refused_dtype
 
 
 def write_out(
-    function: Callable[..., Any], out: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, rule: str
+    function: Callable[..., Any], out: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, rule: str, ways: str = ""
 ) -> Any:
     """Compute into ``out``: no history; refused when anything requires grad under grad mode, or has a tangent.
 
     ``rule``: it must have the dtype of the result (``"exact"``), or may have any (``"free"``), which what has a
-    ``dtype=`` computes in; otherwise one to which the result can be cast.
+    ``dtype=`` computes in; otherwise one to which the result can be cast.  ``ways``: what ``Out`` says of a function;
+    what is copied keeps its history.
     """
     several = isinstance(out, (tuple, list))
     targets = tuple(out) if several else (out,)
     name = getattr(function, "name", getattr(function, "__name__", "function"))
     operands = list(_tensors_in((*args, *kwargs.values())))
-    _check_targets(name, targets, operands)
+    copied = "copied" in ways
+    _check_targets(name, targets, [] if copied else operands)
     if rule == "free" and kwargs.get("dtype") is not None:
         rule = "exact"
     elif rule == "free" and "dtype" in _arguments(function):
@@ -45,12 +48,31 @@ def write_out(
         wanted = "Tensor" if several else "tuple of Tensors"
         raise TypeError(f"{name}(): argument 'out' must be {wanted}, not {type_name_of(out)}")
     results = result if several else (result,)
-    _refuse_lost_history(name, targets, results)
+    if not copied:
+        _refuse_lost_history(name, targets, results)
     if rule == "exact":
-        _check_dtypes(targets, results)
+        _check_dtypes(name, targets, results)
     for target, value in zip(targets, results, strict=True):
-        _write_result(target, value, operands, cast=rule == "free")
+        if rule != "free":
+            _check_cast(name, target, value)
+        _fit(target, value, operands)
+        if copied and _is_recorded(target, value):
+            _copy(target, value)
+        else:
+            _put(target, value, rows=copied or ways == "rows")
     return named_alike(result, out)
+
+
+def _is_recorded(target: Any, value: Any) -> bool:
+    """Whether a copy into ``out=`` has a derivative."""
+    return (STATE.grad_enabled and (requires_grad(target) or requires_grad(value))) or carries_tangent([value])
+
+
+def _copy(out: Any, value: Any) -> None:
+    """Write a result into ``out=`` with its history; a leaf that requires grad is refused there."""
+    if out._sig.shape != value._sig.shape:
+        set_array(out, np.empty(value._sig.shape, out._sig.numpy))
+    out.copy_(value)
 
 
 def _check_targets(name: str, targets: tuple[Any, ...], operands: list[Any]) -> None:
@@ -99,22 +121,27 @@ def _arguments(function: Any) -> tuple[str, ...]:
     )
 
 
-def _check_dtypes(targets: Iterable[Any], results: Iterable[Any]) -> None:
+def _check_dtypes(name: str, targets: Iterable[Any], results: Iterable[Any]) -> None:
     for target, value in zip(targets, results, strict=True):
-        have, want = [c_name(t._sig.numpy) for t in (target, value)]
-        bytes_for_truth = (target._sig.numpy.name, value._sig.numpy.name) == ("uint8", "bool")
-        if have != want and not bytes_for_truth:
-            raise RuntimeError(f"Expected out tensor to have dtype {want}, but got {have} instead")
+        have, want = target._sig.numpy, value._sig.numpy
+        if have != want and (have.name, want.name) != ("uint8", "bool"):
+            usual = f"Expected out tensor to have dtype {c_name(want)}, but got {c_name(have)} instead"
+            raise refused_dtype(name, scalar_name(have), scalar_name(want), usual)
 
 
-def _write_result(out: Any, value: Any, operands: list[Any], *, cast: bool) -> None:
-    """Write a result into ``out=``; raises for a dtype that cannot hold it, warns where ``out`` changes its shape."""
-    have, want = value._sig.numpy, out._sig.numpy
-    if not cast and not is_castable(have, want):
-        raise RuntimeError(
-            f"result type {scalar_name(have)} can't be cast to the desired output type {scalar_name(want)}; give an "
-            "out= of a dtype that can hold the result"
+def _check_cast(name: str, out: Any, value: Any) -> None:
+    """Refuse a dtype that cannot hold the result."""
+    have, want = [scalar_name(t._sig.numpy) for t in (out, value)]
+    if not is_castable(value._sig.numpy, out._sig.numpy):
+        usual = (
+            f"result type {want} can't be cast to the desired output type {have}; give an out= of a dtype that can "
+            "hold the result"
         )
+        raise refused_dtype(name, have, want, usual)
+
+
+def _fit(out: Any, value: Any, operands: list[Any]) -> None:
+    """Refuse memory that is read as well; warn where ``out`` changes its shape."""
     if out._sig.shape == value._sig.shape:
         check_overlap(out._array, operands)
     if out._sig.shape != value._sig.shape and out._sig.shape.numel():
@@ -124,7 +151,6 @@ def _write_result(out: Any, value: Any, operands: list[Any], *, cast: bool) -> N
             "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
             "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
         )
-    _put(out, value)
 
 
 def created_into(out: Any, made: Any, dtype: Any) -> Any:
@@ -141,7 +167,7 @@ def created_into(out: Any, made: Any, dtype: Any) -> Any:
     return out
 
 
-def _put(out: Any, value: Any) -> None:
+def _put(out: Any, value: Any, *, rows: bool = False) -> None:
     check_inplace(out, False)
     if observe.observers:
         observe.notify("writing_out", value, out)
@@ -149,5 +175,5 @@ def _put(out: Any, value: Any) -> None:
     if out._sig.shape == value._sig.shape:
         assign(out, value._array)
     else:
-        set_array(out, np.array(value._array, out._sig.numpy, order="K"))  # as the result would lie itself
+        set_array(out, np.array(value._array, out._sig.numpy, order="C" if rows else "K"))  # as it would lie itself
     bump_version(out)

@@ -39,12 +39,13 @@ def misfit(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, spread: 
 
     ``spread``: several sizes may stand in place of one list of them, as in ``x.view(2, 3)``.
     """
-    overloads = signatures(name, out=kwargs.get("out") is not None)
+    has_out = kwargs.get("out") is not None
+    overloads = signatures(name, out=has_out and takes_out(name))
     method = name.endswith("_") and bool(args)  # counted from what stands in the parentheses
     said = name.replace(".", "_").removeprefix("nn_functional_")
-    if not takes_out(name) and kwargs.get("out") is not None:
-        return TypeError(f"{said}() got an unexpected keyword argument 'out'")
     complaints = [_complaint(overload, args, kwargs, 0 if method else 1, spread) for overload in overloads]
+    if has_out and not takes_out(name):
+        complaints = [c or " got an unexpected keyword argument 'out'" for c in complaints]
     if not complaints or None in complaints:
         return None
     count = len(args) + len(kwargs)

@@ -48,8 +48,10 @@ def renamed(kwargs: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 """Those by place, and those by name."""
-Out = bool | Literal["exact"]
-"""Whether a function takes ``out=``; ``"exact"``: of the result's dtype alone, which the signatures do not tell."""
+Out = bool | Literal["exact", "rows", "copied", "exact, copied"]
+"""Whether a function takes ``out=``; ``"exact"``: of the result's dtype alone, which the signatures do not tell;
+``"rows"``: which lies row by row where it gets its size from the result, however that would lie itself;
+``"copied"``: so, too, since PyTorch composes it of functions whose result it copies there, with its history."""
 
 
 class _Published(KindCheck):
@@ -145,8 +147,9 @@ def _with_out(known: _Published) -> Callable[..., Any]:
                     return without_memory(known.name, known.f, given, named)
                 return known.f(*given, **named)
             check_out(known.name)
-            rule = "exact" if known.out == "exact" else out_rule(known.name, args, kwargs)
-            return write_out(known.f, out, given, named, rule=rule)
+            ways = str(known.out)
+            rule = "exact" if "exact" in ways else out_rule(known.name, args, kwargs)
+            return write_out(known.f, out, given, named, rule=rule, ways=ways)
         except Exception:
             return _retried(functools.partial(call_with_out, out=out), known.name, args, kwargs)
 

@@ -160,7 +160,7 @@ def public(
     """Publish a hand-written function under torch's name (default: its own), as function and/or method.
 
     With ``namespace`` (``"nn.functional"``, ``"linalg"``, ``"special"``, ``"fft"``) it is published only there.
-    With ``out`` it takes ``out=``; ``"exact"``: where the table of signatures does not say so, of no other dtype.
+    With ``out`` it takes ``out=``; ``Out`` says what its texts mean.
     ``also`` maps further names of arguments, those of torch's other overloads, to the function's own.
     ``aten`` is what dispatch handlers know it as, for functions that look at arrays themselves.
     ``row`` names the row that it is when called with just the row's required arguments; those calls are the row's own.

@@ -41,14 +41,14 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
     return named("linalg_cholesky_ex", found, info)
 
 
-@public("cholesky", out=True)
+@public("cholesky", out="rows")
 def old_cholesky(input: Any, upper: bool = False) -> Any:  # noqa: A002
     """The triangular factor of positive-definite matrices."""
     discourage("cholesky")
     return F._cholesky_old(input, upper)
 
 
-@public("cholesky_solve", out=True)
+@public("cholesky_solve", out="rows")
 def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Any:  # noqa: A002
     """``X`` with ``A X = input``, given the triangular factor ``input2`` of ``A``."""
     for name, t in (("b", input), ("u", input2)):

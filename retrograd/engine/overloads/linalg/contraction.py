@@ -17,7 +17,7 @@ from .checks import check_same_dtype
 from .products import matmul
 
 
-@public("tensordot", method=False, out="exact")
+@public("tensordot", method=False, out="exact, copied")
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """Products summed over dimensions of two tensors: the last ``dims`` of ``a`` and first of ``b``, or two lists."""
     left, right = _summed_dims(a, b, dims)
@@ -61,7 +61,7 @@ def _of_one_size(a: Any, b: Any, left: list[int], right: list[int]) -> tuple[Any
     return a, b
 
 
-@public("inner", out="exact")
+@public("inner", out="exact, copied")
 def inner(input: Any, other: Any) -> Any:  # noqa: A002
     """Products summed over the last dimensions."""
     check_tensor("inner", input)

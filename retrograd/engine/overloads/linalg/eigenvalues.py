@@ -9,7 +9,7 @@ from ...table.public import public
 from ...table.registry import F
 
 
-@public("eigh", namespace="linalg", out=True)
+@public("eigh", namespace="linalg", out="exact")
 def eigh(A: Any, UPLO: str = "L") -> Any:  # noqa: N803
     """Eigenvalues and eigenvectors of hermitian matrices."""
     return named("linalg_eigh", *F._eigh(A, UPLO))
@@ -21,7 +21,7 @@ def eigvalsh(A: Any, UPLO: str = "L") -> Any:  # noqa: N803
     return F._eigh(A, UPLO)[0]
 
 
-@public("eig", namespace="linalg", out=True)
+@public("eig", namespace="linalg", out="rows")
 def eig(A: Any) -> Any:  # noqa: N803
     """Eigenvalues and eigenvectors of square matrices, complex."""
     return named("linalg_eig", *F._eig(A))

@@ -47,7 +47,7 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:  # noqa: A002
     return F._pinv(input, None, rcond)
 
 
-@public("tensorinv", namespace="linalg", out=True)
+@public("tensorinv", namespace="linalg", out="copied")
 def tensorinv(A: Any, ind: int = 2) -> Any:  # noqa: N803
     """The inverse with respect to ``tensordot`` over the first ``ind`` dimensions."""
     if ind <= 0:

@@ -42,7 +42,7 @@ def _put_back(out: Any, dims: tuple[int, int]) -> Any:
     return F._permute(out, tuple(last[d] if d in last else next(rest) for d in range(out.ndim)))
 
 
-@public("matrix_norm", namespace="linalg", out=True)
+@public("matrix_norm", namespace="linalg", out="copied")
 def matrix_norm(
     A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None  # noqa: A002, N803
 ) -> Any:  # fmt: skip
@@ -103,10 +103,10 @@ def nuclear_norm(input: Any, dim: Any = None, keepdim: bool = False) -> Any:  # 
     return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
 
 
-public("nuclear_norm", method=False, out=True)(nuclear_norm)
+public("nuclear_norm", method=False, out="copied")(nuclear_norm)
 
 
-@public("norm", namespace="linalg", out=True)
+@public("norm", namespace="linalg", out="copied")
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002, N803
     """The norm of vectors or matrices, depending on ``ord`` and the number of dimensions."""
     if not isinstance(dim, (int, NoneType)) and len(dim) > 2:
@@ -127,7 +127,7 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
     return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
 
 
-@public("cond", namespace="linalg", out=True)
+@public("cond", namespace="linalg", out="copied")
 def cond(A: Any, p: Any = None) -> Any:  # noqa: N803
     """The condition number of matrices."""
     if isinstance(p, str):

@@ -25,7 +25,7 @@ def old_qr(input: Any, some: bool = True) -> Any:  # noqa: A002
     return named("qr", *F._qr(input, "reduced" if some else "complete"))
 
 
-@public("geqrf", out=True)
+@public("geqrf", out="rows")
 def geqrf(input: Any) -> Any:  # noqa: A002
     """Householder reflections of a QR decomposition, without gradient."""
     return named("geqrf", *F._geqrf(input))
@@ -49,7 +49,7 @@ def _check_reflections(name: str, A: Any, tau: Any) -> None:  # noqa: N803
                            f"{scalar_name(A._sig.numpy)}")  # fmt: skip
 
 
-@public("householder_product", namespace="linalg", out=True)
+@public("householder_product", namespace="linalg", out="rows")
 def householder_product(A: Any, tau: Any) -> Any:  # noqa: N803
     """The first columns of a product of Householder reflections."""
     name = "torch.linalg.householder_product"
@@ -63,13 +63,13 @@ def householder_product(A: Any, tau: Any) -> Any:  # noqa: N803
     return F._householder_product(A, tau)
 
 
-@public("orgqr", out=True)
+@public("orgqr", out="rows")
 def orgqr(input: Any, tau: Any) -> Any:  # noqa: A002
     """``linalg.householder_product`` under its old name."""
     return householder_product(input, tau)
 
 
-@public("ormqr", out=True)
+@public("ormqr", out="rows")
 def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:  # noqa: A002
     """A product of Householder reflections times ``other`` (or the other way round)."""
     name = "torch.ormqr"

@@ -20,14 +20,14 @@ def _check_driver(driver: str | None) -> None:
         )
 
 
-@public("svd", namespace="linalg", out=True)
+@public("svd", namespace="linalg", out="exact")
 def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:  # noqa: N803
     """Singular vectors and values."""
     _check_driver(driver)
     return named("linalg_svd", *F._svd(A, full_matrices))
 
 
-@public("svd", out=True)
+@public("svd", out="exact")
 def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:  # noqa: A002
     """``linalg.svd`` under its old name, which gives ``V`` rather than its adjoint."""
     u, s, vh = F._svd(input, not some)

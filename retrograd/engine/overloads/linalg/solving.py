@@ -89,7 +89,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
     return named("linalg_lstsq", *F._lstsq(A, B, tolerance_of(rcond), driver))
 
 
-@public("tensorsolve", namespace="linalg", out=True)
+@public("tensorsolve", namespace="linalg", out="copied")
 def tensorsolve(A: Any, other: Any, dims: Any = None) -> Any:  # noqa: N803
     """``X`` with ``tensordot(A, X, X.ndim) = other``."""
     if dims is not None:

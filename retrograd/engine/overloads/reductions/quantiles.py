@@ -81,7 +81,7 @@ def _interpolated(ordered: Any, q: Any, interpolation: str, ignore_nan: bool) ->
     return low.lerp_(F.gather(ordered, -1, wrap(np.ceil(ranks).astype(np.int64))), weight)
 
 
-@public("quantile", out=True)
+@public("quantile", out="copied")
 def quantile(
     input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear"  # noqa: A002
 ) -> Any:  # fmt: skip
@@ -89,7 +89,7 @@ def quantile(
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
 
-@public("nanquantile", out=True)
+@public("nanquantile", out="copied")
 def nanquantile(
     input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear"  # noqa: A002
 ) -> Any:  # fmt: skip

@@ -43,7 +43,8 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
     if wrap and self.ndim == 2 and rows > columns + 1:
         left = self.numel() - (columns + 1) * columns
         more = -(-left // (columns + 1))
-        self.as_strided((more,), (step,), self.storage_offset() + (columns + 1) * columns).fill_(fill_value)
+        below = self.storage_offset() + (columns + 1) * self.stride(0)
+        self.as_strided((more,), (step,), below).fill_(fill_value)
     return self
 
 

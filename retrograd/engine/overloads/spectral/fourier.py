@@ -223,10 +223,10 @@ def _over_two(whole: Any) -> Any:
 
 
 for _whole in (fftn, ifftn, rfftn, irfftn, hfftn, ihfftn):
-    public(_whole.__name__, namespace="fft", out=True)(_whole)
-    public(_whole.__name__[:-1] + "2", namespace="fft", out=True)(_over_two(_whole))
+    public(_whole.__name__, namespace="fft", out="rows")(_whole)
+    public(_whole.__name__[:-1] + "2", namespace="fft", out="rows")(_over_two(_whole))
 for _single in (fft, ifft, rfft, irfft, hfft, ihfft):
-    public(_single.__name__, namespace="fft", out=True)(_single)
+    public(_single.__name__, namespace="fft", out="rows")(_single)
 
 
 # -- the order of frequencies
