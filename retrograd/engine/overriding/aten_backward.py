@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, Final
 
 from ..table.registry import OPS, F
@@ -25,12 +26,13 @@ def _of_row(name: str, row: str, optional: tuple[Any, ...] = (), loss: bool = Fa
     def backward(grad_output: Any, *args: Any, **kwargs: Any) -> Any:
         op = OPS[row]
         rule: Any = op.rules["self"]
-        names = [name for name in op.params if name in rule.__code__.co_varnames[: rule.__code__.co_argcount]]
+        taken = signature(rule)
+        names = [name for name in op.params if name in taken.parameters]
         given = {**dict(zip(names[len(names) - len(optional) :], optional, strict=True)), **kwargs}
         given.update(zip(names, args, strict=False))
         if loss:
             given["reduction"] = REDUCTIONS[given["reduction"]]
-        return rule(grad_output, **given)
+        return rule(*taken.bind(grad_output, **given).args)
 
     backward.__name__ = name
     backward.__doc__ = f"The gradient of the operand of ``{row.strip('_')}``."
