@@ -92,6 +92,46 @@ def second_order(count: int) -> None:
         g.sum().backward()
 
 
+class Doubled(rg.autograd.Function):
+    """A custom Function that a loop applies again and again."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+def smooth_steps(count: int) -> None:
+    """A recurrence whose loss compares each state with the one before."""
+    rate, state, total = rg.tensor([0.5, 0.4], requires_grad=True), rg.ones(2), 0.0
+    for _ in range(count):
+        before, state = state, rg.tanh(rate * state)
+        total = total + (state - before).square().mean() + rg.nn.functional.cosine_similarity(state, before, dim=0)
+    total.backward()
+
+
+def custom_functions(count: int) -> None:
+    """A recurrence through a custom Function."""
+    rate = rg.tensor([0.3, 0.4], requires_grad=True)
+    state = rg.ones(2)
+    for _ in range(count):
+        state = rg.tanh(Doubled.apply(state * rate))
+    state.sum().backward()
+
+
+def asked_gradients(count: int) -> None:
+    """Steps along gradients that are asked for, and kept in a running mean."""
+    weight, mean = rg.ones(2, requires_grad=True), rg.zeros(2)
+    for _ in range(count):
+        (grad,) = rg.autograd.grad(weight.square().sum(), weight)
+        mean = 0.9 * mean + 0.1 * grad
+        with rg.no_grad():
+            weight -= 0.1 * mean
+
+
 PROGRAMS = [
     chain,
     many_runs,
@@ -102,6 +142,9 @@ PROGRAMS = [
     written_views,
     not_a_number,
     second_order,
+    smooth_steps,
+    custom_functions,
+    asked_gradients,
 ]
 
 

@@ -135,6 +135,16 @@ class CallTable:
             place -= 1
         return self.runs[place - 1] if place else None
 
+    def last_begun(self, before: int) -> Run | None:
+        """Return the last run that began before a row."""
+        place = bisect_left(self.runs, before, key=lambda run: run.begin)
+        return self.runs[place - 1] if place else None
+
+    def begun_between(self, after: int, before: int) -> bool:
+        """Whether a run began after one row and before another."""
+        last = self.last_begun(before)
+        return last is not None and last.begin > after
+
     def outputs(self, row: int) -> list[int]:
         """Return the tensors whose values a call determined: its results, and all that lies in memory it wrote."""
         found = list(self.events[row].data.get("outputs", ()))
@@ -244,6 +254,15 @@ class CallTable:
         """Whether an optimizer stepped after one row and before another."""
         following = bisect_right(self.optimizer_steps, begin)
         return following < len(self.optimizer_steps) and self.optimizer_steps[following] < end
+
+    @cached_property
+    def optimized(self) -> dict[int, int]:
+        """Tensor -> row at which the first optimizer that holds it was made."""
+        found: dict[int, int] = {}
+        for row, event in self.of_kind("optimizer"):
+            for tensor in event.data.get("parameters", {}).values():
+                found.setdefault(tensor, row)
+        return found
 
     @cached_property
     def given_by_hand(self) -> set[int]:

@@ -17,7 +17,7 @@ def expected_gradients(flow: Flow) -> dict[int, str]:
     read its ``.grad``, and no optimizer steps.  ``"used"``: there is no optimizer to tell, and it was
     used while gradients were recorded.
     """
-    found = dict.fromkeys(optimized(flow), "optimizer")
+    found = dict.fromkeys(flow.optimized, "optimizer")
     for run in flow.runs:
         for tensor in run.inputs:
             found.setdefault(tensor, "asked")
@@ -34,15 +34,6 @@ def expected_gradients(flow: Flow) -> dict[int, str]:
         for leaf, why in found.items()
         if flow.is_leaf(leaf) and flow.requires_grad(leaf) and flow.switched_off(leaf) is None
     }
-
-
-def optimized(flow: Flow) -> dict[int, int]:
-    """Return tensor -> row at which the first optimizer that holds it was made."""
-    found: dict[int, int] = {}
-    for row, event in flow.of_kind("optimizer"):
-        for tensor in event.data.get("parameters", {}).values():
-            found.setdefault(tensor, row)
-    return found
 
 
 def awaited(flow: Flow, leaf: int) -> bool:
@@ -77,7 +68,7 @@ def held_for_others(flow: Flow) -> set[int]:
     As the parameters of a network's copy.  That these get no gradient is no fault of the graph.
     """
     idle = without_any_grad(flow)
-    held = optimized(flow)
+    held = flow.optimized
     taught = Counter(flow.facts(leaf).shape for leaf in flow.accumulated if leaf not in held)
     found: set[int] = set()
     for event in map(flow.events.__getitem__, flow.optimizer_steps):

@@ -40,21 +40,27 @@ class Flow(CallTable):
         With ``gradients`` only what a gradient can reach, otherwise every value, through cuts as well; calls that
         write into a leaf are not followed then, for they belong to another step.
         """
-        return self._back_from(roots, before, gradients=gradients)
+        return self._back_from(((before, root) for root in roots), gradients=gradients)
+
+    @cached_property
+    def behind_losses(self) -> Reached:
+        """Everything whose values any backward run started from depended on, as ``behind`` says it of one."""
+        return self._back_from(((run.begin, root) for run in self.runs for root in run.roots), gradients=False)
 
     def leading_to(self, goals: Iterable[int]) -> set[int]:
         """Return every tensor from which ``path_to`` finds a way to one of these."""
-        return self._back_from(goals, len(self.events), gradients=False, by_calls_alone=True).tensors
+        end = len(self.events)
+        return self._back_from(((end, goal) for goal in goals), gradients=False, by_calls_alone=True).tensors
 
     def _back_from(
-        self, tensors: Iterable[int], before: int, *, gradients: bool, by_calls_alone: bool = False
+        self, starts: Iterable[tuple[int, int]], *, gradients: bool, by_calls_alone: bool = False
     ) -> Reached:
-        """Walk from tensors, as they were just before a row, to what they were made of.
+        """Walk from tensors, each as it was just before the row beside it, to what they were made of.
 
         ``by_calls_alone``: into leaves as well, and not from a view to its base, as ``path_to`` walks.
         """
         found = Reached()
-        todo = [(-before, tensor) for tensor in tensors]
+        todo = [(-before, tensor) for before, tensor in starts]
         heapify(todo)
         storages: set[int] = set()
         while todo:  # latest first: a tensor is met at the latest time that counts, and what lies in memory once
@@ -163,6 +169,15 @@ class Flow(CallTable):
         return {}
 
     @cached_property
+    def runs_from(self) -> dict[int, list[Run]]:
+        """Tensor -> the runs that started from it, in order."""
+        found: dict[int, list[Run]] = defaultdict(list)
+        for run in self.runs:
+            for root in run.roots:
+                found[root].append(run)
+        return found
+
+    @cached_property
     def accumulated(self) -> dict[int, list[int]]:
         """Leaf -> rows at which a gradient arrived in its ``.grad``."""
         found: dict[int, list[int]] = defaultdict(list)
@@ -172,16 +187,20 @@ class Flow(CallTable):
         return found
 
     @cached_property
-    def _arrivals(self) -> dict[int, dict[int, list[Event]]]:
-        found: dict[int, dict[int, list[Event]]] = defaultdict(dict)
-        for _, event in self.of_kind("accumulate"):
+    def _arrivals(self) -> dict[int, dict[int, list[int]]]:
+        found: dict[int, dict[int, list[int]]] = defaultdict(dict)
+        for row, event in self.of_kind("accumulate"):
             if "tensor" in event.data and "run" in event.data:
-                found[event.data["run"]].setdefault(event.data["tensor"], []).append(event)
+                found[event.data["run"]].setdefault(event.data["tensor"], []).append(row)
         return found
+
+    def arrival_rows(self, run: Run) -> dict[int, list[int]]:
+        """Return leaf -> rows at which gradients arrived there in a run."""
+        return self._arrivals.get(run.number, {})
 
     def arrivals_in(self, run: Run) -> dict[int, list[Event]]:
         """Return leaf -> gradients that arrived there in a run, in order of arrival."""
-        return self._arrivals.get(run.number, {})
+        return {leaf: [self.events[row] for row in rows] for leaf, rows in self.arrival_rows(run).items()}
 
     def norms_in(self, run: Run) -> dict[int, list[float | None]]:
         """Return leaf -> norms of the gradients that arrived there in a run, in order of arrival."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache, partial
 from itertools import pairwise
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..expected_gradients import optimized
 from ..flow import Flow
 from ..runs import Run
 from ..spelling import receiver
@@ -45,7 +45,7 @@ def _never_cleared(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line whose gradients were added to old ones that an update had used, and used again."""
     piles: dict[SourceLine | None, _Pile] = {}
     runs = {run.number: run for run in flow.runs}
-    held = optimized(flow)
+    held = flow.optimized
     for leaf, arrivals in flow.accumulated.items():
         if held and leaf not in held:
             continue  # what changes it is no step along its gradient
@@ -141,12 +141,15 @@ def _counted_twice(flow: Flow) -> Iterator[Case]:
     """Yield a case for each loss whose gradient was added twice to the same leaves."""
     reported: set[tuple[SourceLine | None, SourceLine | None]] = set()
     adding = [run for run in flow.runs if run.accumulates and not run.inputs and not run.nested and run.roots]
+    taken_at = cache(partial(_rows_of_taken, flow))
     for earlier, later in pairwise(adding):
+        places = (earlier.source, later.source)
+        if places in reported:
+            continue
         if not all(root in later.roots or _goes_into(flow, root, later) for root in earlier.roots):
             continue
-        leaves = _kept_in(flow, earlier, later)
-        places = (earlier.source, later.source)
-        if leaves and places not in reported:
+        leaves = _kept_in(flow, earlier, later, taken_at)
+        if leaves:
             reported.add(places)
             yield _twice_case(flow, earlier, later, leaves)
 
@@ -157,30 +160,35 @@ def _goes_into(flow: Flow, loss: int, later: Run) -> bool:
     return any(row in calls and flow.events[row].op != "grad" for row in flow.used_in.get(loss, ()))
 
 
-def _kept_in(flow: Flow, earlier: Run, later: Run) -> list[int]:
+def _kept_in(flow: Flow, earlier: Run, later: Run, taken_at: Callable[[], dict[int, list[int]]]) -> list[int]:
     """Return the leaves that got both gradients into one sum."""
     summed: dict[int, tuple[int, int]] = {}
-    for leaf, arrivals in flow.accumulated.items():
-        runs = [flow.events[row].data.get("run") for row in arrivals]
-        if earlier.number in runs and later.number in runs:
-            first, second = arrivals[runs.index(earlier.number)], arrivals[runs.index(later.number)]
+    following = flow.arrival_rows(later)
+    for leaf, arrivals in flow.arrival_rows(earlier).items():
+        if leaf in following:
+            first, second = arrivals[0], following[leaf][0]
             if flow.events[second].data.get("before") == "kept" and not _cleared(flow, leaf, first, second):
                 summed[leaf] = first, second
-    unused = _unused(flow, summed)
+    unused = _unused(flow, summed, taken_at)
     return [leaf for leaf in summed if leaf not in unused]
 
 
-def _unused(flow: Flow, summed: dict[int, tuple[int, int]]) -> set[int]:
+def _rows_of_taken(flow: Flow) -> dict[int, list[int]]:
+    """Return leaf -> rows at which a call takes its ``.grad``."""
+    found: dict[int, list[int]] = {}
+    for taken in taken_gradients(flow):
+        found.setdefault(taken.leaf, []).append(taken.row)
+    return found
+
+
+def _unused(flow: Flow, summed: dict[int, tuple[int, int]], taken_at: Callable[[], dict[int, list[int]]]) -> set[int]:
     """Return the leaves whose sum nobody uses: data whose gradient a loss took between the two arrivals alone."""
-    trained = optimized(flow)
+    trained = flow.optimized
     uses = {
-        leaf: [*flow.reads_of.get(leaf, ())]
+        leaf: [*flow.reads_of.get(leaf, ()), *taken_at().get(leaf, ())]
         for leaf in summed
         if not flow.facts(leaf).parameter and leaf not in trained
     }
-    for taken in taken_gradients(flow) if uses else ():
-        if taken.leaf in uses:
-            uses[taken.leaf].append(taken.row)
     return {leaf for leaf, rows in uses.items() if _only_between(sorted(rows), *summed[leaf])}
 
 

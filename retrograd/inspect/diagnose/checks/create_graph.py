@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..expected_gradients import optimized, updated_by_hand
+from ..ends_of_loops import few_of_each_line
+from ..expected_gradients import updated_by_hand
 from ..flow import Flow
 from ..refused_runs import run_without_graph
 from ..runs import Run
@@ -33,7 +34,7 @@ def find(flow: Flow) -> Iterator[Case]:
     A gradient that depends on nothing that is trained is one by right: that of real data, which others are matched to.
     """
     by_hand = {leaf for leaf in flow.accumulated if updated_by_hand(flow, leaf)}
-    trained = {*optimized(flow), *by_hand} or set(flow.accumulated)
+    trained = {*flow.optimized, *by_hand} or set(flow.accumulated)
     reported: set[SourceLine | None] = set()
     for row, outputs in _gradients(flow):
         source = flow.events[row].source
@@ -60,7 +61,7 @@ def _case_of(flow: Flow, gradients: list[int], row: int) -> Case | None:
 
 def _depends_on(flow: Flow, trained: set[int], row: int) -> bool:
     """Whether the gradients that a call returned depend on what is trained, or on what they were not asked for."""
-    run = next((run for run in reversed(flow.runs) if run.begin < row), None)
+    run = flow.last_begun(row)
     leaves = flow.leaves_behind(flow.reached_by(run)) if run is not None else set()
     return run is None or bool(leaves & trained or leaves - set(run.inputs))
 
@@ -70,8 +71,8 @@ CHECK = Check("chain", KINDS, find)
 
 def _gradients(flow: Flow) -> Iterator[tuple[int, list[int]]]:
     """Yield (row, gradients) for each call that returned gradients without history."""
-    for row, event in flow.of_kind("cut", reason="create_graph"):
-        yield row, list(event.data.get("outputs", ()))
+    for row in few_of_each_line(flow, (row for row, _ in flow.of_kind("cut", reason="create_graph"))):
+        yield row, list(flow.events[row].data.get("outputs", ()))
 
 
 def _constant_in(flow: Flow, gradient: int, row: int) -> Run | None:
@@ -89,9 +90,9 @@ def _constant_in(flow: Flow, gradient: int, row: int) -> Run | None:
                 new = [made for made in flow.outputs(call) if made not in constants]
                 constants.update(new)
                 todo.extend((made, call) for made in new)
-    untried = run_without_graph(flow)
-    roots = {root: run for run in [*flow.runs, *([untried] if untried else [])] for root in run.roots}
-    return next((roots[tensor] for tensor in constants if tensor in roots), None)
+    begun = next((flow.runs_from[tensor][-1] for tensor in constants if tensor in flow.runs_from), None)
+    untried = None if begun is not None else run_without_graph(flow)
+    return begun if untried is None or constants.isdisjoint(untried.roots) else untried
 
 
 def _first_order_update(flow: Flow, gradient: int, row: int) -> int | None:
@@ -102,7 +103,7 @@ def _first_order_update(flow: Flow, gradient: int, row: int) -> int | None:
     """
     if "create_graph" in flow.spelling.text(flow.events[row].source):
         return None
-    held = set(optimized(flow))
+    held = set(flow.optimized)
     asked = held.intersection(flow.events[row].data.get("inputs", ()))
     todo, seen = [(gradient, row, False)], set()
     while todo:
@@ -137,9 +138,9 @@ def _joins(flow: Flow, row: int, constants: set[int]) -> Run | None:
     follow = _ANY if _in_a_residual(flow, constants, others, row) else LINEAR
     while todo:
         tensor, since = todo.pop()
-        for run in flow.runs:
-            if tensor in run.roots and run.begin > since:
-                return run
+        begun = flow.runs_from.get(tensor, ())
+        if begun and begun[-1].begin > since:
+            return next(run for run in begun if run.begin > since)
         for call in flow.used_in.get(tensor, ()):
             if call > since and call not in seen and flow.events[call].op.strip("_") in follow and flow.has_node(call):
                 seen.add(call)
@@ -151,7 +152,7 @@ def _in_a_residual(flow: Flow, constants: set[int], others: list[int], row: int)
     """Whether a derivative with respect to data meets what it is the derivative of, as in a differential equation."""
     taken = [made for one in constants for made in flow.made_in.get(one, ()) if flow.events[made].kind == "cut"]
     data = {given for made in taken for given in flow.events[made].data.get("inputs", ())}
-    if not data or data & set(optimized(flow)) or any(flow.facts(one).parameter for one in data):
+    if not data or data & set(flow.optimized) or any(flow.facts(one).parameter for one in data):
         return False
     return all(data & flow.behind([other], row, gradients=False).tensors for other in others)
 
@@ -200,7 +201,8 @@ def _taken_in_vain(flow: Flow) -> Iterator[Case]:
         if not taken.made.began.get("create_graph") and not flow.has_history(taken.gradient, taken.row):
             by_line.setdefault(taken.made.source, []).append(taken)
     for all_taken in by_line.values():
-        for taken in all_taken:
+        few = set(few_of_each_line(flow, {taken.row for taken in all_taken}))
+        for taken in (one for one in all_taken if one.row in few):
             run = _constant_in(flow, taken.gradient, taken.row - 1)
             if run is not None and taken.leaf not in run.roots:
                 yield _taken_case(flow, taken, run, {one.leaf for one in all_taken})

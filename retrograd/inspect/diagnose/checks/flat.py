@@ -10,6 +10,7 @@ from ...events import Event
 from ...snapshot import GraphSnapshot
 from ..base import Case, Check, Kind, Stage
 from ..call_inputs import limits_of, overflowed_behind
+from ..ends_of_loops import few_of_each_line
 from ..flow import Flow
 from ..nodes import call_of, ran
 from ..runs import Run
@@ -46,6 +47,9 @@ _REVIVING = "a smaller learning rate, another initialisation of the bias, or lea
 _NOTHING = 1e-12
 """Norm of a gradient, and share of one that a node passes on, below which nothing is left."""
 
+_LAYERS = 16
+"""Calls of one line, at either end of a run, that are asked why they pass nothing on."""
+
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of the first run that shows one."""
@@ -75,18 +79,22 @@ def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     lost += [leaf for leaf in run.inputs if _gave_nothing(flow, run, snapshot, leaf)]
     if not lost:
         return
-    measures, reported = snapshot.measures, set()
-    for node in ran(snapshot):
-        given, passed = measures["grad_norm"][node], measures["out_norm"][node]
-        if not given or passed is None or math.isnan(given) or passed > given * _NOTHING:
-            continue
-        row = call_of(flow, snapshot, node)
-        if row is None or flow.events[row].source in reported:
+    stopping = {node: call_of(flow, snapshot, node) for node in ran(snapshot) if _stops(snapshot, node)}
+    few = set(few_of_each_line(flow, {row for row in stopping.values() if row is not None}, _LAYERS))
+    reported = set()
+    for node, row in stopping.items():
+        if row is None or row not in few or flow.events[row].source in reported:
             continue
         case = _zero_case(flow, run, (node, row), lost)
         if case is not None and case.source not in reported:  # an underflow is reported at the line where it began
             reported.add(case.source)
             yield case
+
+
+def _stops(snapshot: GraphSnapshot, node: int) -> bool:
+    """Whether a node was given a gradient and passed on nothing of it."""
+    given, passed = snapshot.measures["grad_norm"][node], snapshot.measures["out_norm"][node]
+    return bool(given and passed is not None and not math.isnan(given) and not passed > given * _NOTHING)
 
 
 def _is_zero(norms: list[float | None]) -> bool:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..expected_gradients import made_since, optimized
+from ..expected_gradients import made_since
 from ..flow import Flow
 from ..phrases import NOT_REQUIRED
 from ..refused_runs import run_without_graph
@@ -72,7 +72,7 @@ def _frozen_amid_training(flow: Flow) -> dict[int, int]:
     Other networks train on while one is frozen, as a critic is for the generator's step: only its own tells.
     """
     found: dict[int, int] = {}
-    held = optimized(flow)
+    held = flow.optimized
     last_run = flow.runs[-1].begin if flow.runs else -1
     for leaf, arrivals in flow.accumulated.items():
         row = flow.switched_off(leaf)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ...snapshot import SourceLine
 from ..base import Case
-from ..expected_gradients import optimized
 from ..flow import Flow
 from ..fragments import Fragment
 from ..name_questions import ask_for_text, is_loop_over_names, word_asked_for
@@ -80,7 +79,7 @@ def _caught_by_word(flow: Flow) -> Iterator[Case]:
     Single layers, as all norms of a network, are frozen together on purpose; so this is about networks alone.  And so
     are several networks of one sort, or one with its moving average.
     """
-    held = optimized(flow)
+    held = flow.optimized
     for _, event in flow.of_kind("module"):
         by_line: dict[SourceLine, dict[str, int]] = {}
         for name, leaf in event.data.get("parameters", {}).items():

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from ...snapshot import SourceLine
 from ..base import Case
-from ..expected_gradients import optimized
 from ..flow import Flow
 from ..words import at, counted, in_code, listed
 
@@ -74,7 +73,7 @@ def _picked_in_vain(flow: Flow) -> Iterator[Case]:
     Whoever hands over a frozen network whole may do so out of habit; who picks from one means to train what is picked.
     """
     modules = [set(event.data.get("parameters", {}).values()) for _, event in flow.of_kind("module")]
-    held = optimized(flow)
+    held = flow.optimized
     for row, event in flow.of_kind("optimizer", action="made"):
         own = set(event.data.get("parameters", {}).values())
         picked: dict[SourceLine | None, list[int]] = {}

@@ -46,18 +46,11 @@ def _return_line(event: Event) -> SourceLine | None:
     return SourceLine(defined[0], event.data.get("return_line") or defined[1], defined[2])
 
 
-def _forward_of(flow: Flow, event: Event) -> Event | None:
-    """Return the forward that belongs to a backward."""
-    node = event.data.get("node")
-    found = [one for _, one in flow.of_kind("function", action="forward") if one.data.get("node") == node]
-    same = [one for one in found if one.op == event.op]
-    return same[-1] if same else None
-
-
 def _returned(flow: Flow) -> Iterator[Case]:
     """Yield a case for each backward that returned too few, too many or misshapen gradients."""
+    forwards = {(one.op, one.data.get("node")): one for _, one in flow.of_kind("function", action="forward")}
     for _, event in flow.of_kind("function", action="backward"):
-        forward = _forward_of(flow, event)
+        forward = forwards.get((event.op, event.data.get("node")))
         given = forward.data if forward is not None and "argument_count" not in event.data else event.data
         wanted, got = given.get("argument_count"), event.data.get("gradient_count")
         if wanted is not None and got is not None and got != wanted and not _only_none_beyond(event, wanted):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
@@ -182,7 +183,7 @@ def _kept_results(flow: Flow) -> Iterator[Case]:
             by_line.setdefault(facts.source, []).append(tensor)
     for made_at, tensors in by_line.items():
         rows = sorted(row for tensor in tensors for row in flow.made_in.get(tensor, ()) if flow.has_node(row))
-        steps = sum(any(one < run.begin < other for run in flow.runs) for one, other in pairwise(rows))
+        steps = sum(flow.begun_between(one, other) for one, other in pairwise(rows))
         if steps + 1 >= LINKS:
             yield _kept_case(flow, made_at, tensors, steps + 1)
 
@@ -205,7 +206,7 @@ def _kept_meanwhile(flow: Flow) -> Iterator[Case]:
     ends = flow.optimizer_steps or [run.begin for run in losses]  # a step may have many losses and keep them to its end
     for made_at, tensors in by_line.items():
         rows = sorted(tensors.keys() - later)
-        steps = sum(any(one < end < other for end in ends) for one, other in pairwise(rows))
+        steps = sum(bisect_right(ends, one) < bisect_left(ends, other) for one, other in pairwise(rows))
         if steps + 1 >= LINKS:
             yield _kept_case(flow, made_at, [tensors[row] for row in rows], steps + 1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from ...events import Event
@@ -29,6 +30,10 @@ def find(flow: Flow) -> Iterator[Case]:
 
 
 CHECK = Check("hooks", KINDS, find)
+
+
+_NEAR = 50
+"""Events between a hook's write and the note that it ran."""
 
 
 def _registered(flow: Flow) -> list[tuple[int, Event]]:
@@ -67,7 +72,7 @@ def _leaks(flow: Flow) -> Iterator[Case]:
         live = [(row, event) for row, event in found if event.data.get("handle") not in removed]
         if len(live) < 2 or live[0][1].source in reported:
             continue
-        if any(live[0][0] < run.begin < live[-1][0] for run in flow.runs):
+        if flow.begun_between(live[0][0], live[-1][0]):
             reported.add(live[0][1].source)
             yield _leak_case(flow, live)
 
@@ -164,9 +169,9 @@ def _write_of(flow: Flow, row: int, hook: str) -> Event | None:
     """Return the write in place that a hook did just before it was noted as having run, or after."""
     codes = (hook.rpartition(".")[2], "__call__")
     for kind in ("inplace", "cut"):
-        near = [
-            at_row for at_row in flow.rows.get(kind, ()) if abs(at_row - row) < 50 and flow.target(at_row) is not None
-        ]
+        rows = flow.rows.get(kind, [])
+        near = rows[bisect_right(rows, row - _NEAR) : bisect_left(rows, row + _NEAR)]
+        near = [at_row for at_row in near if flow.target(at_row) is not None]
         for at_row in sorted(near, key=lambda one: abs(one - row)):
             if any(line.function in codes for line in flow.lines(at_row)):
                 return flow.events[at_row]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...snapshot import SourceLine
 from ..base import Case
 from ..distance import ARRANGEMENTS, counts_by_size
+from ..ends_of_loops import few_of_each_line
 from ..flow import Flow
 from ..held_by_data import compared_with_data
 from ..words import at, listed
@@ -20,8 +20,6 @@ _LOGARITHMS = frozenset({
 })  # fmt: skip
 _PARTS = frozenset({"getitem", "select", "narrow", "chunk", "split", "unbind", "tensor_split"})
 """Calls that take a head of what a network gives."""
-_ENDS = 4
-"""Calls at either end of a loop that are looked at."""
 
 
 def learned_weights(flow: Flow) -> Iterator[Case]:
@@ -33,7 +31,7 @@ def learned_weights(flow: Flow) -> Iterator[Case]:
     calls = set().union(*(flow.reached_by(run).calls for run in runs))
     likelihoods = _likelihoods(flow, calls)
     reported = set()
-    for row in _few_of_each_line(flow, [row for row in sorted(calls) if flow.events[row].op == "mul"]):
+    for row in few_of_each_line(flow, (row for row in calls if flow.events[row].op == "mul")):
         event = flow.events[row]
         operands = flow.inputs(row)[:2]
         if event.source in reported or len(operands) < 2 or likelihoods.isdisjoint(operands):
@@ -44,14 +42,6 @@ def learned_weights(flow: Flow) -> Iterator[Case]:
                     reported.add(event.source)
                     yield _case(flow, weight, row)
                 break
-
-
-def _few_of_each_line(flow: Flow, rows: list[int]) -> list[int]:
-    """Return the first and the last calls of each line: those between, of a long loop, are like them."""
-    of_line: dict[SourceLine | None, list[int]] = {}
-    for row in rows:
-        of_line.setdefault(flow.events[row].source, []).append(row)
-    return sorted({row for found in of_line.values() for row in (*found[:_ENDS], *found[-_ENDS:])})
 
 
 def _likelihoods(flow: Flow, calls: set[int]) -> set[int]:

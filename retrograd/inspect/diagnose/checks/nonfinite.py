@@ -100,13 +100,18 @@ def _swallowed(flow: Flow) -> Iterator[Case]:
     if not any(facts.dtype in LARGEST for facts in flow.tensors):
         return
     states = Finiteness(flow)
-    for run in flow.runs:
-        for row in sorted(flow.behind(run.roots, run.begin, gradients=False).calls & states.made.keys()):
-            if flow.events[row].op.strip("_") in _GROWING and _bears(flow, states, row, nan=False):
-                case = in_forward(flow, states, row, run)
-                if case.kind == "overflow":
-                    yield case
-                    return
+    for row in sorted(flow.behind_losses.calls & states.made.keys()):
+        run = flow.run_after(row)
+        too_large = _narrow(flow, row) and flow.events[row].op.strip("_") in _GROWING
+        if run and too_large and _bears(flow, states, row, nan=False):
+            yield in_forward(flow, states, row, run)
+            return
+
+
+def _narrow(flow: Flow, row: int) -> bool:
+    """Whether a call gives half precision."""
+    made = flow.events[row].data.get("outputs", ())
+    return bool(made) and flow.facts(made[0]).dtype in LARGEST
 
 
 def _birth(flow: Flow, states: Finiteness, rows: list[int]) -> int | None:

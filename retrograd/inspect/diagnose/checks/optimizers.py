@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..expected_gradients import creation_row, made_since, optimized, updated_by_hand
+from ..expected_gradients import creation_row, made_since, updated_by_hand
 from ..flow import Flow
 from ..phrases import EMPTY_OPTIMIZER
 from ..steps import optimizers_served, steps_with_runs
@@ -40,7 +40,7 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield a case when leaves get gradients that no optimizer uses, and something shows that one was to use them."""
     if EMPTY_OPTIMIZER in flow.error_text:
         yield empty_case(flow)
-    held = optimized(flow)
+    held = flow.optimized
     if not held or not flow.optimizer_steps or not flow.accumulated:
         return
     strangers, taught = _unregistered(flow, held), _taught(flow, held)
@@ -183,7 +183,7 @@ def _own_line(flow: Flow, missing: list[int]) -> SourceLine | None:
 
     The line of a function that builds networks, called for both, says less than who called it again.
     """
-    held = {line for leaf in optimized(flow) for line in _lines(flow, leaf)}
+    held = {line for leaf in flow.optimized for line in _lines(flow, leaf)}
     lines = next((lines for leaf in missing if (lines := _lines(flow, leaf))), [])
     return next((line for line in lines if line not in held), _line_of(flow, missing))
 

@@ -10,6 +10,7 @@ from math import prod
 from ...program.syntax import parsed_expression
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
+from ..ends_of_loops import few_of_each_line
 from ..flow import Flow
 from ..phrases import NOT_SCALAR
 from ..spelling import argument, receiver
@@ -46,25 +47,25 @@ CHECK = Check("shape", KINDS, find)
 def _broadcasts(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line of a loss at which a column and a vector of equal length made a square."""
     reported = set()
-    for row, event in flow.of_kind("operation"):
-        if event.op.strip("_") not in _ELEMENTWISE or event.source in reported:
+    pairs = {row: pair for row, _ in flow.of_kind("operation") if (pair := _squared(flow, row)) is not None}
+    for row in few_of_each_line(flow, pairs):
+        source = flow.events[row].source
+        if source in reported or not _in_a_loss(flow, row):
             continue
-        pair = _accident(flow, row)
-        if pair is not None and _in_a_loss(flow, row):
-            reported.add(event.source)
-            yield _broadcast_case(flow, row, *pair)
+        if not _meant(flow, row, pairs[row][0]) and not _meets_a_square(flow, row, *pairs[row]):
+            reported.add(source)
+            yield _broadcast_case(flow, row, *pairs[row])
 
 
-def _accident(flow: Flow, row: int) -> tuple[int, int] | None:
-    """Return (column, vector) when their broadcast was hardly meant: shapes (N, 1) and (N,) with the same N > 1."""
+def _squared(flow: Flow, row: int) -> tuple[int, int] | None:
+    """Return (column, vector) of which a call made a square: shapes (N, 1) and (N,) with the same N > 1."""
     inputs = flow.inputs(row)[:2]
-    if len(inputs) < 2:
+    if len(inputs) < 2 or flow.events[row].op.strip("_") not in _ELEMENTWISE:
         return None
     for column, vector in (inputs, inputs[::-1]):
         tall, flat = flow.facts(column).shape, flow.facts(vector).shape
         if len(flat) and tall == (*flat, 1) and flat[-1] > 1 and prod(flat) * flat[-1] > max(prod(tall), prod(flat)):
-            meant = _meant(flow, row, column) or _meets_a_square(flow, row, column, vector)
-            return None if meant else (column, vector)
+            return column, vector
     return None
 
 
@@ -108,10 +109,9 @@ def _without(flow: Flow, tensor: int, row: int, operands: tuple[int, ...]) -> bo
 
 def _in_a_loss(flow: Flow, row: int) -> bool:
     """Whether a backward run went through a call, or started from what constants of the call entered."""
-    later = [run for run in flow.runs if run.begin > row]
     if flow.has_node(row):
-        return any(row in flow.reached_by(run).calls for run in later)
-    return any(row in flow.behind(run.roots, run.begin, gradients=False).calls for run in later)
+        return any(row in flow.reached_by(run).calls for run in flow.runs if run.begin > row)
+    return row in flow.behind_losses.calls
 
 
 def _broadcast_case(flow: Flow, row: int, column: int, vector: int) -> Case:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..base import Case, Check, Kind, Stage
 from ..dependence import Dependence
 from ..distance import ARRANGEMENTS, PRODUCTS, REGRESSIONS, counts_by_size
-from ..expected_gradients import optimized
+from ..ends_of_loops import few_of_each_line
 from ..flow import Flow
 from ..held_by_data import steps_of
 from ..own_outputs import (
@@ -42,12 +42,13 @@ def find(flow: Flow) -> Iterator[Case]:
     held = _trained(flow)
     data = _coordinates(flow) - held
     depends = Dependence(flow, lambda leaf: 0 if leaf in data else _TRAINED if leaf in held else _OTHER)
-    known = bool(optimized(flow))  # of what is trained; a look at some .grad tells less
+    known = bool(flow.optimized)  # of what is trained; a look at some .grad tells less
     for runs, calls in steps_of(flow):
         for run in runs:
-            for row in sorted(flow.reached_by(run).calls):
+            compared = (row for row in flow.reached_by(run).calls if _compares_results(flow, row))
+            for row in few_of_each_line(flow, compared):
                 event = flow.events[row]
-                if event.op.strip("_") not in _COMPARING | _MATCHING or event.source in reported:
+                if event.source in reported:
                     continue
                 target = _target(flow, row, depends, calls, known=known)
                 if target is not None:
@@ -59,11 +60,17 @@ def find(flow: Flow) -> Iterator[Case]:
 CHECK = Check("mode", KINDS, find)
 
 
+def _compares_results(flow: Flow, row: int) -> bool:
+    """Whether a call compares two tensors that both have a history."""
+    if flow.events[row].op.strip("_") not in _COMPARING | _MATCHING:
+        return False
+    operands = flow.inputs(row)[:2]
+    return len(operands) == 2 and all(flow.has_history(given, row) for given in operands)
+
+
 def _target(flow: Flow, row: int, depends: Dependence, calls: set[int], *, known: bool) -> int | None:
     """Return the operand of a comparison that is a target and has a history; ``calls`` are those of its step."""
     operands = flow.inputs(row)[:2]
-    if len(operands) < 2 or not all(flow.has_history(given, row) for given in operands):
-        return None
     labels = flow.events[row].op in SOFT_TARGETS - {"kl_div"}  # of a divergence either side may be the constant
     for target, prediction in (operands[::-1],) if labels else (operands[::-1], operands):
         other = _of_another_network(depends, target, prediction, row)
@@ -171,7 +178,7 @@ def _has_a_twin(flow: Flow, target: int, row: int) -> bool:
 
 def _trained(flow: Flow) -> set[int]:
     """Return the leaves that gradients train: held by optimizers, or else those whose ``.grad`` the program reads."""
-    held = set(optimized(flow))
+    held = set(flow.optimized)
     return held or set(flow.reads_of)
 
 
