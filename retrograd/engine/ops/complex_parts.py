@@ -25,7 +25,7 @@ def is_complex(value: Any) -> bool:
 
 def _angle_grad(g: Any, self: Any) -> Any:
     if not is_complex(self):
-        return F.zeros_like(g)
+        return F.zeros_like(self)
     size = F.real(self * F.conj(self))
     turned = g * F._complex(-F.imag(self), F.real(self)) / F._where(size == 0, F.ones_like(size), size)
     return F._where(self == 0, F.zeros_like(turned), turned)

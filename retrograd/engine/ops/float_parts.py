@@ -20,8 +20,7 @@ def _copysign(self: Any, other: Any) -> Any:
 
 
 def _copysign_grad(g: Any, self: Any, result: Any) -> Any:
-    ratio = F._where(self == 0, F.zeros_like(self), result / F._where(self == 0, F.ones_like(self), self))
-    return g * ratio
+    return g * F._kept(result / self, self == 0, False)
 
 
 elementwise("_copysign_tensor", _copysign, node="CopysignBackward0", promote="float", self=_copysign_grad,

@@ -87,13 +87,13 @@ def norm_back(g: Any, self: Any, result: Any, ord: Any, dim: Any, keepdim: bool)
         hit = F.logical_or(size == result, F.isnan(self))
         return F.sgn(self) * (g / F._sum_dim(hit, dim, True) * hit)
     if ord == 2:
-        return g * F.masked_fill(self / result, result == 0, 0.0)
+        return g * F._kept(self / result, result == 0, False)
     return _power_norm_back(g, self, result, float(ord))
 
 
 def _power_norm_back(g: Any, self: Any, result: Any, p: float) -> Any:
     if p < 1:
-        scaled = F.masked_fill(F.sgn(self) * F._pow_scalar(F.abs(self), p - 1), self == 0, 0.0)
+        scaled = F._kept(F.sgn(self) * F._pow_scalar(F.abs(self), p - 1), self == 0, False)
         return scaled * g * F._pow_scalar(result, 1 - p)
     if p < 2:
         scaled = F.sgn(self) * F._pow_scalar(F.abs(self), p - 1)

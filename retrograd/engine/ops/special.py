@@ -31,13 +31,13 @@ def _row(name: str, kernel: Any, slope: Any, *, node: str | None = None, doc: st
 
 # -- error functions
 
-_row("erf", error_function.erf, lambda g, self: g * TWO_OVER_SQRT_PI * F.exp(-self * self), inplace=True)
-_row("erfc", error_function.erfc, lambda g, self: g * -TWO_OVER_SQRT_PI * F.exp(-self * self), inplace=True)
-_row("erfinv", error_function.erfinv, lambda g, self: g * (0.5 * math.sqrt(math.pi)) * F.exp(F.erfinv(self) ** 2),
+_row("erf", error_function.erf, lambda g, self: TWO_OVER_SQRT_PI * F.exp(-self * self) * g, inplace=True)
+_row("erfc", error_function.erfc, lambda g, self: -TWO_OVER_SQRT_PI * F.exp(-self * self) * g, inplace=True)
+_row("erfinv", error_function.erfinv, lambda g, self: 0.5 * math.sqrt(math.pi) * F.exp(F.erfinv(self) ** 2) * g,
      inplace=True)  # fmt: skip
-_row("erfcx", error_function.erfcx, lambda g, self, result: g * (2.0 * self * result - TWO_OVER_SQRT_PI),
+_row("erfcx", error_function.erfcx, lambda g, self, result: (2.0 * self * result - TWO_OVER_SQRT_PI) * g,
      node="SpecialErfcxBackward0", public=False, kinds="wiub")  # fmt: skip
-_row("ndtr", error_function.ndtr, lambda g, self: g * F.exp(self * self * -0.5) / SQRT_2PI,
+_row("ndtr", error_function.ndtr, lambda g, self: F.exp(self * self * -0.5) * g / SQRT_2PI,
      node="SpecialNdtrBackward0", public=False)  # fmt: skip
 _row("ndtri", error_function.ndtri, lambda g, result: g * SQRT_2PI * F.exp(result * result * 0.5),
      node="SpecialNdtriBackward0", public=False, kinds="wiub")  # fmt: skip

@@ -15,7 +15,7 @@ from ...switches import state
 from ...table.public import METHODS, public
 from ...table.registry import OPS, F
 from ...tensors.argument_checks import type_name_of
-from ...tensors.base import TensorBase, wrap
+from ...tensors.base import TensorBase, set_array, wrap
 from ...tensors.batches import refuse_dynamic, refuse_mask
 from ...tensors.convert import refuse_long_integer
 from ...tensors.numbers_ import checked_number
@@ -273,7 +273,12 @@ def _fill_row(value: Any) -> Any:
 @public("fill", method=False)
 def fill(input: Any, value: Any) -> Any:  # noqa: A002
     """One value in the shape and dtype of ``input``."""
-    return _fill_row(value)(input, value)
+    made = _fill_row(value)(input, value)
+    if isinstance(made._array, np.ndarray):  # one element that stands for all
+        whole = np.empty_like(input._array)
+        whole[...] = made._array
+        set_array(made, whole)
+    return made
 
 
 @public("fill_")
