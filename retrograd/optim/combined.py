@@ -69,8 +69,7 @@ class SequentialLR(_Combined):
             group["lr"] = group["initial_lr"]
         for scheduler in schedulers:  # each has made its first step already
             scheduler.last_epoch -= 1
-        schedulers[0]._step_count = 0
-        schedulers[0].step()
+        schedulers[0]._initial_step()
         self._last_lr = schedulers[0].get_last_lr()
 
     def step(self, epoch: int | None = None) -> None:

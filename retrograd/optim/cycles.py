@@ -27,6 +27,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """The cosine of how much of this stretch is over."""
+        self._warn_outside_step()
         height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
@@ -40,7 +41,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             start += self.T_i
             self.T_i *= self.T_mult
         self.T_cur, self.last_epoch = at - start, math.floor(at)
-        self._set(self.get_lr())
+        self._set(self._rates())
 
 
 class OneCycleLR(LRScheduler):
@@ -78,6 +79,7 @@ class OneCycleLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """The point of the phase that this step is in; momentum goes the other way."""
+        self._warn_outside_step()
         if self.last_epoch > self.total_steps:
             raise ValueError(
                 f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}"
@@ -195,6 +197,7 @@ class CyclicLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """The point of the triangle that this step is at; momentum goes the other way."""
+        self._warn_outside_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
         height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)

@@ -35,7 +35,13 @@ class LRScheduler:
         self.last_epoch, self._step_count = last_epoch, 0
         # Both are in PyTorch's states, which other programs read.
         self._is_initial = self._get_lr_called_within_step = False
+        self._initial_step()
+
+    def _initial_step(self) -> None:
+        """The step that sets the first rates; a schedule that goes on finds them changed already."""
+        self._step_count, self._is_initial = 0, True
         self.step()
+        self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer."""
@@ -81,7 +87,20 @@ class LRScheduler:
         """``step`` without a word."""
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         closed = None if epoch is None else self._get_closed_form_lr()
-        self._set(self.get_lr() if closed is None else closed)
+        self._set(self._rates() if closed is None else closed)
+
+    def _rates(self) -> list[Any]:
+        """``get_lr`` as a step asks it."""
+        self._get_lr_called_within_step = True
+        try:
+            return self.get_lr()
+        finally:
+            self._get_lr_called_within_step = False
+
+    def _warn_outside_step(self) -> None:
+        """``get_lr`` says what comes next; programs mostly mean ``get_last_lr``."""
+        if not self._get_lr_called_within_step:
+            warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.")
 
     def _set(self, rates: list[Any]) -> None:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
@@ -112,6 +131,7 @@ class LambdaLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """First rates times the functions."""
+        self._warn_outside_step()
         factors = zip(self.base_lrs, self.lr_lambdas, strict=True)
         return [base * function(self.last_epoch) for base, function in factors]
 
@@ -135,7 +155,8 @@ class MultiplicativeLR(LambdaLR):
 
     def get_lr(self) -> list[Any]:
         """Present rates times the functions."""
-        if self.last_epoch == 0:
+        self._warn_outside_step()
+        if self._is_initial:
             return self._present()
         factors = zip(self._present(), self.lr_lambdas, strict=True)
         return [rate * function(self.last_epoch) for rate, function in factors]
@@ -170,6 +191,7 @@ class StepLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """Present rates, times gamma where the epoch is a multiple."""
+        self._warn_outside_step()
         due = self.last_epoch != 0 and self.last_epoch % self.step_size == 0
         return self._times(self.gamma) if due else self._present()
 
@@ -190,6 +212,7 @@ class MultiStepLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """Present rates, times gamma for each milestone that this epoch is."""
+        self._warn_outside_step()
         return self._times(self.gamma ** self.milestones[self.last_epoch])
 
     def _get_closed_form_lr(self) -> list[Any]:
@@ -211,6 +234,7 @@ class ConstantLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """Times the factor at the start, back at the end."""
+        self._warn_outside_step()
         if self.last_epoch == 0:
             return self._times(self.factor)
         return self._times(1.0 / self.factor) if self.last_epoch == self.total_iters else self._present()
@@ -237,9 +261,10 @@ class LinearLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """Present rates times the quotient of this factor and the last."""
+        self._warn_outside_step()
         if self.last_epoch == 0:
             return self._times(self.start_factor)
-        if self.last_epoch > self.total_iters:
+        if self._is_initial or self.last_epoch > self.total_iters:
             return self._present()
         span = self.end_factor - self.start_factor
         return self._times(1.0 + span / (self.total_iters * self.start_factor + (self.last_epoch - 1) * span))
@@ -260,7 +285,8 @@ class ExponentialLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """Present rates times gamma, from the second on."""
-        return self._present() if self.last_epoch == 0 else self._times(self.gamma)
+        self._warn_outside_step()
+        return self._present() if self._is_initial else self._times(self.gamma)
 
     def _get_closed_form_lr(self) -> list[Any]:
         return self._of_base(self.gamma**self.last_epoch)
@@ -277,7 +303,8 @@ class PolynomialLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """Present rates times the quotient of this power and the last."""
-        if self.last_epoch == 0 or self.last_epoch > self.total_iters:
+        self._warn_outside_step()
+        if self._is_initial or self.last_epoch > self.total_iters:
             return self._present()
         left = [1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1)]
         return self._times((left[0] / left[1]) ** self.power)
@@ -298,9 +325,12 @@ class CosineAnnealingLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """What is above the minimum, times the quotient of this cosine and the last."""
+        self._warn_outside_step()
         epoch, present = self.last_epoch, self._present()
-        if epoch == 0:
+        if self._is_initial:
             return present
+        if self._step_count == 1 and epoch > 0:
+            return self._get_closed_form_lr()
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             pairs = zip(self.base_lrs, present, strict=True)

@@ -157,6 +157,7 @@ class SWALR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """Present rates, moved on from where they must have started."""
+        self._warn_outside_step()
         at = self._step_count - 1
         before, now = (self._share(max(0, at - 1)), self._share(at)) if self.anneal_epochs else (0.0, 1.0)
         started = [
