@@ -232,3 +232,44 @@ def test_generators_of_threads(torch: Any) -> Any:
 def test_tags_as_text(torch: Any) -> Any:
     """Tags of operators are called by class and name."""
     return [str(torch.Tag.core), repr(torch.Tag.core), f"{torch.Tag.inplace_view}"]
+
+
+@differential
+def test_ranks_without_processes(torch: Any) -> Any:
+    """Before a group is begun ranks are what they are; sending asks for a group."""
+    distributed = importlib.import_module(f"{torch.__name__}.distributed")
+    none, t = distributed.group.WORLD, torch.ones(1)
+    missing = "Default process group has not been initialized"
+    return [
+        none, distributed.get_group_rank(none, 1), distributed.get_global_rank(none, 0),
+        distributed.get_node_local_rank(0), raises("LOCAL_RANK is not in the env", distributed.get_node_local_rank),
+        raises(missing, distributed.isend, t, 0), raises(missing, distributed.irecv, t, 0),
+        raises(missing, distributed.scatter_object_list, [None], [1]),
+    ]  # fmt: skip
+
+
+def test_one_process_scatters_and_sends_nothing() -> None:
+    """In a group of one the object comes back as a copy; there is nobody to send to."""
+    distributed = retrograd.distributed
+    distributed.init_process_group("gloo", rank=0, world_size=1)
+    try:
+        out: list[Any] = [None]
+        given = [[1, 2]]
+        distributed.scatter_object_list(out, given)
+        assert out == given
+        assert out[0] is not given[0]
+        assert distributed.get_group_rank(distributed.group.WORLD, 0) == 0
+        with pytest.raises(ValueError, match="is not registered"):
+            distributed.get_group_rank(None, 0)
+        for call in (distributed.isend, distributed.irecv):
+            with pytest.raises(RuntimeError, match="no other process"):
+                call(retrograd.ones(1), 0)
+    finally:
+        distributed.destroy_process_group()
+
+
+@differential
+def test_where_classes_are(torch: Any) -> Any:
+    """Classes that programs print and pickle by name say that they are where PyTorch has them."""
+    mode = importlib.import_module(f"{torch.__name__}.overrides").TorchFunctionMode
+    return [c.__module__.partition(".")[2] for c in (torch.Generator, mode)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import threading
 import weakref
 
@@ -394,3 +395,17 @@ def test_G_35_region_budget(torch):
         raises("must be in [0, 1]", enter, 1.5), raises("must be in [0, 1]", enter, -0.5),
         raises("can only be used inside a torch.compile region", enter, 0.5),
     )  # fmt: skip
+
+
+@differential
+def test_G_23_innermost_pair(torch):
+    """G-23: programs that nest blocks look up the innermost pair."""
+    asked = importlib.import_module(f"{torch.__name__}._C")._autograd._top_saved_tensors_default_hooks
+    first, second = (lambda t: t, lambda t: t), (lambda t: t, lambda t: t)
+    found = [asked(False)]
+    with torch.autograd.graph.saved_tensors_hooks(*first):
+        found.append(asked(False) == first)
+        with torch.autograd.graph.saved_tensors_hooks(*second):
+            found += [asked(False) == second, asked(True) == second]
+        found.append(asked(False) == first)
+    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 from both_engines import differential, raises
 
 
@@ -243,3 +245,19 @@ def _returning(torch, value, phrase):
     a = torch.ones(2, requires_grad=True)
     a.register_post_accumulate_grad_hook(lambda t: value)
     return raises(phrase, (a * 2).sum().backward)
+
+
+@differential
+def test_hooks_that_programs_set(torch):
+    """V-17: ``_backward_hooks`` of a leaf can be set, as by programs that rebuild tensors; None runs none."""
+    found = []
+    for hooks in (OrderedDict({0: lambda g: g * 5}), None):
+        x = torch.tensor([1.0], requires_grad=True)
+        x.register_hook(lambda g: g * 3)
+        x._backward_hooks = hooks
+        (x * 2).backward()
+        handle = x.register_hook(lambda g: g + 1)
+        (x * 2).backward()
+        handle.remove()
+        found += [x.grad, len(x._backward_hooks)]
+    return found

@@ -15,6 +15,7 @@ from ..engine.overriding.dispatch_classes import DisableTorchDispatch as _Disabl
 from ..engine.overriding.dispatch_classes import disabled_torch_dispatch_impl as _disabled_torch_dispatch_impl
 from ..engine.overriding.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from ..engine.overriding.overrides import disabled_torch_function_impl as _disabled_torch_function_impl
+from ..engine.random import Generator
 from ..engine.switches.engine_switches import is_grad_layout_enforced as _is_grad_layout_enforcement_enabled
 from ..engine.switches.engine_switches import is_multithreading_enabled as _is_multithreading_enabled
 from ..engine.switches.modes import is_grad_enabled
@@ -30,7 +31,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "DisableTorchFunction", "DisableTorchFunctionSubclass", "TensorBase",
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "TensorBase",
     "_DisableTorchDispatch", "_disabled_torch_dispatch_impl", "_disabled_torch_function_impl",
     "_WeakTensorRef", "_current_autograd_node", "_current_graph_task_execution_order", "_current_graph_task_id",
     "_is_fwd_grad_enabled", "_is_grad_layout_enforcement_enabled", "_is_multithreading_enabled",

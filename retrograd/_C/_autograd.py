@@ -10,6 +10,7 @@ from ..engine.graph.saved_hooks import (
     _saved_tensors_hooks_enable,
     _saved_tensors_hooks_get_disabled_error_message,
     _saved_tensors_hooks_is_enabled,
+    _top_saved_tensors_default_hooks,
 )
 from ..engine.nodes.saved import SavedTensor
 
@@ -18,5 +19,5 @@ __all__ = [
     "_pop_saved_tensors_default_hooks", "_push_saved_tensors_default_hooks", "_saved_tensors_hooks_disable",
     "_saved_tensors_hooks_enable",
     "_saved_tensors_hooks_get_disabled_error_message", "_saved_tensors_hooks_is_enabled",
-    "_unsafe_set_version_counter",
+    "_top_saved_tensors_default_hooks", "_unsafe_set_version_counter",
 ]  # fmt: skip

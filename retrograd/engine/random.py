@@ -20,6 +20,8 @@ from .tensors.devices import CPU
 class Generator:
     """A source of random numbers; ``manual_seed`` makes it reproducible."""
 
+    __module__ = "retrograd._C"
+
     device = CPU
     spare: float | None = None
     """The second of two normal numbers, if only the first was asked for."""

@@ -10,7 +10,7 @@ import copy
 import enum
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 _MISSING = (
     "Default process group has not been initialized, please make sure to call init_process_group. Several processes "
@@ -238,12 +238,57 @@ def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0) -
     raise RuntimeError("recv: there is no other process that could have sent anything")
 
 
+def isend(tensor: Any, dst: int = 0, group: Any = None, tag: int = 0) -> NoReturn:
+    """Refused: there is no other process."""
+    joined()
+    raise RuntimeError("isend: there is no other process that could receive anything")
+
+
+def irecv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0) -> NoReturn:
+    """Refused: there is no other process."""
+    joined()
+    raise RuntimeError("irecv: there is no other process that could have sent anything")
+
+
+def scatter_object_list(
+    scatter_object_output_list: Any, scatter_object_input_list: Any = None, src: int = 0, group: Any = None
+) -> None:
+    """One process's objects, one for each: a copy of the one."""
+    all_gather_object(scatter_object_output_list, _only(scatter_object_input_list, "scatter_object_list"), group)
+
+
+def get_group_rank(asked: Any, global_rank: int) -> int:
+    """The number that a process has in a group: the one it has among all, of which there is one group."""
+    if asked is not group.WORLD:
+        raise ValueError(f"Group {asked} is not registered, please create group with torch.distributed.new_group API")
+    return global_rank
+
+
+def get_global_rank(asked: Any, group_rank: int) -> int:
+    """The number that a process of a group has among all."""
+    return get_group_rank(asked, group_rank)
+
+
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
+    """The number of this process on its machine, as the launcher says it."""
+    if "LOCAL_RANK" in os.environ:
+        return int(os.environ["LOCAL_RANK"])
+    if fallback_rank is None:
+        raise RuntimeError(
+            "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to "
+            "work, assuming you are not running in a multi-device context and want the code to run locally instead."
+        )
+    return int(fallback_rank)
+
+
 NAMES = (
     "ProcessGroup", "ReduceOp", "Work", "all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce",
     "all_to_all", "all_to_all_single", "barrier", "broadcast", "broadcast_object_list", "destroy_process_group",
-    "gather", "gather_object", "get_backend", "get_process_group_ranks", "get_rank", "get_world_size", "group",
+    "gather", "gather_object", "get_backend", "get_global_rank", "get_group_rank", "get_node_local_rank",
+    "get_process_group_ranks", "get_rank", "get_world_size", "group",
     "init_process_group", "is_available", "is_gloo_available", "is_initialized", "is_mpi_available",
-    "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available", "monitored_barrier",
-    "new_group", "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter", "send",
+    "irecv", "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available", "isend",
+    "monitored_barrier", "new_group", "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter",
+    "scatter_object_list", "send",
 )  # fmt: skip
 """What ``torch.distributed`` has of this."""

@@ -60,6 +60,11 @@ def _pop_saved_tensors_default_hooks() -> None:
     saved_tensors_hooks(None, None).__exit__()
 
 
+def _top_saved_tensors_default_hooks(ignore_is_tracing: bool) -> tuple[Any, Any] | None:
+    """The innermost pair of hooks, or ``None``."""
+    return STATE.saved_hooks[-1] if STATE.saved_hooks else None
+
+
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - torch's name
     """Keep a copy of every saved tensor, so that later in-place writes cannot reach what backward reads.
 

@@ -14,6 +14,8 @@ class TorchFunctionMode:
     While it is asked the mode is off, so it may call ``func`` itself; modes entered before it are asked then.
     """
 
+    __module__ = "retrograd.overrides"
+
     def __torch_function__(
         self, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:

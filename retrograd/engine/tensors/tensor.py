@@ -253,6 +253,10 @@ class Tensor(TensorBase):
     def _backward_hooks(self) -> Any:
         return None if self._meta is None else self._meta.hooks
 
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: Any) -> None:  # programs that rebuild tensors set those of a leaf
+        self.need_meta().hooks = None if hooks is None else HookDict(hooks)
+
     @property
     def _post_accumulate_grad_hooks(self) -> Any:
         return None if self._meta is None else self._meta.post_accumulate_hooks
