@@ -393,6 +393,17 @@ def test_tuples_of_one_stay_tuples(t: Any) -> Any:
     return found, x.grad
 
 
+@differential
+def test_medians_have_overloads(t: Any) -> Any:
+    """Row F-45: medians of everything and along a dimension are two overloads, also of tensors without memory."""
+    x = t.tensor([[3.0, 1.0, 2.0], [5.0, 4.0, 6.0]])
+    with _log(t) as mode:
+        found = [x.median(), *x.median(1), x.nanmedian(), *x.nanmedian(0)]
+    blank = x.to("meta")
+    shapes = [tuple(m.shape) for m in (blank.median(), *blank.median(1), *blank.nanmedian(0, keepdim=True))]
+    return found, mode.seen, shapes
+
+
 def _log(t: Any) -> Any:
     """A mode that writes the names of operators down."""
 
