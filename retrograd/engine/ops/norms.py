@@ -177,7 +177,7 @@ def _renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if isinstance(maxnorm, complex):
         raise RuntimeError("renorm: maxnorm must be real-valued")
-    if maxnorm < 0:
+    if not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     axis = axes_of(dim, self.ndim)[0]
     others = tuple(a for a in range(self.ndim) if a != axis)

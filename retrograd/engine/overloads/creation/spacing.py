@@ -46,9 +46,16 @@ def arange(
     start, end, step = (real_number(_number(v)) for v in (start, end, step))
     _check_range(start, end, step)
     floating = any(isinstance(v, float) for v in (start, end, step))
-    numpy = numpy_of(dtype, get_default_dtype().numpy if floating else np.dtype(np.int64))
+    usual = get_default_dtype().numpy if floating else np.dtype(np.int64)
+    numpy = numpy_of(dtype, usual if out is None else out._sig.numpy)
     refuse_kind("arange_cpu", numpy, "fiu")
+    if numpy == np.int64:
+        start, end, step = (int(v) for v in (start, end, step))
+        if step == 0:
+            raise ValueError("step must be nonzero")
     count = max(math.ceil((end - start) / step), 0)
+    if numpy.kind in "iu":  # whole steps from a whole number, however many there are
+        start, step = int(start), int(step)
     return created_into(out, finish((start + np.arange(count) * step).astype(numpy), requires_grad), dtype)
 
 

@@ -77,7 +77,7 @@ def smooth_l1_loss(
     """Squared difference (over ``2 beta``) up to ``beta``, absolute difference beyond."""
     reduction = reduction_of(reduction, size_average, reduce)
     x, y = same_shapes("smooth_l1_loss", input, target)
-    if real_argument("smooth_l1_loss", "beta", 4, beta) < 0:
+    if not real_argument("smooth_l1_loss", "beta", 4, beta) >= 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}.")
     if beta == 0.0:
         return l1_loss(x, y, reduction=reduction)
@@ -91,7 +91,7 @@ def huber_loss(
     """Half the squared difference up to ``delta``, ``delta`` times the absolute one beyond."""
     reduction = reduction_of(reduction, None, None)
     x, y = same_shapes("huber_loss", input, target)
-    if real_argument("huber_loss", "delta", 4, delta) <= 0:
+    if not real_argument("huber_loss", "delta", 4, delta) > 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}.")
     if weight is not None:
         return reduced(F._huber_loss(x, y, "none", delta) * weight, reduction)
