@@ -261,3 +261,22 @@ def test_autograd_asks_outputs_and_inputs(torch: Any) -> Any:
         call()
         found.append([name for name in log if name in ("grad", "backward")])
     return found
+
+
+@differential
+def test_derivatives_of_functions_keep_the_class(torch: Any) -> Any:
+    """E-37: ``autograd.functional`` and ``parameters_to_vector`` ask classes about ``grad``, ``stack`` and ``cat``."""
+    functional, kept = torch.autograd.functional, type("Kept", (torch.Tensor,), {})
+
+    def new() -> Any:
+        return torch.tensor([1.0, 2.0]).as_subclass(kept)
+
+    def total(x: Any) -> Any:
+        return (x**2).sum()
+
+    found = [functional.jacobian(total, new()), functional.hessian(total, new())]
+    found += [functional.jacobian(lambda x: x**2, new(), vectorize=vectorize) for vectorize in (False, True)]
+    found += [*functional.vjp(total, new()), *functional.jvp(lambda x: x**2, new(), new())]
+    found += [*functional.hvp(total, new(), new()), *functional.vhp(total, new(), new())]
+    found.append(torch.nn.utils.parameters_to_vector([new(), new()]))
+    return [(type(t).__name__, t.detach().as_subclass(torch.Tensor)) for t in found]

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..execution.batched import map_batch
 from ..forward_mode.forward_ad import dual_level, make_dual, unpack_dual
+from ..overriding.wrappers import called_publicly
 from ..switches.modes import enable_grad
 from ..table.registry import F
 from ..tensors.base import wrap
@@ -16,6 +17,7 @@ from ..tensors.tensor import Tensor
 from .rules import FUNCTION_OUTPUTS, Tensors, as_tuple, check_depends, finish, fresh, grad_where_possible, unwrap
 
 _STRATEGIES = ("forward-mode", "reverse-mode")
+_stack = called_publicly("torch", "stack", lambda tensors: F.stack(tensors))
 
 
 def jacobian(
@@ -126,7 +128,7 @@ def _blocks_row_by_row(index: int, output: Tensor, inputs: Tensors, *, create_gr
                 _check_row_entry(index, position, entry, create_graph)
             columns[position].append(F.zeros_like(inputs[position]) if entry is None else entry)
     return tuple(
-        F.stack(column).view((*output.shape, *point.shape)) for column, point in zip(columns, inputs, strict=True)
+        _stack(column).view((*output.shape, *point.shape)) for column, point in zip(columns, inputs, strict=True)
     )
 
 

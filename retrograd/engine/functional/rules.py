@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from ..execution.backward import grad
+from ..overriding.wrappers import called_publicly
 from ..switches.transforming import refuse_method_in_transform
 from ..table.registry import F
 from ..tensors.tensor import Tensor
@@ -122,6 +123,9 @@ def fill_zeros(grads: MaybeTensors, like: Tensors, stage: str, *, create_graph: 
     return tuple(filled)
 
 
+_grad = called_publicly("torch.autograd", "grad", grad)
+
+
 def grad_where_possible(
     outputs: MaybeTensors,
     inputs: Tensors,
@@ -136,7 +140,7 @@ def grad_where_possible(
     roots = [(out, v) for out, v in zip(outputs, vectors, strict=True) if out is not None and out.requires_grad]
     if not roots:
         return (None,) * len(inputs)
-    found: MaybeTensors = grad(
+    found: MaybeTensors = _grad(
         tuple(out for out, _ in roots),
         inputs,
         tuple(v for _, v in roots),

@@ -81,6 +81,16 @@ def when_loaded(module: str, use: Callable[[dict[str, Any]], None]) -> None:
     _AWAITING.setdefault(module, []).append(use)
 
 
+def called_publicly(module: str, name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    """A public function, called by code of ours that PyTorch has in Python, so that modes and classes are asked.
+
+    ``plain`` is that function where no program has used the module so far, and nobody is asked.
+    """
+    spaces: list[dict[str, Any]] = []
+    when_loaded(module, spaces.append)
+    return lambda *args, **kwargs: (spaces[0][name] if spaces else plain)(*args, **kwargs)
+
+
 def install() -> None:
     """Wrap the public functions and methods; called by whatever makes that necessary."""
     if overrides.INSTALLED:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ...engine.overriding.wrappers import called_publicly
 from ...engine.table.methods import FUNCTIONS
 from ...engine.tensors.tensor import Tensor
+
+_cat = called_publicly("torch", "cat", FUNCTIONS["cat"])
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Any:
     """All entries of all parameters in one dimension; recorded."""
-    return FUNCTIONS["cat"]([p.reshape(-1) for p in parameters])
+    return _cat([p.reshape(-1) for p in parameters])
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Tensor]) -> None:
