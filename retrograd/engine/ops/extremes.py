@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.selecting import MOST, last_in_order
+from ..kernels.selecting import MOST, SORTING, last_in_order
 from ..table.registry import F
 from ..table.rows import function
 
@@ -138,7 +138,7 @@ def _most_frequent(moved: Any) -> Any:
     """Index of the last, in order, of the most frequent (among those the smallest) value; NaN only if all are."""
     flat = moved.reshape(-1, moved.shape[-1])
     found = np.zeros(len(flat), np.int64)
-    last_of = last_in_order if flat.size <= MOST else _last_place
+    last_of = last_in_order if SORTING * flat.size <= MOST else _last_place
     for i, row in enumerate(flat):
         values, counts = np.unique(row[row == row], return_counts=True)
         if values.size:

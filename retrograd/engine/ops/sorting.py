@@ -58,7 +58,7 @@ def _topk(self: Any, k: int, dim: int = -1, largest: bool = True) -> Any:
     if not 0 <= k <= self.shape[axis]:
         raise RuntimeError("selected index k out of range")
     lines, order = np.moveaxis(self, axis, -1), np.moveaxis(order_of(self, axis, largest), axis, -1)
-    chosen = follow_ties(lines, order, slice(0, k), lambda line: top_places(line, k, largest)) if k else order[..., :0]
+    chosen = follow_ties(lines, order, slice(0, k), lambda rank: top_places(rank, k), k) if k else order[..., :0]
     order = np.ascontiguousarray(np.moveaxis(chosen, -1, axis))
     return np.take_along_axis(self, order, axis), order
 
@@ -83,7 +83,7 @@ def kth_row(name: str) -> None:
         if not 1 <= k <= self.shape[axis]:
             raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(axis))
         lines, order = np.moveaxis(self, axis, -1), np.argsort(np.moveaxis(self, axis, -1), axis=-1, kind="stable")
-        chosen = follow_ties(lines, order, slice(k - 1, k), lambda line: kth_place(line, k - 1))
+        chosen = follow_ties(lines, order, slice(k - 1, k), lambda rank: [kth_place(rank, k - 1)])
         order = np.ascontiguousarray(np.moveaxis(chosen, -1, axis))
         values = np.take_along_axis(self, order, axis)
         return (values, order) if keepdim else (np.squeeze(values, axis), np.squeeze(order, axis))
