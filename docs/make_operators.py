@@ -109,7 +109,9 @@ def _noting(forward: Any, seen: set[str]) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         result = forward(*args, **kwargs)
         flat = [b for a in args for b in (a if isinstance(a, (list, tuple)) else [a])]
-        seen.update([a.dtype.name for a in flat if isinstance(a, (np.ndarray, np.generic))][:1])
+        first = next((a for a in flat if isinstance(a, (np.ndarray, np.generic))), None)
+        if first is not None and first.size:  # what is empty is taken in any dtype
+            seen.add(first.dtype.name)
         return result
 
     return call
