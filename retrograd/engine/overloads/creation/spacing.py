@@ -157,7 +157,7 @@ def empty_permuted(
     return finish(base.transpose(np.argsort(order)), requires_grad)
 
 
-@public("new_empty_strided", function=False)
+@public("new_empty_strided", function=False, aten="new_empty_strided.default")
 def new_empty_strided(
     self: Any, size: Any, stride: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:  # fmt: skip
