@@ -213,3 +213,44 @@ def test_array_of_history_is_named(engine: str, tmp_path: Path) -> None:
 def test_copy_of_what_was_detached_is_no_remedy(tmp_path: Path) -> None:
     """Where a line makes a leaf of what it detached, it would still be a leaf without ``detach()``."""
     assert "use total itself" in first(COPIED, "torch", tmp_path).remedy
+
+
+UNUSED_ENTRIES = """
+layers = [torch.ones(2, 2, requires_grad=True) for _ in range(3)]
+opt = torch.optim.SGD(layers, lr=0.1)
+(torch.ones(2) @ layers[0]).sum().backward()
+for p in layers:
+    if p.grad is not None:
+        p.grad.norm()
+opt.step()
+"""
+
+
+def test_leaves_that_share_the_name_of_a_loop_are_counted(tmp_path: Path) -> None:
+    """What goes by one name and is several tensors is said to be several; of PyTorch's, entries are told apart."""
+    found = first(UNUSED_ENTRIES, "retrograd", tmp_path)
+    assert found.message.startswith("2 leaves called p are not reachable from ")
+    assert found.remedy == "use them in forward, or leave them out"
+
+
+BAD_ARRAY = """
+import numpy as np
+
+rows = np.ones((3, 2), dtype="float32")
+rows[1, 1] = np.nan
+data = torch.from_numpy(rows)
+weight = torch.ones(2, requires_grad=True)
+(data * weight).sum().backward()
+"""
+
+
+def test_what_no_recorded_call_made_is_not_said_to_be_created_where_it_is_used(tmp_path: Path) -> None:
+    """PyTorch's from_numpy is not seen: the line of the first use is called that, our engine's own line the making."""
+    pytest.importorskip("torch")
+    born = {}
+    for engine in ("retrograd", "torch"):
+        found = first(BAD_ARRAY, engine, tmp_path)
+        born[engine] = found.message.partition("data, ")[2].split(":")[0].split(" at ")[0], found.line
+    assert born["retrograd"][0] == "created"
+    assert born["torch"][0] == "first seen"
+    assert born["torch"][1] == born["retrograd"][1] + 2

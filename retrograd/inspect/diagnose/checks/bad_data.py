@@ -81,7 +81,7 @@ def _data_case(flow: Flow, tensor: int, row: int, written: int | None) -> Case:
     value = "infinity" if "inf" in count else "NaN"
     index = f", the first at index {tuple(summary['first_bad'])}" if summary.get("first_bad") else ""
     source = (facts.source if written is None else flow.events[written].source) or event.source
-    born = "created" if written is None else "written"
+    born = "written" if written is not None else "first seen" if facts.made_by is None else "created"
     what = "leaf" if flow.requires_grad(tensor) else "input"
     name = flow.name(tensor)
     first = next((e for e in users if e.kind != "read" and tensor in e.data.get("inputs", ())), None)

@@ -119,7 +119,7 @@ def _source(flow: Flow, end: _End, leaf: int) -> SourceLine | None:
 
 def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, failed: Run | None) -> Case:
     """Return the case of leaves that one line lost."""
-    names = listed((_shown(flow, leaf, failed) for leaf in leaves), most=8)
+    names = _called(leaves, [_shown(flow, leaf, failed) for leaf in leaves])
     run = failed or next((run for run in reversed(flow.runs) if run.roots), None)
     are, it = ("is", "it") if len(leaves) == 1 else ("are", "them")
     lost, remedy = _lost(flow, end, source, names, it)
@@ -145,7 +145,7 @@ def _lost(flow: Flow, end: _End, source: SourceLine | None, names: str, it: str)
     if end.row is None:
         return (
             f"made{at(source)}, and no forward computation uses {it}",
-            f"use {names} in forward, or leave {it} out",
+            f"use {it if names[:1].isdigit() else names} in forward, or leave {it} out",
         )
     made = flow.events[end.row].source
     if end.instead is not None:
@@ -158,6 +158,12 @@ def _lost(flow: Flow, end: _End, source: SourceLine | None, names: str, it: str)
         f"{result}{at(made)} is computed from {it} and never used",
         f"use {result} in what follows, or leave it and its parameters out",
     )
+
+
+def _called(leaves: list[int], names: list[str]) -> str:
+    """Return the names of leaves; of several that only a loop's variable is the name of, how many there are."""
+    several = len(leaves) > 1 and len(set(names)) == 1
+    return f"{len(leaves)} leaves called {names[0]}" if several else listed(names, most=8)
 
 
 def _shown(flow: Flow, leaf: int, failed: Run | None) -> str:
