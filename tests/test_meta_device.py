@@ -198,6 +198,17 @@ def test_copies_and_files(torch: Any) -> Any:
     return [*map(facts, found), [isinstance(t, torch.nn.Parameter) for t in found]]
 
 
+@differential
+def test_others_of_the_same_dtype_are_made(torch: Any) -> Any:
+    """``new_…`` gives shapes, strides and dtypes."""
+    x = torch.ones(2, 3, dtype=torch.float64, device="meta")
+    made = [
+        x.new_empty_strided((2, 2), (1, 2)), x.new_empty_strided((2,), (3,), dtype=torch.int32), x.new_empty(2, 3),
+        x.new_full((2,), 1), x.new_zeros((3,), dtype=torch.float32),
+    ]  # fmt: skip
+    return [facts(t) for t in made]
+
+
 def test_no_memory_is_used() -> None:
     """A layer of 10**11 parameters, and element-wise results of its size, take no memory to speak of."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

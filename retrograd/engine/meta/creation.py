@@ -54,6 +54,10 @@ def _new(self: Any, *size: Any, dtype: Any = None, **how: Any) -> Made:
     return sizes_of((how["size"],) if "size" in how else size), numpy_of(dtype, self._sig.numpy)
 
 
+def _new_strided(self: Any, size: Any, stride: Any, dtype: Any = None, **how: Any) -> Made:
+    return tuple(size), numpy_of(dtype, self._sig.numpy), tuple(stride)
+
+
 def _new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None, **how: Any) -> Made:
     return sizes_of((size,)), numpy_of(dtype, self._sig.numpy)
 
@@ -65,6 +69,7 @@ _RULES: Final[dict[str, Callable[..., Made]]] = {
     ),
     **dict.fromkeys(("new_empty", "new_zeros", "new_ones"), _new),
     "full": _full, "randint": _integers, "randperm": _permutation, "empty_strided": _strided, "new_full": _new_full,
+    "new_empty_strided": _new_strided,
 }  # fmt: skip
 """How large the result of a function is; that of any other is made, and its values are dropped."""
 _BY_DEFAULT: Final = (
