@@ -42,11 +42,22 @@ def _expanded(flow: Flow, write: int) -> int | None:
             return None
         size, had = (prod(flow.facts(one).shape) for one in (tensor, given))
         op = flow.events[made].op
-        if op in _EXPANDING | _WINDOWS and size > had:
-            several = op in _WINDOWS and flow.events[write].op.strip("_") not in _CONSTANT
-            return made if part or several else None
+        if op in _EXPANDING and size > had:
+            return made if part else None
+        if op in _WINDOWS and size > had:
+            constant = flow.events[write].op.strip("_") in _CONSTANT
+            return made if (_is_read_elsewhere(flow, tensor, write) if part else not constant) else None
         tensor, before, part = given, made, part or size < had
     return None
+
+
+def _is_read_elsewhere(flow: Flow, windows: int, write: int) -> bool:
+    """Whether another line reads windows after one of them was written to: only there the others' change shows.
+
+    Who cuts out windows that do not overlap, writes them and is done has changed nothing else.
+    """
+    line = flow.events[write].source
+    return any(row > write and flow.events[row].source != line for row in flow.used_in.get(windows, ()))
 
 
 def _seen_through(flow: Flow, view: int, made: int) -> int | None:
@@ -65,8 +76,7 @@ def _case(flow: Flow, made: int, write: int) -> Case:
     written = written_name(flow.spelling.text(written_at))
     name = written.split("[")[0] or flow.name(whole, written_at)
     text = flow.spelling.text(source)
-    whole_too = event.op in _WINDOWS and flow.events[write].op != "setitem"
-    effect = "reaches some of them several times" if whole_too else "changes other parts as well"
+    effect = "reaches some of them several times" if target == whole else "changes other parts as well"
     shapes = [shape_text(flow.facts(one).shape) for one in (given, whole) if one is not None]
     return Case(
         kind="overlapping-inplace",
