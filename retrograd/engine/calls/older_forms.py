@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensors.argument_checks import type_name_of
+from ..tensors.argument_checks import type_names
 from ..tensors.base import TensorBase
 from ..warning import warn_once
 
@@ -86,7 +86,7 @@ def taking_older_forms(name: str, call: Callable[..., Any], *, method: bool = Fa
             )
             args, kwargs = modern
         elif all(isinstance(value, (TensorBase, *_NUMBERS)) for value in args):
-            got = ", ".join([*map(type_name_of, args), *(f"{key}={type_name_of(v)}" for key, v in kwargs.items())])
+            got = type_names(args, kwargs)
             raise TypeError(f"{name}() received an invalid combination of arguments - got ({got})")
         return call(*args, **kwargs)
 

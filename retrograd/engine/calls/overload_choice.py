@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from ..tensors.argument_checks import type_name_of
+from ..tensors.argument_checks import type_names
 from ..tensors.base import TensorBase
 from .signatures import Parameter, Signature, fits, is_known, out_forms, parsed, signatures, takes_out
 
@@ -52,7 +52,7 @@ def misfit(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, spread: 
     plausible = [c for c, o in zip(complaints, overloads, strict=True) if _may_take(o, count) or len(overloads) == 1]
     if len(plausible) == 1:
         return TypeError(f"{said}(){plausible[0]}")
-    got = ", ".join([*map(type_name_of, args[method:]), *(f"{k}={type_name_of(v)}" for k, v in kwargs.items())])
+    got = type_names(args[method:], kwargs)
     forms = "".join(f"\n * ({', '.join(_shown(overload))})" for overload in overloads)
     return TypeError(
         f"{said}() received an invalid combination of arguments - got ({got}), but expected one of:{forms}"

@@ -22,6 +22,11 @@ def type_name_of(value: Any) -> str:
     return f"{cls.__module__}.{cls.__qualname__}" if in_c else cls.__name__
 
 
+def type_names(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """The types of the arguments of a call in error messages: ``Tensor, dim=int``."""
+    return ", ".join([*map(type_name_of, args), *(f"{name}={type_name_of(v)}" for name, v in kwargs.items())])
+
+
 def check_bool(function: str, name: str, value: Any, position: int | None = None) -> None:
     """``TypeError`` in torch's words for an argument that must be a bool; ``position`` counts from 1."""
     if not isinstance(value, bool):

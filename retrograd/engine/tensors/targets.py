@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .argument_checks import type_name_of
+from .argument_checks import type_names
 from .base import TensorBase
 from .devices import check_present, device
 from .dtypes import PYTHON_TYPES, dtype
@@ -70,8 +70,8 @@ def _is_dtype(value: Any) -> bool:
 
 
 def _refused(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
-    given = [*map(type_name_of, args), *(f"{name}={type_name_of(value)}" for name, value in kwargs.items())]
+    got = type_names(args, kwargs)
     return TypeError(
-        f"to() received an invalid combination of arguments - got ({', '.join(given)}), but expected a dtype, a device "
+        f"to() received an invalid combination of arguments - got ({got}), but expected a dtype, a device "
         "with or without a dtype, or another tensor; write for example to(torch.float32)"
     )
