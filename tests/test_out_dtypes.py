@@ -10,6 +10,7 @@ import pytest
 from op_runs import quiet
 
 import retrograd
+from retrograd.engine.calls.out_rules import Out, OutDtype
 
 real_torch = pytest.importorskip("torch")
 
@@ -123,3 +124,11 @@ def test_a_diagonal_repeated_in_a_transposed_matrix() -> None:
     for torch in (retrograd, real_torch):
         filled = torch.zeros(2, 5).t().fill_diagonal_(1.0, wrap=True)
         assert filled.nonzero().tolist() == [[0, 0], [1, 1], [3, 0], [4, 1]]
+
+
+def test_misspelt_facts_of_out_fail() -> None:
+    """A row and a line of the table of signatures cannot ask for a way of ``out=`` that there is not."""
+    with pytest.raises(TypeError, match="exakt"):
+        Out(exakt=True)  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="exakt"):
+        OutDtype("exakt")

@@ -21,45 +21,49 @@ from ..tensors.bits import assign
 from ..tensors.common_dtype import is_castable
 from ..tensors.dtype_names import c_name, scalar_name
 from ..warning import warn
+from .out_rules import USUAL, Out, OutDtype
 from .out_words import refused_dtype
 
 
 def write_out(
-    function: Callable[..., Any], out: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, rule: str, ways: str = ""
+    function: Callable[..., Any],
+    out: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    dtype: OutDtype,
+    how: Out = USUAL,
 ) -> Any:
     """Compute into ``out``: no history; refused when anything requires grad under grad mode, or has a tangent.
 
-    ``rule``: it must have the dtype of the result (``"exact"``), or may have any (``"free"``), which what has a
-    ``dtype=`` computes in; otherwise one to which the result can be cast.  ``ways``: what ``Out`` says of a function;
-    what is copied keeps its history.
+    What is copied keeps its history.
     """
     several = isinstance(out, (tuple, list))
     targets = tuple(out) if several else (out,)
     name = getattr(function, "name", getattr(function, "__name__", "function"))
     operands = list(_tensors_in((*args, *kwargs.values())))
-    copied = "copied" in ways
-    _check_targets(name, targets, [] if copied else operands)
-    if rule == "free" and kwargs.get("dtype") is not None:
-        rule = "exact"
-    elif rule == "free" and "dtype" in _arguments(function):
+    _check_targets(name, targets, [] if how.copied else operands)
+    if dtype is OutDtype.FREE and kwargs.get("dtype") is not None:
+        dtype = OutDtype.EXACT
+    elif dtype is OutDtype.FREE and "dtype" in _arguments(function):
         kwargs = {**kwargs, "dtype": targets[0].dtype}
     result = function(*args, **kwargs)
     if isinstance(result, (tuple, list)) != several:
         wanted = "Tensor" if several else "tuple of Tensors"
         raise TypeError(f"{name}(): argument 'out' must be {wanted}, not {type_name_of(out)}")
     results = result if several else (result,)
-    if not copied:
+    if not how.copied:
         _refuse_lost_history(name, targets, results)
-    if rule == "exact":
+    if dtype is OutDtype.EXACT:
         _check_dtypes(name, targets, results)
     for target, value in zip(targets, results, strict=True):
-        if rule != "free":
+        if dtype is not OutDtype.FREE:
             _check_cast(name, target, value)
         _fit(target, value, operands)
-        if copied and _is_recorded(target, value):
+        if how.copied and _is_recorded(target, value):
             _copy(target, value)
         else:
-            _put(target, value, rows=copied or ways == "rows")
+            _put(target, value, rows=how.copied or how.rows)
     return named_alike(result, out)
 
 

@@ -12,19 +12,20 @@ from typing import Any
 
 from ..tensors.argument_checks import type_names
 from ..tensors.base import TensorBase
+from .out_rules import OutDtype
 from .signatures import Parameter, Signature, fits, is_known, out_forms, parsed, signatures, takes_out
 
 _NUMERIC = ("int", "int[]", "int[n]", "float", "Scalar")
 """Kinds of arguments for which a tensor of one element may stand."""
 
 
-def out_rule(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Which dtypes PyTorch takes as ``out=`` in a call of a function: ``"exact"``, ``"free"``, or ``""``."""
+def out_dtype(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OutDtype:
+    """Which dtypes PyTorch takes as ``out=`` in a call of a function."""
     overloads, rules = out_forms(name)
     if len(set(rules)) < 2:
-        return "".join(rules[:1])
+        return rules[0] if rules else OutDtype.CASTABLE
     fit = fitting(overloads, args, kwargs)
-    return "" if fit is None else rules[fit]
+    return OutDtype.CASTABLE if fit is None else rules[fit]
 
 
 def fitting(overloads: list[str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:

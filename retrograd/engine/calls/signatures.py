@@ -12,6 +12,7 @@ import numpy as np
 
 from ..tensors.argument_checks import type_name_of
 from ..tensors.base import TensorBase
+from .out_rules import OutDtype
 
 TABLE = Path(__file__).with_name("torch_signatures.txt")
 """One overload a line, written by `docs/make_signatures.py`: ``name(kind argument, *, kind argument=) out``.
@@ -129,7 +130,9 @@ def takes_out(name: str) -> bool:
     return not is_known(name) or any(line.endswith("out") for line in _lines()[name])
 
 
-def out_forms(name: str) -> tuple[list[str], list[str]]:
-    """The arguments of the overloads with ``out=``, as texts, and which dtypes each takes there (see ``TABLE``)."""
+def out_forms(name: str) -> tuple[list[str], list[OutDtype]]:
+    """The arguments of the overloads with ``out=``, as texts, and which dtypes each takes there."""
     lines = [line.rpartition(")") for line in _lines().get(name, ()) if line.endswith("out")]
-    return [arguments for arguments, _, _ in lines], [rule.removesuffix("out").strip() for _, _, rule in lines]
+    return [arguments for arguments, _, _ in lines], [
+        OutDtype(rule.removesuffix("out").strip()) for _, _, rule in lines
+    ]

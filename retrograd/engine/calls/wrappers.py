@@ -6,7 +6,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from ..tensors.base import TensorBase
 from ..tensors.devices import check_present, is_meta
 from .argument_types import KindCheck
 from .out_argument import write_out
-from .overload_choice import misfit, numbers_for_tensors, out_rule
+from .out_rules import USUAL, Out, OutDtype
+from .overload_choice import misfit, numbers_for_tensors, out_dtype
 from .signatures import takes_out
 
 
@@ -48,10 +49,6 @@ def renamed(kwargs: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 """Those by place, and those by name."""
-Out = bool | Literal["exact", "rows", "copied", "exact, copied"]
-"""Whether a function takes ``out=``; ``"exact"``: of the result's dtype alone, which the signatures do not tell;
-``"rows"``: which lies row by row where it gets its size from the result, however that would lie itself;
-``"copied"``: so, too, since PyTorch composes it of functions whose result it copies there, with its history."""
 
 
 class _Published(KindCheck):
@@ -63,9 +60,12 @@ class _Published(KindCheck):
 
     __slots__ = ("also", "f", "makes", "names", "out", "rest", "special")
 
-    def __init__(self, f: Callable[..., Any], name: str, out: Out, also: Mapping[str, str], *, spread: bool) -> None:
+    def __init__(
+        self, f: Callable[..., Any], name: str, out: Out | bool, also: Mapping[str, str], *, spread: bool
+    ) -> None:
         super().__init__(name, spread=spread)
-        self.f, self.out, self.also = f, out, also
+        self.f, self.also = f, also
+        self.out: Out | None = (USUAL if out else None) if isinstance(out, bool) else out
         self.names, self.rest = _parameters(f)
         self.special = _special(self.rest, *also)
         self.makes = name != "to"
@@ -98,17 +98,17 @@ def is_variadic(f: Callable[..., Any]) -> bool:
 
 
 def called(
-    f: Callable[..., Any], name: str, out: Out, also: Mapping[str, str], *, spread: bool = False
+    f: Callable[..., Any], name: str, out: Out | bool, also: Mapping[str, str], *, spread: bool = False
 ) -> Callable[..., Any]:
     """A hand-written function as users call it: with ``out=``, and with torch's sentence for arguments that misfit.
 
-    ``spread``: several sizes may stand in place of one list of them.
+    ``out``: whether it takes one, or how.  ``spread``: several sizes may stand in place of one list of them.
     """
     if f in _PUBLISHED:
         other = _PUBLISHED[f]
-        f, out, also = other.f, other.out, other.also
+        f, out, also = other.f, other.out or False, other.also
     known = _Published(f, name, out, also, spread=spread)
-    made = _with_out(known) if out else _without_out(known)
+    made = _without_out(known) if known.out is None else _with_out(known, known.out)
     _PUBLISHED[made] = known
     return made
 
@@ -132,7 +132,7 @@ def _without_out(known: _Published) -> Callable[..., Any]:
     return call
 
 
-def _with_out(known: _Published) -> Callable[..., Any]:
+def _with_out(known: _Published, how: Out) -> Callable[..., Any]:
     """The same where it takes one."""
 
     @functools.wraps(known.f)
@@ -147,9 +147,8 @@ def _with_out(known: _Published) -> Callable[..., Any]:
                     return without_memory(known.name, known.f, given, named)
                 return known.f(*given, **named)
             check_out(known.name)
-            ways = str(known.out)
-            rule = "exact" if "exact" in ways else out_rule(known.name, args, kwargs)
-            return write_out(known.f, out, given, named, rule=rule, ways=ways)
+            dtype = OutDtype.EXACT if how.exact else out_dtype(known.name, args, kwargs)
+            return write_out(known.f, out, given, named, dtype=dtype, how=how)
         except Exception:
             return _retried(functools.partial(call_with_out, out=out), known.name, args, kwargs)
 

@@ -14,8 +14,9 @@ from ..calls.argument_types import KindCheck
 from ..calls.fast_path import with_fast_path
 from ..calls.older_forms import has_own_method_form, taking_older_forms
 from ..calls.out_argument import write_out
-from ..calls.overload_choice import out_rule
-from ..calls.wrappers import NO_NAMES, Out, called, check_out, is_variadic, renamed, with_numbers
+from ..calls.out_rules import Out
+from ..calls.overload_choice import out_dtype
+from ..calls.wrappers import NO_NAMES, called, check_out, is_variadic, renamed, with_numbers
 from ..overriding.asked_functions import asking
 from ..overriding.aten import functions as OVERLOADED
 from ..tensors.argument_checks import type_name_of
@@ -110,7 +111,7 @@ def function_of(op: OpDef) -> Callable[..., Any]:
         try:
             if out is not None:
                 check_out(op.name)
-                return write_out(op, out, args, named, rule=out_rule(op.name, args, named))
+                return write_out(op, out, args, named, dtype=out_dtype(op.name, args, named))
             _check_row_arguments(op, args, named)
             return op(*args, **named)
         except Exception:
@@ -151,7 +152,7 @@ def public(
     *,
     method: bool = True,
     function: bool = True,
-    out: Out = False,
+    out: Out | bool = False,
     namespace: str | None = None,
     row: str | None = None,
     also: Mapping[str, str] = NO_NAMES,
@@ -160,7 +161,7 @@ def public(
     """Publish a hand-written function under torch's name (default: its own), as function and/or method.
 
     With ``namespace`` (``"nn.functional"``, ``"linalg"``, ``"special"``, ``"fft"``) it is published only there.
-    With ``out`` it takes ``out=``; ``Out`` says what its texts mean.
+    With ``out`` it takes ``out=``; an ``Out`` says how, where that is unusual.
     ``also`` maps further names of arguments, those of torch's other overloads, to the function's own.
     ``aten`` is what dispatch handlers know it as, for functions that look at arrays themselves.
     ``row`` names the row that it is when called with just the row's required arguments; those calls are the row's own.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.out_rules import Out
 from ...calls.refusals import refuse_kind
 from ...table.public import FUNCTIONS, NAMESPACES, check_tensor, public
 from ...table.registry import F
@@ -153,7 +154,7 @@ def _is_any_true(input: Any) -> Any:  # noqa: A002
     return input.any()
 
 
-@public("hash_tensor", out="exact")
+@public("hash_tensor", out=Out(exact=True))
 def hash_tensor(input: Any, dim: Any = (), *, keepdim: bool = False, mode: int = 0) -> Any:  # noqa: A002
     """Exclusive or of the bits of all elements, widened to 64 each; complex numbers have none."""
     array = input._array

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...calls.out_rules import Out
 from ...deprecations import discourage
 from ...table.public import public
 from ...table.registry import F
@@ -56,7 +57,7 @@ def multi_dot(tensors: Any) -> Any:
     return F._view(_product(chain, part, 0, len(chain) - 1), tuple(shape))
 
 
-@public("chain_matmul", method=False, out="exact")
+@public("chain_matmul", method=False, out=Out(exact=True))
 def chain_matmul(*matrices: Any) -> Any:
     """``linalg.multi_dot`` under its old name."""
     discourage("chain_matmul")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.out_rules import Out
 from ...deprecations import discourage
 from ...ops.cholesky import bad_minor, begun_factor, is_positive_definite
 from ...ops.matrix_checks import LinAlgError
@@ -41,14 +42,14 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
     return named("linalg_cholesky_ex", found, info)
 
 
-@public("cholesky", out="rows")
+@public("cholesky", out=Out(rows=True))
 def old_cholesky(input: Any, upper: bool = False) -> Any:  # noqa: A002
     """The triangular factor of positive-definite matrices."""
     discourage("cholesky")
     return F._cholesky_old(input, upper)
 
 
-@public("cholesky_solve", out="rows")
+@public("cholesky_solve", out=Out(rows=True))
 def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Any:  # noqa: A002
     """``X`` with ``A X = input``, given the triangular factor ``input2`` of ``A``."""
     for name, t in (("b", input), ("u", input2)):

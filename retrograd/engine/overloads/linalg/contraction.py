@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.out_rules import Out
 from ...deprecations import discourage
 from ...table.public import check_tensor, public
 from ...table.registry import F
@@ -17,7 +18,7 @@ from .checks import check_same_dtype
 from .products import matmul
 
 
-@public("tensordot", method=False, out="exact, copied")
+@public("tensordot", method=False, out=Out(exact=True, copied=True))
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """Products summed over dimensions of two tensors: the last ``dims`` of ``a`` and first of ``b``, or two lists."""
     left, right = _summed_dims(a, b, dims)
@@ -61,7 +62,7 @@ def _of_one_size(a: Any, b: Any, left: list[int], right: list[int]) -> tuple[Any
     return a, b
 
 
-@public("inner", out="exact, copied")
+@public("inner", out=Out(exact=True, copied=True))
 def inner(input: Any, other: Any) -> Any:  # noqa: A002
     """Products summed over the last dimensions."""
     check_tensor("inner", input)

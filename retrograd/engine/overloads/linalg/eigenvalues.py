@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...calls.out_rules import Out
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
 
 
-@public("eigh", namespace="linalg", out="exact")
+@public("eigh", namespace="linalg", out=Out(exact=True))
 def eigh(A: Any, UPLO: str = "L") -> Any:  # noqa: N803
     """Eigenvalues and eigenvectors of hermitian matrices."""
     return named("linalg_eigh", *F._eigh(A, UPLO))
@@ -21,7 +22,7 @@ def eigvalsh(A: Any, UPLO: str = "L") -> Any:  # noqa: N803
     return F._eigh(A, UPLO)[0]
 
 
-@public("eig", namespace="linalg", out="rows")
+@public("eig", namespace="linalg", out=Out(rows=True))
 def eig(A: Any) -> Any:  # noqa: N803
     """Eigenvalues and eigenvectors of square matrices, complex."""
     return named("linalg_eig", *F._eig(A))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.out_rules import Out
 from ...ops.matrix_checks import LinAlgError
 from ...ops.solving import left_by_zero_pivots, no_inverse
 from ...return_types import named
@@ -47,7 +48,7 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:  # noqa: A002
     return F._pinv(input, None, rcond)
 
 
-@public("tensorinv", namespace="linalg", out="copied")
+@public("tensorinv", namespace="linalg", out=Out(copied=True))
 def tensorinv(A: Any, ind: int = 2) -> Any:  # noqa: N803
     """The inverse with respect to ``tensordot`` over the first ``ind`` dimensions."""
     if ind <= 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...calls.out_rules import Out
 from ...ops.matrix_checks import LinAlgError
 from ...return_types import named
 from ...table.public import check_tensor, public
@@ -29,7 +30,7 @@ def ldl_factor(A: Any, *, hermitian: bool = False) -> Any:  # noqa: N803
     return named("linalg_ldl_factor", *ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
 
 
-@public("ldl_solve", namespace="linalg", out="exact")
+@public("ldl_solve", namespace="linalg", out=Out(exact=True))
 def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:  # noqa: N803
     """``X`` with ``A X = B`` from what ``ldl_factor`` gave for ``A``."""
     check_tensor("linalg_ldl_solve", LD, name="LD")

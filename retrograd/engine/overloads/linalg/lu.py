@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.out_rules import Out
 from ...calls.refusals import refuse
 from ...deprecations import discourage
 from ...ops.lu import check_factorable, permutation_of
@@ -68,7 +69,7 @@ def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa:
     return named("_lu_with_info", both, pivots, first_zero_of_factors(both)) if get_infos else (both, pivots)
 
 
-@public("lu_unpack", method=False, out="exact")
+@public("lu_unpack", method=False, out=Out(exact=True))
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:  # noqa: N803
     """``P``, ``L`` and ``U`` from ``lu_factor``'s results."""
     check_factorable("torch.lu_unpack", LU_data)
@@ -108,14 +109,14 @@ def _check_factors(LU: Any, pivots: Any, B: Any, left: bool) -> None:  # noqa: N
     )
 
 
-@public("lu_solve", namespace="linalg", out="exact")
+@public("lu_solve", namespace="linalg", out=Out(exact=True))
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:  # noqa: N803
     """``X`` with ``A X = B``, given the factors of ``A``."""
     _check_factors(LU, pivots, B, left)
     return F._lu_solve(LU, pivots, B, left, adjoint)
 
 
-@public("lu_solve", out="exact")
+@public("lu_solve", out=Out(exact=True))
 def old_lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:  # noqa: N803
     """``linalg.lu_solve`` under its old name."""
     found = lu_solve(LU_data, LU_pivots, b)

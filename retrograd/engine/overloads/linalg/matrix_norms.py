@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.out_rules import Out
 from ...calls.refusals import refuse
 from ...ops.least_squares import cutoffs
 from ...ops.matrix_checks import check_matrix, check_sides
@@ -42,7 +43,7 @@ def _put_back(out: Any, dims: tuple[int, int]) -> Any:
     return F._permute(out, tuple(last[d] if d in last else next(rest) for d in range(out.ndim)))
 
 
-@public("matrix_norm", namespace="linalg", out="copied")
+@public("matrix_norm", namespace="linalg", out=Out(copied=True))
 def matrix_norm(
     A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None  # noqa: A002, N803
 ) -> Any:  # fmt: skip
@@ -103,10 +104,10 @@ def nuclear_norm(input: Any, dim: Any = None, keepdim: bool = False) -> Any:  # 
     return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
 
 
-public("nuclear_norm", method=False, out="copied")(nuclear_norm)
+public("nuclear_norm", method=False, out=Out(copied=True))(nuclear_norm)
 
 
-@public("norm", namespace="linalg", out="copied")
+@public("norm", namespace="linalg", out=Out(copied=True))
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002, N803
     """The norm of vectors or matrices, depending on ``ord`` and the number of dimensions."""
     if not isinstance(dim, (int, NoneType)) and len(dim) > 2:
@@ -127,7 +128,7 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
     return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
 
 
-@public("cond", namespace="linalg", out="copied")
+@public("cond", namespace="linalg", out=Out(copied=True))
 def cond(A: Any, p: Any = None) -> Any:  # noqa: N803
     """The condition number of matrices."""
     if isinstance(p, str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...calls.out_rules import Out
 from ...calls.refusals import refuse_kind
 from ...deprecations import discourage
 from ...return_types import named
@@ -25,7 +26,7 @@ def old_qr(input: Any, some: bool = True) -> Any:  # noqa: A002
     return named("qr", *F._qr(input, "reduced" if some else "complete"))
 
 
-@public("geqrf", out="rows")
+@public("geqrf", out=Out(rows=True))
 def geqrf(input: Any) -> Any:  # noqa: A002
     """Householder reflections of a QR decomposition, without gradient."""
     return named("geqrf", *F._geqrf(input))
@@ -49,7 +50,7 @@ def _check_reflections(name: str, A: Any, tau: Any) -> None:  # noqa: N803
                            f"{scalar_name(A._sig.numpy)}")  # fmt: skip
 
 
-@public("householder_product", namespace="linalg", out="rows")
+@public("householder_product", namespace="linalg", out=Out(rows=True))
 def householder_product(A: Any, tau: Any) -> Any:  # noqa: N803
     """The first columns of a product of Householder reflections."""
     name = "torch.linalg.householder_product"
@@ -63,13 +64,13 @@ def householder_product(A: Any, tau: Any) -> Any:  # noqa: N803
     return F._householder_product(A, tau)
 
 
-@public("orgqr", out="rows")
+@public("orgqr", out=Out(rows=True))
 def orgqr(input: Any, tau: Any) -> Any:  # noqa: A002
     """``linalg.householder_product`` under its old name."""
     return householder_product(input, tau)
 
 
-@public("ormqr", out="rows")
+@public("ormqr", out=Out(rows=True))
 def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:  # noqa: A002
     """A product of Householder reflections times ``other`` (or the other way round)."""
     name = "torch.ormqr"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.out_rules import Out
 from ...ops.products import adjoint
 from ...return_types import named
 from ...table.public import public
@@ -20,14 +21,14 @@ def _check_driver(driver: str | None) -> None:
         )
 
 
-@public("svd", namespace="linalg", out="exact")
+@public("svd", namespace="linalg", out=Out(exact=True))
 def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:  # noqa: N803
     """Singular vectors and values."""
     _check_driver(driver)
     return named("linalg_svd", *F._svd(A, full_matrices))
 
 
-@public("svd", out="exact")
+@public("svd", out=Out(exact=True))
 def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:  # noqa: A002
     """``linalg.svd`` under its old name, which gives ``V`` rather than its adjoint."""
     u, s, vh = F._svd(input, not some)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.out_rules import Out
 from ...deprecations import discourage
 from ...ops.matrix_checks import LinAlgError, check_matrix
 from ...ops.solving import is_vector, left_by_zero_pivots, no_solution
@@ -89,7 +90,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
     return named("linalg_lstsq", *F._lstsq(A, B, tolerance_of(rcond), driver))
 
 
-@public("tensorsolve", namespace="linalg", out="copied")
+@public("tensorsolve", namespace="linalg", out=Out(copied=True))
 def tensorsolve(A: Any, other: Any, dims: Any = None) -> Any:  # noqa: N803
     """``X`` with ``tensordot(A, X, X.ndim) = other``."""
     if dims is not None:

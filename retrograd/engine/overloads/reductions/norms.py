@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...calls.out_rules import Out
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
@@ -23,7 +24,7 @@ def _number(order: Any) -> Any:
     return order if isinstance(order, (int, float, complex)) else float(order)
 
 
-@public("norm", out="exact")
+@public("norm", out=Out(exact=True))
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002
     """The ``p``-norm of all elements or along ``dim``; ``"nuc"`` sums singular values."""
     check_tensor("norm", input)

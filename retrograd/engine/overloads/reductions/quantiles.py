@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.out_rules import Out
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
@@ -81,7 +82,7 @@ def _interpolated(ordered: Any, q: Any, interpolation: str, ignore_nan: bool) ->
     return low.lerp_(F.gather(ordered, -1, wrap(np.ceil(ranks).astype(np.int64))), weight)
 
 
-@public("quantile", out="copied")
+@public("quantile", out=Out(copied=True))
 def quantile(
     input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear"  # noqa: A002
 ) -> Any:  # fmt: skip
@@ -89,7 +90,7 @@ def quantile(
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
 
-@public("nanquantile", out="copied")
+@public("nanquantile", out=Out(copied=True))
 def nanquantile(
     input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear"  # noqa: A002
 ) -> Any:  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...calls.out_argument import created_into
+from ...calls.out_rules import Out
 from ...calls.refusals import refuse
 from ...table.public import check_tensor, public
 from ...table.registry import F
@@ -223,10 +224,10 @@ def _over_two(whole: Any) -> Any:
 
 
 for _whole in (fftn, ifftn, rfftn, irfftn, hfftn, ihfftn):
-    public(_whole.__name__, namespace="fft", out="rows")(_whole)
-    public(_whole.__name__[:-1] + "2", namespace="fft", out="rows")(_over_two(_whole))
+    public(_whole.__name__, namespace="fft", out=Out(rows=True))(_whole)
+    public(_whole.__name__[:-1] + "2", namespace="fft", out=Out(rows=True))(_over_two(_whole))
 for _single in (fft, ifft, rfft, irfft, hfft, ihfft):
-    public(_single.__name__, namespace="fft", out="rows")(_single)
+    public(_single.__name__, namespace="fft", out=Out(rows=True))(_single)
 
 
 # -- the order of frequencies
