@@ -31,6 +31,8 @@ PYTHON = {
     "nonzero": ("*", "bool as_tuple="),
 }
 """What PyTorch's Python functions take beyond their schemas."""
+OF_NUMBERS = ("result_type",)
+"""Functions that also take numbers alone; of others such overloads are those of Python's own operators."""
 FREE = ("dtype", "input_dtype", "out_dtype", "layout", "device", "memory_format", "generator")
 """Arguments whose schema type says nothing of what Python passes."""
 
@@ -67,8 +69,11 @@ def lines() -> Iterator[str]:
 
     schemas: dict[str, list[Any]] = defaultdict(list)
     for schema in torch._C._jit_get_all_schemas():
-        if schema.name.startswith("aten::") and "Dimname" not in str(schema) and "Tensor" in str(schema):
-            schemas[schema.name.removeprefix("aten::")].append(schema)
+        name = schema.name.removeprefix("aten::")
+        if name == schema.name or "Dimname" in str(schema):
+            continue
+        if "Tensor" in str(schema) or name in OF_NUMBERS:
+            schemas[name].append(schema)
     names = {name: name for name in {**FUNCTIONS, **METHODS} if not isinstance(getattr(torch, name, None), type(lines))}
     for space, prefix in PREFIXES.items():
         builtin = [n for n in NAMESPACES.get(space, ()) if type(_of(torch, space, n)).__name__.startswith("builtin")]

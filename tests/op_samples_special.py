@@ -55,13 +55,9 @@ SAMPLES: list[Sample] = [
     *binary("special.xlogy", lo=-2.0, hi=2.0, lo2=0.2, hi2=3.0),
     # torch's own are right to six digits only; test_kernels_special.py holds ours against mpmath
     *calls(BESSEL, [real(2, 4, lo=-4.9, hi=4.9)], [np.array([0.0, 1e-3, 2.0, -2.0])], [np.zeros((0, 2))], rtol=1e-5, atol=1e-6, **FLAT),
-    *calls(BESSEL, [real(6, lo=-4, hi=30)], note="derivative", grad=False, numeric=True, rtol=1e-5, atol=1e-5),
     *calls(SECOND_KIND, [real(2, 4, lo=0.1, hi=4.9)], [np.array([0.0, -1.0])], rtol=1e-5, atol=1e-6, **FLAT),
-    *calls(SECOND_KIND, [real(6, lo=0.5, hi=30)], note="derivative", grad=False, numeric=True, rtol=1e-5, atol=1e-5),
     *calls(MODIFIED, [real(2, 4, lo=-9, hi=9)], [real(6, lo=-3, hi=3)], [np.array([0.0, 40.0])], **FLAT),
-    *calls(MODIFIED, [real(6, lo=-2, hi=2)], note="derivative", grad=False, numeric=True),
     *calls(MODIFIED_K, [real(2, 4, lo=0.1, hi=40)], [np.array([0.0, -1.0, 1.0])], **FLAT),
-    *calls(MODIFIED_K, [real(6, lo=0.5, hi=3)], note="derivative", grad=False, numeric=True),
     *calls("special.airy_ai", [real(2, 4, lo=-2, hi=9)], [np.zeros((0,))], **FLAT),
     *calls(POLYNOMIALS, [Const(real(3, 4)), 4], [Const(real(2, 3)), ints(3, lo=0, hi=6)], [Const(real(3)), 0],
            [0.3, ints(4, lo=0, hi=5)], variants=False, **FLAT),

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from op_runs import quiet
 
 import retrograd
 
@@ -49,3 +50,22 @@ def test_a_variance_may_be_a_number_beside_whole_numbers() -> None:
         for t in (retrograd, real_torch)
     ]
     assert values[0] == pytest.approx(values[1])
+
+
+@pytest.mark.parametrize("name", ["mse_loss", "smooth_l1_loss", "huber_loss"])
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+def test_tangents_of_losses_of_nothing(name: str, reduction: str) -> None:
+    """Forward mode reduces tangents as the loss is reduced: the mean of none is NaN, and one tangent may be missing."""
+    found = []
+    for torch in (retrograd, real_torch):
+        loss, forward = getattr(torch.nn.functional, name), torch.autograd.forward_ad
+        for n in (0, 3):
+            x, y = torch.arange(n).double(), torch.ones(n).double() * 0.5
+            for away, target in [(x.cos(), None), (None, y.cos()), (x.cos(), x.sin())]:
+                with quiet(), forward.dual_level():
+                    first = x if away is None else forward.make_dual(x, away)
+                    second = y if target is None else forward.make_dual(y, target)
+                    out = loss(first, second, reduction=reduction)
+                    found.append(forward.unpack_dual(out).tangent.numpy())
+    for mine, other in zip(found[:6], found[6:], strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12)

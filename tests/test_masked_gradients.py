@@ -26,6 +26,7 @@ FUNCTIONS: dict[str, Any] = {
     "maximum": lambda engine, x: engine.maximum(x, x.flip(1)),
     "fmax": lambda engine, x: engine.fmax(x, x.flip(1)),
     "max": lambda engine, x: x.max(),
+    "nan_to_num": lambda engine, x: (x / x.detach().relu()).nan_to_num(1.0, 2.0),
     "max pool": lambda engine, x: engine.nn.functional.max_pool1d(x, 2),
     "overlapping max pool": lambda engine, x: engine.nn.functional.max_pool1d(x, 3, 1, 1),
     "ignored targets": lambda engine, x: engine.nn.functional.nll_loss(

@@ -55,3 +55,33 @@ MADE = {
 def test_numbers_that_make_a_tensor(name):
     """Row E-27: NumPy would make floats of integers with and without signs, and drop imaginary parts."""
     assert _said(MADE[name], rg) == _said(MADE[name], torch)
+
+
+BEYOND = {
+    "clamp_min": lambda x, n: x.clamp_min(n), "clamp_max": lambda x, n: x.clamp_max(-n),
+    "alpha": lambda x, n: x.add(1, alpha=n),
+    "where": lambda x, n: x.where(x == 1, n), "clamp": lambda x, n: x.clamp(min=n),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_numbers_beyond_a_floating_dtype(name):
+    """Row E-27: some functions refuse what others make infinite."""
+    for dtype, number in (("float32", 1e39), ("float16", 1e39), ("float64", 1e300), ("complex64", 1.0)):
+        if (name, dtype) != ("alpha", "float16") and not (dtype == "complex64" and "clamp" in name):
+            ours, theirs = (_said(BEYOND[name], t.ones(2, dtype=getattr(t, dtype)), number) for t in (rg, torch))
+            assert ours == theirs, (dtype, number)
+    for t in (rg, torch):
+        assert _said(t.where, t.tensor([True]), 1e39, 1.0)[1].startswith("value cannot be converted to type float")
+
+
+def test_dtypes_of_numbers_alone():
+    """``result_type`` takes two numbers, also by their names in PyTorch's overloads."""
+    for t in (rg, torch):
+        found = [
+            t.result_type(1, 2.0),
+            t.result_type(True, 1j),
+            t.result_type(scalar1=2, scalar2=True),
+            t.result_type(scalar=2, tensor=t.ones(1)),
+        ]
+        assert found == [t.float32, t.complex64, t.int64, t.float32]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from op_runs import quiet
 
 import retrograd
 
@@ -36,6 +37,9 @@ CALLS = {
         torch.linalg.solve_triangular(im, im, upper=True) | torch.triangular_solve(im, im) | torch.geqrf(im)
         torch.cholesky_solve(m * 1j, m) | torch.ormqr(m, a, im)
         torch.cross(torch.ones(3), torch.ones(3, dtype=torch.int64))
+    """,
+    "complex numbers without a kernel": """
+        torch.erf(a * 1j) | torch.special.i1e(a * 1j) | torch.lgamma(a * 1j) | torch.polygamma(1, a * 1j)
     """,
     "windows of integers": """
         F.avg_pool1d(im.int(), 2) | F.avg_pool1d(im, 2) | F.avg_pool2d(im[None].int(), 2) | F.avg_pool2d(im[None], 2)
@@ -189,3 +193,33 @@ def test_residuals_of_least_squares_are_differentiable() -> None:
         assert engine.linalg.lstsq(a * 1j, b * 1j).residuals.dtype == engine.float64
     for theirs, ours in zip(*found, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
+def test_spreads_without_freedom_are_told_of() -> None:
+    """``std``, ``var`` and both with the mean warn where nothing is left to divide by, and only of that."""
+    cases: list[tuple[tuple[int, ...], dict[str, Any]]] = [
+        ((1,), {}), ((3, 1), {"dim": 1}), ((0,), {}), ((2,), {"correction": 3}), ((1,), {"correction": 0}), ((2,), {}),
+        ((2, 3), {"dim": (0, 1)}), ((0, 3), {"dim": 1}),
+    ]  # fmt: skip
+    for name in ("std", "var", "std_mean", "var_mean"):
+        for shape, arguments in cases:
+            said = []
+            for engine in (torch, retrograd):
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    getattr(engine, name)(engine.ones(shape), **arguments)
+                said.append([str(w.message).partition(" (Triggered")[0] for w in caught])
+            assert said[0] == said[1], (name, shape, arguments)
+
+
+@pytest.mark.parametrize("kind", ["bessel_j", "bessel_y", "modified_bessel_i", "modified_bessel_k"])
+def test_functions_without_a_derivative(kind: str) -> None:
+    """Results of the Bessel functions that PyTorch does not derive need no gradient, and have no tangent."""
+    for engine in (torch, retrograd):
+        x = engine.tensor([0.5, 2.0], requires_grad=True)
+        forward = engine.autograd.forward_ad
+        for order in "01":
+            function = getattr(engine.special, kind + order)
+            assert function(x).grad_fn is None
+            with quiet(), forward.dual_level():
+                assert forward.unpack_dual(function(forward.make_dual(x.detach(), engine.ones(2)))).tangent is None

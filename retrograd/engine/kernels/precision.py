@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..tensors.dtype_names import scalar_name
+
 Kernel = Callable[..., Any]
 
 
@@ -22,7 +24,7 @@ def in_double(kernel: Kernel) -> Kernel:
         arrays = np.broadcast_arrays(*[np.asarray(x) for x in operands])
         kept = np.result_type(*operands)
         if kept.kind == "c":
-            raise NotImplementedError(f'"{kernel.__name__}" not implemented for complex numbers; take .real first')
+            raise NotImplementedError(f'"{kernel.__name__.strip("_")}" not implemented for {scalar_name(kept)!r}')
         flat = [np.array(a, dtype=np.float64).ravel() for a in arrays]
         return np.asarray(kernel(*flat)).astype(kept if kept.kind == "f" else np.float64).reshape(arrays[0].shape)
 

@@ -40,6 +40,8 @@ def _times(x: Any, alpha: Any, to: Any) -> Any:
         check_factor("alpha", alpha, array.dtype.kind)
         if array is x and x.dtype.kind == "b":
             return x & bool(alpha)
+        if array.dtype.kind == "f":
+            checked_number(alpha, array.dtype)
     return x * (element(alpha, x.dtype) if x.__class__ is np.ndarray and x.dtype.kind == "u" else alpha)
 
 

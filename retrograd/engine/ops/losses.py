@@ -30,6 +30,21 @@ def _scaled(g: Any, slope: Any, reduction: str) -> Any:
     return g * slope / count(slope.shape) if reduction == "mean" else g * slope
 
 
+_REDUCTIONS: dict[str, Any] = {"none": lambda t: t, "sum": lambda t: F.sum(t), "mean": lambda t: F.mean(t)}
+
+
+def _reduced_tangent(slope: Any) -> Any:
+    """The forward-mode rule of a loss of differences: tangents are reduced as the loss is, those of nothing as well."""
+
+    def rule(primal: Any, tangents: Any, results: Any) -> Any:
+        self, target, reduction, *shape = primal
+        away = tangents[0] if 0 in tangents else -tangents[1]
+        away = away - tangents[1] if len(tangents) > 1 else away
+        return _REDUCTIONS[reduction](slope(away, self, target, "none", *shape))
+
+    return rule
+
+
 # -- differences
 
 
@@ -65,12 +80,12 @@ def _huber_slope(g: Any, self: Any, target: Any, reduction: str, delta: float) -
 function(
     "_smooth_l1_loss", _smooth_l1, node="SmoothL1LossBackward0", promote="common", self=_smooth_l1_slope,
     target=lambda g, self, target, reduction, beta: -_smooth_l1_slope(g, self, target, reduction, beta),
-    kinds="f", layout="operands",
+    jvp=_reduced_tangent(_smooth_l1_slope), kinds="f", layout="operands",
 )  # fmt: skip
 function(
     "_huber_loss", _huber, node="HuberLossBackward0", promote="common", self=_huber_slope,
     target=lambda g, self, target, reduction, delta: -_huber_slope(g, self, target, reduction, delta),
-    kinds="f", layout="operands",
+    jvp=_reduced_tangent(_huber_slope), kinds="f", layout="operands",
 )  # fmt: skip
 
 
@@ -109,6 +124,7 @@ def _mse_slope(g: Any, self: Any, target: Any, reduction: str) -> Any:
 function(
     "_mse_loss", _mse_loss, node="MseLossBackward0", promote="common", layout="operands",
     self=_mse_slope, target=lambda g, self, target, reduction: -_mse_slope(g, self, target, reduction), kinds="f",
+    jvp=_reduced_tangent(_mse_slope),
 )  # fmt: skip
 
 

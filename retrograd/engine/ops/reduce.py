@@ -95,7 +95,8 @@ def count_of(sizes: Any, dim: Any) -> int:
     return n
 
 
-def _mean_of(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+def mean_of(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    """The mean along dimensions, in a dtype or in the array's own."""
     kind = self.dtype if dtype is None else to_numpy_dtype(dtype)
     if kind.kind not in "fc":
         raise RuntimeError(
@@ -111,11 +112,11 @@ def _mean_of(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 
 def _mean(self: Any, dtype: Any = None) -> Any:
     """Mean of all elements."""
-    return _mean_of(self, None, False, dtype)
+    return mean_of(self, None, False, dtype)
 
 
 def _mean_dim(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    return _mean_of(self, dim, keepdim, dtype)
+    return mean_of(self, dim, keepdim, dtype)
 
 
 linear("mean", _mean, self=lambda g, self_sizes: F.expand(g, tuple(self_sizes)) / max(count_of(self_sizes, None), 1))

@@ -19,14 +19,16 @@ def _nonzero(x: Any) -> Any:
     return F._where(x == 0, F.ones_like(x), x)
 
 
-def _row(name: str, kernel: Any, slope: Any, *, node: str | None = None, doc: str = "", **facts: Any) -> None:
+def _row(
+    name: str, kernel: Any, slope: Any, *, node: str | None = None, doc: str = "", kinds: str = "fiub", **facts: Any
+) -> None:
     """A row of one real argument from a kernel."""
 
     def forward(self: Any) -> Any:
         return kernel(self)
 
     forward.__doc__ = doc or kernel.__doc__
-    elementwise(name, forward, node=node, promote="float", self=slope, **facts)
+    elementwise(name, forward, node=node, promote="float", self=slope, kinds=kinds, **facts)
 
 
 # -- error functions
@@ -117,7 +119,11 @@ def _entropy(self: Any) -> Any:
 elementwise("entr", _entropy, node="SpecialEntrBackward0", promote="float", public=False,
             self=lambda g, self: g * -(1.0 + F.log(self)), kinds="fiub")  # fmt: skip
 
-# -- Bessel functions
+# -- Bessel functions; PyTorch has derivatives of four of them
+
+
+def _of_one(kernel: Any) -> Any:
+    return lambda self: kernel(self)
 
 
 def _i1_slope(g: Any, self: Any, result: Any) -> Any:
@@ -129,37 +135,18 @@ def _i1e_slope(g: Any, self: Any, result: Any) -> Any:
     return g * F._where(self == 0, 0.5 * F.ones_like(self), inner)
 
 
-def _j1_slope(g: Any, self: Any, result: Any) -> Any:
-    return g * F._where(self == 0, 0.5 * F.ones_like(self), F.bessel_j0(self) - result / _nonzero(self))
-
-
 _row("i0", bessel.i0, lambda g, self: g * F.i1(self), inplace=True)
 _row("i0e", bessel.i0e, lambda g, self, result: g * (F.i1e(self) - F.sgn(self) * result),
      node="SpecialI0EBackward0", public=False)  # fmt: skip
 _row("i1", bessel.i1, _i1_slope, node="SpecialI1Backward0", public=False)
 _row("i1e", bessel.i1e, _i1e_slope, node="SpecialI1EBackward0", public=False)
-for _name, _kernel, _slope in (
-    ("bessel_j0", bessel.j0, lambda g, self: -g * F.bessel_j1(self)),
-    ("bessel_j1", bessel.j1, _j1_slope),
-    ("bessel_y0", bessel.y0, lambda g, self: -g * F.bessel_y1(self)),
-    ("bessel_y1", bessel.y1, lambda g, self, result: g * (F.bessel_y0(self) - result / self)),
-    ("modified_bessel_i0", bessel.i0, lambda g, self: g * F.modified_bessel_i1(self)),
-    ("modified_bessel_i1", bessel.i1, _i1_slope),
-    ("modified_bessel_k0", bessel.k0, lambda g, self: -g * F.modified_bessel_k1(self)),
-    ("modified_bessel_k1", bessel.k1, lambda g, self, result: -g * (F.modified_bessel_k0(self) + result / self)),
-    ("scaled_modified_bessel_k0", bessel.k0e, lambda g, self, result: g * (result - F.scaled_modified_bessel_k1(self))),
-    ("scaled_modified_bessel_k1", bessel.k1e,
-     lambda g, self, result: g * (result - F.scaled_modified_bessel_k0(self) - result / self)),
-):  # fmt: skip
-    _row(_name, _kernel, _slope, public=False, kinds="wiub")
-
-
-def _spherical_slope(g: Any, self: Any, result: Any) -> Any:
-    return g * F._where(self == 0, F.zeros_like(self), (F.cos(self) - result) / _nonzero(self))
-
-
-_row("spherical_bessel_j0", bessel.spherical_j0, _spherical_slope, public=False, kinds="wiub")
-nondifferentiable("airy_ai", lambda self: bessel.airy_ai(self), promote="float", public=False, kinds="wiub")
+for _name, _kernel in {
+    "bessel_j0": bessel.j0, "bessel_j1": bessel.j1, "bessel_y0": bessel.y0, "bessel_y1": bessel.y1,
+    "modified_bessel_i0": bessel.i0, "modified_bessel_i1": bessel.i1, "modified_bessel_k0": bessel.k0,
+    "modified_bessel_k1": bessel.k1, "scaled_modified_bessel_k0": bessel.k0e, "scaled_modified_bessel_k1": bessel.k1e,
+    "spherical_bessel_j0": bessel.spherical_j0, "airy_ai": bessel.airy_ai,
+}.items():  # fmt: skip
+    nondifferentiable(_name, _of_one(_kernel), promote="float", public=False, kinds="wiub")
 
 # -- orthogonal polynomials
 

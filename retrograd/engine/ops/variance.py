@@ -10,7 +10,7 @@ import numpy as np
 from ..kernels.halves import rounded_once
 from ..table.registry import F
 from ..table.rows import function
-from .reduce import along, axes_of, count_of, restored, spread
+from .reduce import along, axes_of, count_of, mean_of, restored, spread
 
 
 def _lost(correction: Any) -> Any:
@@ -51,16 +51,26 @@ def _std_back(g: Any, self: Any, result: Any, dim: Any, correction: Any, keepdim
     return _var_back(F.masked_fill(g / (result * 2), result == 0, 0.0), self, dim, correction, keepdim)
 
 
-def _std_tangent(primal: Any, tangents: Any, results: Any) -> Any:
+def _var_tangent(primal: Any, tangents: Any, results: Any) -> Any:
     self, dim, correction, keepdim = primal[:4]
-    of_var = along(_var_back(F.ones_like(results[0]), self, dim, correction, keepdim), tangents[0], dim, keepdim)
-    return F.masked_fill(of_var / (results[0] * 2), results[0] == 0, 0.0)
+    return along(_var_back(F.ones_like(results[0]), self, dim, correction, keepdim), tangents[0], dim, keepdim)
+
+
+def _std_tangent(primal: Any, tangents: Any, results: Any) -> Any:
+    return F.masked_fill(_var_tangent(primal, tangents, results) / (results[0] * 2), results[0] == 0, 0.0)
+
+
+def _mean_tangent_too(tangent_of_spread: Any) -> Any:
+    def rule(primal: Any, tangents: Any, results: Any) -> Any:
+        return tangent_of_spread(primal, tangents, results), F._mean_dim(tangents[0], primal[1], primal[3])
+
+    return rule
 
 
 def _mean_too(spread_of: Any) -> Any:
     def forward(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Any:
         value = spread_of(self, dim, correction, keepdim)
-        return value, np.mean(self, axis=axes_of(dim, self.ndim), keepdims=keepdim)
+        return value, mean_of(self, dim, keepdim, None)
 
     return forward
 
@@ -93,7 +103,14 @@ def _std_mean_back(g: Any, self: Any, std: Any, dim: Any, correction: Any, keepd
 function("_var", _var, node="VarBackward0", self=_var_back, layout="rows")
 function("_std", _std, node="StdBackward0", self=_std_back, jvp=_std_tangent, layout="rows")
 function(
-    "_var_mean", _mean_too(_var), node="VarMeanBackward0", outputs=2, undefined=True, self=_var_mean_back, layout="rows"
+    "_var_mean",
+    _mean_too(_var),
+    node="VarMeanBackward0",
+    outputs=2,
+    undefined=True,
+    self=_var_mean_back,
+    jvp=_mean_tangent_too(_var_tangent),
+    layout="rows",
 )
 function(
     "_std_mean",
@@ -102,9 +119,6 @@ function(
     results="std mean",
     undefined=True,
     self=_std_mean_back,
-    jvp=lambda primal, tangents, results: (
-        _std_tangent(primal, tangents, results),
-        F._mean_dim(tangents[0], primal[1], primal[3]),
-    ),
+    jvp=_mean_tangent_too(_std_tangent),
     layout="rows",
 )

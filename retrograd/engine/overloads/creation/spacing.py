@@ -173,7 +173,7 @@ def new_empty_strided(
 # -- dtypes of results
 
 
-@public("result_type", method=False)
+@public("result_type", method=False, also={"scalar": "other", "scalar1": "tensor", "scalar2": "other"})
 def result_type(tensor: Any, other: Any) -> Any:
     """The dtype that an operation on two operands computes in."""
     dimensioned, zero_dim, numbers = [], [], []

@@ -18,7 +18,7 @@ from ...tensors.argument_checks import type_name_of
 from ...tensors.base import TensorBase, tensor_class, wrap
 from ...tensors.common_dtype import result_dtype
 from ...tensors.dtypes import get_default_dtype
-from ...tensors.numbers_ import check_whole, check_width, real_number
+from ...tensors.numbers_ import check_whole, check_width, held, real_number
 from ...warning import warn
 
 Number = (bool, int, float, complex, np.number, np.bool_)
@@ -187,6 +187,12 @@ def _truth(condition: Any) -> Any:
     return condition != 0
 
 
+def _choice(number: Any, numpy: Any) -> Any:
+    """A number in the dtype of what it is chosen instead of; too large ones become infinite among halves alone."""
+    large = numpy.kind == "f" and numpy.itemsize > 2 and isinstance(number, (int, float))
+    return held(number, numpy) if large else number
+
+
 @public("where", method=False, out=True)
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa: A002
     """``input`` where ``condition``, else ``other``; with the condition alone, the indices where it holds."""
@@ -196,9 +202,11 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa:
     condition = _truth(condition)
     if not isinstance(input, TensorBase) and not isinstance(other, TensorBase):
         common = result_dtype((), (), (operand_of(input), operand_of(other)))
-        input = wrap(np.asarray(operand_of(input), common))  # noqa: A001
-    check_whole(input, other)
-    check_whole(other, input)
+        input = wrap(np.asarray(_choice(operand_of(input), common), common))  # noqa: A001
+    for operand, number in ((input, other), (other, input)):
+        check_whole(operand, number)
+        if isinstance(operand, TensorBase) and not isinstance(number, TensorBase):
+            _choice(number, operand._sig.numpy)
     return F._where(condition, operand_of(input), operand_of(other))
 
 

@@ -12,7 +12,7 @@ from ...aliasing.inplace import call_inplace
 from ...table.public import METHODS, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase
-from ...tensors.numbers_ import check_whole
+from ...tensors.numbers_ import check_whole, checked_number
 from .arithmetic import binary_method, gives_way, left_to_numpy, operand_of
 
 Choice = Callable[[Any, Any], str]
@@ -69,6 +69,8 @@ def _bound(tensor_row: str, number_row: str) -> Choice:
         if other.__class__ is (1j).__class__ or (isinstance(input, TensorBase) and input._sig.numpy.kind == "c"):
             raise NotImplementedError("clamp is not supported for complex types")
         check_whole(input, other)
+        if isinstance(input, TensorBase) and input._sig.numpy.kind == "f":
+            checked_number(other, input._sig.numpy)
         return number_row
 
     return choose

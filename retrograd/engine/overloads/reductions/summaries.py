@@ -9,6 +9,7 @@ from ...table.public import check_dim, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.dtypes import to_numpy_dtype
 from ...tensors.numbers_ import real_number
+from ...warning import warn
 
 
 @public("prod", out=True)
@@ -38,12 +39,24 @@ def _spread_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[An
     return dim, correction if correction is None else real_number(correction), keepdim
 
 
+_NO_FREEDOM = (
+    "{}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+    "divided by output numel)."
+)
+
+
 def _spread(name: str, doc: str) -> None:
     row = OPS[f"_{name}"]
 
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
         check_tensor(name, input)
-        return row(input, *_spread_arguments(args, kwargs))
+        dim, correction, keepdim = _spread_arguments(args, kwargs)
+        result = row(input, dim, correction, keepdim)
+        one = result[0] if isinstance(result, tuple) else result
+        into_each = input._sig.shape.numel() // max(one._sig.shape.numel(), 1)
+        if into_each <= (1 if correction is None else correction):
+            warn(_NO_FREEDOM.format(name))
+        return result
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = doc
