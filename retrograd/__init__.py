@@ -14,11 +14,11 @@ from typing import Any
 __version__ = "0.1.0"
 
 _LAZY_MODULES = (
-    "_C", "_custom_op", "_higher_order_ops", "_ops", "accelerator", "amp", "autograd", "backends", "catalogue",
-    "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "inspect", "jit", "library", "linalg",
-    "masked", "mps", "mtia", "multiprocessing", "nn", "ops", "optim", "overrides", "profiler", "random",
-    "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "types", "utils",
-    "version", "xpu",
+    "_C", "_custom_op", "_higher_order_ops", "_ops", "_tensor", "_utils", "accelerator", "amp", "autograd",
+    "backends", "catalogue", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func",
+    "functional", "inspect", "jit", "library", "linalg", "masked", "mps", "mtia", "multiprocessing", "nn", "ops",
+    "optim", "overrides", "profiler", "random", "return_types", "serialization", "signal", "sparse", "special",
+    "storage", "testing", "types", "utils", "version", "xpu",
 )  # fmt: skip
 """Modules of ours, each loaded when a program first looks at it."""
 _FROM_INSPECT = ("debug",)

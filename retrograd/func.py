@@ -7,7 +7,7 @@ from .engine.transforms.rearrange import rearrange
 from .engine.transforms.unwrapping import debug_unwrap
 from .engine.transforms.vmap import vmap
 from .nn.modules.batchnorm import replace_all_batch_norm_modules_
-from .nn.utils.stateless import functional_call, stack_module_state
+from .nn.utils.replaced_state import functional_call, stack_module_state
 
 __all__ = [
     "debug_unwrap",

@@ -219,3 +219,17 @@ def test_linearized() -> None:
     for tangent in (x, torch.ones(2)):
         wanted = torch.func.jvp(lambda t: (t.sin(), t * t), (x,), (tangent,))
         torch.testing.assert_close((output, linear(tangent)), wanted)
+
+
+@differential
+def test_F_50_nothing_is_recorded_outside(torch: Any) -> Any:
+    """Row F-50: where nothing is recorded outside of a transform, its results have no history either."""
+    f, a = func(torch), torch.tensor([2.0, 3.0], requires_grad=True)
+    x = torch.tensor([1.0, 4.0])
+    with torch.no_grad():
+        gradient = f.grad(lambda t: (t * t * a).sum())(x)
+        twice = f.grad(lambda t: f.grad(lambda u: (u**3 * a).sum())(t).sum())(x)
+        value = f.grad_and_value(lambda t: (t * a).sum())(x)
+        pulled = f.vjp(lambda t: t * a, x)[0]
+        pairs = f.jvp(lambda t: t * a, (x,), (x,)), f.jacrev(lambda t: t * a)(x), f.hessian(lambda t: (t * a).sum())(x)
+    return gradient, twice, value, pulled, pairs, f.grad(lambda t: (t * a).sum())(x).requires_grad

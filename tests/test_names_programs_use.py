@@ -9,7 +9,7 @@ from collections import OrderedDict, deque
 from typing import Any, NamedTuple
 
 import pytest
-from both_engines import assert_agree, differential, raises
+from both_engines import assert_agree, differential, raises, warned
 
 import retrograd
 
@@ -273,3 +273,50 @@ def test_where_classes_are(torch: Any) -> Any:
     """Classes that programs print and pickle by name say that they are where PyTorch has them."""
     mode = importlib.import_module(f"{torch.__name__}.overrides").TorchFunctionMode
     return [c.__module__.partition(".")[2] for c in (torch.Generator, mode)]
+
+
+@differential
+def test_gradients_as_one_tensor(torch: Any) -> Any:
+    """Programs for several processes put gradients into one tensor, and take them out of it."""
+    utils = importlib.import_module(f"{torch.__name__}._utils")
+    parts = [torch.arange(6.0).view(2, 3).t(), torch.ones(2), torch.zeros(3, dtype=torch.float32)]
+    flat = utils._flatten_dense_tensors(parts)
+    windows = utils._unflatten_dense_tensors(flat * 1, parts)
+    groups = [[tuple(t.shape) for t in group] for group in utils._take_tensors([*parts, torch.ones(1).long()], 32)]
+    return flat, windows, groups
+
+
+@differential
+def test_what_is_asked_of_autocast(torch: Any) -> Any:
+    """It is off; older questions are answered with a warning that says the newer ones."""
+    asked = ("is_autocast_cpu_enabled", "get_autocast_gpu_dtype", "is_autocast_xla_enabled", "get_autocast_ipu_dtype")
+    older = [warned("is deprecated. Please use torch.", getattr(torch, name)) for name in asked]
+    torch.set_autocast_enabled("cpu", False)
+    torch.set_autocast_dtype("cpu", torch.float16)
+    depths = torch.autocast_increment_nesting(), torch.autocast_decrement_nesting()
+    said = warned("torch.set_autocast_cpu_enabled(enabled) is deprecated", torch.set_autocast_cpu_enabled, False)
+    found = older, depths, said, torch.get_autocast_dtype("cpu"), torch.is_autocast_enabled("cuda")
+    with pytest.raises(RuntimeError, match="device type at start of device string"):
+        torch.get_autocast_dtype("nowhere")
+    return found
+
+
+@differential
+def test_where_functions_are(torch: Any) -> Any:
+    """``torch.functional`` and ``torch._tensor`` have what older programs import from there."""
+    functional = importlib.import_module(f"{torch.__name__}.functional")
+    tensor = importlib.import_module(f"{torch.__name__}._tensor").Tensor is torch.Tensor
+    hooked = torch.ones(1, requires_grad=True)
+    hooked.register_hook(print).remove()
+    return sorted(functional.__all__), functional.einsum is torch.einsum, tensor, repr(hooked._backward_hooks)
+
+
+@differential
+def test_the_older_functional_call(torch: Any) -> Any:
+    """It computes what ``torch.func.functional_call`` does, and warns that its name will go."""
+    stateless, layer = torch.nn.utils.stateless, torch.nn.Linear(2, 2)
+    given = {"weight": torch.eye(2), "bias": torch.zeros(2)}
+    called = warned("is deprecated as of PyTorch 2.0", stateless.functional_call, layer, given, torch.ones(1, 2))
+    with stateless._reparametrize_module(layer, given):
+        within = layer(torch.ones(1, 2))
+    return called, within, layer.weight.requires_grad

@@ -106,3 +106,19 @@ def test_inputs_that_do_not_fit(torch: Any) -> Any:
         raises("has not been fully initialized", never, torch.ones(1)),
         raises("is not implemented for", torch.nn.modules.lazy.LazyModuleMixin.initialize_parameters, never),
     ]
+
+
+@differential
+def test_V_62_lazy_layers_without_memory(torch: Any) -> Any:
+    """Row V-62: parameters without a shape know the device that they will be on, also in a block."""
+    with torch.device("meta"):
+        inside = torch.nn.Sequential(torch.nn.LazyConv2d(3, 2), torch.nn.LazyBatchNorm2d())
+        before = [str(t.device) for t in inside.state_dict().values()]
+        shape = inside(torch.ones(1, 2, 4, 4)).shape
+    alone = torch.nn.LazyLinear(2, device="meta")
+    copied = copy.deepcopy(alone).weight.is_meta
+    alone(torch.ones(2, 3, device="meta")).sum().backward()
+    after = [(str(t.device), tuple(t.shape)) for t in (*inside.state_dict().values(), alone.weight, alone.bias.grad)]
+    buffer = torch.nn.UninitializedBuffer(device="meta")
+    buffer.materialize((3,))
+    return before, shape, copied, after, str(buffer.device), torch.nn.LazyLinear(2).weight.is_cpu

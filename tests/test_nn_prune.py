@@ -110,3 +110,12 @@ def test_spectral_norm(torch: Any) -> Any:
         raises("not found in", remove, made), raises("is None", norm, torch.nn.Linear(1, 1, bias=False), "bias"),
         raises("Expected n_power_iterations to be positive", norm, layer(torch), "weight", 0),
     ]  # fmt: skip
+
+
+@differential
+def test_V_62_a_refused_amount_leaves_the_parameter(torch: Any) -> Any:
+    """Row V-62: what cannot be pruned is a parameter as before, and can be pruned otherwise."""
+    prune, one = pruning(torch), layer(torch)
+    error = raises("should be smaller than the number", prune.l1_unstructured, one, "weight", 99)
+    names = [name for name, _ in one.named_parameters()]
+    return error, names, state(prune.l1_unstructured(one, "weight", 2))

@@ -93,3 +93,31 @@ def test_given_parametrizations(torch: Any) -> Any:
         *seen, list(old.state_dict()), old.weight, list(spectral.state_dict()), spectral.weight, gap < 1e-5,
         torch.linalg.matrix_norm(spectral.weight.detach(), 2),
     ]  # fmt: skip
+
+
+@differential
+def test_V_62_orthogonal_maps(torch: Any) -> Any:
+    """Row V-62: each map gives a matrix with orthonormal rows or columns, its gradient, and may be set to another."""
+    orthogonal, found = torch.nn.utils.parametrizations.orthogonal, []
+    for rows, columns in ((3, 3), (2, 4), (4, 2)):
+        for kind in ("matrix_exp", "cayley", "householder"):
+            made = torch.nn.Linear(columns, rows).double()
+            start = torch.arange(float(rows * columns)).sin().view(rows, columns) + torch.eye(rows, columns)
+            made.weight.data = start.double()
+            orthogonal(made, orthogonal_map=kind, use_trivialization=False)
+            made.weight[0, 0].backward()
+            found.append((list(made.state_dict()), made.weight, made.parametrizations.weight.original.grad))
+            turned = orthogonal(torch.nn.Linear(columns, rows).double(), orthogonal_map=kind)
+            turned.weight = torch.eye(rows, columns).double()
+            found.append((list(turned.state_dict()), turned.weight, turned.parametrizations.weight.original))
+    fixed = orthogonal(torch.nn.Linear(2, 2), orthogonal_map="cayley", use_trivialization=False)
+    return found, [
+        raises('orthogonal_map has to be one of "matrix_exp", "cayley", "householder"', orthogonal,
+               torch.nn.Linear(2, 2), orthogonal_map="other"),
+        raises("It is not possible to assign to the matrix exponential or the Cayley", setattr, fixed, "weight",
+               torch.eye(2)),
+        raises("of shape torch.Size([2, 2]). Got a tensor of shape", setattr, fixed, "weight", torch.eye(3)),
+        raises("does not support complex tensors", orthogonal, torch.nn.Linear(2, 2, dtype=torch.complex64),
+               orthogonal_map="householder"),
+        list(orthogonal(torch.nn.Linear(2, 3)).state_dict()),
+    ]  # fmt: skip

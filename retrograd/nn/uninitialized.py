@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from ..engine.meta.tensor import MetaTensor
+from ..engine.overriding.dispatch_classes import count
 from ..engine.overriding.overrides import disabled_torch_function_impl
 from ..engine.table.methods import FUNCTIONS
+from ..engine.tensors.absent import AbsentMemory
 from ..engine.tensors.base import TensorBase, wrap
+from ..engine.tensors.devices import device
 from ..engine.tensors.parameter import Parameter
 from ..engine.tensors.tensor import Tensor
 
@@ -54,9 +58,25 @@ class _Unknown:
     shape = property(_shapeless)
 
     @property
+    def is_meta(self) -> bool:
+        """Whether it gets no memory with its shape."""
+        return isinstance(_memory.__get__(self), AbsentMemory)
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether it gets memory with its shape."""
+        return not self.is_meta
+
+    @property
+    def device(self) -> Any:
+        """Where it will be."""
+        return device("meta" if self.is_meta else "cpu")
+
+    @property
     def data(self) -> Any:
         """An empty tensor of the dtype."""
-        return wrap(_memory.__get__(self))
+        memory = _memory.__get__(self)
+        return MetaTensor.made((0,), memory.dtype) if self.is_meta else wrap(memory)
 
     @data.setter
     def data(self: Any, value: Any) -> None:
@@ -65,19 +85,23 @@ class _Unknown:
 
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Take a shape (and perhaps a dtype); the values are arbitrary, as those of ``empty``."""
-        dtype = self.dtype if dtype is None else dtype
-        self.__class__ = self.cls_to_become
-        self.data = FUNCTIONS["empty"](*shape, dtype=dtype)
+        kind, place = self.dtype if dtype is None else dtype, self.device if device is None else device
+        made = FUNCTIONS["empty"](*shape, dtype=kind, device=place)
+        _memory.__set__(self, made._array)
+        self._sig = made._sig
+        self.__class__ = MetaTensor if made.is_meta else self.cls_to_become
+        if made.is_meta:
+            count(self)
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return f"<{type(self).__name__}>"
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
-        memo[id(self)] = made = type(self)(requires_grad=self.requires_grad, dtype=self.dtype)
+        memo[id(self)] = made = type(self)(self.requires_grad, self.device, self.dtype)
         return made
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
-        return type(self), (self.requires_grad, None, self.dtype)
+        return type(self), (self.requires_grad, self.device, self.dtype)
 
 
 for _name in _CONVERSIONS:

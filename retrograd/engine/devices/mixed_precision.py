@@ -9,8 +9,6 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ..table.public import public
-from ..tensors.dtypes import by_name
 from ..warning import warn
 
 
@@ -75,37 +73,3 @@ def is_autocast_available(device_type: str) -> bool:
 cuda_custom_fwd = functools.partial(custom_fwd, device_type="cuda")
 cuda_custom_bwd = functools.partial(custom_bwd, device_type="cuda")
 """``torch.cuda.amp``'s, which do not ask for the device."""
-
-
-# -- what programs ask: autocast is never on
-
-_FAST_DTYPES = {"cuda": "float16", "ipu": "float16", "xpu": "float16", "mps": "float16"}
-_cached = [True]
-
-
-@public(method=False)
-def get_autocast_dtype(device_type: str) -> Any:
-    """The dtype that ``autocast`` would compute in; on the CPU that is bfloat16, which is not there."""
-    if device_type not in _FAST_DTYPES:
-        raise RuntimeError(
-            f"autocast on {device_type} would compute in bfloat16, which NumPy has not; ask "
-            "torch.is_autocast_enabled() first"
-        )
-    return by_name(_FAST_DTYPES[device_type])
-
-
-@public(method=False)
-def is_autocast_cache_enabled() -> bool:
-    """Whether casts of parameters would be kept for the next use in the block; noted only."""
-    return _cached[0]
-
-
-@public(method=False)
-def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Noted only: nothing is cast."""
-    _cached[0] = enabled
-
-
-@public(method=False)
-def clear_autocast_cache() -> None:
-    """Nothing is kept."""

@@ -56,3 +56,6 @@ class HookDict(OrderedDict[int, Any]):
 
     def __del__(self) -> None:
         vanish()
+
+
+HookDict.__name__ = HookDict.__qualname__ = "OrderedDict"  # as PyTorch's hooks are printed

@@ -41,10 +41,10 @@ class ModeContext:
         return type(self)()
 
     def __call__(self, func: Any) -> Any:
-        return decorate(self.clone, func)
+        return context_decorator(self.clone, func)
 
 
-def decorate(ctx_factory: Callable[[], Any], func: Any) -> Any:
+def context_decorator(ctx_factory: Callable[[], Any], func: Any) -> Any:
     """Run ``func`` under a fresh context per call."""
     if inspect.isclass(func):
         warn(
@@ -188,7 +188,7 @@ class set_grad_enabled(ModeContext):  # noqa: N801
     def __call__(self, func: Any) -> Any:
         set_grad_enabled_here(self.prev)
         mode = self.mode
-        return decorate(lambda: set_grad_enabled(mode), func)
+        return context_decorator(lambda: set_grad_enabled(mode), func)
 
 
 class inference_mode(ModeContext):  # noqa: N801

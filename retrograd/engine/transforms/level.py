@@ -11,6 +11,7 @@ from ..forward_mode.forward_ad import make_dual, tangent_of
 from ..graph.saved_hooks import disable_saved_tensors_hooks
 from ..pytree.trees import tree_flatten, tree_map, tree_unflatten
 from ..switches.modes import enable_grad, inference_mode
+from ..switches.state import STATE
 from ..table.registry import F
 from ..tensors.base import is_inference
 from ..tensors.tensor import Tensor
@@ -54,6 +55,7 @@ class Level:
 
     def __init__(self, values: Any) -> None:
         leaves, self.spec = tree_flatten(values)
+        self._recorded_outside = STATE.grad_enabled
         for leaf in leaves:
             if not isinstance(leaf, Tensor):
                 raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
@@ -83,8 +85,12 @@ class Level:
         return tree_unflatten(made, self.spec)
 
     def left(self, t: Any, others: Sequence[Any] = ()) -> Any:
-        """A result as seen from outside: without history if only this level's own leaves and ``others`` are in it."""
-        if not t.requires_grad or _reaches_more_than({id(leaf) for leaf in (*self._own, *others)}, t):
+        """A result as seen from outside: without history if only this level's own leaves and ``others`` are in it.
+
+        Nor has it one where nothing was recorded outside.
+        """
+        own = {id(leaf) for leaf in (*self._own, *others)}
+        if not t.requires_grad or (self._recorded_outside and _reaches_more_than(own, t)):
             return t
         tangent = tangent_of(t)
         made = t.detach()

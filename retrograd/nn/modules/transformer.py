@@ -7,7 +7,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...engine.overloads.layers.head_masks import canonical_masks
+from ...engine.switches.state import STATE
 from ...engine.table.methods import FUNCTIONS
+from ...engine.warning import warn
 from .. import functional, init
 from ..module import Module
 from .attention import MultiheadAttention
@@ -65,6 +68,9 @@ class TransformerEncoderLayer(_TransformerLayer):
 
     def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
         """Apply the layer."""
+        names = ("src_mask", "src_key_padding_mask")
+        masks = canonical_masks(src_mask, src_key_padding_mask, src._sig.numpy, names)
+        src_mask, src_key_padding_mask = masks
 
         def attend(x: Any) -> Any:
             return self.self_attn(
@@ -104,6 +110,29 @@ def _copies(layer: Module, count: int) -> ModuleList:
     return ModuleList([copy.deepcopy(layer) for _ in range(count)])
 
 
+_NOT_BATCH_FIRST = "encoder_layer.self_attn.batch_first was not True(use batch_first for better inference performance)"
+
+
+def _why_not_nested(layer: Any) -> str:
+    """Why PyTorch would not compute a layer without its padding; empty where it would (here it is never done)."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return "encoder_layer was not TransformerEncoderLayer"
+    attention = layer.self_attn
+    for true, reason in (
+        (layer.norm_first, "encoder_layer.norm_first was True"),
+        (not attention.batch_first, _NOT_BATCH_FIRST),
+        (not attention._qkv_same_embed_dim, "encoder_layer.self_attn._qkv_same_embed_dim was not True"),
+        (attention.in_proj_bias is None, "encoder_layer.self_attn was passed bias=False"),
+        (layer.activation not in (functional.relu, functional.gelu),
+         "encoder_layer.activation_relu_or_gelu was not True"),
+        (layer.norm1.eps != layer.norm2.eps, "encoder_layer.norm1.eps was not equal to encoder_layer.norm2.eps"),
+        (attention.num_heads % 2 == 1, "encoder_layer.self_attn.num_heads is odd"),
+    ):  # fmt: skip
+        if true:
+            return reason
+    return ""
+
+
 class TransformerEncoder(Module):
     """Copies of an encoder layer one after the other."""
 
@@ -114,13 +143,33 @@ class TransformerEncoder(Module):
         super().__init__()
         self.layers, self.num_layers, self.norm = _copies(encoder_layer, num_layers), num_layers, norm
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
+        reason = _why_not_nested(encoder_layer) if enable_nested_tensor else ""
+        self.use_nested_tensor = enable_nested_tensor and not reason
+        if reason:
+            warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because {reason}")
+
+    def _padded(self, src: Any, mask: Any) -> Any:
+        """Where results are zeros, as PyTorch gives them that computes without the padding; None where it does not.
+
+        So it does once nothing is trained or recorded, for padding that is all behind.
+        """
+        if mask is None or src.ndim != 3 or not self.use_nested_tensor or self.layers[0].training:
+            return None
+        if STATE.grad_enabled and any(x.requires_grad for x in (src, *self.layers[0].parameters())):
+            return None
+        padded = mask if mask._sig.numpy.kind == "b" else mask == -math.inf
+        aligned = not self.mask_check or not (padded[:, :-1] & ~padded[:, 1:]).any()
+        return padded if aligned else None
 
     def forward(
         self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
     ) -> Any:
         """Apply every layer, and the norm at the end."""
+        padded = self._padded(src, src_key_padding_mask) if mask is None else None
         for layer in self.layers:
             src = layer(src, mask, src_key_padding_mask, bool(is_causal))
+        if padded is not None:
+            src = FUNCTIONS["masked_fill"](src, padded.unsqueeze(-1), 0)
         return src if self.norm is None else self.norm(src)
 
 
@@ -170,6 +219,8 @@ class Transformer(Module):
         src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Any:  # fmt: skip
         """Decode ``tgt`` in view of the encoded ``src``."""
+        if src.ndim == 3 and src.shape[1 - self.batch_first] != tgt.shape[1 - self.batch_first]:
+            raise RuntimeError("the batch number of src and tgt must be equal")
         if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
         memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)

@@ -7,6 +7,7 @@ from typing import Any
 from ...engine.switches.modes import no_grad
 from ...engine.table.methods import FUNCTIONS
 from ...engine.table.public import NAMESPACES
+from ...engine.tensors.limits import finfo
 from .. import functional
 from ..module import Module
 from ..modules.conv import ConvTranspose1d
@@ -99,43 +100,116 @@ def spectral_norm(
     return module
 
 
+_linalg = NAMESPACES["linalg"]
+_MAPS = ("matrix_exp", "cayley", "householder")
+
+
 class _Orthogonal(Module):
-    """The exponential of a skew-symmetric matrix, times an orthogonal start; square or tall matrices."""
+    """An orthogonal matrix, or one with orthonormal rows or columns, out of the entries on and below the diagonal.
+
+    ``matrix_exp`` and ``cayley`` map a skew-symmetric matrix, ``householder`` multiplies reflections.  With ``base``,
+    the matrix that the parameter began with, the map is only how far it has been turned since.
+    """
 
     base: Any
 
-    def __init__(self, weight: Any) -> None:
+    def __init__(self, weight: Any, orthogonal_map: str, use_trivialization: bool) -> None:
         super().__init__()
-        tall = weight if weight.shape[-2] >= weight.shape[-1] else weight.mT
-        q, r = NAMESPACES["linalg"]["qr"](tall.detach(), mode="complete")
-        signs = r.diagonal(dim1=-2, dim2=-1).sign()
-        columns = tall.shape[-1]
-        self.register_buffer("base", FUNCTIONS["cat"]([q[..., :columns] * signs.unsqueeze(-2), q[..., columns:]], -1))
+        if weight.is_complex() and orthogonal_map == "householder":
+            raise ValueError("The householder parametrization does not support complex tensors.")
+        self.shape, self.orthogonal_map = weight.shape, orthogonal_map
+        if use_trivialization:
+            self.register_buffer("base", None)
 
     def forward(self, x: Any) -> Any:
-        """An orthogonal matrix, or one with orthonormal rows or columns."""
+        """The matrix."""
         turned = x.shape[-2] < x.shape[-1]
         tall = x.mT if turned else x
-        rows, columns = tall.shape[-2:]
-        lower = functional.pad(tall, (0, rows - columns)).tril(-1)
-        q = (self.base @ NAMESPACES["linalg"]["matrix_exp"](lower - lower.mT))[..., :columns]
+        q = _reflected(tall) if self.orthogonal_map == "householder" else self._rotated(tall)
+        if hasattr(self, "base"):
+            q = self.base @ q
         return q.mT if turned else q
 
+    def _rotated(self, x: Any) -> Any:
+        """The exponential of a skew-symmetric matrix, or its Cayley transform; as many columns as ``x`` has."""
+        rows, columns = x.shape[-2:]
+        lower = functional.pad(x.tril(), (0, rows - columns))
+        skew = lower - lower.mH
+        if self.orthogonal_map == "matrix_exp":
+            q = _linalg["matrix_exp"](skew)
+        else:
+            identity = FUNCTIONS["eye"](rows, dtype=skew.dtype)
+            add = FUNCTIONS["add"]
+            q = _linalg["solve"](add(identity, skew, alpha=-0.5), add(identity, skew, alpha=0.5))
+        return q if rows == columns else q[..., :columns]
+
+    @no_grad()  # type: ignore[untyped-decorator]
     def right_inverse(self, value: Any) -> Any:
-        """Zeros: the exponential's start."""
-        return FUNCTIONS["zeros_like"](value)
+        """What gives ``value``, orthogonal or made so: with ``base`` the parameter starts at no turn."""
+        if value.shape != self.shape:
+            raise ValueError(
+                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {value.shape}."
+            )
+        turned = value.shape[-2] < value.shape[-1]
+        tall = value.mT if turned else value
+        if hasattr(self, "base"):
+            self.base = _completed(tall)
+            start = FUNCTIONS["zeros_like"](value)
+            start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+            return start
+        if self.orthogonal_map != "householder":
+            raise NotImplementedError(
+                "It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
+                "use_trivialization=False."
+            )
+        made, tau = FUNCTIONS["geqrf"](tall)
+        diagonal = made.diagonal(dim1=-2, dim2=-1)
+        diagonal.sign_()
+        diagonal[tau == 0.0] *= -1
+        return made.mT if turned else made
+
+
+def _reflected(x: Any) -> Any:
+    """The product of a reflection for each column of ``x``, with the signs of its diagonal."""
+    below = x.tril(-1)
+    q = _linalg["householder_product"](below, 2.0 / (1.0 + (below * below).sum(-2)))
+    return q * x.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+
+
+def _completed(tall: Any) -> Any:
+    """An orthogonal matrix whose first columns are those of ``tall``, as far as they are orthonormal."""
+    rows, columns = tall.shape[-2:]
+    if rows == columns and _is_orthogonal(tall):
+        return tall.clone()
+    more = tall.new_empty((*tall.shape[:-2], rows, rows - columns)).normal_() if rows > columns else None
+    square = tall if more is None else FUNCTIONS["cat"]([tall, more], -1)
+    made, tau = FUNCTIONS["geqrf"](square)
+    return _linalg["householder_product"](made, tau) * made.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+
+
+def _is_orthogonal(q: Any) -> bool:
+    size = q.shape[-1]
+    gap = q.mH @ q - FUNCTIONS["eye"](size, dtype=q.dtype)
+    eps = 10.0 * size * finfo(q.dtype).eps
+    return bool((gap.abs() <= eps).all())
 
 
 def orthogonal(
     module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
 ) -> Module:
-    """Keep a matrix orthogonal; always by the matrix exponential, starting near the given matrix."""
+    """Keep a matrix orthogonal, or its rows or columns orthonormal.
+
+    ``ValueError`` for what is no matrix, or for another map than ``matrix_exp`` (of square and complex matrices if
+    none is given), ``cayley`` and ``householder`` (of all others).
+    """
     weight: Any = getattr(module, name, None)
     if not hasattr(weight, "ndim"):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
     if weight.ndim < 2:
         raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
-    if orthogonal_map not in (None, "matrix_exp"):
-        raise NotImplementedError(f"orthogonal_map={orthogonal_map!r} is not there; use 'matrix_exp'")
-    register_parametrization(module, name, _Orthogonal(weight), unsafe=True)
+    usual = "matrix_exp" if weight.shape[-2] == weight.shape[-1] or weight.is_complex() else "householder"
+    chosen = usual if orthogonal_map is None else orthogonal_map
+    if chosen not in _MAPS:
+        raise ValueError(f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {chosen}')
+    register_parametrization(module, name, _Orthogonal(weight, chosen, use_trivialization), unsafe=True)
     return module

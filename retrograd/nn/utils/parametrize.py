@@ -36,7 +36,7 @@ class ParametrizationList(ModuleList):
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
         self.unsafe = unsafe
-        started = _inverse(self, original)
+        started = _inverse(self, original, beginning=True)
         self.is_tensor = isinstance(started, Tensor)
         if self.is_tensor:
             if not unsafe and started.dtype != original.dtype:
@@ -98,11 +98,16 @@ def _taking(original: Any, started: Any) -> Any:
     return original
 
 
-def _inverse(steps: ModuleList, value: Any) -> Any:
+def _inverse(steps: ModuleList, value: Any, *, beginning: bool = False) -> Any:
+    """The originals for a value; in the beginning steps that cannot be undone leave it as it is."""
     with no_grad():
         for step in reversed(list(steps)):
             if hasattr(step, "right_inverse"):
-                value = step.right_inverse(value)
+                try:
+                    value = step.right_inverse(value)
+                except NotImplementedError:
+                    if not beginning:
+                        raise
     return value
 
 

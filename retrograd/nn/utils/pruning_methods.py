@@ -54,7 +54,13 @@ class BasePruningMethod(ABC):
             default = _ones_like(orig)
         else:
             default = getattr(module, f"{name}_mask").detach().clone()
-        mask = method.compute_mask(scores, default_mask=default)
+        try:
+            mask = method.compute_mask(scores, default_mask=default)
+        except Exception:
+            if orig is not None:
+                del module._parameters[f"{name}_orig"]
+                module.register_parameter(name, orig)
+            raise
         module.register_buffer(f"{name}_mask", mask)
         setattr(module, name, method.apply_mask(module))
         module.register_forward_pre_hook(method)

@@ -36,6 +36,15 @@ class PackedSequence(NamedTuple):
         """The sequence itself."""
         return self
 
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the data are on a GPU."""
+        return bool(self.data.is_cuda)
+
+    def is_pinned(self) -> bool:
+        """Whether the data are in memory from which a GPU copies faster."""
+        return bool(self.data.is_pinned())
+
 
 def invert_permutation(permutation: Any) -> Any:
     """Where each index went; ``None`` for ``None``."""

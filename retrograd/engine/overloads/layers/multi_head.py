@@ -13,6 +13,7 @@ from ...table.registry import F
 from ...tensors.base import wrap
 from .attention import scaled_dot_product_attention
 from .dropout import dropout
+from .head_masks import canonical_masks, check_dimensions, check_sizes, head_mask
 from .linear import linear
 
 
@@ -66,10 +67,12 @@ def multi_head_attention_forward(
     is_causal: bool = False,
 ) -> Any:  # fmt: skip
     """Attention with several heads; ``(L, N, E)`` or ``(L, E)``; returns the result and the weights."""
+    check_dimensions(query, key, value, key_padding_mask, attn_mask, num_heads)
     single = query.ndim == 2
     if single:
         query, key, value = (F.unsqueeze(x, 1) for x in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else F.unsqueeze(key_padding_mask, 0)
+    attn_mask, key_padding_mask = canonical_masks(attn_mask, key_padding_mask, query._sig.numpy)
     refuse(is_causal and attn_mask is None, _CAUSAL_WITHOUT_MASK)
     if is_causal and key_padding_mask is None and not need_weights:
         attn_mask = None  # the kernel masks by itself
@@ -81,12 +84,13 @@ def multi_head_attention_forward(
         projected = _separately(query, key, value, weights, in_proj_bias)
     else:
         projected = _packed(query, key, value, in_proj_weight, in_proj_bias)
+    check_sizes(attn_mask, key_padding_mask, length, key.shape[0], (batch, num_heads))
     if bias_k is not None:
         projected = _with_row(projected, (bias_k, bias_v), batch)
     heads = _by_head(projected, (static_k, static_v), batch * num_heads, width // num_heads)
     if add_zero_attn:
         heads = _with_zeros(heads)
-    mask = _head_mask(attn_mask, key_padding_mask, heads, (batch, num_heads))
+    mask = head_mask(attn_mask, key_padding_mask, heads[1].shape[1], (batch, num_heads))
     drop = dropout_p if training else 0.0
     if need_weights:
         out, attention = _weighted(heads, mask, (batch, num_heads), drop)
@@ -175,31 +179,3 @@ def _static(given: Any, rows: int, width: int) -> Any:
         if given.shape[dim] != size:
             raise AssertionError(f"expecting static_k.size({dim}) of {size}, but got {given.shape[dim]}")
     return given
-
-
-def _head_mask(mask: Any, padding: Any, heads: Any, sizes: tuple[int, int]) -> Any:
-    """Attention and padding masks as one that is added to the scores of all heads."""
-    batch, count = sizes
-    dtype = heads[0]._sig.numpy
-    keys = heads[1].shape[1]
-    mask, padding = (_inverted(m, dtype) for m in (mask, padding))
-    mask, padding = (None if m is None else _widened(m, keys) for m in (mask, padding))
-    if mask is not None and mask.ndim == 2:
-        mask = F.unsqueeze(mask, 0)
-    if padding is None:
-        return mask
-    spread = padding.reshape(batch, 1, 1, keys).expand(batch, count, 1, keys).reshape(batch * count, 1, keys)
-    return spread if mask is None else mask + spread
-
-
-def _inverted(mask: Any, dtype: Any) -> Any:
-    """In this function True means "do not look"."""
-    if mask is None or mask._sig.numpy.kind != "b":
-        return mask
-    return wrap(np.where(mask._array, dtype.type(-np.inf), dtype.type(0)))
-
-
-def _widened(mask: Any, keys: int) -> Any:
-    """Keys that were added behind are not masked."""
-    missing = keys - mask.shape[-1]
-    return F.constant_pad_nd(mask, (0, missing), 0) if missing else mask

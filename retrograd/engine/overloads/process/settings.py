@@ -84,12 +84,6 @@ def is_warn_always_enabled() -> bool:
 
 
 @_setting
-def is_autocast_enabled(device_type: Any = None) -> bool:
-    """Whether dtypes are chosen by the operator: never here."""
-    return False
-
-
-@_setting
 def get_device(input: Any) -> int:  # noqa: A002
     """The number of a tensor's device: -1, the CPU."""
     check_tensor("get_device", input)

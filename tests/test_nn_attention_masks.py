@@ -1,0 +1,97 @@
+"""Masks of ``MultiheadAttention`` and of transformers: what is refused, warned of and left out, as in PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from both_engines import differential, raises, warned
+
+
+def attention(torch: Any) -> Any:
+    """A layer with known weights, and queries for it."""
+    made = torch.nn.MultiheadAttention(4, 2)
+    for i, p in enumerate(made.parameters()):
+        p.data = torch.arange(float(p.numel())).add(i).sin().view(p.shape)
+    return made, torch.arange(24.0).cos().view(3, 2, 4)
+
+
+@differential
+def test_F_29_masks_of_wrong_sizes(torch: Any) -> Any:
+    """Row F-29: errors of forward reach the caller; dimensions, sizes and dtypes of masks are named in them."""
+    layer, q = attention(torch)
+
+    def refused(phrase: str, *operands: Any, **masks: Any) -> str:
+        return raises(phrase, layer, *(operands or (q, q, q)), **masks)
+
+    zeros = torch.zeros
+    return [
+        refused("The shape of the 2D attn_mask is torch.Size([2, 2]), but should be (3, 3).", attn_mask=zeros(2, 2)),
+        refused("The shape of the 3D attn_mask is torch.Size([3, 3, 3]), but", attn_mask=zeros(3, 3, 3)),
+        refused("expected `attn_mask` to be `None`, 2-D or 3-D but found 1-D", attn_mask=zeros(3)),
+        refused("only bool and floating types of attn_mask are supported", attn_mask=zeros(3, 3).long()),
+        refused("only bool and floating types of key_padding_mask", key_padding_mask=zeros(2, 3).long()),
+        refused("Expected key_padded_mask.shape[0] to be 2, but got 3", key_padding_mask=zeros(3, 2).bool()),
+        refused("Expected key_padded_mask.shape[1] to be 3, but got 4", key_padding_mask=zeros(2, 4).bool()),
+        refused("expected `key_padding_mask` to be `None` or 2-D but found 1-D", key_padding_mask=zeros(3).bool()),
+        refused("unbatched (2-D) `query`, expected `key` and `value` to be 2-D but found 2-D and 3-D", q[0], q[0], q),
+        refused("For batched (3-D) `query`, expected `key` and `value` to be 3-D but found 2-D", q, q[0], q),
+        refused("query should be unbatched 2D or batched 3D tensor but received 4-D", q[None], q, q),
+        refused("Expected `attn_mask` shape to be (2, 2, 2) but got", q[0], q[0], q[0], attn_mask=zeros(1, 2, 2)),
+        layer(q, q, q, attn_mask=torch.ones(3, 3).triu(1).bool())[0],
+        warned("mismatched key_padding_mask and attn_mask is deprecated", layer, q, q, q,
+               key_padding_mask=zeros(2, 3).bool(), attn_mask=zeros(3, 3)),
+    ]  # fmt: skip
+
+
+@differential
+def test_F_29_masks_of_transformers(torch: Any) -> Any:
+    """Row F-29: a layer names its own arguments; batches of both sides must be of one size."""
+    layer = torch.nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0)
+    x = torch.ones(3, 2, 4)
+    whole = warned("", torch.nn.Transformer, 4, 2, 1, 1, 8)[1]
+    return [
+        raises("only bool and floating types of src_mask are supported", layer, x, torch.ones(3, 3).int()),
+        raises("only bool and floating types of src_key_padding_mask", layer, x, None, torch.ones(2, 3).int()),
+        raises("the batch number of src and tgt must be equal", whole, x, x[:, :1]),
+    ]
+
+
+@differential
+def test_F_29_why_padding_is_computed(torch: Any) -> Any:
+    """Row F-29: an encoder says why it cannot leave padding out, one reason for each kind of layer."""
+    nn = torch.nn
+
+    def said(because: str, *sizes: int, enable: bool = True, **options: Any) -> list[str]:
+        layer = nn.TransformerEncoderLayer(*sizes, 8, **options)
+        text = f"self.use_nested_tensor is False because {because}"
+        found, made = warned(text, nn.TransformerEncoder, layer, 1, enable_nested_tensor=enable)
+        return [*found, made.use_nested_tensor]
+
+    return [
+        said("encoder_layer.self_attn.batch_first was not True(use", 4, 2),
+        said("encoder_layer.norm_first was True", 4, 2, batch_first=True, norm_first=True),
+        said("encoder_layer.self_attn was passed bias=False", 4, 2, batch_first=True, bias=False),
+        said("encoder_layer.self_attn.num_heads is odd", 6, 3, batch_first=True),
+        said("encoder_layer.activation_relu_or_gelu was not True", 4, 2, batch_first=True, activation=torch.tanh),
+        said("", 4, 2, batch_first=True), said("", 4, 2, enable=False),
+        warned("encoder_layer was not TransformerEncoderLayer", nn.TransformerEncoder, nn.Linear(1, 1), 1)[0],
+    ]  # fmt: skip
+
+
+@differential
+def test_F_29_padding_behind_becomes_zeros(torch: Any) -> Any:
+    """Row F-29: once nothing is trained or recorded, an encoder gives zeros for padding that is all behind."""
+    layer = torch.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+    for i, p in enumerate(layer.parameters()):
+        p.data = torch.arange(float(p.numel())).add(i).sin().view(p.shape)
+    encoder, normed = (torch.nn.TransformerEncoder(layer, 2, norm) for norm in (None, torch.nn.LayerNorm(4)))
+    encoder.eval(), normed.eval()
+    x = torch.arange(24.0).cos().view(2, 3, 4)
+    behind = torch.tensor([[False, False, True], [False, True, True]])
+    with torch.no_grad():
+        found = [
+            warned("", e, x, src_key_padding_mask=m)[1] for e in (encoder, normed) for m in (behind, behind.flip(1))
+        ]
+        as_numbers = warned("", encoder, x, src_key_padding_mask=torch.where(behind, -torch.inf, 0.0))[1]
+        masked = encoder(x, mask=torch.zeros(3, 3).bool(), src_key_padding_mask=behind)
+    return found, as_numbers, masked, encoder(x, src_key_padding_mask=behind)
