@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from both_engines import differential, raises
 
 import retrograd
+from retrograd.engine.devices import collectives, process_group
 
 
 @pytest.fixture(autouse=True)
@@ -65,6 +67,20 @@ def test_samples_of_one_process(torch: Any) -> Any:
         return without, list(made), made.rank, made.num_replicas
     finally:
         dist.destroy_process_group()
+
+
+def test_arguments_have_pytorch_names() -> None:
+    """Functions and collectives take PyTorch's arguments in its order, so also by name (``group=``, ``output=``)."""
+    theirs = pytest.importorskip("torch").distributed
+
+    def names(module: Any, name: str) -> list[str]:
+        return [one for one in inspect.signature(getattr(module, name)).parameters if not one.startswith("_")]
+
+    taken = [name for name in (*collectives.NAMES, *process_group.NAMES) if inspect.isfunction(getattr(theirs, name))]
+    other = [name for name in taken if names(retrograd.distributed, name) != names(theirs, name)]
+
+    assert len(taken) > 35
+    assert other == []
 
 
 def test_training_in_one_process() -> None:

@@ -15,7 +15,7 @@ Nothing here speaks a network protocol of its own; a ``Communicator`` is all tha
 
 from __future__ import annotations
 
-from ..engine.devices import process_group
+from ..engine.devices import collectives, process_group
 from .communicator import Communicator, Pending
 from .connect import connect
 from .data_parallel import DataParallel
@@ -23,9 +23,9 @@ from .mpi_ import MpiCommunicator
 from .single import SingleProcess
 from .torch_ import TorchCommunicator
 
-globals().update({name: getattr(process_group, name) for name in process_group.NAMES})
+globals().update({name: getattr(module, name) for module in (collectives, process_group) for name in module.NAMES})
 
 __all__ = [  # noqa: PLE0604
-    *process_group.NAMES, "Communicator", "DataParallel", "MpiCommunicator", "Pending", "SingleProcess",
-    "TorchCommunicator", "connect",
+    *collectives.NAMES, *process_group.NAMES, "Communicator", "DataParallel", "MpiCommunicator", "Pending",
+    "SingleProcess", "TorchCommunicator", "connect",
 ]  # fmt: skip

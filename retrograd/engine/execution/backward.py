@@ -128,8 +128,8 @@ def grad(
         if materialize_grads:
             results = _materialized(results, wanted, create_graph)
         if STATE.batches:
-            spread([t for t in (*_as_outputs(outputs), *wanted) if isinstance(t, TensorBase)],
-                   [g for g in results if g is not None])  # fmt: skip
+            given = [t for t in (*_as_outputs(outputs), *wanted) if isinstance(t, TensorBase)]
+            spread(given, [g for g in results if g is not None])
         call.gives(results)
     return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
 

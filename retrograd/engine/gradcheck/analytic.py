@@ -9,7 +9,8 @@ import numpy as np
 from ..execution.backward import grad
 from ..forward_mode.forward_ad import dual_level, make_dual, unpack_dual
 from ..tensors.tensor import Tensor
-from .case import Array, Case, GradcheckError, as_tuple, flat_copy, is_differentiable, one_hots, tensor_like
+from .case import Case, GradcheckError, as_tuple, is_differentiable
+from .elements import Array, flat_copy, one_hots, tensor_like
 
 
 def reverse_jacobian(case: Case, output: Tensor) -> list[Array]:

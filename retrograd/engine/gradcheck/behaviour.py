@@ -13,7 +13,8 @@ from ..table.registry import F
 from ..tensors.tensor import Tensor
 from ..warning import warn
 from .analytic import tangents_of
-from .case import Array, Case, GradcheckError, array_of, flat_copy, tensor_like
+from .case import Case, GradcheckError
+from .elements import Array, array_of, flat_copy, tensor_like
 
 _BATCHED_ADVICE = (
     "gradcheck or gradgradcheck failed while testing batched gradient computation. Batched gradients are computed "

@@ -17,10 +17,11 @@ from .behaviour import (
     check_undefined_tangents,
     check_zero_grads,
 )
-from .case import Case, GradcheckError, Options, as_tuple, memory_of
+from .case import Case, GradcheckError, Options, as_tuple
 from .compare import compare_directions, compare_jacobians
 from .complex_parts import inputs_by_part, outputs_by_part
 from .deprecated import get_analytical_jacobian, get_numerical_jacobian, get_numerical_jacobian_wrt_specific_input
+from .elements import memory_of
 
 __all__ = [
     "GradcheckError",

@@ -11,7 +11,8 @@ import numpy as np
 from ..tensors.base import wrap
 from ..tensors.tensor import Tensor
 from .analytic import forward_direction, forward_jacobian, reverse_direction, reverse_jacobian
-from .case import Array, Case, GradcheckError, positions_of
+from .case import Case, GradcheckError
+from .elements import Array, positions_of
 from .numeric import numerical_direction, numerical_jacobian
 
 Direction: TypeAlias = Array | tuple[Array, Array]

@@ -11,7 +11,8 @@ from ..tensors.base import wrap
 from ..tensors.tensor import Tensor
 from ..warning import warn
 from .analytic import Reverse
-from .case import Array, as_tuple, one_hots
+from .case import as_tuple
+from .elements import Array, one_hots
 from .numeric import jacobian_of_target
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..tensors.tensor import Tensor
-from .case import Array, Case, flat_copy, is_differentiable, memory_of, positions_of
+from .case import Case, is_differentiable
+from .elements import Array, flat_copy, memory_of, positions_of
 
 
 def numerical_jacobian(case: Case, position: int) -> list[Array | None]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import elementwise, linear
+from ..tensors.dtypes import numpy_dtype_of
 
 
 def _angle(self: Any) -> Any:
@@ -20,7 +21,7 @@ def _angle(self: Any) -> Any:
 
 def is_complex(value: Any) -> bool:
     """Whether an array or a tensor holds complex numbers."""
-    return bool(np.dtype(getattr(value.dtype, "numpy", value.dtype)).kind == "c")
+    return numpy_dtype_of(value).kind == "c"
 
 
 def _angle_grad(g: Any, self: Any) -> Any:

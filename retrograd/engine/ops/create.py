@@ -11,6 +11,7 @@ from ..aliasing.strided import Geometry, zeros_like_layout
 from ..deprecations import discourage
 from ..table.registry import F
 from ..table.rows import function, linear, nondifferentiable
+from ..tensors.dtypes import numpy_dtype_of
 from ..tensors.numbers_ import checked_number
 
 linear("clone", lambda self, memory_format=None: copied(self, memory_format), self=lambda g: g)
@@ -43,7 +44,7 @@ def _copy(self: Any, src: Any, non_blocking: bool = False) -> Any:
 
 
 def _copied_back(g: Any, src_options: Any) -> Any:
-    have = np.dtype(getattr(g.dtype, "numpy", g.dtype))
+    have = numpy_dtype_of(g)
     return F.real(g) if have.kind == "c" and src_options.numpy.kind != "c" else g
 
 

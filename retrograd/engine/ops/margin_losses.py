@@ -9,6 +9,7 @@ import numpy as np
 from ..table.registry import F
 from ..table.rows import function
 from ..tensors.base import TensorBase, wrap
+from ..tensors.dtypes import numpy_dtype_of
 from .losses import reduce_array
 
 
@@ -48,7 +49,7 @@ def _multi_margin_slope(g: Any, self: Any, target: Any, p: int, margin: float, w
     flat = len(self.shape) < 2
     x = F.reshape(self, (1, -1)) if flat else self
     rows, classes = x.shape
-    right = _one_hot(target, classes, getattr(self.dtype, "numpy", self.dtype))
+    right = _one_hot(target, classes, numpy_dtype_of(self))
     hot = wrap(right) if isinstance(self, TensorBase) else right
     reach = F._sum_dim(-(x * hot), 1, True) + x + margin
     active = F._where((reach > 0) & (hot == 0), reach, F.zeros_like(x))
@@ -96,11 +97,11 @@ def _multilabel_margin(self: Any, target: Any, reduction: str) -> Any:
 
 def _multilabel_margin_slope(g: Any, self: Any, target: Any, reduction: str) -> Any:
     _, active, y = _multilabel_active(self, target)
-    slope = active.sum(1).astype(getattr(self.dtype, "numpy", self.dtype))
+    slope = active.sum(1).astype(numpy_dtype_of(self))
     counts = active.sum(2)
     np.add.at(slope, (np.arange(len(y))[:, None], np.where(counts > 0, y, 0)), -counts)
     slope = slope / (self.shape[-1] * (len(y) if reduction == "mean" else 1))
-    slope = slope.reshape(tuple(self.shape)).astype(getattr(self.dtype, "numpy", self.dtype))
+    slope = slope.reshape(tuple(self.shape)).astype(numpy_dtype_of(self))
     slope = wrap(slope) if isinstance(g, TensorBase) else slope  # piecewise constant: it has no gradient of its own
     return slope * (F.reshape(g, (-1, 1)) if len(g.shape) else g)
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..table.registry import F
 from ..table.rows import function
 from ..tensors.dtype_names import scalar_name
-from ..tensors.dtypes import to_numpy_dtype
+from ..tensors.dtypes import numpy_dtype_of, to_numpy_dtype
 from .reduce import along, axes_of, restored
 
 
@@ -62,13 +62,9 @@ def _norm_of(size: Any, ord: Any, axes: tuple[int, ...], keepdim: bool) -> Any: 
 
 def _vector_norm_back(g: Any, self: Any, result: Any, ord: Any, dim: Any, keepdim: bool) -> Any:  # noqa: A002
     """The gradient of a norm, computed in the precision that the norm is computed in."""
-    have = _numpy(self)
-    precise = np.result_type(have, _numpy(result))
+    have = numpy_dtype_of(self)
+    precise = np.result_type(have, numpy_dtype_of(result))
     return norm_back(g, self if precise == have else F._to_copy(self, precise), result, ord, dim, keepdim)
-
-
-def _numpy(x: Any) -> Any:
-    return getattr(x.dtype, "numpy", x.dtype)
 
 
 def norm_back(g: Any, self: Any, result: Any, ord: Any, dim: Any, keepdim: bool) -> Any:  # noqa: A002

@@ -11,6 +11,7 @@ import numpy as np
 from ..kernels.halves import is_half
 from ..table.registry import F
 from ..table.rows import elementwise
+from ..tensors.dtypes import numpy_dtype_of
 from ..tensors.numbers_ import checked_number, held
 from .arithmetic import conj, element
 
@@ -70,7 +71,7 @@ def _base_pow(self: Any, exponent: Any) -> Any:
 
 
 def _pow_base_slope(g: Any, self: Any, exponent: Any, result: Any) -> Any:
-    if isinstance(self, complex) or np.dtype(getattr(result.dtype, "numpy", result.dtype)).kind == "c":
+    if isinstance(self, complex) or numpy_dtype_of(result).kind == "c":
         return g * conj(result * (cmath.log(self) if self else 0))
     if self == 0:
         return g * F._where(F.real(exponent) >= 0, F.zeros_like(result), conj(result) * -math.inf)

@@ -9,7 +9,7 @@ import numpy as np
 from ..aliasing.strided import strided
 from ..table.registry import F
 from ..table.rows import linear, listwise
-from .reduce import axes_of
+from .reduce import axes_of, plane_of
 from .slicing import diagonal_of, selected
 
 linear("flip", lambda self, dims: np.array(np.flip(self, axes_of(dims, self.ndim) if dims else ())), public=False,
@@ -114,9 +114,7 @@ linear("_unfold_backward", _unfold_backward, node="UnfoldBackwardBackward0", ten
 def _diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """The last dimension laid on the diagonal of a new plane."""
     ndim = self.ndim + 1
-    (first,), (second,) = (axes_of(dim, ndim) for dim in (dim1, dim2))
-    if first == second:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    first, second = plane_of(dim1, dim2, ndim)
     n = self.shape[-1] + abs(offset)
     shape = list(self.shape[:-1])
     for axis in sorted((first, second)):

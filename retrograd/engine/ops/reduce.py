@@ -37,6 +37,14 @@ def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
     return tuple(axes) if ndim else ()
 
 
+def plane_of(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
+    """The two axes in whose plane a diagonal lies."""
+    (first,), (second,) = axes_of(dim1, ndim), axes_of(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return first, second
+
+
 def refuse_complex(name: str, self: Any) -> None:
     """``NotImplementedError`` for complex numbers where an order is asked for; ``sort`` looks at the dtype itself."""
     if self.dtype.kind == "c":

@@ -9,7 +9,7 @@ import numpy as np
 from ..aliasing.strided import Geometry, as_strided_backward, strided
 from ..table.registry import F
 from ..table.rows import linear
-from .reduce import axes_of
+from .reduce import axes_of, plane_of
 
 
 def selected(self: Any, dim: int, index: int) -> Any:
@@ -67,9 +67,7 @@ linear("_slice_backward", _slice_backward, node="SliceBackwardBackward0", tensor
 
 def diagonal_of(self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The diagonal of two dimensions as the last one; a view."""
-    first, second = (axes_of(dim, self.ndim) for dim in (dim1, dim2))
-    if first == second:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    plane_of(dim1, dim2, self.ndim)
     view = np.diagonal(self, offset, dim1, dim2)
     return np.lib.stride_tricks.as_strided(_start_of_diagonal(self, offset, dim1, dim2), view.shape, view.strides)
 

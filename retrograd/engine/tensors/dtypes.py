@@ -112,6 +112,12 @@ def from_numpy_dtype(d: np.dtype[Any]) -> dtype:
         ) from None
 
 
+def numpy_dtype_of(value: Any) -> np.dtype[Any]:
+    """NumPy's dtype for the elements of a tensor or an array: rules are written for both."""
+    dtype_: np.dtype[Any] = getattr(value.dtype, "numpy", value.dtype)
+    return dtype_
+
+
 def to_numpy_dtype(d: Any) -> np.dtype[Any]:
     """NumPy's dtype for a retrograd dtype (``TypeError`` for anything else)."""
     if isinstance(d, dtype):
