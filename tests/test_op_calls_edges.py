@@ -33,7 +33,7 @@ CALLS = {
         torch.linalg.lu(im) | torch.linalg.lu_factor(m.half()) | torch.linalg.qr(m.half()) | torch.linalg.qr(im)
         torch.linalg.svdvals(m.half()) | torch.linalg.svdvals(im) | torch.linalg.eigh(im)
         torch.linalg.eigvalsh(m.half()) | torch.linalg.eigvals(m.half()) | torch.linalg.eigvals(im)
-        torch.linalg.cholesky(m.half()) | torch.linalg.cholesky(im) | torch.cholesky_inverse(im)
+        torch.linalg.cholesky(m.half()) | torch.linalg.cholesky(im) | torch.cholesky(im) | torch.cholesky_inverse(im)
         torch.linalg.solve_triangular(im, im, upper=True) | torch.triangular_solve(im, im) | torch.geqrf(im)
         torch.cholesky_solve(m * 1j, m) | torch.ormqr(m, a, im)
         torch.cross(torch.ones(3), torch.ones(3, dtype=torch.int64))

@@ -72,11 +72,23 @@ def _without_kernel(kernel: str, dtypes: list[Any]) -> Exception:
     kind = max((numpy.kind for numpy in dtypes), key=_ORDER.index, default="")
     for error, words, names in _BEFORE_KERNELS.get(kind, ()):
         if kernel in names.split():
-            return error(words.format(kernel))
+            return error(words.format(kernel, dtype=scalar_name(dtypes[0])))
     named = dict.fromkeys(f"'{scalar_name(numpy)}'" for numpy in dtypes)
     return NotImplementedError(f'"{kernel}" not implemented for {", ".join(named)}')
 
 
+_SUBTRACTED_TRUTH = (
+    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+    "instead."
+)
+_NEGATED_TRUTH = (
+    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+    "`logical_not()` operator instead."
+)
+_OF_BAGS = (
+    "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, "
+    "Double; but got {dtype} instead (while checking arguments for embedding_bag)"
+)
 _BEFORE_KERNELS: dict[str, tuple[tuple[type[Exception], str, str], ...]] = {
     "c": (
         (NotImplementedError, "clamp is not supported for complex types", "relu hardtanh clamp_min clamp_max"),
@@ -85,12 +97,22 @@ _BEFORE_KERNELS: dict[str, tuple[tuple[type[Exception], str, str], ...]] = {
         (RuntimeError, "{} is not supported for complex tensors.", "deg2rad rad2deg"),
         (RuntimeError, "{} does not support complex inputs.", "isposinf isneginf"),
         (RuntimeError, " {} does not support complex dtypes on CPU", "topk"),
+        (RuntimeError, _OF_BAGS, "embedding_bag embedding_bag_max"),
     ),
+    **dict.fromkeys("iu", (
+        (RuntimeError, "norm(): input dtype should be either floating point or complex. Got {dtype} instead.", "dist"),
+        (RuntimeError, "result type Float can't be cast to the desired output type {dtype}", "soft_margin_loss"),
+        (RuntimeError, _OF_BAGS, "embedding_bag embedding_bag_max"),
+    )),
     "b": (
+        (RuntimeError, _SUBTRACTED_TRUTH, "dist"),
+        (RuntimeError, _NEGATED_TRUTH, "soft_margin_loss"),
+        (RuntimeError, _OF_BAGS, "embedding_bag embedding_bag_max"),
+        (RuntimeError, "{} does not support bool dtypes on CPU", "topk"),
         (RuntimeError, "Bool inputs not supported for hardtanh", "hardtanh"),
         (RuntimeError, "Boolean inputs not supported for relu", "relu"),
     ),
-}
+}  # fmt: skip
 """What functions say themselves of kinds of dtype: class and words, for which functions."""
 
 
@@ -98,10 +120,7 @@ def refuse_truth_values(operands: list[Any]) -> None:
     """``RuntimeError`` in torch's words for subtractions in which truth values take part."""
     tensors = [t for t in operands if isinstance(t, TensorBase)]
     if len(tensors) > 1 and all(t._sig.numpy.kind == "b" for t in tensors):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-            "operator instead."
-        )
+        raise RuntimeError(_SUBTRACTED_TRUTH)
     if any(v._sig.numpy.kind == "b" if isinstance(v, TensorBase) else isinstance(v, bool) for v in operands):
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
@@ -124,10 +143,7 @@ def kernel_refusal(op: OpDef, operands: list[Any], error: Exception) -> Exceptio
         return RuntimeError(f"value cannot be converted to type {name} without overflow")
     if any(phrase in text for phrase in _NO_SUCH_KERNEL):
         if op.name == "neg":
-            return RuntimeError(
-                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
-                "use the `~` or `logical_not()` operator instead."
-            )
+            return RuntimeError(_NEGATED_TRUTH)
         return _without_kernel(op.name.strip("_"), [t._sig.numpy for t in operands])
     return error
 

@@ -184,6 +184,8 @@ elementwise("threshold", _threshold, tensors="self", inplace=True, public=False,
 
 
 def _hardtanh(self: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+    if self.dtype.kind == "u" and min_val < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, but they are {min_val} and {max_val}")
     return np.minimum(np.maximum(self, held(min_val, self.dtype)), held(max_val, self.dtype))

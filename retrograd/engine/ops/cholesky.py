@@ -88,7 +88,15 @@ function(
     jvp=_cholesky_jvp,
     layout="columns",
 )
-function("_cholesky_old", _cholesky, node="CholeskyBackward0", self=_cholesky_back, layout="columns")
+
+
+def _old_cholesky(self: Any, upper: bool = False) -> Any:
+    """The same, as the function that PyTorch had before, which leaves it to its kernel to refuse a dtype."""
+    check_square("cholesky", self)
+    return _cholesky(self, upper)
+
+
+function("_cholesky_old", _old_cholesky, node="CholeskyBackward0", self=_cholesky_back, layout="columns")
 
 
 def _cholesky_solve(self: Any, input2: Any, upper: bool = False) -> Any:

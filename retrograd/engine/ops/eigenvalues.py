@@ -8,6 +8,7 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function
+from ..tensors.dtype_names import scalar_name
 from .arithmetic import conj, raw
 from .matrix_checks import LinAlgError, check_square, takes_empty
 from .products import adjoint
@@ -49,6 +50,8 @@ function("_eigh", _eigh, node="LinalgEighBackward0", outputs=2, self=_eigh_back,
 
 
 def _eig(self: Any) -> Any:
+    if self.dtype.kind not in "fc":
+        raise RuntimeError(f"Unknown Complex ScalarType for {scalar_name(self.dtype)}")
     check_square("linalg.eig", self)
     values, vectors = np.linalg.eig(self)
     kind = np.result_type(self.dtype, np.complex64)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.refusals import refuse_kind
 from ..table.registry import F
 from ..table.rows import function, linear
 from ..tensors.dtype_names import scalar_name
@@ -170,6 +171,9 @@ def _index_reduce(self: Any, dim: int, index: Any, source: Any, reduce: str, inc
         raise RuntimeError(
             f'index_reduce(): Expected reduce to be one of "prod", "mean", "amax" or "amin" but got {reduce}.'
         )
+    if reduce == "mean" or not include_self:
+        kernel = "div_floor_cpu" if include_self else "index_reduce_func_exclude_input_init"
+        refuse_kind(kernel, self.dtype, "fciu")
     out = np.array(self)
     values = _slices_of(self, dim, index, source, "index_reduce")
     reduced_at(at_least_1d(out), _at(self, dim, index, "index_reduce"), values, reduce, include_self)

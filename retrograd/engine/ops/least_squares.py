@@ -10,7 +10,7 @@ from ..aliasing.memory_formats import in_columns
 from ..table.registry import F
 from ..table.rows import function
 from ..tensors.dtype_names import scalar_name
-from .matrix_checks import check_dtype
+from .matrix_checks import UNKNOWN_PRECISION
 from .products import adjoint
 
 
@@ -24,12 +24,11 @@ def cutoffs(largest: Any, side: int, atol: Any, rtol: Any) -> Any:
 
 def _pinv(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
     """The pseudo-inverse ``(..., n, m)``: singular (or eigen-) values up to a tolerance count as 0."""
-    if self.ndim < 2:
+    if self.ndim < 2 or self.dtype.char not in "fdFD":
         raise RuntimeError(
             f"linalg.pinv({scalar_name(self.dtype)}{{{list(self.shape)}}}): expected a tensor with 2 or more "
             "dimensions of float, double, cfloat or cdouble types"
         )
-    check_dtype("linalg.pinv", self)
     if not self.size:
         return np.zeros(self.shape[:-2] + self.shape[:-3:-1], self.dtype)
     if hermitian:
@@ -68,7 +67,8 @@ function("_pinv", _pinv, node="LinalgPinvBackward0", self=pinv_back)
 
 def _lstsq(self: Any, b: Any, rcond: Any = None, driver: str | None = None) -> Any:
     """The solution for matrices or vectors ``b``, its squared residuals, ranks, singular values (as the driver has)."""
-    check_dtype("linalg.lstsq", self)
+    if self.dtype.char not in "fdFD":
+        raise RuntimeError(UNKNOWN_PRECISION)
     columns = b if b.ndim == self.ndim else b[..., None]
     solution = np.matmul(_pinv(self, None, rcond), columns)
     residuals = values = np.zeros(0, np.abs(self[..., :0]).dtype)

@@ -21,6 +21,10 @@ LinAlgError = _LinAlgError
 """PyTorch's public name; tracebacks show the other one."""
 
 
+UNKNOWN_PRECISION = "This function doesn't handle types other than float and double"
+"""What functions say of other dtypes that first ask how precise one is."""
+
+
 def check_matrix(name: str, letter: str, t: Any) -> None:
     """``RuntimeError`` for an argument, called ``letter``, that is not a matrix or a batch of them."""
     if t.ndim < 2:

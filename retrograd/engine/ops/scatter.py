@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.refusals import refuse_kind
 from ..table.registry import F
 from ..table.rows import function, linear, underivable
 from ..tensors.numbers_ import checked_number, held
@@ -201,6 +202,8 @@ def _scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, incl
     if reduce not in REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
     _check_source("scatter", self, src)
+    if reduce == "mean":
+        refuse_kind("scatter_gather_tensor_cpu_reduce_mean", self.dtype, "fciu")
     out = np.array(self)
     where = places(self, dim, index, "scatter_reduce")
     if index.size:

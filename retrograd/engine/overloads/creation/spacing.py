@@ -16,7 +16,7 @@ from ...tensors.base import TensorBase
 from ...tensors.common_dtype import is_castable, result_dtype
 from ...tensors.dtypes import dtype as Dtype  # noqa: N812
 from ...tensors.dtypes import from_numpy_dtype, get_default_dtype, to_numpy_dtype
-from ...tensors.numbers_ import real_number
+from ...tensors.numbers_ import checked_number, real_number
 from .creating import finish, numpy_of
 
 
@@ -73,12 +73,14 @@ def range_(
     return created_into(out, finish(values.astype(numpy_of(dtype)), requires_grad), dtype)
 
 
-def _spaced(start: Any, end: Any, steps: int, numpy: Any) -> Any:
+def _spaced(start: Any, end: Any, steps: int, numpy: Any, kernel: str) -> Any:
     """As torch counts: forwards from the start in the first half, backwards from the end in the second.
 
     Integers are counted between whole numbers: the fractions of both ends are dropped first.
     """
     refuse(steps < 0, "number of steps must be non-negative")
+    if steps > 1:
+        refuse_kind(kernel, numpy, "fciu")
     exact = np.dtype(np.complex128) if numpy.kind == "c" else np.dtype(np.float64)
     start, end = (np.asarray(_number(v)).astype(exact) for v in (start, end))
     if steps == 1:
@@ -110,7 +112,10 @@ def linspace(
 ) -> Any:  # fmt: skip
     """``steps`` values from ``start`` to ``end`` inclusive."""
     numpy = _spacing_dtype(start, end, dtype)
-    return created_into(out, finish(_spaced(start, end, steps, numpy).astype(numpy), requires_grad), dtype)
+    for number in (start, end) if steps > 1 and numpy.kind in "fiu" else ():
+        checked_number(_number(number), numpy)
+    values = _spaced(start, end, steps, numpy, "linspace_cpu")
+    return created_into(out, finish(values.astype(numpy), requires_grad), dtype)
 
 
 @public("logspace", method=False)
@@ -120,7 +125,8 @@ def logspace(
 ) -> Any:  # fmt: skip
     """``base`` to the power of ``steps`` values from ``start`` to ``end`` inclusive."""
     numpy = _spacing_dtype(start, end, dtype)
-    return created_into(out, finish((base ** _spaced(start, end, steps, numpy)).astype(numpy), requires_grad), dtype)
+    powers = base ** _spaced(start, end, steps, numpy, "logspace_cpu")
+    return created_into(out, finish(powers.astype(numpy), requires_grad), dtype)
 
 
 @public("eye", method=False)

@@ -160,6 +160,8 @@ def _position(part: Any, t: Any, dim: int) -> int:
     try:
         i = int(value._array.item()) if isinstance(value, TensorBase) else value.__index__()
     except AttributeError:
+        if isinstance(part, (str, bytes)):
+            raise TypeError(f"new(): invalid data type '{type(part).__name__}'") from None
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
             f"{type(part).__name__})"

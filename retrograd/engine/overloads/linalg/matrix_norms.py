@@ -11,7 +11,7 @@ import numpy as np
 from ...calls.out_rules import Out
 from ...calls.refusals import refuse
 from ...ops.least_squares import cutoffs
-from ...ops.matrix_checks import check_matrix, check_sides
+from ...ops.matrix_checks import UNKNOWN_PRECISION, check_dtype, check_matrix, check_sides
 from ...ops.norms import norm_dtype
 from ...table.public import public
 from ...table.registry import F
@@ -123,6 +123,8 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
     dims = (dim,) if isinstance(dim, int) else tuple(dim)
     if len(dims) == 1 and not isinstance(ord, str):
         return F._vector_norm(A, ord, dims, keepdim, dtype)
+    if dims == (0,) and A.ndim == 1:
+        check_matrix("linalg.matrix_norm", "A", A)
     if len(dims) != 2:
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
     return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
@@ -162,8 +164,10 @@ def matrix_rank(
     """How many singular values are not (nearly) zero."""
     check_matrix("torch.linalg.matrix_rank", "input", A)
     array = A._array
+    if tol is not None and not hermitian:
+        check_dtype("linalg.svd", array)
     if array.dtype.char not in "fdFD":
-        raise RuntimeError("This function doesn't handle types other than float and double")
+        raise RuntimeError(UNKNOWN_PRECISION)
     values = np.abs(np.linalg.eigvalsh(array)) if hermitian else np.linalg.svd(array, compute_uv=False)
     limits = [v._array if isinstance(v, TensorBase) else v for v in (tol if tol is not None else atol, rtol)]
     largest = values.max(-1, initial=0)

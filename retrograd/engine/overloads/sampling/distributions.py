@@ -77,14 +77,14 @@ def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: An
 def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
     """The exponential of a normal."""
     refuse(not std > 0.0, f"log_normal_ expects std > 0.0, but found std={std}")
-    check_continuous(self._sig.numpy, "LogNormal")
+    check_kind("log_normal_cpu", self._sig.numpy)
     return _filled(self, "log_normal", continuous.log_normal(generator_of(generator), self.numel(), mean, std))
 
 
 @public("geometric_", function=False)
 def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
     """The number of trials until the first success with probability ``p``."""
-    check_kind("geometric_cpu", self._sig.numpy, "biuf")
+    check_kind("geometric_cpu", self._sig.numpy, "iuf")
     refuse(not 0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
     return _filled(self, "geometric", continuous.geometric(generator_of(generator), self.numel(), p))
 
@@ -102,9 +102,9 @@ def random_(self: Any, *bounds: int, generator: Any = None, **named: Any) -> Any
     low = named.get("from", bounds[0] if len(bounds) == 2 else 0)
     high = named.get("to", bounds[-1] if bounds else None)
     kind = "random" if high is None else "random_to" if len(bounds) == 1 else "random_from"
-    check_kind("random_kernel_cpu", self._sig.numpy, "biuf")
     if high is not None:
         check_integers(self._sig.numpy, int(low), int(high))
+    check_kind("random_kernel_cpu", self._sig.numpy, "biuf")
     source, count = generator_of(generator), self.numel()
     if high is not None or low:
         high = _end(self._sig.numpy) if high is None else int(high)

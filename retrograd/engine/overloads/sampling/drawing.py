@@ -174,6 +174,7 @@ def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     source = generator_of(generator)
     check_probability(getattr(p, "_array", p))
     if not hasattr(p, "_array"):
+        check_kind("bernoulli_scalar_cpu_", self._sig.numpy, "biuf")
         return _overwrite(self, "bernoulli", placed(self, trials(source, self.numel(), p)))
     refuse(
         not is_expandable_to(p.shape, self.shape),

@@ -10,6 +10,8 @@ import numpy as np
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
+from ...tensors.dtype_names import scalar_name
+from ...tensors.dtypes import to_numpy_dtype
 
 
 @public("diag", out=True)
@@ -57,8 +59,10 @@ def _publish_indices(name: str, mask: Callable[[int, int, int], Any]) -> None:
         for place, n in (("row", row), ("col", col)):
             if n < 0:
                 raise RuntimeError(f"{place} must be non-negative, got {n}")
-        found = wrap(np.stack(np.nonzero(mask(row, col, offset))).astype(np.int64))
-        return found if dtype is None else found.to(dtype)
+        numpy = np.dtype(np.int64) if dtype is None else to_numpy_dtype(dtype)
+        if numpy not in (np.int64, np.int32):
+            raise NotImplementedError(f"\"{name}_indices\" not implemented for '{scalar_name(numpy)}'")
+        return wrap(np.stack(np.nonzero(mask(row, col, offset))).astype(numpy))
 
     indices.__name__ = indices.__qualname__ = f"{name}_indices"
     indices.__doc__ = f"Rows and columns of the elements that {name} keeps."

@@ -9,6 +9,7 @@ from ...calls.refusals import refuse, refuse_kind
 from ...kernels.sliding import Sizes, sizes_of, transposed_size, window_count, window_span
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
+from ...tensors.convert import checked_dim
 from ...tensors.dtype_names import c_name, scalar_name
 from .window_checks import check_filled, check_padding, check_positive
 
@@ -214,8 +215,10 @@ def convolution(
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:  # noqa: A002
     """Sliding windows of a batch of images as columns ``(N, C * window, windows)``."""
     check_tensor("unfold", input)
+    if input.ndim < 3:
+        checked_dim(input.ndim, input.ndim)  # PyTorch looks at the one behind the last
     refuse(
-        input.ndim not in (3, 4),
+        input.ndim > 4,
         f"Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
         f"but got: {list(input.shape)}",
     )

@@ -12,8 +12,8 @@ from ...kernels.sliding import Sizes, sizes_of
 from ...random import generator_of
 from ...streams.uniform import uniform
 from ...table.registry import F
-from .pooling import check_input, publish
-from .window_checks import check_filled
+from .pooling import publish
+from .window_checks import check_filled, check_input
 
 
 def _starts(sample: float, n: int, kernel: int, count: int) -> Any:

@@ -10,7 +10,7 @@ from ...kernels.sliding import Sizes, sizes_of, window_span
 from ...overriding.schema_forms import FORMS, Form
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
-from .window_checks import check_filled, check_positive
+from .window_checks import check_filled, check_input, check_positive
 
 
 def publish(name: str, function: Any, *, top: bool = False, out: bool = False) -> None:
@@ -19,15 +19,6 @@ def publish(name: str, function: Any, *, top: bool = False, out: bool = False) -
     public(name, namespace=NN, out=out)(function)
     if top:
         public(name, method=False)(function)
-
-
-def check_input(x: Any, dims: int, name: str) -> None:
-    """``RuntimeError`` unless the input is ``(N, C, *spatial)`` or ``(C, *spatial)``, ``dims`` of them spatial."""
-    check_tensor(name, x)
-    refuse(
-        x.ndim not in (dims + 1, dims + 2),
-        f"{name}: Expected {dims + 1}D or {dims + 2}D input, but got input of size: {list(x.shape)}",
-    )
 
 
 def pooled_sizes(shape: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, *, ceil: bool) -> Sizes:

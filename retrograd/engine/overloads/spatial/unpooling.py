@@ -12,8 +12,8 @@ from ...kernels.sliding import Sizes, sizes_of
 from ...table.public import check_tensor
 from ...table.registry import F
 from ...tensors.dtype_names import scalar_name
-from .pooling import check_input, publish
-from .window_checks import check_filled
+from .pooling import publish
+from .window_checks import check_filled, check_input
 
 
 def _unpooled_size(x: Any, dims: int, kernel: Any, stride: Any, padding: Any, output_size: Any) -> Sizes:

@@ -6,6 +6,8 @@ from typing import Any
 
 from ...calls.refusals import refuse
 from ...kernels.sliding import Sizes
+from ...table.public import check_tensor
+from ...tensors.convert import checked_dim
 
 
 def check_positive(**sizes: Sizes) -> None:
@@ -46,3 +48,25 @@ def check_filled(name: str, x: Any, dims: int, *, adaptive: bool = False) -> Non
         f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for input, "
         f"but got:{shape}"
     )
+
+
+def check_input(x: Any, dims: int, name: str) -> None:
+    """An error unless the input is ``(N, C, *spatial)`` or ``(C, *spatial)``, ``dims`` of them spatial."""
+    check_tensor(name, x)
+    if x.ndim in (dims + 1, dims + 2):
+        return
+    if name == "avg_pool2d" and x.ndim < dims + 1:
+        checked_dim(-3, x.ndim)  # which dimension it looks at first
+    either, shape = f"{dims + 1}D or {dims + 2}D", list(x.shape)
+    if name == "max_pool1d" or name == "avg_pool2d":
+        words = f"{name}: Expected {either} (batch mode) tensor with optional 0 dim batch size, but got: {shape}"
+    elif dims == 1:
+        words = (
+            f"Expected 2 to 3 dimensions, but got {x.ndim}-dimensional tensor for argument #1 'self' (while checking "
+            f"arguments for {name})"
+        )
+    elif name.startswith("adaptive"):
+        words = f"{name}(): Expected {either} tensor, but got: {shape}"
+    else:
+        words = f"{name}: non-empty {either} (batch mode) tensor expected for input, but got {shape}"
+    raise RuntimeError(words)

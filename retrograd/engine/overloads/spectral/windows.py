@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...calls.refusals import refuse
+from ...calls.refusals import refuse, refuse_kind
 from ...table.public import public
 from ..creation.creating import finish, numpy_of
 
@@ -53,10 +53,11 @@ def _exponential(count: int, periodic: bool, center: Any, tau: float) -> Any:
     return np.exp(-np.abs(np.arange(count) - centre) / tau)
 
 
-def _made(count: int, values: Any, dtype: Any, requires_grad: bool) -> Any:
+def _made(name: str, count: int, values: Any, dtype: Any, requires_grad: bool) -> Any:
     refuse(count < 0, f"requires non-negative window_length, got window_length={count}")
     numpy = numpy_of(dtype)
-    refuse(numpy.kind != "f", f"expected floating point dtype for a window, got {dtype}")
+    refuse_kind("arange_cpu", numpy, "fiub")
+    refuse(numpy.kind != "f", f"{name} expects floating point dtypes, got: {dtype}")
     window = np.ones(count) if count <= 1 else values()
     return finish(np.asarray(window).astype(numpy), requires_grad)
 
@@ -71,7 +72,7 @@ def _old(name: str, compute: Any, defaults: dict[str, Any]) -> None:
         """A window of ``window_length`` elements."""
         values = {**defaults, **dict(zip(defaults, numbers, strict=False)), **named}
         refuse(set(values) != set(defaults), f"{name}() got an unexpected keyword argument")
-        return _made(window_length, lambda: compute(window_length, periodic, **values), dtype, requires_grad)
+        return _made(name, window_length, lambda: compute(window_length, periodic, **values), dtype, requires_grad)
 
     window.__name__ = window.__qualname__ = name
     public(name, method=False)(window)
@@ -115,7 +116,7 @@ def _new(name: str, compute: Any, defaults: dict[str, Any]) -> None:
         if numpy_of(dtype).name not in ("float32", "float64"):
             raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
         _check_shape(values, sym)
-        return _made(M, lambda: compute(M, not sym, **values), dtype, requires_grad)
+        return _made(name, M, lambda: compute(M, not sym, **values), dtype, requires_grad)
 
     window.__name__ = window.__qualname__ = name
     public(name, namespace=SIGNAL)(window)
