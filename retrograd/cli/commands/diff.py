@@ -32,7 +32,11 @@ TEXT = "text"
 """Name of the format that the terminal shows."""
 
 
-@click.command(cls=ConfiguredCommand, name="diff", epilog="Exit codes: 0 no difference, 1 they differ, 2 usage.")
+@click.command(
+    cls=ConfiguredCommand,
+    name="diff",
+    epilog="Exit codes: 0 no difference, 1 they differ, 2 usage or unreadable input, 3 could not write or draw.",
+)
 @click.argument("recordings", nargs=-1, metavar="A B [MORE]...")
 @output_options("diff", "text", draws=True)
 @click.option("--step", type=int, help="Compare only this backward run, counted from 0 (negative: from the end).")
