@@ -21,6 +21,7 @@ An observer is any object; those of these methods that it has are called, on the
 * scopes that the user named: ``scope_began(name)``, ``scope_ended(name)``;
 * modules and optimizers: ``module_began(module)``, ``module_ended(module)``, ``optimizer(action, optimizer)`` with
   ``"made"``, ``"step"`` or ``"zero_grad"``, and ``optimizer_done(optimizer)`` when one of the latter two is over;
+  ``closure_began()`` and ``closure_ended()`` around what a step calls of the program's own;
 * backward: ``backward_called(api, outputs, gradients, inputs, retain_graph, create_graph)`` when it is asked for and
   ``backward_left(results, error)`` when it is over; ``backward_began(roots)`` with ``(node, input number)`` pairs just
   before a run and ``backward_ended(error)``; ``node_began(node, grads)`` and ``node_ended(node, grads, results)``
@@ -165,6 +166,23 @@ class _OptimizerCall:
 
 
 _UNSEEN = _OptimizerCall(None)
+
+
+class _ClosureCall:
+    """The program's own code that an optimizer calls in the midst of its step, as a context manager."""
+
+    def __enter__(self) -> None:
+        self.around, STATE.updating = STATE.updating, None
+        notify("closure_began")
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.updating = self.around
+        notify("closure_ended")
+
+
+def closure_call() -> _ClosureCall:
+    """What an optimizer that evaluates the loss anew within its step calls its closure in."""
+    return _ClosureCall()
 
 
 def optimizer_call(action: str, optimizer: Any) -> _OptimizerCall:

@@ -215,6 +215,8 @@ class OwnersData(TypedDict, total=False):
     """``"made"``, ``"step"`` or ``"zero_grad"``."""
     owner: int
     """Number of the optimizer or module, from 0."""
+    settings: list[dict[str, object]]
+    """Of an optimizer's groups: ``lr``, ``momentum``, ``weight_decay`` and ``betas``, where they are plain numbers."""
 
 
 class HookData(TypedDict, total=False):

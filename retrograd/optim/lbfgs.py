@@ -145,7 +145,7 @@ class LBFGS(Optimizer):
 
 
 def _evaluated(closure: Callable[[], Any]) -> Any:
-    with enable_grad():
+    with observe.closure_call(), enable_grad():
         return closure()
 
 

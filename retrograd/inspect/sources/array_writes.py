@@ -67,7 +67,9 @@ def _shared(tree: ast.AST) -> Iterator[tuple[str, str]]:
             if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
                 continue
             if call.func.attr == "numpy":
-                yield target, ast.unparse(call.func.value).partition(".detach")[0]
+                given = ast.unparse(call.func.value).partition(".detach")[0]
+                yield target, given
+                yield ast.unparse(call), given  # written into on the spot
             elif call.func.attr in SHARING and call.args:
                 given = ast.unparse(call.args[0])
                 yield given.partition("[")[0], target

@@ -55,7 +55,7 @@ def _unreached(flow: Flow, failed: Run | None) -> list[int]:
         return []
     roots = {root for run in flow.runs for root in run.roots}
     wanted, leading, aside = expected_gradients(flow), flow.leading_to(roots), _set_aside(flow)
-    return [
+    unreached = [
         leaf
         for leaf, why in wanted.items()
         if leaf not in flow.got_gradient
@@ -66,6 +66,17 @@ def _unreached(flow: Flow, failed: Run | None) -> list[int]:
         )
         and leaf not in aside
     ]
+    return [leaf for leaf in unreached if flow.facts(leaf).parameter or not _last_of_a_loop(flow, leaf)]
+
+
+def _last_of_a_loop(flow: Flow, leaf: int) -> bool:
+    """Whether a line made a leaf of an earlier one of its own that got a gradient: it is what a loop arrived at.
+
+    As the perturbation that an attack ends with, whose gradient nobody waits for.
+    """
+    line = flow.facts(leaf).source
+    earlier = flow.leading_to([leaf]) & flow.got_gradient
+    return any(flow.facts(one).source == line for one in earlier - {leaf})
 
 
 def _set_aside(flow: Flow) -> set[int]:

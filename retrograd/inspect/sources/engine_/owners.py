@@ -18,6 +18,7 @@ from ...tensor_facts import TensorFacts
 from .. import named_scopes
 from ..module_names import Roots, below, variable_of
 from ..object_numbers import ObjectNumbers
+from ..optimizer_settings import GroupSettings
 from .caller import note_module
 from .lines import Lines
 from .watching import Observer, Watching, guarded
@@ -32,6 +33,7 @@ class Owners(Observer):
         self._call: Any = None
         self._roots = Roots(self._met)
         self._optimizers = ObjectNumbers()
+        self._settings = GroupSettings()
         self._mentioned: set[SourceLine | None] = set()
         """The lines of optimizers' calls."""
         self._parameters: BoundedDict[tuple[tuple[int, ...], ...], dict[str, int]] = BoundedDict(1_000)
@@ -129,10 +131,11 @@ class Owners(Observer):
         if line not in self._mentioned:
             watching.sink.mention(line)
             self._mentioned.add(line)
-        groups = [group["params"] for group in attribute(optimizer, "param_groups")]
+        param_groups = attribute(optimizer, "param_groups")
+        groups, settings = [group["params"] for group in param_groups], self._settings.of(param_groups)
         numbers = tuple([self._numbers(group, line) for group in groups])
         placed = self._parameters.get(numbers) or self._placed(numbers)
-        watching.sink.note((_working, line, type(optimizer).__name__, action, owner, name, placed))
+        watching.sink.note((_working, line, type(optimizer).__name__, action, owner, name, placed, settings))
         if action == "zero_grad" and watching.wants("full"):
             note = watching.sink.note
             for group, row in zip(groups, numbers, strict=True):
@@ -163,6 +166,18 @@ class Owners(Observer):
         else:
             here.quiet = here.deaf = here.elsewhere
 
+    def closure_began(self) -> None:
+        """A step calls what the program computes its loss with."""
+        here = self.watching.local.state
+        if not here.within:
+            here.quiet = here.deaf = here.elsewhere
+
+    def closure_ended(self) -> None:
+        """The step goes on."""
+        here = self.watching.local.state
+        if not here.within:
+            here.quiet = here.deaf = True
+
 
 def _working(note: Note, row: int, rows: list[TensorFacts]) -> Event:
     """Make the event of an optimizer; ``Maker``."""
@@ -172,9 +187,10 @@ def _working(note: Note, row: int, rows: list[TensorFacts]) -> Event:
 
 def _at_work(facts: tuple[Any, ...]) -> dict[str, Any]:
     """What is said of an optimizer's work."""
-    sort, action, owner, name, parameters = facts
+    sort, action, owner, name, parameters, settings = facts
     named = {} if name is None else {"name": name}
-    return {"action": action, "type": sort, "owner": owner, **named, "parameters": parameters}
+    told = {"action": action, "type": sort, "owner": owner, **named, "parameters": parameters}
+    return {**told, "settings": settings}
 
 
 def _clearing(note: Note, row: int, rows: list[TensorFacts]) -> Event:

@@ -15,6 +15,7 @@ from ...program.modules import attribute, held_parameters, is_training
 from ...program.names import unregistered
 from ..module_names import variable_of
 from ..object_numbers import ObjectNumbers
+from ..optimizer_settings import GroupSettings
 from .calls import unseen
 from .pause import OptimizerPause
 from .tensors import number_of, numbers_of
@@ -37,6 +38,7 @@ class Owners:
         self._pause = pause
         self._modules = 0
         self._optimizers = ObjectNumbers()
+        self._settings = GroupSettings()
         self._held: BoundedDict[int, _Held] = BoundedDict(1_000)
         """By the number of the optimizer, which its class need not let be hashed."""
 
@@ -109,12 +111,14 @@ class Owners:
         owner = self._optimizers.of(optimizer)
         line, kind = source_line(user_frame(caller)), type(optimizer).__name__
         name = variable_of(optimizer, caller, deep=False)
-        groups = [group["params"] for group in attribute(optimizer, "param_groups")]
+        param_groups = attribute(optimizer, "param_groups")
+        groups, settings = [group["params"] for group in param_groups], self._settings.of(param_groups)
         held, sizes = list(chain.from_iterable(groups)), list(map(len, groups))
         for watch in self._watches():
             numbers = numbers_of(watch.sink.tensors, held, source=line)
             parameters = self._parameters(owner, sizes, numbers)
             data = {"action": action, "type": kind, "owner": owner, "name": name, "parameters": parameters}
+            data["settings"] = settings
             watch.sink(Event("optimizer", op=kind, source=line, data=data))
 
     def _parameters(self, owner: int, sizes: list[int], numbers: list[int]) -> dict[str, int]:

@@ -151,6 +151,8 @@ class Scopes:
     def leave(self, module: Any, marks: Marks, stack: list[Running]) -> None:
         """A module has ended, also by an exception; modules above it that never said so have ended, too."""
         self._leave(id(module), marks, stack)
+        if marks.settled is not None and attributes_of(module)["_forward_hooks"]:
+            marks.line = marks.settled = None  # its hooks are about to run: lines of their own
 
     def enter_named(self, name: str, marks: Marks, stack: list[Running]) -> None:
         """A scope that the user named begins on this thread."""
