@@ -6,7 +6,6 @@ from .flow import Flow
 from .runs import Run
 
 _LEAVING = ("item", "tolist", "numpy", "copy")
-_NUMBERS = ("item", "tolist")
 _READING = frozenset({"item", "tolist", "numpy", "float", "int", "__array__"})
 COPYING = frozenset(
     {"tensor", "as_tensor", "asarray", "new_tensor", "Tensor", "FloatTensor", "scalar_tensor"}
@@ -35,7 +34,8 @@ def number_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
     before = max((run.begin for run in runs), default=-1)
     for row in flow.rows.get("cut", ()):
         data = flow.events[row].data
-        if row < before and data.get("reason") in _NUMBERS and leaf in flow.behind(data.get("inputs", ()), row).tensors:
+        number = data.get("reason") not in ("numpy", "copy") and _leaves(flow, row)
+        if row < before and number and leaf in flow.behind(data.get("inputs", ()), row).tensors:
             return row
     return None
 

@@ -81,7 +81,7 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None) -> _Cut | None:
     """Return where the values of a leaf left the graph on their way to a loss."""
     runs = [failed] if failed else [run for run in flow.runs if not run.nested and not run.error]
     way = _way_in_last_step(flow, leaf, runs)
-    if way is None:
+    if way is None or _through_a_step(flow, way):
         row = value_cut(flow, leaf, runs) or number_cut(flow, leaf, runs)
         return None if row is None else _Cut(row, [row])
     row = next((call for call in way if _ends_here(flow, way, call) and not _inside_function(flow, call)), None)
@@ -103,6 +103,12 @@ def _way_in_last_step(flow: Flow, leaf: int, runs: list[Run]) -> list[int] | Non
         way = flow.path_to(leaf, set(run.roots), after=before.end, before=run.begin)
     roots = {root for run in runs for root in run.roots}
     return way or flow.path_to(leaf, roots, before=max((run.begin for run in runs), default=None))
+
+
+def _through_a_step(flow: Flow, way: list[int]) -> bool:
+    """Whether values went on by what an optimizer computes in its step, as one that calls closures does."""
+    steps = {flow.events[row].source for row in flow.optimizer_steps}
+    return any(flow.events[row].source in steps and flow.events[row].data.get("grad") is False for row in way)
 
 
 def _succeeded(flow: Flow, leaf: int, row: int) -> bool:

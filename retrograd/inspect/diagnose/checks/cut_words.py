@@ -33,8 +33,9 @@ class Cause(NamedTuple):
 def cause_of(flow: Flow, row: int) -> Cause:
     """Return the innermost frame that switched gradients off, else the checkpoint around the call, else its line."""
     event = flow.events[row]
+    recording = event.data.get("grad") is True and not event.data.get("inference")  # as a closure switches on again
     for frame in event.data.get("stack", ()):
-        if frame.get("grad_off"):
+        if frame.get("grad_off") and not recording:
             entered = frame.get("entered") or frame.get("line", 0)
             line = SourceLine(frame.get("file", ""), entered, frame.get("function", ""))
             return Cause(line, frame["grad_off"], frame.get("callee", ""))

@@ -71,11 +71,18 @@ def _squared(flow: Flow, row: int) -> tuple[int, int] | None:
 
 def _meant(flow: Flow, row: int, column: int) -> bool:
     """Whether a column was made on purpose for this broadcast: by a view on the same line, or for a product."""
-    made = next((one for one in flow.made_in.get(column, ()) if flow.events[one].op in _COLUMN_MAKERS), None)
+    made = next((one for one in flow.made_in.get(column, ()) if _makes_column(flow, one)), None)
     if made is None:
         return False
     event = flow.events[row]
     return event.op.strip("_") not in _DIFFERENCES or flow.events[made].source == event.source
+
+
+def _makes_column(flow: Flow, row: int) -> bool:
+    """Whether a call is a view that gives its result the last dimension of one, which what it took had not."""
+    given = flow.inputs(row)[:1]
+    was_column = bool(given) and flow.facts(given[0]).shape[-1:] == (1,)
+    return flow.events[row].op in _COLUMN_MAKERS and not was_column
 
 
 def _meets_a_square(flow: Flow, row: int, *operands: int) -> bool:
@@ -175,6 +182,8 @@ def _not_scalar_case(flow: Flow) -> Case:
     """Return the case of a loss that is no scalar."""
     refused = _refused(flow)
     line, root, asked, name = refused.line, refused.root, refused.asked, refused.root_name(flow)
+    if root is not None and not asked and (number := _reduced(flow, root)) is not None:
+        return _vector_in_place(flow, refused, root, number)
     row = _last_reduction(flow, root) if root is not None else None
     op, source = (flow.events[row].op, flow.events[row].source) if row is not None else ("", line)
     shape = f"shape {shape_text(flow.facts(root).shape)}" if root is not None else "more than one entry"
@@ -189,6 +198,29 @@ def _not_scalar_case(flow: Flow) -> Case:
         source=line if asked and op not in _REDUCTIONS else source,
         op=op or "backward",
         subjects=frozenset({root} if root is not None else ()),
+        explains_error=True,
+    )
+
+
+def _reduced(flow: Flow, root: int) -> int | None:
+    """Return the named number that the program made of a root, and whose backward was meant."""
+    rows = [row for row in flow.used_in.get(root, ()) if flow.events[row].op in _REDUCTIONS and flow.has_node(row)]
+    numbers = [out for row in rows for out in flow.outputs(row) if prod(flow.facts(out).shape) == 1]
+    return next((one for one in numbers if flow.spelling.has_name(one)), None)
+
+
+def _vector_in_place(flow: Flow, refused: _Refused, root: int, number: int) -> Case:
+    """Return the case of a vector that was run backward in place of the number that was made of it."""
+    name, meant, made = refused.root_name(flow), flow.name(number, refused.line), flow.made_in[number][-1]
+    return Case(
+        kind="nonscalar-backward",
+        message=f"{name}.backward(){at(refused.line)} needs a scalar, but {name} has shape "
+        f"{shape_text(flow.facts(root).shape)}; {meant} is the scalar that {flow.events[made].op}"
+        f"{at(flow.events[made].source)} made of it.",
+        remedy=f"{meant}.backward()",
+        source=refused.line,
+        op="backward",
+        subjects=frozenset({root}),
         explains_error=True,
     )
 
