@@ -195,6 +195,20 @@ def test_error_within_a_run_forgets_the_rest_of_it() -> None:
     assert x.grad.tolist() == [190.0, 190.0]
 
 
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_elements_of_a_stack_that_expect_different_gradients(first: int) -> None:
+    """V-14: a leaf with a ``grad_dtype``, one of another dtype and one without gradient, whichever is asked first."""
+    plain, named, double = (torch.ones(2, dtype=d, requires_grad=True) for d in (torch.float32,) * 2 + (torch.float64,))
+    named.grad_dtype = torch.float64
+    rest = [named, double, torch.ones(2)]
+    torch.stack([*rest[:first], plain, *rest[first:]]).sum().backward()
+    assert [t.grad.dtype for t in (plain, named, double)] == [torch.float32, torch.float64, torch.float64]
+    alike = [torch.ones(2, requires_grad=True) for _ in range(3)]
+    alike[2].grad_dtype = torch.float64
+    torch.stack(alike).sum().backward()
+    assert [t.grad.dtype for t in alike] == [torch.float32, torch.float32, torch.float64]
+
+
 def test_gives_way_to_hooks_functions_and_retained_gradients() -> None:
     """Whatever runs the user's code makes the sweep impossible while it lives."""
     assert sweep.possible()

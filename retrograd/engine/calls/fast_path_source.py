@@ -70,7 +70,8 @@ class CallSource:
             self.number = True
             numbers = [*self._find_number(), *self._way()] if self.op.numbers else [self.leave]
             self.number = False
-            body += [f"if {_other(self.given[1])}:", *indented(numbers)]
+            other = f"_kind = {self.given[1]}.__class__"
+            body += [other, "if _kind is not Tensor and _kind is not Parameter:", *indented(numbers)]
         head = f"def {'call' if self.recording else 'unrecorded'}({self._head()}):"
         return [head, *indented([*body, *self._same_dtype(), *self._way()])]
 
@@ -120,8 +121,8 @@ class CallSource:
         """The interned array of a Python number as second operand."""
         other = self.given[1]
         return [
-            f"if {other}.__class__ is float: _known = sig.floats",
-            f"elif {other}.__class__ is int: _known = sig.ints",
+            "if _kind is float: _known = sig.floats",
+            "elif _kind is int: _known = sig.ints",
             f"else: {self.leave}",
             f"try: _number = _known[{other}]",
             f"except (KeyError, TypeError): _number = number_operand(sig, {other})",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from heapq import heappush
 from operator import attrgetter
 from time import perf_counter_ns as now
@@ -16,33 +17,25 @@ from .fit import fit_one, fit_results
 Heap = list[tuple[float, Any]]
 
 
-def run_general(node: Any, g: Any, heap: Heap, task: Any) -> None:
+def run_general(node: Any, heap: Heap, task: Any) -> None:
     """Run a node of any kind: what it saved is checked and unpacked as in a full run."""
+    g, node._pending = node._pending, None
     grads = g if len(node._sigs) > 1 else [None if g is NOTHING else g]
     passed: list[Any] | None = [] if observe.HEAR_SWEEPS else None
     began = 0 if passed is None else now()
     results = node._run(grads, task)
     if task.tensors:  # all are made to fit before the first is added to another, as the order of nodes shows
-        results = fit_results(node, results, True)
+        results = [NOTHING if g is None else g for g in fit_results(node, results, True)]
     if task.frees:
         node._release()
+    if not task.tensors:
+        results = _fitting(node, results)
+    if passed is not None:
+        passed += [g for edge, g in zip(node._edges, results, strict=False) if edge is not None and g is not NOTHING]
     first: list[Any] = []
-    for i, edge in enumerate(node._edges):
+    for edge, g in zip(node._edges, results, strict=False):
         if edge is None:
             continue
-        g, sig = results[i], edge._sigs[0]
-        if task.tensors:
-            g = NOTHING if g is None else g
-        elif (
-            g.__class__ is not np.ndarray
-            or sig is None
-            or g.dtype is not sig.numpy
-            or g.shape != sig.shape
-            or edge._sigs is not sig.alone
-        ):
-            g = fit_one(node, i, g, edge)
-        if passed is not None and g is not NOTHING:
-            passed.append(g)
         if edge._pending is None:
             edge._pending = g
             (task.leaves if edge.accumulates else first).append(edge)
@@ -51,6 +44,27 @@ def run_general(node: Any, g: Any, heap: Heap, task: Any) -> None:
     queue(first, heap)
     if passed is not None:
         observe.notify("swept", node, grads, passed, began, now())
+
+
+def _fitting(node: Any, results: Any) -> Any:
+    """The arrays that a node passes on along its edges, made to fit."""
+    edges = node._edges
+    if node.results_alike and edges[0] is not None and _fits(results[0], edges[0]):
+        expected = edges[0]._sigs
+        if not [edge for edge in edges if edge is not None and edge._sigs is not expected]:
+            return results  # without a look at each: 0.2 µs less for each of 10,000
+    return [
+        g if edge is None or _fits(g, edge) else fit_one(node, i, g, edge)
+        for i, (edge, g) in enumerate(zip(edges, results, strict=False))
+    ]
+
+
+def _fits(g: Any, edge: Any) -> bool:
+    """Whether an array has shape and dtype of its receiver, which asks for no others."""
+    sig = edge._sigs[0]
+    if g.__class__ is not np.ndarray or sig is None:
+        return False
+    return g.dtype is sig.numpy and g.shape == sig.shape and edge._sigs is sig.alone
 
 
 def queue(first: list[Any], heap: Heap) -> None:
@@ -64,7 +78,7 @@ def queue(first: list[Any], heap: Heap) -> None:
 
 
 class Run:
-    """Receivers that one node reached, in order, as one entry of the heap; it runs by letting the newest one run.
+    """Receivers that one node reached, in order, as one entry of the heap; it runs by letting its members run.
 
     The heap stays small and there is no entry for each: 1 µs less for each of 10,000.
     """
@@ -81,7 +95,22 @@ class Run:
     def __lt__(self, other: Any) -> bool:
         return False  # ports of one node, and leaves, have the same number
 
-    def _sweep(self, g: Any, heap: Heap, task: Any) -> Any:
+    def _sweep(self, heap: Heap, task: Any) -> Any:
+        """Let the newest run, and the next ones unless something newer waits: 0.3 µs less than through the heap."""
+        members = self.members
+        while True:
+            found = members[-1]._sweep(heap, task)
+            del members[-1]  # only now: one that fails is among those of which ``Sweep.clean_up`` forgets everything
+            if not members:
+                return found
+            number = members[-1]._number
+            if found is not None or (heap and heap[0][0] < -number):
+                self._number = number
+                heappush(heap, (-number, self))
+                return found
+
+    def _sweep_observed(self, heap: Heap, task: Any) -> Any:
+        """Hand out the newest."""
         members = self.members
         newest = members.pop()
         if members:
@@ -89,7 +118,7 @@ class Run:
             heappush(heap, (-number, self))
         return newest
 
-    _sweep_observed = _sweep_tensors = _sweep
+    _sweep_tensors = _sweep_observed
 
 
 _number_of = attrgetter("_number")
@@ -98,8 +127,7 @@ _number_of = attrgetter("_number")
 GraphNode._sweep = GraphNode._sweep_observed = GraphNode._sweep_tensors = run_general
 
 
-def run_without_fast_path(node: Any, g: Any, heap: Heap, task: Any) -> Any:
-    """Run a node whose own ``_sweep`` may not be used now."""
-    if node.accumulates or node.__class__ is Port or node.__class__ is Run:
-        return node._sweep(g, heap, task)
-    return run_general(node, g, heap, task)
+def step_of(node: Any, way: str) -> Any:
+    """What runs a node whose generated method may not be used now."""
+    own = node.accumulates or node.__class__ is Port or node.__class__ is Run
+    return getattr(node, way) if own else partial(run_general, node)

@@ -6,14 +6,14 @@ the order of ``graph_task.GraphTask`` in details (leaves come last) that only co
 Where gradients are tensors (a graph is created), nodes run by ``_sweep_tensors``; under observers that hear of sweeps,
 by ``_sweep_observed``, which does the same and notifies them.
 
-``node._sweep(g, heap, task)`` consumes the node's gradient, adds the results to what waits at the receivers, queues
+``node._sweep(heap, task)`` consumes the node's gradient, adds the results to what waits at the receivers, queues
 those on ``heap`` that are reached for the first time, and returns one of them instead of queueing it: if that is the
 newest of all, it runs next without passing through the heap (60 ns less).
 """
 
 from __future__ import annotations
 
-from heapq import heappop, heappush, heappushpop, heapreplace
+from heapq import heappop, heappush, heappushpop
 from math import inf
 from typing import Any
 
@@ -28,7 +28,7 @@ from ..overriding import overrides
 from ..switches import state
 from ..tensors.base import LAZY
 from . import watchers
-from .general_sweep import Heap, Run, run_without_fast_path
+from .general_sweep import Heap, Run, step_of
 
 _busy = lock()
 
@@ -67,29 +67,15 @@ class Sweep:
             self._run_by("_sweep_tensors" if self.tensors else "_sweep_observed")
             return
         heap = self.heap
-        last = storage.LAST_WRITE
         node = None
         try:
             node = heappop(heap)[1]
             while True:
-                g = node._pending
-                node._pending = None
-                # a node that is older than the latest write looks at the versions of what it saved
-                if node._number >= last and g is not NOTHING:
-                    node = node._sweep(g, heap, self)
-                else:
-                    node = run_without_fast_path(node, g, heap, self)
+                node = node._sweep(heap, self)
                 if node is None:
                     if not heap:
                         return
-                    node = heap[0][1]
-                    if node.__class__ is Run and len(node.members) > 1:
-                        # as the run itself would, without its call: 0.4 µs less for each member
-                        run, node = node, node.members.pop()
-                        run._number = number = run.members[-1]._number
-                        heapreplace(heap, (-number, run))
-                    else:
-                        heappop(heap)
+                    node = heappop(heap)[1]
                 elif heap:
                     node = heappushpop(heap, (-node._number, node))[1]
         except BaseException:
@@ -104,9 +90,9 @@ class Sweep:
         try:
             while node is not None or heap:
                 node = heappop(heap)[1] if node is None else heappushpop(heap, (-node._number, node))[1]
-                g, node._pending = node._pending, None
+                g = node._pending
                 slow = g is NOTHING or node._number < last
-                node = run_without_fast_path(node, g, heap, self) if slow else getattr(node, way)(g, heap, self)
+                node = (step_of(node, way) if slow else getattr(node, way))(heap, self)
         except BaseException:
             if observe.HEAR_SWEEPS and node is not None:
                 observe.notify("sweep_failed", node, g if g.__class__ is list else [None if g is NOTHING else g])
@@ -132,9 +118,9 @@ class Sweep:
 
     def clean_up(self, failed: Any) -> None:
         """After an error in a node: leaves that are complete are filled, everything else is forgotten."""
-        waiting = [n for _, entry in self.heap for n in (entry.members if entry.__class__ is Run else (entry,))]
-        unfinished = [node for node in waiting if not node.accumulates]
-        incomplete = _reachable([*unfinished, *([] if failed is None else [failed])])
+        entries = [*[entry for _, entry in self.heap], *([] if failed is None else [failed])]
+        waiting = [n for entry in entries for n in (entry.members if entry.__class__ is Run else (entry,))]
+        incomplete = _reachable([node for node in waiting if not node.accumulates])
         leaves = list(dict.fromkeys([*self.leaves, *waiting]))
         complete = [n for n in leaves if n.accumulates and n not in incomplete]
         for node in (*leaves, *incomplete):

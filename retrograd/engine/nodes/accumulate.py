@@ -58,8 +58,7 @@ class AccumulateGrad(GraphNode):
     def __lt__(self, other: Any) -> bool:
         return False  # accumulators are equal in a heap
 
-    def _sweep(self, g: Any, heap: Any, task: Any) -> None:
-        self._pending = g
+    def _sweep(self, heap: Any, task: Any) -> None:
         task.leaves.append(self)  # filled at the end, when everything has arrived
 
     _sweep_observed = _sweep_tensors = _sweep

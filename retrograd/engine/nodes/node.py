@@ -100,6 +100,8 @@ class GraphNode:
     """Name reported by ``name()`` where it differs from the class name."""
     accumulates = False
     """Whether this is a leaf's accumulator, with a ``variable``."""
+    results_alike = False
+    """Whether what it passes on has one shape and dtype (``RowFacts.alike``)."""
     takes_attributes = False
     """Whether users may set attributes of their own (custom Functions)."""
 
@@ -218,7 +220,8 @@ class GraphNode:
         raise NotImplementedError
 
     _sweep: Any
-    """``run_general``, put here by the sweep; classes made from rows have their own."""
+    """``run_general``, put here by the sweep; classes made from rows have their own, for what ``run_general`` need not
+    look at."""
     _sweep_observed: Any
     """The same in a run that observers hear of."""
     _sweep_tensors: Any
@@ -259,7 +262,8 @@ class Port:
     def __lt__(self, other: Any) -> bool:
         return False  # for a heap that holds ports of one node of which ``0.5 / (nr + 1)`` rounds to the same number
 
-    def _sweep(self, g: Any, heap: Any, task: Any) -> Any:
+    def _sweep(self, heap: Any, task: Any) -> Any:
+        g, self._pending = self._pending, None
         node = self.node
         waiting = node._pending
         first = waiting is None

@@ -20,6 +20,7 @@ import numpy as np
 from .. import observe
 from ..aliasing import storage
 from ..execution.fit import fit_one, fit_tensor
+from ..execution.general_sweep import run_general
 from ..frames import ENGINE
 from ..switches.state import STATE
 from ..tensors.base import TensorBase, parameter_class, tensor_class
@@ -106,10 +107,10 @@ def _joined(lines: list[str]) -> str:
 def _generate_later(cls: type[OpNode], name: str, lines: Callable[[], list[str]], namespace: dict[str, Any]) -> None:
     """Give a class another sweep, which is generated when one of its nodes is first run by it."""
 
-    def first(node: Any, g: Any, heap: Any, task: Any) -> Any:
+    def first(node: Any, heap: Any, task: Any) -> Any:
         execute(_joined(lines()), f"<node of {cls.op.name}: {name}>", namespace)
         setattr(cls, name, namespace[name])
-        return namespace[name](node, g, heap, task)
+        return namespace[name](node, heap, task)
 
     setattr(cls, name, first)
 
@@ -129,7 +130,7 @@ def execute(text: str, where: str, namespace: dict[str, Any]) -> None:
 _NAMES: dict[str, Any] = {
     "OpNode": OpNode, "FREED": FREED, "SECOND_TIME": SECOND_TIME, "Number": Number,
     "slot_values": slot_values, "array_of": array_of, "by_rule": by_rule, "fit_one": fit_one,
-    "fit_tensor": fit_tensor, "heappush": heappush,
+    "fit_tensor": fit_tensor, "heappush": heappush, "run_general": run_general, "storage": storage,
     "getrefcount": getrefcount, "ndarray": np.ndarray, "asarray": np.asarray, "NOTHING": NOTHING,
     "added": added, "observe": observe, "STATE": STATE, "now": now, "attrgetter": attrgetter,
 }  # fmt: skip

@@ -144,4 +144,4 @@ def _stack(tensors: Any, dim: int = 0) -> Any:
     return np.stack(tensors, axis=axis)
 
 
-listwise("stack", _stack, lambda g, dim: list(F.unbind(g, dim)), promote="common", layout="rows")
+listwise("stack", _stack, lambda g, dim: list(F.unbind(g, dim)), promote="common", layout="rows", alike=True)

@@ -66,6 +66,8 @@ class RowFacts:
     by default), ``"copy"`` those of a copy of the first one, ``"format"`` its memory format, ``"formats"`` that of
     either of two, ``"rows"``, ``"columns"`` (of each matrix); empty: as the forward returns them."""
 
+    alike: bool = False
+    """The gradients of all elements of a list have one shape and dtype: one tells whether they fit their receivers."""
     reorders: bool = False
     """Dimensions of the result may lie in memory in another order than the operand's, though ``layout`` is empty."""
     sparse: bool = False
