@@ -50,7 +50,7 @@ def run(program: Program, engine: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.filterwarnings("ignore", message=r".*torch\.jit.*|.*backward\(\) with create_graph=True.*")
-            warnings.filterwarnings("ignore", "the .* signature of throw", module="torch")  # since Python 3.12
+            warnings.filterwarnings("ignore", "the .* signature of throw", module="torch")  # PyTorch's own
             return plain(program(engine))
     finally:
         always(False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -102,9 +101,9 @@ def _steps(ctx_factory: Callable[[], Any], gen: Any) -> Any:
                 with ctx_factory():
                     gen.close()
                 raise
-            except BaseException:
+            except BaseException as error:
                 with ctx_factory():
-                    response = gen.throw(*sys.exc_info())
+                    response = gen.throw(error)
             else:
                 with ctx_factory():
                     response = gen.send(request)
