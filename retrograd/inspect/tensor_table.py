@@ -104,6 +104,11 @@ class TensorTable:
         facts: TensorFacts | None = self._rows[number]
         return self.rows[number] if facts is None else facts
 
+    def view_of(self, number: int) -> int | None:
+        """Return what a tensor is a view or an alias of; those whose rows notes are to fill are none."""
+        facts: TensorFacts | None = self._rows[number]
+        return None if facts is None else facts.view_of
+
     def known(self, tensor: Any) -> int | None:
         """Return the number of a tensor, None if it was not seen."""
         return self._known.find(tensor)

@@ -22,6 +22,7 @@ from ..surroundings import Surroundings, described
 from .call_sites import Site, Sites
 from .caller import Caller, caller_of
 from .names import Names, matched, worthy
+from .told_events import event_as_told
 from .watching import ThreadState, Watching
 
 _PLAIN = (bool, int, float, str)
@@ -74,43 +75,30 @@ class CallDescriber:
         self._around = found
         return found
 
-    def given(self, inputs: Any, names: list[str], line: SourceLine | None) -> dict[str, Any]:
-        """What every event of a call says of its inputs and surroundings."""
+    def given(self, inputs: Any, texts: Sequence[str] | None, line: SourceLine | None) -> dict[str, Any]:
+        """What every event of a call says of its inputs and surroundings; their names come with the event."""
         more: dict[str, Any] = {}
-        numbers = self.numbers(inputs, names, line, more)
-        return {"inputs": numbers, "names": names, **described(self.around(self.watching.here)), **more}
+        numbers: Any = self.watching.sink.tensors.numbers(inputs)
+        if None in numbers:
+            self.number_new(texts, inputs, numbers, (), line, more)
+        return {"inputs": numbers, "names": [], **described(self.around(self.watching.here)), **more}
 
     def number_new(
-        self, site: Site, inputs: Any, numbers: list[Any], within: Collection[int], more: dict[str, Any]
-    ) -> None:
-        """Number the operands of a call where that is None; they are named by its line."""
-        names = matched(site.texts, numbers, within, self.watching.sink.tensors.rows)
-        self.named(inputs, numbers, names, site.line, more)
-
-    def numbers(self, inputs: Any, names: Sequence[str], line: SourceLine | None, more: dict[str, Any]) -> list[int]:
-        """Number the inputs of a call, which may tell their names; ``more`` takes the values of unknown ones."""
-        numbers = self.watching.sink.tensors.numbers(inputs)
-        return self.named(inputs, numbers, names, line, more)
-
-    def named(
         self,
+        texts: Sequence[str] | None,
         inputs: Any,
         numbers: list[Any],
-        names: Sequence[str],
+        within: Collection[int],
         line: SourceLine | None,
         more: dict[str, Any],
-    ) -> list[int]:
-        """Give inputs these names if they have none, and numbers where these are None."""
-        rows = self.watching.sink.tensors.rows
+    ) -> None:
+        """Number the operands of a call where that is None; ``more`` takes the values of those that are not finite."""
+        names = matched(texts, numbers, within, self.watching.sink.tensors.rows)
         for place, text in enumerate(names):
-            number = numbers[place]
-            if number is None:
+            if numbers[place] is None:
                 t = inputs[place]
                 numbers[place] = self.watching.number(t, line, name=worthy(text))
                 self.note_summary(more, t, only_bad=True)  # nobody saw it being made
-            elif text and not rows[number].name:
-                rows[number].name = worthy(text)
-        return numbers
 
     def results(self, data: dict[str, Any], outputs: Any, names: list[str], line: SourceLine | None) -> None:
         """Number the results of a call and note their names and values."""
@@ -188,14 +176,11 @@ class CallDescriber:
             known = self._plain[key] = plain
         return known
 
-    def send(self, event: Event, given: Sequence[int], made: Sequence[int]) -> None:
-        """Send an event and say of its results that it made them."""
-        rows = self.watching.sink.tensors.rows
-        row = self.watching.sink(event)
-        for number in made:
-            facts = rows[number]
-            if facts.made_by is None and number not in given:
-                facts.made_by = row
+    def send(self, event: Event, texts: Sequence[str] | None, made: Sequence[int] = ()) -> None:
+        """Note an event, of whose line these are the texts, and say of what it made that it did."""
+        sink = self.watching.sink
+        sink.mention(event.source)
+        sink.note((event_as_told, event, texts, event.data["inputs"], made))
 
 
 def _is_plain(value: Any) -> bool:

@@ -12,7 +12,7 @@ from ...shared_parts import shared_texts
 from ...tensor_facts import TensorFacts
 from ..surroundings import Surroundings, described
 from .call_sites import Site
-from .names import fitting, matched, worthy
+from .names import fitting, named_by
 from .saved import saved_numbers
 from .watching import shape_and_dtype
 
@@ -63,11 +63,7 @@ class CallFacts(NamedTuple):
 
     def name_operands(self, rows: list[TensorFacts]) -> list[str]:
         """Return how the line spells the inputs, and name those by it that have no name yet."""
-        operands = self.inputs[: self.operands]
-        names = matched(self.site.texts, operands, self.within, rows)
-        for number, text in zip(operands, names, strict=True):
-            if text and not rows[number].name:
-                rows[number].name = worthy(text)
+        names = named_by(self.site.texts, self.inputs[: self.operands], self.within, rows)
         return shared_texts([*names, *[""] * (len(self.inputs) - self.operands)])
 
     def enter_results(self, row: int, rows: list[TensorFacts]) -> None:

@@ -102,7 +102,7 @@ class Calls(Observer):
         tensors = sink.tensors
         numbers: Any = tensors.numbers(inputs)
         if None in numbers:
-            describer.number_new(site, inputs, numbers, within, more)
+            describer.number_new(site.texts, inputs, numbers, within, site.line, more)
         arguments = None
         if len(args) != len(inputs) or plan.op.lists:  # not all arguments are operands
             seen, arguments = site.others
@@ -170,7 +170,7 @@ class Calls(Observer):
         self._describer.judge(data, data["range"], "", [t])
         name = caller.function or self._describer.names.form(caller) or "tensor"
         self._shared.comes_in(name, t)
-        self._describer.send(Event("operation", name, line, data), [], data["outputs"])
+        self._describer.send(Event("operation", name, line, data), (), data["outputs"])
 
     @guarded
     def copied(self, given: Any, t: TensorBase) -> None:
@@ -191,19 +191,20 @@ class Calls(Observer):
         if caller is None or (caller.function and reason != "copy"):  # a function of ours reads a value for itself
             return
         line = source_line(caller.frame)
-        data = self._describer.given([t], self._describer.names.of_inputs(caller, [t]), line)
+        texts = self._describer.names.texts(caller)
+        data = self._describer.given([t], texts, line)
         made = [result] if isinstance(result, TensorBase) and result is not t else []
         self._results(data, made, caller, unwritten=data["inputs"][0] in self._unwritten and not t._version)
         if reason in ("data", "detach") and made:
             self._describer.aliases[data["outputs"][0]] = reason
-            self.watching.sink.tensors[data["outputs"][0]].view_of = data["inputs"][0]
+            self.watching.sink.tensors.entered(data["outputs"][0]).view_of = data["inputs"][0]
         kind = "cut" if requires_grad(t) or reason == "numpy" else "operation"
         if kind == "cut":
             data["reason"] = reason
             data["stack"] = self._describer.names.stack(caller.frame)
         form = self._describer.names.form(caller)
         spelled = form if reason == "copy" or (reason == "item" and form in _SCALARS) else ""
-        self._describer.send(Event(kind, spelled or reason, line, data), data["inputs"], data["outputs"])
+        self._describer.send(Event(kind, spelled or reason, line, data), texts, data["outputs"])
         if reason == "numpy":
             self._shared.goes_out(t, data["inputs"][0], caller.frame)
 

@@ -18,6 +18,7 @@ from .caller import caller_of
 from .entries import array_of
 from .names import Names, worthy
 from .nodes import any_nonzero
+from .told_events import event_as_told
 from .watching import Observer, Watching, guarded
 
 _OVERRIDING = os.path.dirname(str(overrides.__file__)) + os.sep
@@ -39,7 +40,7 @@ class Leaves(Observer):
         self._send("leaf", "requires_grad_", t, {"change": "requires_grad", "value": value})
         number = self.watching.sink.tensors.known(t)
         if number is not None and value:
-            self.watching.sink.tensors[number].requires_grad = True
+            self.watching.sink.tensors.entered(number).requires_grad = True
 
     @guarded
     def grad_set(self, t: TensorBase, value: Any) -> None:
@@ -74,20 +75,21 @@ class Leaves(Observer):
         """Send that a leaf or its gradient was changed or read, unless a function of ours did it."""
         if not self.watching.sink.wants():
             return
-        caller = caller_of(sys._getframe(2))
+        caller = caller_of(sys._getframe(4))  # not: this, who asks and its guard, who told that
         if caller.internal or caller.frame is None or (kind == "read" and not _looks_itself(caller.frame)):
             return
-        line = source_line(caller.frame)
-        names = self._names.of_inputs(caller, [t])
-        number = self.watching.number(t, line, name=worthy(names[0]))
-        facts = {"tensor": number, "names": names, "leaf": not has_history(t), **data}
+        line, texts, number = source_line(caller.frame), self._names.texts(caller), self.watching.sink.tensors.known(t)
+        if number is None:
+            number = self.watching.enter(t, line, worthy(texts[0]) if texts else "")
+        facts = {"tensor": number, "names": [], "leaf": not has_history(t), **data}
         if kind == "leaf":
             facts["stack"] = stack_of(caller.frame)
         elif not requires_grad(t):
             return
         if self.watching.run is not None:
             facts["run"] = self.watching.run.number
-        self.watching.send(Event(kind, op, line, facts))
+        self.watching.sink.mention(line)
+        self.watching.sink.note((event_as_told, Event(kind, op, line, facts), texts, [number], ()))
 
 
 def _looks_itself(user: FrameType) -> bool:

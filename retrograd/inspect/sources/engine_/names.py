@@ -31,11 +31,6 @@ class Names:
         self._texts: BoundedDict[int, tuple[Spelling, list[str], list[str]]] = BoundedDict(50_000)
         """Id of a spelling -> the spelling, kept so that its id stays its own, texts of its operands, and targets."""
 
-    def of_inputs(self, caller: Caller, inputs: Any) -> list[str]:
-        """How the line spells the inputs, ``""`` where that is not known."""
-        tensors = self._watching.sink.tensors
-        return list(matched(self.texts(caller), tensors.numbers(inputs), (), tensors.rows))
-
     def texts(self, caller: Caller) -> list[str] | None:
         """How the line spells what may be tensors; None where a module of ours stands between."""
         return None if caller.module or caller.frame is None else self._known(caller.frame)[1]
@@ -90,6 +85,17 @@ def matched(
     if not within:
         return texts
     return ["" if number in within else text for number, text in zip(numbers, texts, strict=True)]
+
+
+def named_by(
+    texts: Sequence[str] | None, numbers: Sequence[int], within: Collection[int], rows: Sequence[TensorFacts]
+) -> Sequence[str]:
+    """As ``matched``; tensors that have no name get the one that they have in the line."""
+    names = matched(texts, numbers, within, rows)
+    for number, text in zip(numbers, names, strict=True):
+        if text and not rows[number].name:
+            rows[number].name = worthy(text)
+    return names
 
 
 def worthy(text: str) -> str:

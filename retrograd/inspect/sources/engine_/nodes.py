@@ -20,8 +20,8 @@ from .facts import memory_of
 from .measures import AllFigures, Figures, Measures, arrived_figures, figures_of
 from .watching import Observer, Run, Walked, guarded, report_problem, shape_and_dtype, version
 
-_KNOWN: tuple[int, int, Any] = (-1, -1, None)
-"""In place of what ``Watching.reserve`` says of a gradient."""
+_NONE: tuple[int, int, Any] = (-1, -1, None)
+"""In place of the number of a leaf's ``.grad`` and of its memory, and of its shape and dtype."""
 
 
 class Nodes(Observer):
@@ -92,7 +92,7 @@ class Nodes(Observer):
         numbers = sink.tensors.numbers(tensors)
         for (_, array, _, _), leaf, known, found in zip(leaves, tensors, numbers, figures, strict=True):
             number = watching.enter(leaf, None, "") if known is None else known
-            held, gradient = leaf._meta.grad, _KNOWN
+            held, gradient = leaf._meta.grad, _NONE
             if held is not None:  # another thread may have cleared it
                 memory = held._array
                 held_number, storage = reserve(held, memory if memory.base is None else memory_of(memory))
@@ -108,21 +108,31 @@ class Nodes(Observer):
         """It was added."""
         watching, array = self.watching, array_of(grad) if isinstance(grad, TensorBase) else grad
         number = watching.number(leaf)
-        if leaf._meta is not None and leaf._meta.grad is not None:
-            name = watching.sink.tensors.rows[number].name
-            held = watching.number(leaf._meta.grad, name=_name_of_gradient(name))
-            watching.gradients[held] = number
-        quietly(self._note_added, (watching.run, leaf, number, array))
+        held = None if leaf._meta is None else leaf._meta.grad
+        gradient = _NONE if held is None else self._held(held)
+        if held is not None:
+            watching.gradients[gradient[0]] = number
+        quietly(self._note_added, (watching.run, leaf, gradient, number, array))
         watching.here.before = "none"
 
-    def _note_added(self, run: Run | None, leaf: TensorBase, number: int, array: Any) -> None:
+    def _held(self, gradient: TensorBase) -> tuple[int, int, Any]:
+        """What a note says of a leaf's ``.grad``; of a new one it is to fill the row."""
+        tensors = self.watching.sink.tensors
+        if gradient._meta is None and gradient._fn is None and tensors.known(gradient) is None:
+            memory = gradient._array
+            return *tensors.reserve(gradient, memory if memory.base is None else memory_of(memory)), gradient._sig
+        return self.watching.number(gradient), -1, None
+
+    def _note_added(
+        self, run: Run | None, leaf: TensorBase, gradient: tuple[int, int, Any], number: int, array: Any
+    ) -> None:
         """Note that a gradient was added to a leaf's."""
         measures = None if run is None else run.measures
         figures = figures_of(array, whole=True) if measures is None else measures.figures(array)
         place, line = (None, None) if run is None else (run.number, run.line)
         before, worst = self.watching.here.before, _worst(array, figures)
         facts = (number, before, version(leaf), place, figures, array.size, worst)
-        self.watching.sink.note((_event_of_gradient, line, *_KNOWN, *facts))
+        self.watching.sink.note((_event_of_gradient, line, *gradient, *facts))
         self._keep_filled(run, [leaf])
 
     def _keep_filled(self, run: Run | None, leaves: list[TensorBase]) -> None:
@@ -147,8 +157,9 @@ class _Accumulated(NamedTuple):
     make: Maker
     line: SourceLine | None
     held: int
-    """What the leaf has in ``.grad`` now, if its row is to be filled, and the number of its memory."""
+    """What the leaf has in ``.grad`` now; -1 for nothing."""
     storage: int
+    """The number of its memory, and its shape and dtype, if its row is to be filled."""
     fresh: Any
     tensor: int
     before: str
@@ -182,9 +193,12 @@ def _name_of_gradient(leaf: str) -> str:
 def _event_of_gradient(note: Note, row: int, rows: list[TensorFacts]) -> Event:
     """Make the event of a gradient that arrived; ``Maker``."""
     noted = _Accumulated._make(note)
+    name = _name_of_gradient(rows[noted.tensor].name)
     if noted.fresh is not None:
         shape, dtype = shape_and_dtype(noted.fresh)
-        rows[noted.held] = TensorFacts(shape, dtype, noted.storage, name=_name_of_gradient(rows[noted.tensor].name))
+        rows[noted.held] = TensorFacts(shape, dtype, noted.storage, name=name)
+    elif noted.held >= 0 and not rows[noted.held].name:
+        rows[noted.held].name = name
     return Event.later("accumulate", "", noted.line, _described, note)
 
 

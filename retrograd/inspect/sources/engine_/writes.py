@@ -35,10 +35,10 @@ class Writes(Observer):
         caller = self._describer.caller()
         if caller is None or not isinstance(args[0], TensorBase):
             return
+        site = self._describer.sites.at(caller, op)
         t = self._written_tensor(args[0], caller)
-        line = source_line(caller.frame)
         inputs = [t, *self._values_written(args, caller)]
-        data = self._describer.given(inputs, self._describer.names.of_inputs(caller, inputs), line)
+        data = self._describer.given(inputs, site.texts, site.line)
         target = data["inputs"][0]
         before = version(t)
         data |= {"target": target, "version": [before, before], "through": self._through(target, t)}
@@ -49,10 +49,10 @@ class Writes(Observer):
         if arguments:
             data["arguments"] = arguments
         data["stack"] = self._describer.names.stack(caller.frame)
-        name = caller.function or spelled(op.name) + "_"
-        event = Event("inplace", name if name.endswith(("_", "item")) else name + "_", line, data)
+        name = caller.function or site.row + "_"
+        event = Event("inplace", name if name.endswith(("_", "item")) else name + "_", site.line, data)
         self._describer.pending.write = event
-        self.watching.send(event)
+        self._describer.send(event, site.texts)
         self._describer.pending.began = perf_counter_ns()
 
     @guarded
@@ -83,11 +83,11 @@ class Writes(Observer):
         if caller is None:
             return
         line = source_line(caller.frame)
-        data = self._describer.given([value, out], ["", ""], line)
+        data = self._describer.given([value, out], None, line)
         now = version(out)
         data |= {"target": data["inputs"][1], "version": [now, now + 1], "through": "out"}
         data["stack"] = self._describer.names.stack(caller.frame)
-        self.watching.send(Event("inplace", caller.function, line, data))
+        self._describer.send(Event("inplace", caller.function, line, data), None)
 
     @guarded
     def refused(self, name: str, args: Any, error: BaseException) -> None:
@@ -103,9 +103,9 @@ class Writes(Observer):
             return
         line = source_line(caller.frame)
         inputs = [a for a in args if isinstance(a, TensorBase)]
-        data = self._describer.given(inputs, self._describer.names.of_inputs(caller, inputs), line)
-        name = caller.function or spelled(name)
-        self.watching.send(Event("operation", name, line, data | {"outputs": [], "error": text}))
+        texts = self._describer.names.texts(caller)
+        data = self._describer.given(inputs, texts, line) | {"outputs": [], "error": text}
+        self._describer.send(Event("operation", caller.function or spelled(name), line, data), texts)
         self.watching.sink.explain(error, line)
 
     def _values_written(self, args: Any, caller: Caller) -> list[TensorBase]:
@@ -129,7 +129,7 @@ class Writes(Observer):
         while seen is not None:
             if seen in self._describer.aliases:
                 return self._describer.aliases[seen]
-            seen = table[seen].view_of
+            seen = table.view_of(seen)
         return "view" if t._meta is not None and t._meta.view is not None else ""
 
     def _note_gradient(self, event: Event, t: TensorBase) -> None:
