@@ -15,6 +15,7 @@ import retrograd as rg
 from retrograd.engine import observe
 from retrograd.engine.overriding import overrides
 from retrograd.inspect import recording
+from retrograd.inspect.journal import Journal
 
 STEP = """import torch
 torch.manual_seed(0)
@@ -385,3 +386,38 @@ def test_gradients_are_read_by_lines_that_look_at_them():
     recorded, error = record(READS, "retrograd", "full")
     assert error is None
     assert [event.source.line for event in of_kind(recorded, "read")] == [10, 11, 12]
+
+
+STEPS = """import torch
+net = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU())
+x, seen = torch.ones(4, 3), []
+for step in range({count}):
+    loss = net(x).sum() + net[0].weight.detach().sum()
+    for p in net.parameters():
+        p.grad = None
+    loss.backward()
+    seen.append(loss.item())
+    with torch.no_grad():
+        for p in net.parameters():
+            p.sub_(p.grad, alpha=0.1)
+"""
+
+
+def test_events_of_a_step_are_made_when_somebody_reads_not_on_the_way(monkeypatch):
+    """Gradients that are cleared, arrive and are read, writes and ways out of the graph look into no rows of notes."""
+    made = []
+    make = Journal._make
+
+    def counted(self: Journal) -> None:
+        made.append(len(self.entries))
+        make(self)
+
+    monkeypatch.setattr(Journal, "_make", counted)
+    numbers = []
+    for count in (2, 12):
+        made.clear()
+        recorded, error = record(STEPS.format(count=count), "retrograd")
+        assert error is None
+        assert len(recorded.events) > 15 * count
+        numbers.append(len(made))
+    assert numbers[0] == numbers[1]
