@@ -366,6 +366,7 @@ def test_interrupted_forward():
     assert "model/head" in record.snapshots[1].scope
 
 
+@pytest.mark.filterwarnings("ignore:Guards may run slower:RuntimeWarning")  # PyTorch's own, of Python 3.13.0
 @pytest.mark.parametrize("whole", [False, True])
 def test_compile(whole):
     """torch.compile, also with fullgraph=True, works under watch without warnings, and afterwards."""
