@@ -16,6 +16,7 @@ from ..forward_mode.forward_rules import propagate
 from ..frames import is_from_elsewhere
 from ..nodes.node import edge_to
 from ..overriding import aten, overrides
+from ..overriding.asked_functions import heard
 from ..overriding.aten import overload_of
 from ..overriding.dispatch_classes import ask, asked_of, dispatches
 from ..overriding.dispatch_modes import beneath
@@ -77,7 +78,7 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any], handlers: A
         for nr, t in enumerate(results):
             if node._sigs[nr] is not None:
                 t._fn = edge_to(node, nr)
-    if node is not None and (STATE.saved_hooks or (watchers.DISPATCHING and any(map(dispatches, results)))):
+    if node is not None and (STATE.saved_hooks or _saves_asked(op, results)):
         pack_saved(op, node, results)
 
     if state.MODE:
@@ -87,6 +88,13 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any], handlers: A
     if with_aux:
         return (*results, *[a if isinstance(a, TensorBase) else wrap(a) for a in aux])
     return results[0] if op.outputs == 1 else tuple(results)
+
+
+def _saves_asked(op: OpDef, results: list[Any]) -> bool:
+    """Whether classes, or modes where results are saved, are to be asked about what is saved."""
+    if watchers.DISPATCHING and any(map(dispatches, results)):
+        return True
+    return heard() and any(name == "result" or name in op.results for name in op.saved_names)
 
 
 def _computed(op: OpDef, args: tuple[Any, ...], view: bool) -> Any:

@@ -9,8 +9,7 @@ import numpy as np
 from ..aliasing.views import gradient_edge, requires_grad
 from ..nodes.edges import GradientEdge, edge_of
 from ..nodes.node import edge_parts
-from ..overriding.asked_functions import ones_like
-from ..overriding.dispatch_classes import is_dispatching
+from ..overriding.asked_functions import is_asked, ones_like
 from ..table.registry import F
 from ..tensors.base import TensorBase, wrap
 from ..tensors.sig import Sig
@@ -76,7 +75,7 @@ def _implicit_grad(t: Any, sig: Sig) -> Any:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if sig.numpy.kind != "f":
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {sig.dtype}")
-    if is_dispatching(t):
+    if isinstance(t, TensorBase) and is_asked(t):
         return ones_like(t)
     return wrap(np.ones(sig.shape, sig.numpy) if sig.shape else np.array(1, sig.numpy))
 

@@ -13,7 +13,7 @@ from typing import Any
 from ..aliasing.storage import Storage
 from ..aliasing.versions import storage_of, version_of
 from ..execution import watchers
-from ..overriding.asked_functions import detached
+from ..overriding.asked_functions import detached, is_asked
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches import state
 from ..tensors.base import LAZY, Meta, TensorBase, is_inference, wrap
@@ -179,7 +179,7 @@ class SavedTensor:
         hooks = state.STATE.saved_hooks
         if hooks and not (t._meta is not None and t._meta.wrapped_number):
             self._pack(t, *hooks[-1])
-        elif is_output and not (is_dispatching(t)):
+        elif is_output and not is_asked(t):
             self._array = t._array
         else:
             self._tensor = detached(t) if is_output else t

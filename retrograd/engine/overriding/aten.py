@@ -193,7 +193,7 @@ functions: dict[str, Callable[..., Any]] = {}
 
 def overload_of(row: Any, args: tuple[Any, ...], written: str = "") -> RowOverload:
     """What a call of a row with these arguments is called; ``written`` is ``"_"`` if it writes to the first one."""
-    names = names_of(row)
+    names = ["view.default"] if row.name == "_reshape_alias" else names_of(row)  # what the dispatcher has for both
     number = len(names) == 2 and not isinstance(args[1], TensorBase) and row.name not in _ALWAYS_TENSOR
     opname, _, overload = names[1 if number else 0].partition(".")
     overload = overload.removeprefix("Tensor_") if written else overload

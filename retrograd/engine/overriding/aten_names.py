@@ -8,6 +8,8 @@ _NAMED: Final = {
     "_sum_dim": "sum.dim_IntList", "_prod_dim": "prod.dim_int", "_pow_scalar": "pow.Tensor_Scalar",
     "_pow_tensor": "pow.Tensor_Tensor", "_pow_base": "pow.Scalar", "_div_rounded": "div.Tensor_mode",
     "floor_divide": "floor_divide.default", "_index": "index.Tensor",
+    "_softmax_back": "_softmax_backward_data.default", "_log_softmax_back": "_log_softmax_backward_data.default",
+    "_nll_backward": "nll_loss_backward.default",
     "_slice": "slice.Tensor", "_where": "where.self", "_split": "split.Tensor", "_unsafe_split": "unsafe_split.Tensor",
     "_layer_norm": "native_layer_norm.default", "_nll_loss": "nll_loss_forward.default",
     "_vector_norm": "linalg_vector_norm.default", "_clamp_scalar": "clamp.default", "_clamp_tensors": "clamp.Tensor",

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
+from ..tensors.base import TensorBase, wrap
+
 
 class Form(NamedTuple):
     """``shown(*row's arguments)`` are PyTorch's, ``taken(*PyTorch's arguments)`` the row's; ``defaults`` are last."""
@@ -69,6 +73,36 @@ def _form_of_topk() -> Form:
     return Form(lambda *args: args, lambda *args: args[:4])  # elements are always sorted
 
 
+def _form_of_softmax_backward() -> Form:
+    """In PyTorch the dtype of the operand is told, too."""
+    return Form(
+        lambda g, output, dim: (g, output, dim, output.dtype), lambda g, output, dim, input_dtype=None: (g, output, dim)
+    )
+
+
+def _as_tensor(number: Any, like: Any) -> Any:
+    """A number as PyTorch's kernels give it."""
+    return number if isinstance(number, TensorBase) else wrap(np.asarray(number, like._sig.numpy))
+
+
+def _as_number(total: Any) -> Any:
+    return float(total._array) if isinstance(total, TensorBase) and not total.is_meta else total
+
+
+def _form_of_nll_backward() -> Form:
+    """In PyTorch the weight of all elements is a tensor."""
+
+    def shown(g: Any, x: Any, target: Any, weight: Any, reduction: Any, ignored: int, total: float) -> tuple[Any, ...]:
+        return g, x, target, weight, numbered(reduction), ignored, _as_tensor(total, x)
+
+    def taken(g: Any, x: Any, target: Any, weight: Any, reduction: Any, ignored: int, total: Any) -> tuple[Any, ...]:
+        return g, x, target, weight, worded(reduction), ignored, _as_number(total)
+
+    return Form(shown, taken)
+
+
+FORMS["_softmax_back"] = FORMS["_log_softmax_back"] = _form_of_softmax_backward()
+FORMS["_nll_backward"] = _form_of_nll_backward()
 for _name, _before in (("_smooth_l1_loss", 2), ("_huber_loss", 2), ("_soft_margin_loss", 2), ("_mse_loss", 2),
                        ("_binary_cross_entropy", 3), ("_bce_with_logits", 4), ("_multi_margin_loss", 5),
                        ("_multilabel_margin_loss", 2), ("_nll_loss", 3), ("_nll_loss_2d", 3)):  # fmt: skip

@@ -35,8 +35,23 @@ def _as_part(index: Any) -> Any:
     return slice(None) if index is None else index
 
 
+def _as_list(value: Any) -> Any:
+    """Sizes and dimensions are lists to handlers."""
+    return list(value) if isinstance(value, tuple) and all(isinstance(part, int) for part in value) else value
+
+
+def _as_tuple(value: Any) -> Any:
+    """Sizes and dimensions are tuples to rows."""
+    return tuple(value) if isinstance(value, list) and all(isinstance(part, int) for part in value) else value
+
+
 def spelled(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Positional and keyword arguments as PyTorch's dispatcher shows them, without defaults at the end."""
+    shown, named = _by_position(op, args)
+    return tuple(map(_as_list, shown)), named
+
+
+def _by_position(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     given = list(args)
     while len(given) > op.required and given[-1] is op.defaults[len(given) - op.required - 1]:
         given.pop()
@@ -65,6 +80,7 @@ def _default(op: Any, name: str) -> Any:
 
 def unspelled(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The same as the row takes them."""
+    args = tuple(args if op.lists else map(_as_tuple, args))
     if op.name in FORMS:
         return FORMS[op.name].taken(*args, **kwargs), {}
     if op.name == "as_strided" and len(args) == 4:

@@ -13,7 +13,7 @@ from ..aliasing.owners import share
 from ..aliasing.views import requires_grad
 from ..calls.quiet import quietly
 from ..execution import watchers
-from ..overriding.asked_functions import scalar_of
+from ..overriding.asked_functions import is_asked, scalar_of
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.state import STATE
 from ..warning import warn
@@ -293,7 +293,7 @@ def tolist(t: Any) -> Any:
 
 def item(t: Any) -> Any:
     """The only element as a Python number."""
-    if is_dispatching(t):
+    if is_asked(t):
         return scalar_of(t)
     if t._array.size != 1:
         raise RuntimeError(f"a Tensor with {t._array.size} elements cannot be converted to Scalar")
@@ -369,7 +369,7 @@ def to_bool(t: Any) -> bool:
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
     if not t._array.size:
         raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
-    if is_dispatching(t):
+    if is_asked(t):
         return bool(scalar_of(t))
     return bool(t._array.any())
 

@@ -8,8 +8,7 @@ from .. import observe
 from ..aliasing.storage import stamp_write
 from ..aliasing.strided import root_array
 from ..aliasing.versions import share_storage, storage_of
-from ..overriding.asked_functions import detached
-from ..overriding.dispatch_classes import is_dispatching
+from ..overriding.asked_functions import detached, is_asked
 from ..switches import state
 from . import batches
 from .base import LAZY, TensorBase, is_inference, wrap
@@ -28,7 +27,7 @@ def _alias(t: TensorBase) -> Any:
 
 def detach(self: Any) -> Any:
     """A leaf that shares this tensor's memory and version, without history."""
-    alias = detached(self) if is_dispatching(self) else _alias(self)
+    alias = detached(self) if is_asked(self) else _alias(self)
     if alias is not self:
         if self._is_view():
             root_array(self)  # where the memory begins, which the alias does not tell
@@ -60,7 +59,7 @@ def detach_(self: Any) -> Any:
 
 def data(self: Any) -> Any:
     """A leaf that shares memory but neither history nor version."""
-    alias = detached(self, shares_version=False) if is_dispatching(self) else _alias(self)
+    alias = detached(self, shares_version=False) if is_asked(self) else _alias(self)
     if self._is_view():
         storage_of(alias).root = root_array(self)
     if observe.observers:

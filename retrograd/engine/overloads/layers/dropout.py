@@ -11,9 +11,10 @@ from ...aliasing.inplace import call_inplace
 from ...aliasing.memory_formats import made_like
 from ...calls.refusals import refuse, refuse_kind
 from ...deprecations import discourage
+from ...overriding.asked_functions import heard
 from ...random import generator_of
 from ...streams.uniform import trials
-from ...table.public import NN, check_tensor, public
+from ...table.public import FUNCTIONS, NN, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import wrap
 from ...tensors.bits import memory_of
@@ -69,7 +70,14 @@ def _drop(x: Any, p: float, training: bool, *, inplace: bool = False, features: 
     if p == 1 or x.is_meta:
         return _nothing(x, inplace)
     refuse_kind("bernoulli_scalar_cpu_", x._sig.numpy, "fiub")
-    return _times(x, wrap(_kept(x, p, features) * _scale(x._sig.numpy, p)), inplace)
+    noise = _heard(x, p, features) if heard() else wrap(_kept(x, p, features) * _scale(x._sig.numpy, p))
+    return _times(x, noise, inplace)
+
+
+def _heard(x: Any, p: float, features: bool) -> Any:
+    """The factors made by operators that dispatch modes hear of; the same ones."""
+    empty = x.new_empty((*x.shape[:2], *(1,) * (x.ndim - 2))) if features else FUNCTIONS["empty_like"](x)
+    return empty.bernoulli_(1 - p).div_(1 - p)
 
 
 def _alpha_drop(x: Any, p: float, training: bool, *, inplace: bool = False, features: bool = False) -> Any:

@@ -57,7 +57,7 @@ def _filled(self: Any, kind: str, line: Any) -> Any:
 # -- in place
 
 
-@public("exponential_", function=False)
+@public("exponential_", function=False, aten="exponential_.default")
 def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
     """Exponential with rate ``lambd``."""
     refuse(not lambd > 0.0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
@@ -65,7 +65,7 @@ def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any
     return _filled(self, "exponential", continuous.exponential(generator_of(generator), self.numel(), lambd))
 
 
-@public("cauchy_", function=False)
+@public("cauchy_", function=False, aten="cauchy_.default")
 def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
     """Cauchy around ``median``, half of it within ``sigma``."""
     refuse(not sigma > 0.0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
@@ -73,7 +73,7 @@ def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: An
     return _filled(self, "cauchy", continuous.cauchy(generator_of(generator), self.numel(), median, sigma))
 
 
-@public("log_normal_", function=False)
+@public("log_normal_", function=False, aten="log_normal_.default")
 def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
     """The exponential of a normal."""
     refuse(not std > 0.0, f"log_normal_ expects std > 0.0, but found std={std}")
@@ -81,7 +81,7 @@ def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: An
     return _filled(self, "log_normal", continuous.log_normal(generator_of(generator), self.numel(), mean, std))
 
 
-@public("geometric_", function=False)
+@public("geometric_", function=False, aten="geometric_.default")
 def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
     """The number of trials until the first success with probability ``p``."""
     check_kind("geometric_cpu", self._sig.numpy, "iuf")

@@ -132,7 +132,7 @@ def _overwrite(self: Any, kind: str, values: Any) -> Any:
     return call_inplace(OPS["_overwrite_" + kind], (self, np.asarray(values).astype(self._sig.numpy)), {})
 
 
-@public("uniform_", function=False)
+@public("uniform_", function=False, aten="uniform_.default")
 def uniform_(self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **kwargs: Any) -> Any:
     """Uniform on ``[from, to)``."""
     low = kwargs.pop("from", from_)
@@ -144,7 +144,7 @@ def uniform_(self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any =
     return _overwrite(self, "uniform", placed(self, line.view(self._sig.numpy)))
 
 
-@public("normal_", function=False)
+@public("normal_", function=False, aten="normal_.default")
 def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
     """Normal with mean ``mean`` and standard deviation ``std``."""
     check_normal(self._sig.numpy, std)
@@ -168,7 +168,7 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> A
     return F._drawn_bernoulli(input, np.asarray(drawn).astype(numpy))
 
 
-@public("bernoulli_", function=False)
+@public("bernoulli_", function=False, aten="bernoulli_.float")
 def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     """0 or 1 with probability ``p`` of 1."""
     source = generator_of(generator)
