@@ -231,3 +231,16 @@ def test_rows_without_derivative_lie_as_pytorchs(name):
         return [x.stride() for made in found for x in (made, made + t.ones(3, 3), t.ones(3, 3) + made)]
 
     assert seen(retrograd) == seen(torch)
+
+
+def test_operands_that_lie_in_different_orders():
+    """Which of two operands counts, where each lies in an order of its own."""
+    found = []
+    for engine in (retrograd, torch):
+        columns, rows = engine.ones(3, 2).t(), engine.ones(2, 3)
+        found.append([
+            getattr(engine, name)(*pair).stride()
+            for name in ("add", "sub", "rsub", "isclose", "eq", "xlogy", "nextafter", "fmod", "maximum")
+            for pair in ((columns, rows), (rows, columns))
+        ])  # fmt: skip
+    assert found[0] == found[1]

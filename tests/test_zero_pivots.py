@@ -68,3 +68,23 @@ def test_factors_say_which_pivot_is_zero(torch):
         warnings.simplefilter("ignore")  # the old name
         old = torch.lu(batch, get_infos=True).info, torch.lu(ones)[1]
     return [*[linalg.lu_factor_ex(a).info for a in shapes], *old]
+
+
+@differential
+def test_slopes_of_determinants_of_singular_matrices(torch):
+    """Infinities where elimination meets a zero pivot; with a graph to come the matrix is refused."""
+    found = []
+    for rows in (
+        [[0.0, 0.0], [0.0, 0.0]],
+        [[1.0, 2.0], [2.0, 4.0]],
+        [[[1.0, 2.0], [2.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]]],
+    ):
+        x = torch.tensor(rows, dtype=torch.float64, requires_grad=True)
+        for function in (lambda t: torch.linalg.slogdet(t)[1], torch.logdet):
+            (gradient,) = torch.autograd.grad(function(x).sum(), x)
+            found.append(str((gradient.round(decimals=6) + 0.0).tolist()))
+            try:
+                torch.autograd.grad(function(x).sum(), x, create_graph=True)
+            except torch.linalg.LinAlgError as error:
+                found.append(str(error))
+    return found

@@ -232,7 +232,8 @@ class CallSource:
         arranging = [f"_d = arranged({layout!r}, _d, {given})", "sig = sig_of(_d)"]
         if layout == "columns":
             return arranging
-        looked_at = {"rows": ["_d"], "operands": [operands[0], "_d"], "formats": operands[:2]}.get(layout, operands[:1])
+        several = {"rows": ["_d"], "operands": [operands[0], "_d"], "formats": operands[:2], "swapped": operands[:2]}
+        looked_at = several.get(layout, operands[:1])
         return [f"if not ({' and '.join(f'{a}.flags.c_contiguous' for a in looked_at)}):", *indented(arranging)]
 
     def _is_one_ufunc(self, formula: Formula) -> bool:

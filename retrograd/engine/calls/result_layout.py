@@ -43,6 +43,11 @@ def _iterated(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, .
     return contiguous_strides(shape) if usual else dense_strides(shape, order)
 
 
+def _iterated_backwards(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, ...]:
+    """The same where PyTorch's kernel gets the operands in the other order."""
+    return _iterated(shape, operands[::-1])
+
+
 def _broadcast_strides(array: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Strides of an operand as it is gone through: 0 along dimensions where it has one element for many."""
     new = len(shape) - array.ndim
@@ -80,7 +85,7 @@ def _in_columns(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int,
 
 _RULES: dict[str, Callable[[tuple[int, ...], Sequence[Array]], tuple[int, ...]]] = {
     "operands": _iterated, "copy": _as_copied, "format": _in_format, "formats": _in_any_format, "rows": _in_rows,
-    "columns": _in_columns,
+    "columns": _in_columns, "swapped": _iterated_backwards,
 }  # fmt: skip
 
 

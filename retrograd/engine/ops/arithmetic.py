@@ -115,7 +115,7 @@ elementwise(
     self=lambda g, alpha: scaled(-g, conj(alpha)),
 )
 elementwise(
-    "rsub", _rsub, node="RsubBackward0", truth=False, public=False,
+    "rsub", _rsub, node="RsubBackward0", truth=False, public=False, layout="swapped",
     self=lambda g, alpha: scaled(-g, conj(alpha)), other=lambda g: g,
 )  # fmt: skip
 

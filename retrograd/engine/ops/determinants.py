@@ -12,8 +12,9 @@ from ..tensors.absent import AbsentMemory
 from ..tensors.base import TensorBase, wrap
 from .arithmetic import conj, raw
 from .element_products import product_of_others
-from .matrix_checks import check_square, takes_empty
+from .matrix_checks import LinAlgError, check_square, takes_empty
 from .products import adjoint
+from .solving import left_by_zero_pivots
 
 
 @takes_empty("linalg.det")
@@ -31,9 +32,9 @@ def _nan(dtype: Any) -> Any:
     return dtype.type(complex(np.nan, np.nan) if dtype.kind == "c" else np.nan)
 
 
-def _known(self: Any, g: Any, singular: Any = False) -> tuple[Any, Any]:
+def _known(self: Any, g: Any) -> tuple[Any, Any]:
     """Matrices without those that nothing can invert (they hold a NaN), and gradients that are NaN for them."""
-    unknown = _unknown(raw(self)) | singular
+    unknown = _unknown(raw(self))
     if not unknown.any():
         return self, g
     one, spoilt = np.eye(self.shape[-1], dtype=raw(self).dtype), np.where(unknown, np.nan, 1.0)
@@ -47,13 +48,27 @@ def _last_two(g: Any) -> Any:
     return F.unsqueeze(F.unsqueeze(g, -1), -1)
 
 
+def _over_adjoint(g: Any, self: Any) -> Any:
+    """A number for each matrix times the inverse of its adjoint.
+
+    Singular matrices are refused where a graph is created; else they get the infinities of elimination.
+    """
+    on_diagonal = F.diag_embed(F.unsqueeze(g, -1) * F.ones_like(F.diagonal(self, 0, -2, -1)))
+    try:
+        return F._solve(adjoint(self), on_diagonal, True)
+    except LinAlgError:
+        if isinstance(self, TensorBase):
+            raise
+    return left_by_zero_pivots(adjoint(self), on_diagonal)
+
+
 def _det_back(g: Any, self: Any, result: Any) -> Any:
     if 0 in self.shape:
         return F.zeros_like(self)
     absent = getattr(self, "_array", None).__class__ is AbsentMemory
     self, g = (self, g) if absent else _known(self, g)
     if absent or _is_invertible(raw(self), raw(result)):
-        return adjoint(F._inv(self)) * _last_two(g * conj(result))
+        return _over_adjoint(g * conj(result), self)
     return _cofactors(self) * _last_two(g)
 
 
@@ -79,19 +94,18 @@ def _slogdet(self: Any) -> Any:
     sign, log = np.linalg.slogdet(self)
     unknown, no_sign = _unknown(self), _nan(self.dtype) if self.dtype.kind == "c" else self.dtype.type(0)
     log = np.where(unknown, log.dtype.type(np.nan), log)
-    return np.where(unknown, no_sign, sign), log, np.isneginf(log)
+    return np.where(unknown, no_sign, sign), log
 
 
-def _slogdet_back(g: Any, self: Any, sign: Any, singular: Any) -> Any:
+def _slogdet_back(g: Any, self: Any, sign: Any) -> Any:
     turn, grow = g
     if raw(sign).dtype.kind == "c" and turn is not None:
         angle = -F.imag(conj(turn) * sign)
         grow = F._complex(F.zeros_like(angle) if grow is None else grow, angle)
     if grow is None:  # the sign of a real determinant does not change
         return None
-    self, grow = _known(self, grow, raw(singular))
-    return adjoint(F._inv(self)) * _last_two(grow)
+    return _over_adjoint(*_known(self, grow)[::-1])
 
 
-function("_slogdet", _slogdet, node="LinalgSlogdetBackward0", results="sign logabsdet", aux="singular", undefined=True,
+function("_slogdet", _slogdet, node="LinalgSlogdetBackward0", results="sign logabsdet", undefined=True,
          self=_slogdet_back)  # fmt: skip

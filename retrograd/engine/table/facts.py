@@ -63,8 +63,9 @@ class RowFacts:
     """Operands whose values decide how large the result is."""
     layout: str = ""
     """Which strides results have: ``"operands"`` those of an iteration over the operands (what element-wise rows have
-    by default), ``"copy"`` those of a copy of the first one, ``"format"`` its memory format, ``"formats"`` that of
-    either of two, ``"rows"``, ``"columns"`` (of each matrix); empty: as the forward returns them."""
+    by default), ``"swapped"`` those of one over them in the other order, ``"copy"`` those of a copy of the first one,
+    ``"format"`` its memory format, ``"formats"`` that of either of two, ``"rows"``, ``"columns"`` (of each matrix);
+    empty: as the forward returns them."""
 
     alike: bool = False
     """The gradients of all elements of a list have one shape and dtype: one tells whether they fit their receivers."""

@@ -32,8 +32,10 @@ class Size(tuple[int, ...]):
         r = tuple.__getitem__(self, i)
         return tuple.__new__(Size, r) if isinstance(i, slice) else r  # integers all of them
 
-    def __add__(self, other: Any) -> Size:
+    def __add__(self, other: Any) -> Any:
         if not isinstance(other, tuple):
+            if hasattr(other, "__array_ufunc__"):  # NumPy's, which adds element by element
+                return NotImplemented
             raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
         return Size(tuple.__add__(self, other))
 

@@ -14,6 +14,7 @@ from ...aliasing.owners import share
 from ...aliasing.strided import Geometry, zeros_like_layout
 from ...calls.out_argument import created_into
 from ...calls.refusals import size_mismatch
+from ...calls.result_layout import arranged
 from ...deprecations import discourage
 from ...switches.state import STATE
 from ...table.public import SETTERS, check_tensor, property_, public
@@ -285,7 +286,8 @@ def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, eq
     """Element-wise ``allclose``."""
     _check_alike("isclose", input, other)
     _check_tolerances(rtol, atol)
-    return wrap(np.isclose(input._array, other._array, rtol, atol, equal_nan))
+    operands = (input._array, other._array)
+    return wrap(arranged("operands", np.asarray(np.isclose(*operands, rtol, atol, equal_nan)), operands))
 
 
 def _check_tolerances(rtol: float, atol: float) -> None:
