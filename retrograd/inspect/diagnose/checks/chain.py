@@ -44,9 +44,11 @@ class _Cut:
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that cuts off a leaf whose gradient is wanted."""
-    failed = run_without_graph(flow)
+    failed, idle = run_without_graph(flow), without_any_grad(flow)
     cuts: dict[tuple[SourceLine | None, str], _Cut] = {}
-    for leaf, found in answer_per_leaf(flow, _without_gradient(flow, failed), lambda leaf: _cut_of(flow, leaf, failed)):
+    for leaf, found in answer_per_leaf(
+        flow, _without_gradient(flow, failed, idle), lambda leaf: _cut_of(flow, leaf, failed, steps=leaf in idle)
+    ):
         if found is not None:
             event = flow.events[found.row]
             cuts.setdefault((cause_of(flow, found.row).line, event.data.get("reason", "")), found).leaves.append(leaf)
@@ -57,14 +59,15 @@ def find(flow: Flow) -> Iterator[Case]:
 CHECK = Check("chain", KINDS, find)
 
 
-def _without_gradient(flow: Flow, failed: Run | None) -> list[int]:
+def _without_gradient(flow: Flow, failed: Run | None, idle: set[int]) -> list[int]:
     """Return the leaves to ask about: wanted ones without gradient, or all behind a loss without a graph."""
-    idle = without_any_grad(flow)
+    if failed is not None and trained_then_frozen(flow, failed):  # the other leaves might have been served by it
+        return []
     refused = [flow.reached_by(run) for run in flow.runs if run.error and run is not failed]  # would have given some
     wanted = {_leaf_itself(flow, leaf) for leaf in expected_gradients(flow)} - held_for_others(flow)
     wanted -= set().union(*(one.tensors for one in refused))
     leaves = [leaf for leaf in sorted(wanted) if leaf not in flow.got_gradient or leaf in idle]
-    if failed is not None and not trained_then_frozen(flow, failed):
+    if failed is not None:
         behind = flow.behind(failed.roots, failed.begin, gradients=False)
         found = {_leaf_itself(flow, leaf) for leaf in flow.leaves_behind(behind)}
         leaves += sorted(leaf for leaf in found if flow.requires_grad(leaf, failed.begin))
@@ -77,9 +80,13 @@ def _leaf_itself(flow: Flow, leaf: int) -> int:
     return base if base is not None and flow.trainable([base, leaf]) == {base, leaf} else leaf
 
 
-def _cut_of(flow: Flow, leaf: int, failed: Run | None) -> _Cut | None:
-    """Return where the values of a leaf left the graph on their way to a loss."""
+def _cut_of(flow: Flow, leaf: int, failed: Run | None, *, steps: bool) -> _Cut | None:
+    """Return where the values of a leaf left the graph on their way to a loss.
+
+    ``steps``: an optimizer steps it and never finds a gradient, so it is a loss that fills ``.grad`` which was meant.
+    """
     runs = [failed] if failed else [run for run in flow.runs if not run.nested and not run.error]
+    runs = [run for run in runs if run.accumulates or not steps] or runs
     way = _way_in_last_step(flow, leaf, runs)
     if way is None or _through_a_step(flow, way):
         row = value_cut(flow, leaf, runs) or number_cut(flow, leaf, runs)
@@ -150,6 +157,13 @@ def _inside_function(flow: Flow, row: int) -> bool:
     return False
 
 
+def _inside_rule(flow: Flow, row: int) -> bool:
+    """Whether a call belongs to the backward of a custom Function, of which a check of its own tells more."""
+    rules = [event.data.get("backward_line") or [] for _, event in flow.of_kind("function", action="forward")]
+    defined = {(rule[0], rule[2]) for rule in rules if len(rule) == 3}
+    return any((line.file, line.function) in defined for line in flow.lines(row))
+
+
 def _case(flow: Flow, cut: _Cut, failed: Run | None) -> Case:
     """Return the case of one line that cuts."""
     event = flow.events[cut.row]
@@ -167,6 +181,7 @@ def _case(flow: Flow, cut: _Cut, failed: Run | None) -> Case:
         remedy=remedy_of(flow, cut.row, reason, cause),
         source=cause.line,
         op=event.op,
+        severity="warning" if _inside_rule(flow, cut.row) else None,
         subjects=frozenset(cut.leaves),
         explains_error=failed is not None and bool(failed.error) and not _lacks_create_graph(flow, failed),
         marks=_marks(flow, cut, run, operator_word(event.op)),

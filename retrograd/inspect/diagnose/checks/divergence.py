@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise, zip_longest
 
 from ...events import Event
@@ -39,9 +39,23 @@ def _ranks(flow: Flow) -> Iterator[Case]:
             one, other = (flow.leaves_behind(flow.reached_by(run)) for run in (first, second))
             fresh = {flow.facts(leaf).source for leaf in other if _made_after(flow, leaf, first.end)}
             one, other = ({leaf for leaf in side if flow.facts(leaf).source not in fresh} for side in (one, other))
+            alike = _first_copies(flow) if one and other and one.isdisjoint(other) else {}
+            one, other = ({alike.get(leaf, leaf) for leaf in side} for side in (one, other))
             if _parted(flow, (first, second), one, other) and not _updated(flow, one | other, first, second):
-                yield _rank_case(flow, (first, second), one - other, other - one)
+                yield _rank_case(flow, (first, second), one - other, other - one, alike)
                 return
+
+
+def _first_copies(flow: Flow) -> dict[int, int]:
+    """Return parameter of a module that is built like an earlier one -> what stands for it there: ranks have copies."""
+    firsts: dict[tuple[object, ...], list[int]] = {}
+    found: dict[int, int] = {}
+    for _, event in flow.of_kind("module"):
+        parameters = event.data.get("parameters", {})
+        shapes = ((name, flow.facts(leaf).shape) for name, leaf in parameters.items())
+        leaves = firsts.setdefault((event.data.get("type"), *shapes), list(parameters.values()))
+        found.update(zip(parameters.values(), leaves, strict=True))
+    return found
 
 
 def _parted(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]) -> bool:
@@ -95,9 +109,9 @@ def _updated(flow: Flow, leaves: set[int], first: Run, second: Run) -> bool:
     return steps or writes or kept
 
 
-def _rank_case(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]) -> Case:
-    """Return the case of two runs."""
-    source, op = _fork(flow, *runs) or _first_taking(flow, runs, one | other)
+def _rank_case(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int], alike: Mapping[int, int]) -> Case:
+    """Return the case of two runs; ``alike``: which leaf stands for another one, of which it is a rank's copy."""
+    source, op = _fork(flow, *runs, alike) or _first_taking(flow, runs, one | other)
     first, second = (listed(flow.name(leaf) for leaf in sorted(leaves)) for leaves in (one, other))
     sides_of = ((first, one, "one"), (second, other, "other"))
     sides = [
@@ -114,7 +128,7 @@ def _rank_case(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]
         "find_unused_parameters=True",
         source=source,
         op=op,
-        subjects=frozenset(one | other),
+        subjects=frozenset(one | other).union(leaf for leaf, first in alike.items() if first in one | other),
         evidence={"only_first": [flow.name(t) for t in one], "only_second": [flow.name(t) for t in other]},
     )
 
@@ -125,7 +139,7 @@ def _first_taking(flow: Flow, runs: tuple[Run, Run], leaves: set[int]) -> tuple[
     return (flow.events[rows[0]].source, flow.events[rows[0]].op) if rows else (runs[1].source, "backward")
 
 
-def _fork(flow: Flow, first: Run, second: Run) -> tuple[SourceLine | None, str] | None:
+def _fork(flow: Flow, first: Run, second: Run, alike: Mapping[int, int]) -> tuple[SourceLine | None, str] | None:
     """Return the line at which two runs part: the value that decided, or else the first call that differs.
 
     None where one of them does all that the other does, and something before it.
@@ -137,8 +151,8 @@ def _fork(flow: Flow, first: Run, second: Run) -> tuple[SourceLine | None, str] 
     offset = next((place for place, event in enumerate(theirs) if mine and same_call(mine[start], event)), 0)
     last: Event | None = None
     for event, twin in zip_longest(mine[start:], theirs[offset:]):
-        alike = event and twin and same_call(event, twin)
-        if not (alike and _trained_in(flow, event, before) == _trained_in(flow, twin, before)):
+        same = event and twin and same_call(event, twin)
+        if not (same and _trained_in(flow, event, before, alike) == _trained_in(flow, twin, before, alike)):
             here = event or twin  # one of the two may have ended
             decided = last is not None and last.op in _BRANCHING and _near(last.source, here.source)
             return (last.source, last.op) if decided and last is not None else (here.source, here.op)
@@ -146,10 +160,10 @@ def _fork(flow: Flow, first: Run, second: Run) -> tuple[SourceLine | None, str] 
     return None
 
 
-def _trained_in(flow: Flow, event: Event | None, since: int) -> set[int | SourceLine | None]:
+def _trained_in(flow: Flow, event: Event | None, since: int, alike: Mapping[int, int]) -> set[int | SourceLine | None]:
     """Return the leaves to train that a call takes; one that a step made for itself, after a row, by its line."""
     trained = flow.trainable(event.data.get("inputs", ())) if event else set()
-    return {flow.facts(one).source if _made_after(flow, one, since) else one for one in trained}
+    return {flow.facts(one).source if _made_after(flow, one, since) else alike.get(one, one) for one in trained}
 
 
 def calls_between(flow: Flow, begin: int, end: int) -> list[Event]:

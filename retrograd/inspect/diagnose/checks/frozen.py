@@ -49,7 +49,10 @@ def _behind(flow: Flow, run: Run) -> dict[int, int]:
 
 
 def trained_then_frozen(flow: Flow, run: Run) -> dict[int, int]:
-    """Return the leaves behind a loss, on this side of every cut, that once got gradients and were frozen since."""
+    """Return the leaves behind a loss, on this side of every cut, that were meant to train and are frozen.
+
+    They once got gradients, or are all that an optimizer holds.
+    """
     todo, seen = [(root, run.begin) for root in run.roots], set(run.roots)
     while todo:
         tensor, before = todo.pop()
@@ -58,7 +61,10 @@ def trained_then_frozen(flow: Flow, run: Run) -> dict[int, int]:
                 fresh = [given for given in flow.inputs(row) if given not in seen]
                 seen.update(fresh)
                 todo.extend((given, row) for given in fresh)
-    return _frozen(flow, sorted(seen.intersection(flow.accumulated)), run.begin)
+    held = [set(event.data.get("parameters", {}).values()) for _, event in flow.of_kind("optimizer", action="made")]
+    off = [own for own in held if len(_frozen(flow, sorted(own), run.begin)) == len(own)]
+    meant = set(flow.accumulated).union(*off)
+    return _frozen(flow, sorted(seen & meant), run.begin)
 
 
 def _frozen(flow: Flow, tensors: list[int], before: int) -> dict[int, int]:

@@ -115,10 +115,21 @@ def _running_sums(flow: Flow, kept: set[int]) -> Iterator[Case]:
         number = bool(links) and flow.facts(flow.outputs(links[0])[0]).shape in _NUMBERS
         if not number and between < LINKS:
             continue
+        if not between and _each_of_its_own(flow, links):
+            continue
         if not between and sum(not kept.isdisjoint(flow.inputs(row)) for row in links) >= 2:
             continue
         if len(links) >= LINKS or (between >= 2 and len(links) >= 2):
             yield _sum_case(flow, source, links)
+
+
+def _each_of_its_own(flow: Flow, links: list[int]) -> bool:
+    """Whether the last terms of a sum come from leaves of their own, as norms of weights do; steps share theirs."""
+    terms: list[set[int]] = []
+    for before, row in pairwise(links[-3:]):
+        carried = set(flow.outputs(before))
+        terms.append(flow.leaves_behind(flow.behind(set(flow.inputs(row)) - carried, row)))
+    return len(terms) > 1 and all(terms) and terms[0].isdisjoint(terms[1])
 
 
 def _links(flow: Flow, rows: list[int]) -> list[int]:

@@ -44,7 +44,10 @@ def find(flow: Flow) -> Iterator[Case]:
     if not held or not flow.optimizer_steps or not flow.accumulated:
         return
     strangers, taught = _unregistered(flow, held), _taught(flow, held)
-    missing = [leaf for leaf in taught if leaf not in held and _meant_to_train(flow, leaf, strangers)]
+    copied = _copied(flow)
+    missing = [
+        leaf for leaf in taught if leaf in copied or (leaf not in held and _meant_to_train(flow, leaf, strangers))
+    ]
     if not missing:
         return
     stale = [leaf for leaf in held if leaf not in flow.got_gradient and not _used(flow, leaf)]
@@ -56,6 +59,18 @@ def find(flow: Flow) -> Iterator[Case]:
 
 
 CHECK = Check("unused", KINDS, find)
+
+
+def _copied(flow: Flow) -> set[int]:
+    """Return the leaves that no step of an optimizer moves, nor the program, but whose unused copies one has."""
+    steps = (flow.events[row].data.get("parameters", {}).values() for row in flow.optimizer_steps)
+    stepped = set().union(*steps)
+    found: set[int] = set()
+    for leaf in stepped:
+        if leaf not in flow.got_gradient and not flow.used_in.get(leaf):
+            shape, behind = flow.facts(leaf).shape, flow.leading_to([leaf]).intersection(flow.accumulated) - stepped
+            found.update(one for one in behind if flow.facts(one).shape == shape and not updated_by_hand(flow, one))
+    return found
 
 
 def _late(flow: Flow, missing: list[int]) -> bool:

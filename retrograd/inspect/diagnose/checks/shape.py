@@ -52,9 +52,16 @@ def _broadcasts(flow: Flow) -> Iterator[Case]:
         source = flow.events[row].source
         if source in reported or not _in_a_loss(flow, row):
             continue
-        if not _meant(flow, row, pairs[row][0]) and not _meets_a_square(flow, row, *pairs[row]):
+        if _by_accident(flow, row, *pairs[row]):
             reported.add(source)
             yield _broadcast_case(flow, row, *pairs[row])
+
+
+def _by_accident(flow: Flow, row: int, column: int, vector: int) -> bool:
+    """Whether nothing shows that a call was to make a square of a column and a vector, or something that it was not."""
+    if _is_a_target(flow, row):
+        return True
+    return not _meant(flow, row, column) and not _meets_a_square(flow, row, column, vector)
 
 
 def _squared(flow: Flow, row: int) -> tuple[int, int] | None:
@@ -83,6 +90,30 @@ def _makes_column(flow: Flow, row: int) -> bool:
     given = flow.inputs(row)[:1]
     was_column = bool(given) and flow.facts(given[0]).shape[-1:] == (1,)
     return flow.events[row].op in _COLUMN_MAKERS and not was_column
+
+
+def _is_a_target(flow: Flow, row: int) -> bool:
+    """Whether what a broadcast added up without history is compared with a vector of predictions, number by number.
+
+    Distances of pairs are differences themselves.
+    """
+    if flow.has_node(row) or flow.events[row].op.strip("_") in _DIFFERENCES:
+        return False
+    todo = [(out, row) for out in flow.outputs(row)]
+    square, seen = flow.facts(todo[0][0]).shape if todo else (), {row}
+    while todo:
+        tensor, since = todo.pop()
+        for call in flow.used_in.get(tensor, ()):
+            if call <= since or call in seen:
+                continue
+            seen.add(call)
+            if flow.has_node(call):
+                others = [flow.facts(one).shape for one in flow.inputs(call) if one != tensor]
+                if flow.events[call].op.strip("_") in _DIFFERENCES and square[-1:] in others:
+                    return True
+            elif all(flow.facts(out).shape == square for out in flow.outputs(call)):
+                todo.extend((out, call) for out in flow.outputs(call))
+    return False
 
 
 def _meets_a_square(flow: Flow, row: int, *operands: int) -> bool:
@@ -135,13 +166,19 @@ def _broadcast_case(flow: Flow, row: int, column: int, vector: int) -> Case:
         kind="broadcast",
         message=f"{event.op}{at(event.source)} broadcasts {first} of shape {shape_text(tall)} and {second} of shape "
         f"{shape_text(flat)} to {shape_text(result)}, larger than either: every row meets every other row.",
-        remedy=f"{first}.squeeze(-1), or {second}.unsqueeze(-1), so that both have one shape",
+        remedy=f"{_flattened(first)}, or {second}.unsqueeze(-1), so that both have one shape",
         source=event.source,
         op=event.op,
         subjects=frozenset({column, vector}),
         marks=flow.marks(flow.run_after(row), [row], f"broadcast to {shape_text(result)}"),
         evidence={"shapes": [list(tall), list(flat)], "result": list(result)},
     )
+
+
+def _flattened(column: str) -> str:
+    """Return what to write in place of a column that is to be a vector."""
+    made = next((tail for tail in (".unsqueeze(1)", ".unsqueeze(-1)", "[:, None]") if column.endswith(tail)), None)
+    return f"{column}.squeeze(-1)" if made is None else column.removesuffix(made)
 
 
 @dataclass(frozen=True, slots=True)
