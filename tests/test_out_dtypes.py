@@ -31,6 +31,9 @@ CALLS: dict[str, Call] = {
     "slogdet": lambda t, out: t.slogdet(t.eye(3), out=(out(), out())),
     "add": lambda t, out: t.add(t.ones(3), 1, out=out()),
     "abs of complex numbers": lambda t, out: t.abs(t.ones(3, dtype=t.complex64), out=out()),
+    "irfft": lambda t, out: t.fft.irfft(t.ones(4), out=out()),
+    "hfft2": lambda t, out: t.fft.hfft2(t.ones(2, 4), out=out()),
+    "matrix_power": lambda t, out: t.linalg.matrix_power(t.eye(2), 3, out=out()),
     "cumsum": lambda t, out: t.cumsum(t.ones(3), 0, out=out()),
 }
 
@@ -47,9 +50,10 @@ def taken(engine: Any, name: str, dtype: str) -> bool:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_out_dtypes(name: str) -> None:
-    """The dtype of the result is taken, another floating one only where PyTorch takes it."""
+    """The dtype of the result is taken, another floating or complex one only where PyTorch takes it."""
     assert taken(retrograd, name, "float32")
-    assert taken(retrograd, name, "float64") == taken(real_torch, name, "float64")
+    for dtype in ("float64", "complex64"):
+        assert taken(retrograd, name, dtype) == taken(real_torch, name, dtype), dtype
 
 
 @pytest.mark.parametrize("dtype", ["int64", "bool", "float32", "complex64"])

@@ -20,6 +20,8 @@ CALLS: dict[str, Callable[[Any, Any, int], Any]] = {
     "the smallest": lambda t, x, k: t.topk(x, k, largest=False),
     "few of many": lambda t, x, k: t.topk(x, max(1, x.shape[1] // 64)),
     "topk of columns": lambda t, x, k: t.topk(x.t(), k, 0),
+    "not in order": lambda t, x, k: t.topk(x, k, sorted=False),
+    "the smallest, not in order": lambda t, x, k: t.topk(x, k, largest=False, sorted=False),
     "topk of one row": lambda t, x, k: t.topk(x[0], k),
     "kthvalue of one row": lambda t, x, k: t.kthvalue(x[0], k),
     "mode": lambda t, x, k: t.mode(x, 1),

@@ -54,6 +54,8 @@ def write_out(
     results = result if several else (result,)
     if not how.copied:
         _refuse_lost_history(name, targets, results)
+    if how.floating:
+        _check_floating(name, targets)
     if dtype is OutDtype.EXACT:
         _check_dtypes(name, targets, results)
     for target, value in zip(targets, results, strict=True):
@@ -131,6 +133,12 @@ def _check_dtypes(name: str, targets: Iterable[Any], results: Iterable[Any]) -> 
         if have != want and (have.name, want.name) != ("uint8", "bool"):
             usual = f"Expected out tensor to have dtype {c_name(want)}, but got {c_name(have)} instead"
             raise refused_dtype(name, scalar_name(have), scalar_name(want), usual)
+
+
+def _check_floating(name: str, targets: Iterable[Any]) -> None:
+    for target in targets:
+        if target._sig.numpy.kind != "f":
+            raise refused_dtype(name, scalar_name(target._sig.numpy), "", "")
 
 
 def _check_cast(name: str, out: Any, value: Any) -> None:

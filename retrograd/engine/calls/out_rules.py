@@ -25,6 +25,8 @@ class Out:
     """It must have the dtype of the result, which the signatures do not tell."""
     rows: bool = False
     """It lies row by row where it gets its size from the result, however that would lie itself."""
+    floating: bool = False
+    """It must have a real floating dtype, whatever else PyTorch says of that of the result."""
     copied: bool = False
     """PyTorch composes the function of others and copies their result there: row by row, and with its history."""
 

@@ -12,6 +12,7 @@ _EIGEN = (
     "dtype {have}"
 )
 _SPECTRUM = "{name} expects a complex output tensor, but got {have}"
+_SIGNAL = "{name} expects a floating point output tensor, but got {have}"
 _SEARCHED = (
     "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on "
     "whether out_int32 flag is True"
@@ -27,7 +28,8 @@ _SENTENCES = {
     "matrix_norm": "linalg.matrix_norm expected out tensor dtype {want} but got: {have}",
     "vecdot": "linalg.vecdot: Expected out of dtype{want} but found {have}",
     "fft": _SPECTRUM, "ifft": _SPECTRUM, "rfft": _SPECTRUM, "ihfft": _SPECTRUM, "fftn": _SPECTRUM, "ifftn": _SPECTRUM,
-    "rfftn": _SPECTRUM, "ihfftn": _SPECTRUM,
+    "rfftn": _SPECTRUM, "ihfftn": _SPECTRUM, "irfft": _SIGNAL, "hfft": _SIGNAL, "irfftn": _SIGNAL, "hfftn": _SIGNAL,
+    "irfft2": _SIGNAL, "hfft2": _SIGNAL,
 }  # fmt: skip
 _JOINING = frozenset(
     {"cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack"}

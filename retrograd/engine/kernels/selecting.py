@@ -2,7 +2,8 @@
 
 Values do not depend on it, indices do. The algorithms are Hoare's quickselect with the median of three (``kthvalue``)
 and C++'s ``nth_element``, ``sort`` and ``partial_sort`` (``topk``, ``mode``) as GNU's library has them. Only rows where
-a choice exists come here; where they have too many elements together, the first of equal elements is chosen.
+a choice exists come here, and those of ``topk(sorted=False)``; where they have too many elements together, the first of
+equal elements is chosen, and all are in order.
 """
 
 from __future__ import annotations
@@ -162,15 +163,24 @@ class _Items:
         self.insertion_sort(0, last)
 
 
-def top_places(rank: list[int], k: int) -> list[int]:
-    """The places of the first ``k`` elements in the order of their ranks."""
+def top_places(rank: list[int], k: int, in_order: bool = True) -> list[int]:
+    """The places of the first ``k`` elements in the order of their ranks, or as selection leaves them."""
     items = _Items(rank)
     if k * 64 <= len(rank):
         items.partial_sort(0, k, len(rank))
     else:
         items.nth_element(k - 1, len(rank))
-        items.sort(k - 1)
+        if in_order:
+            items.sort(k - 1)
     return items.at[:k]
+
+
+def follow_selection(lines: Any, order: Any, k: int) -> Any:
+    """The places of the first ``k`` elements of each line as selection leaves them, in no order of their own."""
+    if not 0 < lines.size <= MOST:
+        return order[..., :k]
+    ranks = _ranks(lines.reshape(-1, lines.shape[-1]), order.reshape(-1, lines.shape[-1])).tolist()
+    return np.array([top_places(rank, k, False) for rank in ranks], order.dtype).reshape(*lines.shape[:-1], k)
 
 
 def last_in_order(row: Any, value: Any) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.selecting import follow_ties, kth_place, top_places
+from ..kernels.selecting import follow_selection, follow_ties, kth_place, top_places
 from ..table.registry import F
 from ..table.rows import function, nondifferentiable
 from .reduce import axes_of, refuse_complex
@@ -51,14 +51,19 @@ def _argsort(self: Any, dim: int = -1, descending: bool = False) -> Any:
 nondifferentiable("_argsort", _argsort, layout="copy")
 
 
-def _topk(self: Any, k: int, dim: int = -1, largest: bool = True) -> Any:
+def _topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:  # noqa: A002
     if not self.ndim:
         return self.copy(), np.zeros((), np.int64)
     axis = axes_of(dim, self.ndim)[0]
     if not 0 <= k <= self.shape[axis]:
         raise RuntimeError("selected index k out of range")
     lines, order = np.moveaxis(self, axis, -1), np.moveaxis(order_of(self, axis, largest), axis, -1)
-    chosen = follow_ties(lines, order, slice(0, k), lambda rank: top_places(rank, k), k) if k else order[..., :0]
+    if not k:
+        chosen = order[..., :0]
+    elif sorted:
+        chosen = follow_ties(lines, order, slice(0, k), lambda rank: top_places(rank, k), k)
+    else:
+        chosen = follow_selection(lines, order, k)
     order = np.ascontiguousarray(np.moveaxis(chosen, -1, axis))
     return np.take_along_axis(self, order, axis), order
 

@@ -69,10 +69,6 @@ def _form_of_upsampling(dims: int, aligned: bool) -> Form:
     return Form(shown, taken, (None,) * dims)
 
 
-def _form_of_topk() -> Form:
-    return Form(lambda *args: args, lambda *args: args[:4])  # elements are always sorted
-
-
 def _form_of_softmax_backward() -> Form:
     """In PyTorch the dtype of the operand is told, too."""
     return Form(
@@ -114,4 +110,3 @@ for _name, _dims in (("linear1d", 1), ("bilinear2d", 2), ("bicubic2d", 2), ("tri
     FORMS[f"upsample_{_name}"] = _form_of_upsampling(_dims, True)
 for _name in ("bilinear2d", "bicubic2d", "lanczos2d"):
     FORMS[f"_upsample_{_name}_aa"] = _form_of_upsampling(2, True)
-FORMS["_topk"] = _form_of_topk()

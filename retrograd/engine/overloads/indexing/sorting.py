@@ -45,7 +45,7 @@ def msort(input: Any) -> Any:  # noqa: A002
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:  # noqa: A002
     """The ``k`` largest (or smallest) elements along ``dim``, and where they are."""
     check_tensor("topk", input)
-    return named("topk", *F._topk(input, int(k), dim, largest))
+    return named("topk", *F._topk(input, int(k), dim, largest, sorted))
 
 
 @public("kthvalue", out=True)

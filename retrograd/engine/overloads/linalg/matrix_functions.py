@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.out_rules import Out
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import wrap
@@ -17,7 +18,7 @@ def matrix_exp(input: Any) -> Any:  # noqa: A002
     return F._matrix_exp(input)
 
 
-@public("matrix_power", namespace="linalg", out=True)
+@public("matrix_power", namespace="linalg", out=Out(exact=True))
 def matrix_power(A: Any, n: int) -> Any:  # noqa: N803
     """The ``n``-th power of square matrices, by repeated squaring."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:

@@ -224,10 +224,11 @@ def _over_two(whole: Any) -> Any:
 
 
 for _whole in (fftn, ifftn, rfftn, irfftn, hfftn, ihfftn):
-    public(_whole.__name__, namespace="fft", out=Out(rows=True))(_whole)
-    public(_whole.__name__[:-1] + "2", namespace="fft", out=Out(rows=True))(_over_two(_whole))
+    _how = Out(rows=True, floating=_whole in (irfftn, hfftn))
+    public(_whole.__name__, namespace="fft", out=_how)(_whole)
+    public(_whole.__name__[:-1] + "2", namespace="fft", out=_how)(_over_two(_whole))
 for _single in (fft, ifft, rfft, irfft, hfft, ihfft):
-    public(_single.__name__, namespace="fft", out=Out(rows=True))(_single)
+    public(_single.__name__, namespace="fft", out=Out(rows=True, floating=_single in (irfft, hfft)))(_single)
 
 
 # -- the order of frequencies
