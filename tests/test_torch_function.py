@@ -280,3 +280,81 @@ def test_derivatives_of_functions_keep_the_class(torch: Any) -> Any:
     found += [*functional.hvp(total, new(), new()), *functional.vhp(total, new(), new())]
     found.append(torch.nn.utils.parameters_to_vector([new(), new()]))
     return [(type(t).__name__, t.detach().as_subclass(torch.Tensor)) for t in found]
+
+
+HANDED: dict[str, Any] = {
+    "activations": lambda F, x, t: [
+        F.relu(x), F.leaky_relu(x, 0.2), F.softmax(x, -1), F.elu(x), F.glu(x), F.dropout(x),
+    ],
+    "losses": lambda F, x, t: [
+        F.cross_entropy(x, t), F.mse_loss(x, x), F.l1_loss(x, x), F.nll_loss(x, t), F.kl_div(x, x, reduction="sum"),
+        F.binary_cross_entropy_with_logits(x, x), F.smooth_l1_loss(x, x), F.multi_margin_loss(x, t),
+    ],
+    "layers": lambda F, x, t: [
+        F.layer_norm(x, (2,)), F.batch_norm(x, None, None, None, None, True), F.embedding(t, x), F.pad(x, (1, 1)),
+        F.max_pool1d(x, 2), F.interpolate(x[None], scale_factor=2), F.normalize(x), F.gelu(x), F.linear(x, x),
+    ],
+    "methods": lambda F, x, t: [
+        x.split(1), x.norm(dim=1), x.sum().backward(), x.relu(), -x, x.sum(), x.sum(0), x.shape, 2 - x, 2 / x, x**2,
+        x.detach(), x.dim(), x.view(4), x.T, repr(x), x.register_hook(print).remove(),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("calls", sorted(HANDED))
+@pytest.mark.parametrize("by_mode", [False, True])
+def test_what_handlers_get(calls: str, by_mode: bool) -> None:
+    """Functions that PyTorch writes in Python hand on all arguments, most by name; others what the caller gave."""
+
+    @differential
+    def test(torch: Any) -> Any:
+        log: list[Any] = []
+
+        def note(func: Any, types: Any, args: Any, kwargs: Any) -> None:
+            if by_mode or any(issubclass(kind, Named) for kind in types):
+                log.append((func.__name__, [kind.__name__ for kind in types], len(args), sorted(kwargs)))
+
+        class Named(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                note(func, types, args, kwargs or {})
+                return super().__torch_function__(func, types, args, kwargs or {})
+
+        class Noting(importlib.import_module(f"{torch.__name__}.overrides").TorchFunctionMode):
+            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                note(func, types, args, kwargs or {})
+                return func(*args, **(kwargs or {}))
+
+        x, t = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([0, 1])
+        if by_mode:
+            x.requires_grad_()
+            with Noting():
+                HANDED[calls](torch.nn.functional, x, t)
+        else:
+            HANDED[calls](torch.nn.functional, x.as_subclass(Named).requires_grad_(), t)
+        return log
+
+    test()
+
+
+@differential
+def test_handlers_get_defaults(torch: Any) -> Any:
+    """What the caller left out of such a function comes with the values that it has then."""
+    seen: list[Any] = []
+
+    class Kept(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func.__name__ in ("gumbel_softmax", "hardtanh", "ctc_loss", "interpolate", "celu"):
+                seen.append({name: repr(value) for name, value in (kwargs or {}).items()})
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    functional = torch.nn.functional
+    x = torch.ones(2, 3, 4).as_subclass(Kept)
+    (
+        functional.hardtanh(x),
+        functional.celu(x, 2.0),
+        functional.interpolate(x, 2),
+        functional.gumbel_softmax(x, hard=True),
+    )
+    return seen, raises("unexpected keyword argument", functional.dropout, x, nothing=1)

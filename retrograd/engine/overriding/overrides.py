@@ -150,7 +150,17 @@ def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: 
 
     ``TypeError`` if all of them do.
     """
-    found = [] if HERE.subclasses_off else overloaded(relevant_args)
+    found = [] if HERE.subclasses_off else asking_order(relevant_args, _has_torch_function)
+    return asked(public_api, found, args, kwargs)
+
+
+def _has_torch_function(value: Any) -> bool:
+    """Whether a value's class has a ``__torch_function__``, a plain tensor's too."""
+    return value.__class__ is tensor_class() or overrides_functions(value)
+
+
+def asked(public_api: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the innermost mode, else the classes of ``found`` answer; ``TypeError`` if none of them does."""
     types = tuple(type(v) for v in found)
     if HERE.modes:
         mode = HERE.modes.pop()

@@ -9,6 +9,7 @@ from typing import Any
 from ..tensors.base import tensor_class
 from . import overrides
 from .overrides import with_elements
+from .python_functions import Arrange, arrangement, is_python, without_arguments
 
 _ASKED = {"torch.autograd.grad": {"outputs": 0, "inputs": 1}, "torch.autograd.backward": {"tensors": 0, "inputs": 5}}
 """Functions that ask only some of their arguments, with the places of these."""
@@ -20,9 +21,14 @@ def _asked_values(args: tuple[Any, ...], kwargs: dict[str, Any], places: dict[st
 
 
 def overridable_call(
-    function: Callable[..., Any], public_api: Callable[[], Any], asked: dict[str, int] | None = None
-) -> Callable[..., Any]:
-    """``function``, but ``__torch_function__`` of active modes and of its arguments' classes runs first."""
+    function: Callable[..., Any], public_api: Callable[[], Any], asked: dict[str, int] | None = None,
+    arrange: Arrange | None = None, tells_class: bool = False,
+) -> Callable[..., Any]:  # fmt: skip
+    """``function``, but ``__torch_function__`` of active modes and of its arguments' classes runs first.
+
+    ``asked`` are the arguments whose classes are asked, if not all; ``arrange`` is the form in which they are handed
+    over; with ``tells_class`` modes are told of the first argument's class, a plain tensor's too.
+    """
 
     def call(*args: Any, **kwargs: Any) -> Any:
         here = overrides.HERE
@@ -34,7 +40,11 @@ def overridable_call(
             values = _asked_values(args, kwargs, asked)
         if not here.modes and not any(overrides.overrides_functions(v) for v in values):
             return function(*args, **kwargs)
-        return overrides.handle_torch_function(public_api(), values, *args, **kwargs)
+        if arrange is not None:
+            args, kwargs = arrange(args, kwargs)
+            return overrides.handle_torch_function(public_api(), values, *args, **kwargs)
+        found = [] if here.subclasses_off else [args[0]] if tells_class else overrides.overloaded(values)
+        return overrides.asked(public_api(), found, args, kwargs)
 
     return call
 
@@ -107,7 +117,8 @@ def _install_face(namespace: dict[str, Any], module: str, names: list[str]) -> N
         if function is None or isinstance(function, type) or function in overrides.NAMES:
             continue
         asked = _ASKED.get(f"{module}.{name}")
-        made = overridable_call(function, lambda space=namespace, n=name: space[n], asked)  # type: ignore[misc]
+        arrange = arrangement(name, function) if is_python(module, name) else None
+        made = overridable_call(function, lambda space=namespace, n=name: space[n], asked, arrange)  # type: ignore[misc]
         namespace[name] = _named(made, function, _PREFIXES.get(module, "") + name)
         overrides.NAMES[made] = f"{module}.{name}"
     say_where_they_are(namespace, names)
@@ -151,7 +162,9 @@ def _install_methods(tensor: Any) -> None:
             setattr(tensor, name, _overridable_property(tensor, name, value))
         elif callable(value) and not isinstance(value, type):
             public = _OPERATORS.get(name, name)
-            made = overridable_call(value, lambda n=public: tensor.__dict__[n])  # type: ignore[misc]
+            arrange = arrangement(name, value) if is_python("torch.Tensor", name) else None
+            api = lambda n=public: tensor.__dict__[n]  # noqa: E731
+            made = overridable_call(value, api, None, arrange, without_arguments(public, value))
             setattr(tensor, name, _named(made, value, "__rdiv__" if public == "__rtruediv__" else public))
             overrides.NAMES[made] = f"torch.Tensor.{public}"
 
@@ -166,7 +179,7 @@ def _overridable_property(tensor: Any, name: str, value: property) -> property:
         return lambda: getattr(tensor.__dict__[name], part)
 
     parts: list[Any] = [
-        None if function is None else overridable_call(function, api(part))
+        None if function is None else overridable_call(function, api(part), tells_class=part == "__get__")
         for function, part in ((value.fget, "__get__"), (value.fset, "__set__"), (value.fdel, "__delete__"))
     ]
     kind: Any = _Attribute
