@@ -1,9 +1,9 @@
 """Which of several equal elements is chosen: the one that PyTorch's selection algorithms leave in the place asked for.
 
 Values do not depend on it, indices do. The algorithms are Hoare's quickselect with the median of three (``kthvalue``)
-and C++'s ``nth_element``, ``sort`` and ``partial_sort`` (``topk``, ``mode``) as GNU's library has them. Only rows where
-a choice exists come here, and those of ``topk(sorted=False)``; where they have too many elements together, the first of
-equal elements is chosen, and all are in order.
+and those of C++'s library (``topk``, ``mode``). Only rows where a choice exists come here, and those of
+``topk(sorted=False)``; where they have too many elements together, the first of equal elements is chosen, and all are
+in order.
 """
 
 from __future__ import annotations
@@ -12,19 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from .introsort import Items
+
 MOST = 30_000
 """How many steps of 0.3 µs a call follows; more would take longer than the rest of it."""
 SORTING = 8
 """Steps for an element that is put in order; one that is only looked at takes one."""
-
-
-def _ranks(lines: Any, order: Any) -> Any:
-    """Equal numbers for equal elements of each line, smaller ones for what ``order`` puts first."""
-    ordered = np.take_along_axis(lines, order, -1)
-    found = np.zeros(order.shape, np.int64)
-    steps = np.cumsum(~_same(ordered[..., 1:], ordered[..., :-1]), -1)
-    np.put_along_axis(found, order[..., 1:], steps, -1)
-    return found
 
 
 def kth_place(rank: list[int], k: int) -> int:
@@ -58,114 +51,9 @@ def kth_place(rank: list[int], k: int) -> int:
     return at[k]
 
 
-class _Items:
-    """Places of a row's elements, put in order by the ranks of the elements."""
-
-    def __init__(self, rank: list[int]) -> None:
-        self.rank = rank
-        self.at = list(range(len(rank)))
-
-    def before(self, i: int, j: int) -> bool:
-        """Whether what is at ``i`` comes before what is at ``j``."""
-        return self.rank[self.at[i]] < self.rank[self.at[j]]
-
-    def swap(self, i: int, j: int) -> None:
-        """Exchange two items."""
-        self.at[i], self.at[j] = self.at[j], self.at[i]
-
-    def partition(self, first: int, last: int) -> int:
-        """Divide a range by the median of three of its elements; where the second part begins."""
-        a, b, c = first + 1, first + (last - first) // 2, last - 1
-        if self.before(a, b):
-            chosen = b if self.before(b, c) else c if self.before(a, c) else a
-        else:
-            chosen = a if self.before(a, c) else c if self.before(b, c) else b
-        self.swap(first, chosen)
-        low, high = first + 1, last
-        while True:
-            while self.before(low, first):
-                low += 1
-            high -= 1
-            while self.before(first, high):
-                high -= 1
-            if low >= high:
-                return low
-            self.swap(low, high)
-            low += 1
-
-    def insertion_sort(self, first: int, last: int) -> None:
-        """Order a range; equal items stay as they are."""
-        self.at[first:last] = sorted(self.at[first:last], key=self.rank.__getitem__)
-
-    def sift(self, first: int, hole: int, size: int, value: int) -> None:
-        """Put an item into a heap from whose top, or below, one is missing."""
-        at, rank, top = self.at, self.rank, hole
-        child = hole
-        while child < (size - 1) // 2:
-            child = 2 * (child + 1)
-            if rank[at[first + child]] < rank[at[first + child - 1]]:
-                child -= 1
-            at[first + hole] = at[first + child]
-            hole = child
-        if size % 2 == 0 and child == (size - 2) // 2:
-            child = 2 * child + 1
-            at[first + hole] = at[first + child]
-            hole = child
-        parent = (hole - 1) // 2
-        while hole > top and rank[at[first + parent]] < rank[value]:
-            at[first + hole] = at[first + parent]
-            hole, parent = parent, (parent - 1) // 2
-        at[first + hole] = value
-
-    def heap_select(self, first: int, middle: int, last: int) -> None:
-        """Bring the smallest items to the front, as a heap."""
-        size = middle - first
-        for parent in range((size - 2) // 2, -1, -1):
-            self.sift(first, parent, size, self.at[first + parent])
-        for i in range(middle, last):
-            if self.before(i, first):
-                value, self.at[i] = self.at[i], self.at[first]
-                self.sift(first, 0, size, value)
-
-    def partial_sort(self, first: int, middle: int, last: int) -> None:
-        """Bring the smallest items to the front, in order."""
-        self.heap_select(first, middle, last)
-        for end in range(middle - 1, first, -1):
-            value, self.at[end] = self.at[end], self.at[first]
-            self.sift(first, 0, end - first, value)
-
-    def nth_element(self, nth: int, last: int) -> None:
-        """Bring the item of rank ``nth`` to its place, and those before it before it."""
-        first, left = 0, 2 * (last.bit_length() - 1)
-        while last - first > 3:
-            if not left:
-                self.heap_select(first, nth + 1, last)
-                self.swap(first, nth)
-                return
-            left -= 1
-            cut = self.partition(first, last)
-            first, last = (cut, last) if cut <= nth else (first, cut)
-        self.insertion_sort(first, last)
-
-    def sort(self, last: int) -> None:
-        """Order the first items."""
-        ranges = [(0, last, 2 * (last.bit_length() - 1))] if last > 1 else []
-        while ranges:
-            first, end, left = ranges.pop()
-            while end - first > 16:
-                if not left:
-                    self.partial_sort(first, end, end)
-                    break
-                left -= 1
-                cut = self.partition(first, end)
-                ranges.append((cut, end, left))
-                end = cut
-        self.insertion_sort(0, last)
-
-
 def top_places(rank: list[int], k: int, in_order: bool = True) -> list[int]:
     """The places of the first ``k`` elements in the order of their ranks, or as selection leaves them."""
-    items = _Items(rank)
+    items = Items(rank)
     if k * 64 <= len(rank):
         items.partial_sort(0, k, len(rank))
     else:
@@ -177,7 +65,7 @@ def top_places(rank: list[int], k: int, in_order: bool = True) -> list[int]:
 
 def follow_selection(lines: Any, order: Any, k: int) -> Any:
     """The places of the first ``k`` elements of each line as selection leaves them, in no order of their own."""
-    if not 0 < lines.size <= MOST:
+    if not k or not 0 < lines.size <= MOST:
         return order[..., :k]
     ranks = _ranks(lines.reshape(-1, lines.shape[-1]), order.reshape(-1, lines.shape[-1])).tolist()
     return np.array([top_places(rank, k, False) for rank in ranks], order.dtype).reshape(*lines.shape[:-1], k)
@@ -188,9 +76,18 @@ def last_in_order(row: Any, value: Any) -> int:
     found = np.flatnonzero(row == value)
     if len(row) <= 16 or len(found) == 1 or (row != row).any():
         return int(found[-1])
-    items = _Items(_ranks(row, np.argsort(row, kind="stable")).tolist())
+    items = Items(_ranks(row, np.argsort(row, kind="stable")).tolist())
     items.sort(len(row))
     return next(i for i in reversed(items.at) if row[i] == value)
+
+
+def _ranks(lines: Any, order: Any) -> Any:
+    """Equal numbers for equal elements of each line, smaller ones for what ``order`` puts first."""
+    ordered = np.take_along_axis(lines, order, -1)
+    found = np.zeros(order.shape, np.int64)
+    steps = np.cumsum(~_same(ordered[..., 1:], ordered[..., :-1]), -1)
+    np.put_along_axis(found, order[..., 1:], steps, -1)
+    return found
 
 
 def _same(a: Any, b: Any) -> Any:

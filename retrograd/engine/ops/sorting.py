@@ -57,52 +57,54 @@ def _topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     axis = axes_of(dim, self.ndim)[0]
     if not 0 <= k <= self.shape[axis]:
         raise RuntimeError("selected index k out of range")
-    lines, order = np.moveaxis(self, axis, -1), np.moveaxis(order_of(self, axis, largest), axis, -1)
-    if not k:
-        chosen = order[..., :0]
-    elif sorted:
-        chosen = follow_ties(lines, order, slice(0, k), lambda rank: top_places(rank, k), k)
-    else:
-        chosen = follow_selection(lines, order, k)
-    order = np.ascontiguousarray(np.moveaxis(chosen, -1, axis))
-    return np.take_along_axis(self, order, axis), order
+
+    def choose(lines: Any, order: Any) -> Any:
+        if sorted:
+            return follow_ties(lines, order, slice(0, k), lambda rank: top_places(rank, k), k)
+        return follow_selection(lines, order, k)
+
+    return _chosen(self, axis, order_of(self, axis, largest), choose)
+
+
+def _chosen(self: Any, axis: int, order: Any, choose: Any) -> tuple[Any, Any]:
+    """The elements that ``choose`` takes of lines along an axis, given the order of each, and their indices."""
+    places = choose(np.moveaxis(self, axis, -1), np.moveaxis(order, axis, -1))
+    indices = np.ascontiguousarray(np.moveaxis(places, -1, axis))
+    return np.take_along_axis(self, indices, axis), indices
 
 
 function("_topk", _topk, node="TopkBackward0", results="values indices", nondiff=(1,), self=_placed_back,
          jvp=_placed_tangent(2), kinds="fiu")  # fmt: skip
 
 
-def kth_row(name: str) -> None:
-    """The row of ``kthvalue``: an element picked along a dimension, with ``k`` in front."""
-
-    def forward(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-        refuse_complex("kthvalue", self)
-        if not self.ndim:
-            axes_of(dim, 0)
-            if k != 1:
-                raise RuntimeError("kthvalue(): selected number k out of range for dimension 0")
-            return self.copy(), np.zeros((), np.int64)
-        axis = axes_of(dim, self.ndim)[0]
-        if not self.shape[axis]:
-            raise IndexError(f"kthvalue(): Expected reduction dim {axis} to have non-zero size.")
-        if not 1 <= k <= self.shape[axis]:
-            raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(axis))
-        lines, order = np.moveaxis(self, axis, -1), np.argsort(np.moveaxis(self, axis, -1), axis=-1, kind="stable")
-        chosen = follow_ties(lines, order, slice(k - 1, k), lambda rank: [kth_place(rank, k - 1)])
-        order = np.ascontiguousarray(np.moveaxis(chosen, -1, axis))
-        values = np.take_along_axis(self, order, axis)
-        return (values, order) if keepdim else (np.squeeze(values, axis), np.squeeze(order, axis))
-
-    function(
-        name, forward, node="KthvalueBackward0", results="values indices", nondiff=(1,), kinds="fiu",
-        self=lambda g, self_sizes, dim, keepdim, indices: F._value_selecting_backward(
-            g[0], indices, tuple(self_sizes), dim, keepdim),
-        jvp=lambda primal, tangents, results: (
-            F._take_values(tangents[0], results[1], primal[2], primal[3]), None),
-    )  # fmt: skip
+def _kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    refuse_complex("kthvalue", self)
+    if not self.ndim:
+        axes_of(dim, 0)
+        if k != 1:
+            raise RuntimeError("kthvalue(): selected number k out of range for dimension 0")
+        return self.copy(), np.zeros((), np.int64)
+    axis = axes_of(dim, self.ndim)[0]
+    if not self.shape[axis]:
+        raise IndexError(f"kthvalue(): Expected reduction dim {axis} to have non-zero size.")
+    if not 1 <= k <= self.shape[axis]:
+        raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(axis))
+    found = _chosen(
+        self,
+        axis,
+        np.argsort(self, axis=axis, kind="stable"),
+        lambda lines, order: follow_ties(lines, order, slice(k - 1, k), lambda rank: [kth_place(rank, k - 1)]),
+    )
+    return found if keepdim else tuple(np.squeeze(part, axis) for part in found)
 
 
-kth_row("_kthvalue")
+function(
+    "_kthvalue", _kthvalue, node="KthvalueBackward0", results="values indices", nondiff=(1,), kinds="fiu",
+    self=lambda g, self_sizes, dim, keepdim, indices: F._value_selecting_backward(
+        g[0], indices, tuple(self_sizes), dim, keepdim),
+    jvp=lambda primal, tangents, results: (
+        F._take_values(tangents[0], results[1], primal[2], primal[3]), None),
+)  # fmt: skip
 
 # -- distinct values
 
