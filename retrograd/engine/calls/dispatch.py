@@ -189,9 +189,9 @@ def arrays_of(op: OpDef, args: tuple[Any, ...]) -> list[Any]:
         if isinstance(value, TensorBase):
             arrays[i] = value._array
         elif i in op.list_positions and value is not None:
-            if are_plain(value):
+            try:  # asking first whether all are tensors takes as long again
                 arrays[i] = [v._array for v in value]
-            else:
+            except AttributeError:
                 arrays[i] = [v._array if isinstance(v, TensorBase) else v for v in value]
     return arrays
 

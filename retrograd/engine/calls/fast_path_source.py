@@ -178,7 +178,7 @@ class CallSource:
                 f"    else: _e{i} = None if _m.accumulator is None else _m.accumulator()",
                 f"    if _e{i} is None:",
                 f"        _e{i} = accumulator({name}) if _v is None and _m.requires_grad else leaf_edge({name})",
-                f"    if _e{i} is LAZY: {self.leave}",
+                f"        if _e{i} is LAZY: {self.leave}",
             ]
         for name in self.op.saved_names:
             if name in self._operands() and self._saved(name) != "None":

@@ -10,7 +10,7 @@ from ..aliasing.versions import share_storage
 from ..aliasing.views import gradient_edge
 from ..table.op import OpDef
 from ..table.registry import OPS
-from ..tensors.base import TensorBase, are_plain, is_inference
+from ..tensors.base import TensorBase, is_inference
 from ..tensors.common_dtype import result_dtype
 from ..tensors.dtypes import get_default_dtype
 from .refusals import refuse_truth_values
@@ -40,10 +40,10 @@ def same_dtype(op: OpDef, args: tuple[Any, ...]) -> bool:
 
 def _same_in_list(tensors: Any) -> bool:
     """Whether all elements are tensors of one floating dtype."""
-    if are_plain(tensors):
+    try:
         kinds = {sig.numpy.char for sig in {t._sig for t in tensors}}
-    else:
-        kinds = {t._sig.numpy.char if isinstance(t, TensorBase) else "" for t in tensors}
+    except AttributeError:  # numbers among them
+        return False
     return len(kinds) == 1 and kinds.pop() in ("e", "f", "d", "F", "D")
 
 

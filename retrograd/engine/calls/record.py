@@ -12,7 +12,7 @@ from ..nodes.saved import INFERENCE_SAVE, SavedTensor
 from ..nodes.saved_facts import parts, read
 from ..overriding.dispatch_classes import count
 from ..table.op import OpDef
-from ..tensors.base import LAZY, TensorBase, are_plain, is_inference, wrap
+from ..tensors.base import LAZY, TensorBase, is_inference, wrap
 from ..tensors.dtype_names import scalar_name
 
 
@@ -29,9 +29,9 @@ def edges_of(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> tuple[Any
     for i in op.diff_positions:
         value = args[i]
         if i in op.list_positions:
-            if are_plain(value):
+            try:
                 edges.extend([gradient_edge(v) if v._fn is LAZY else v._fn for v in value])
-            else:
+            except AttributeError:  # not all are tensors
                 edges.extend([gradient_edge(v) if isinstance(v, TensorBase) else None for v in value])
         else:
             edges.append(gradient_edge(value) if isinstance(value, TensorBase) else None)
