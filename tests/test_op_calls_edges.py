@@ -223,3 +223,19 @@ def test_functions_without_a_derivative(kind: str) -> None:
             assert function(x).grad_fn is None
             with quiet(), forward.dual_level():
                 assert forward.unpack_dual(function(forward.make_dual(x.detach(), engine.ones(2)))).tangent is None
+
+
+def test_sums_of_more_halves_than_halves_can_count() -> None:
+    """Sums, means, norms and running sums of halves add in single precision, along each dimension, also backward."""
+    found = []
+    for engine in (torch, retrograd):
+        x = engine.ones(4096, 2, dtype=engine.float16)
+        bias = engine.zeros(2, dtype=engine.float16, requires_grad=True)
+        (x + bias).backward(x)
+        results = [
+            x.sum(0), x.sum(), x.t().sum(1), x.mean(0), x.nansum(0), x.norm(dim=0), x.norm(1, dim=0), x.logsumexp(0),
+            (x / 8).cumsum(0)[-1], x.t().logcumsumexp(1)[:, -1], x.sum_to_size(1, 2), bias.grad, x.t().matmul(x),
+            engine.nn.functional.mse_loss(x, 0 * x, reduction="sum"), engine.nn.functional.log_softmax(x, 0)[0],
+        ]  # fmt: skip
+        found.append([r.tolist() for r in results])
+    assert found[0] == found[1]

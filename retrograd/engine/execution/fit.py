@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.halves import reduced
 from ..kernels.rows import column_sum, ones_known
 from ..nodes.node import NOTHING, GraphNode, Port
 from ..nodes.opnode import OpNode
@@ -166,5 +167,5 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
         return column_sum(g if g.ndim == 2 else g.reshape(-1, *width))
     axes = _broadcast_axes(g.shape, shape)
     if axes:
-        g = np.add.reduce(g, axes, keepdims=True)
+        g = reduced(np.add, g, axes, keepdims=True)
     return np.asarray(g).reshape(shape)

@@ -21,6 +21,16 @@ def dtype_of_sums(dtype: Any) -> Any:
     return _WIDE if dtype == _HALF else dtype
 
 
+def reduced(function: Any, x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> Any:
+    """``function.reduce``; of halves in single precision, since NumPy would round after each step.
+
+    A sum of 4,096 ones would be 2,048, from where on halves cannot count.
+    """
+    if (x.dtype if dtype is None else dtype).char != "e":
+        return function.reduce(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    return function.reduce(x, axis=axis, dtype=_WIDE, keepdims=keepdims).astype(_HALF)
+
+
 def rounded_once(operands: int = 1) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Let a forward compute halves in single precision.
 

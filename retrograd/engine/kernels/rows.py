@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .halves import reduced
+
 _MOST = 100_000
 """The longest rows and columns that are kept."""
 ones_known: dict[tuple[int, str], Any] = {}
@@ -68,7 +70,7 @@ def sums_along(x: Any, axis: int) -> Any:
     """Sums along an axis, which stays; those of rows of up to 1024 numbers as a product with ones."""
     width = x.shape[axis]
     if axis not in (-1, x.ndim - 1) or x.dtype.char not in "fd" or width > 1024:
-        return np.add.reduce(x, axis=axis, keepdims=True)
+        return reduced(np.add, x, axis, keepdims=True)
     ones = _columns_of_ones.get((width, x.dtype.char))
     if ones is None:
         ones = _keep(_columns_of_ones, width, np.ones((width, 1), x.dtype))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.halves import dtype_of_sums, rounded_once
 from ..table.registry import F
 from ..table.rows import function, linear
 from ..tensors.dtype_names import scalar_name
@@ -23,7 +24,7 @@ def _accumulated(name: str, accumulate: Any) -> Any:
             raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
         if not self.ndim:
             return np.array(self, dtype=kind)
-        return accumulate(self, axis=axes[0], dtype=kind)
+        return accumulate(self, axis=axes[0], dtype=dtype_of_sums(kind)).astype(kind, copy=False)
 
     return forward
 
@@ -102,6 +103,7 @@ for _name, _compare in (("cummax", np.maximum), ("cummin", np.minimum)):
 # -- logarithms of sums of exponentials so far
 
 
+@rounded_once()
 def _logcumsumexp(self: Any, dim: int) -> Any:
     """Logarithm of the running sum of exponentials."""
     axes = axes_of(dim, self.ndim)

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.halves import dtype_of_sums, rounded_once
+from ..kernels.halves import dtype_of_sums, reduced, rounded_once
 from ..table.registry import F
 from ..table.rows import function
 from .half_slopes import slope_rounded_once
+from .reduce import mean_of
 
 
 def reduce_array(values: Any, reduction: str) -> Any:
@@ -111,7 +112,7 @@ def _mse_loss(self: Any, target: Any, reduction: str = "mean") -> Any:
     squares = np.square(self - target)
     if reduction == "none":
         return squares
-    return np.add.reduce(squares, axis=None) if reduction == "sum" else np.mean(squares, dtype=squares.dtype)
+    return reduced(np.add, squares, None) if reduction == "sum" else mean_of(squares, None, False, None)
 
 
 def _mse_slope(g: Any, self: Any, target: Any, reduction: str) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.halves import rounded_once
 from ..table.registry import F
 from ..table.rows import function
 from ..tensors.dtype_names import scalar_name
@@ -47,6 +48,7 @@ def norm_dtype(name: str, have: Any, want: Any) -> Any:
     return want
 
 
+@rounded_once()
 def _norm_of(size: Any, ord: Any, axes: tuple[int, ...], keepdim: bool) -> Any:  # noqa: A002
     kind: Any = {"axis": axes, "keepdims": keepdim}
     if ord == 0:

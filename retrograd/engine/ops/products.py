@@ -52,7 +52,8 @@ def _bias(g: Any, beta: Any) -> Any:
 
 
 multilinear(
-    "addmv", lambda self, mat, vec, beta=1, alpha=1: _plus(self, mv(mat, vec), beta, alpha),
+    "addmv",
+    rounded_once(operands=3)(lambda self, mat, vec, beta=1, alpha=1: _plus(self, mv(mat, vec), beta, alpha)),
     promote="", public=False, inplace=True, jvp=product_added_jvp(lambda a, b: F.mv(a, b)), self=_bias,
     mat=lambda g, vec, alpha: scaled(F._outer(g, conj(vec)), conj(alpha)),
     vec=lambda g, mat, alpha: scaled(F.mv(F.t(conj(mat)), g), conj(alpha)),

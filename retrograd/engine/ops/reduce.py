@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.halves import dtype_of_sums, reduced
 from ..kernels.rows import LARGE, column_sum, sums_along, total
 from ..table.registry import F
 from ..table.rows import function, linear, nondifferentiable
@@ -74,7 +75,7 @@ def _sum(self: Any, dtype: Any = None) -> Any:
     """Sum of all elements."""
     if self.size > LARGE and dtype is None and self.dtype.char == "f":
         return total(self)
-    return np.add.reduce(self, axis=None, dtype=_sum_dtype(self, dtype))
+    return reduced(np.add, self, None, _sum_dtype(self, dtype))
 
 
 def _sum_dim(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -84,8 +85,7 @@ def _sum_dim(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = Non
             return column_sum(self, keepdim)
         if axes == (1,) and keepdim:
             return sums_along(self, 1)
-    add: Any = np.add
-    return add.reduce(self, axis=axes, dtype=_sum_dtype(self, dtype), keepdims=keepdim)
+    return reduced(np.add, self, axes, _sum_dtype(self, dtype), keepdim)
 
 
 linear("sum", _sum, self=lambda g, self_sizes: F.expand(g, tuple(self_sizes)))
@@ -114,8 +114,9 @@ def mean_of(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
             )
         )
     add: Any = np.add
-    total = add.reduce(self, axis=axes_of(dim, self.ndim), dtype=kind, keepdims=keepdim)
-    return (total / kind.type(count_of(self.shape, dim))).astype(kind)
+    precise = dtype_of_sums(kind)
+    total = add.reduce(self, axis=axes_of(dim, self.ndim), dtype=precise, keepdims=keepdim)
+    return (total / precise.type(count_of(self.shape, dim))).astype(kind)
 
 
 def _mean(self: Any, dtype: Any = None) -> Any:

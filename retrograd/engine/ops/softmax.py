@@ -62,6 +62,7 @@ function(
 function("_softmax", _softmax, self=_softmax_grad, kinds="f", layout="rows")
 
 
+@rounded_once()
 def _log_softmax(self: Any, dim: int) -> Any:
     if not self.size or not self.ndim:
         return self.copy() if not self.size else self - self

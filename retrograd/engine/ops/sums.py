@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.halves import reduced, rounded_once
 from ..table.registry import F
 from ..table.rows import function, linear, nondifferentiable
 from .arithmetic import conj
@@ -13,6 +14,7 @@ from .element_products import accumulation_dtype
 from .reduce import axes_of, restored, spread
 
 
+@rounded_once()
 def _logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Any:
     """``log(sum(exp(input)))`` without overflow."""
     axes = axes_of(dim, self.ndim)
@@ -36,7 +38,7 @@ def _nansum(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None
     if self.dtype.kind == "c":
         raise RuntimeError("nansum does not support complex inputs")
     clean = np.where(np.isnan(self), self.dtype.type(0), self) if self.dtype.kind in "fc" else self
-    return np.add.reduce(clean, axis=axes_of(dim, self.ndim), keepdims=keepdim, dtype=accumulation_dtype(self, dtype))  # type: ignore[call-overload]
+    return reduced(np.add, clean, axes_of(dim, self.ndim), accumulation_dtype(self, dtype), keepdim)
 
 
 linear(
