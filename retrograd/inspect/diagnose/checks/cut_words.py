@@ -46,18 +46,23 @@ def cause_of(flow: Flow, row: int) -> Cause:
 
 def _switch_before(flow: Flow, row: int) -> SourceLine | None:
     """Return the statement that switched gradients off before a call: the last one above the first call without."""
+    begin = flow.events[_first_without(flow, row)].source
+    files = {event.source.file for event in flow.events[: row + 1] if event.source}
+    lines = [(file, line) for file in sorted(files) for line in switched_off(file)]
+    above = [one for one in lines if begin is not None and one[0] == begin.file and one[1] < begin.line]
+    found = max(above, default=lines[-1] if lines else None)
+    return None if found is None else SourceLine(*found, "")
+
+
+def _first_without(flow: Flow, row: int) -> int:
+    """Return the first of the calls up to a row that were made without gradients one after another."""
     first = row
     for one in range(row, -1, -1):
         grad = flow.events[one].data.get("grad") if flow.events[one].source else None
         if grad is True:
             break
         first = one if grad is False else first
-    files = {event.source.file for event in flow.events[: row + 1] if event.source}
-    lines = [(file, line) for file in sorted(files) for line in switched_off(file)]
-    begin = flow.events[first].source
-    above = [one for one in lines if begin is not None and one[0] == begin.file and one[1] < begin.line]
-    found = max(above, default=lines[-1] if lines else None)
-    return None if found is None else SourceLine(*found, "")
+    return first
 
 
 def what_cut(flow: Flow, row: int, cause: Cause, root: str, reason: str) -> str:
