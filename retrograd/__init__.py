@@ -14,7 +14,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _LAZY_MODULES = (
-    "_C", "_custom_op", "_higher_order_ops", "_ops", "_tensor", "_utils", "accelerator", "amp", "autograd",
+    "_C", "_custom_op", "_dynamo", "_higher_order_ops", "_ops", "_tensor", "_utils", "accelerator", "amp", "autograd",
     "backends", "catalogue", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func",
     "functional", "inspect", "jit", "library", "linalg", "masked", "mps", "mtia", "multiprocessing", "nn", "ops",
     "optim", "overrides", "profiler", "random", "return_types", "serialization", "signal", "sparse", "special",

@@ -746,3 +746,12 @@ def test_conditions_and_indices_of_a_class(torch: Any) -> Any:
         select(x, y).sum().backward()
         found.append([content(x.grad), None if y.grad is None else content(y.grad)])
     return found
+
+
+@differential
+def test_windows_on_what_wrappers_hold(torch: Any) -> Any:
+    """``as_strided`` of a wrapper is answered by its class, which alone knows the memory; gradients flow back."""
+    log: list[str] = []
+    held = wrapper_class(torch, log)(torch.arange(6.0).view(2, 3), True)
+    window = held.as_strided((2, 2), (1, 2))
+    return content([window, held.detach().as_strided((2,), (3,), 1)]), without_detach(log)

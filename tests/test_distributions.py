@@ -427,3 +427,18 @@ def test_probabilities_and_log_odds() -> None:
 def test_one_file_a_family_found_by_listing() -> None:
     """Every class that a file offers is in the face."""
     assert {"Normal", "Categorical", "Dirichlet", "MixtureSameFamily"} <= set(retrograd.distributions.__all__)
+
+
+@differential
+def test_parameters_worked_out_unrecorded_have_gradients(torch: Any) -> Any:
+    """Probabilities that a sample, drawn without recording, was the first to need can still be differentiated."""
+    d = torch.distributions
+    x, m = torch.tensor([0.3, -0.2], requires_grad=True), torch.eye(2).requires_grad_()
+    made = [d.Bernoulli(logits=x), d.Categorical(logits=x), d.ContinuousBernoulli(logits=x)]
+    with torch.no_grad():
+        early = [one.probs for one in made]
+    normal = d.MultivariateNormal(torch.zeros(2), scale_tril=m)
+    with torch.no_grad():
+        covariance = normal.covariance_matrix
+    sum(p.sum() for p in (*early, covariance)).backward()
+    return [p.requires_grad for p in early], x.grad, m.grad, type(torch.distributions.utils.lazy_property(len)).__name__

@@ -320,3 +320,12 @@ def test_the_older_functional_call(torch: Any) -> Any:
     with stateless._reparametrize_module(layer, given):
         within = layer(torch.ones(1, 2))
     return called, within, layer.weight.requires_grad
+
+
+def test_nothing_to_reset() -> None:
+    """Programs that reset the compiler, or set it up, run as they are (importing PyTorch's takes seconds)."""
+    dynamo = importlib.import_module("retrograd._dynamo")
+    dynamo.config.suppress_errors = True
+    assert retrograd._dynamo.disable(lambda: 3)() == 3
+    assert dynamo.reset() is None
+    assert not dynamo.is_compiling()

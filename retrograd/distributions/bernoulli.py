@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import Any
 
 from ..engine.switches.modes import no_grad
@@ -13,7 +12,7 @@ from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .kl import register_kl
-from .parameters import broadcast_all, clamped, exactly_one, given_parameter, logits_of, probs_of
+from .parameters import broadcast_all, clamped, exactly_one, given_parameter, lazy_property, logits_of, probs_of
 
 
 class Coin(Distribution):
@@ -38,12 +37,12 @@ class Coin(Distribution):
 
     _param = property(given_parameter)
 
-    @cached_property
+    @lazy_property
     def probs(self) -> Any:
         """Probability of success."""
         return probs_of(self.logits, binary=True)
 
-    @cached_property
+    @lazy_property
     def logits(self) -> Any:
         """Its log odds."""
         return logits_of(self.probs, binary=True)

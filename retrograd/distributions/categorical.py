@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import Any
 
 from ..engine.switches.modes import no_grad
@@ -14,7 +13,7 @@ from . import constraints
 from .bernoulli import Binomial
 from .distribution import Distribution
 from .kl import register_kl
-from .parameters import exactly_one, given_parameter, logits_of, probs_of
+from .parameters import exactly_one, given_parameter, lazy_property, logits_of, probs_of
 
 
 class Categorical(Distribution):
@@ -35,12 +34,12 @@ class Categorical(Distribution):
             self.logits = logits - logits.logsumexp(dim=-1, keepdim=True)
         super().__init__(given.size()[:-1], (), validate_args)
 
-    @cached_property
+    @lazy_property
     def probs(self) -> Any:
         """Probabilities that sum to 1."""
         return probs_of(self.logits)
 
-    @cached_property
+    @lazy_property
     def logits(self) -> Any:
         """Their logarithms."""
         return logits_of(self.probs)

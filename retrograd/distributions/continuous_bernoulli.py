@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
@@ -11,7 +10,7 @@ from . import constraints
 from .bernoulli import Coin, cross_entropy
 from .exp_family import ExponentialFamily
 from .kl import register_kl
-from .parameters import clamped, probs_of
+from .parameters import clamped, lazy_property, probs_of
 
 
 class ContinuousBernoulli(Coin, ExponentialFamily):
@@ -32,7 +31,7 @@ class ContinuousBernoulli(Coin, ExponentialFamily):
         self._lims = lims
         super().__init__(self._param.size(), (), validate_args)
 
-    @cached_property
+    @lazy_property
     def probs(self) -> Any:
         """The parameter between 0 and 1, which is not the mean."""
         return clamped(probs_of(self.logits, binary=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
@@ -11,6 +10,7 @@ from . import constraints
 from .gaussian import Gaussian
 from .kl import register_kl
 from .multivariate_normal import MultivariateNormal, gaussian_divergence
+from .parameters import lazy_property
 
 _LINALG = NAMESPACES["linalg"]
 
@@ -60,7 +60,7 @@ class LowRankMultivariateNormal(Gaussian):
         """The diagonal of the covariance."""
         return (self._factor.pow(2).sum(-1) + self._diagonal).expand(self._extended_shape())
 
-    @cached_property
+    @lazy_property
     def scale_tril(self) -> Any:
         """Lower Cholesky factor of the covariance, of a matrix whose eigenvalues are at least 1."""
         root = self._diagonal.sqrt().unsqueeze(-1)
@@ -68,12 +68,12 @@ class LowRankMultivariateNormal(Gaussian):
         identity = FUNCTIONS["eye"](self.event_shape[0], dtype=scaled.dtype)
         return self._spread(root * _LINALG["cholesky"](scaled @ scaled.mT + identity))
 
-    @cached_property
+    @lazy_property
     def covariance_matrix(self) -> Any:
         """``W Wᵀ + D``."""
         return self._spread(self._factor @ self._factor.mT + self._diagonal.diag_embed())
 
-    @cached_property
+    @lazy_property
     def precision_matrix(self) -> Any:
         """``D⁻¹ - Aᵀ A``."""
         shrunk = self._shrinkage()

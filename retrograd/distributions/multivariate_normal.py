@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
@@ -10,6 +9,7 @@ from ..engine.table.public import NAMESPACES
 from . import constraints
 from .gaussian import Gaussian
 from .kl import register_kl
+from .parameters import lazy_property
 
 _LINALG = NAMESPACES["linalg"]
 
@@ -49,17 +49,17 @@ class MultivariateNormal(Gaussian):
         """The same distributions, repeated."""
         return super().expand(batch_shape)
 
-    @cached_property
+    @lazy_property
     def scale_tril(self) -> Any:
         """Lower Cholesky factor of the covariance."""
         return self._root.expand(self._extended_shape() + self.event_shape)
 
-    @cached_property
+    @lazy_property
     def covariance_matrix(self) -> Any:
         """``L Lᵀ``."""
         return (self._root @ self._root.mT).expand(self._extended_shape() + self.event_shape)
 
-    @cached_property
+    @lazy_property
     def precision_matrix(self) -> Any:
         """The inverse of the covariance."""
         return FUNCTIONS["cholesky_inverse"](self._root).expand(self._extended_shape() + self.event_shape)

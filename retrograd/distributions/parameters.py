@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from numbers import Number
 from typing import Any
 
+from ..engine.switches.modes import enable_grad
 from ..engine.table.methods import FUNCTIONS
 from ..engine.tensors.limits import finfo
 from ..engine.tensors.tensor import Tensor
+
+
+class lazy_property(cached_property[Any]):  # noqa: N801 - torch's name
+    """A parameter that is worked out when it is first asked for, and recorded even where nothing else is."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """The value, or the property itself if the class is asked."""
+        with enable_grad():
+            return super().__get__(instance, owner)
 
 
 def broadcast_all(*values: Any) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .matrix_transforms import tril_matrix_to_vec, vec_to_tril_matrix
-from .parameters import broadcast_all, clamped, logits_of, probs_of
+from .parameters import broadcast_all, clamped, lazy_property, logits_of, probs_of
 
 
 def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
@@ -21,5 +21,6 @@ def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
 clamp_probs = clamped
 
 __all__ = [
-    "broadcast_all", "clamp_probs", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec", "vec_to_tril_matrix",
+    "broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",
+    "vec_to_tril_matrix",
 ]  # fmt: skip

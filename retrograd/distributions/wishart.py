@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from functools import cached_property
 from numbers import Number
 from typing import Any
 
@@ -15,6 +14,7 @@ from . import constraints
 from .exp_family import ExponentialFamily
 from .gamma import Chi2
 from .multivariate_normal import half_log_det, root_of
+from .parameters import lazy_property
 
 _LINALG = NAMESPACES["linalg"]
 
@@ -63,17 +63,17 @@ class Wishart(ExponentialFamily):
         made._root = self._root.expand(*batch_shape, *self.event_shape)
         return made
 
-    @cached_property
+    @lazy_property
     def scale_tril(self) -> Any:
         """Lower Cholesky factor of the covariance."""
         return self._root.expand(self._extended_shape())
 
-    @cached_property
+    @lazy_property
     def covariance_matrix(self) -> Any:
         """``L Lᵀ``."""
         return (self._root @ self._root.mT).expand(self._extended_shape())
 
-    @cached_property
+    @lazy_property
     def precision_matrix(self) -> Any:
         """The inverse of the covariance."""
         return FUNCTIONS["cholesky_inverse"](self._root).expand(self._extended_shape())

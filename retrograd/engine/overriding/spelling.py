@@ -60,7 +60,7 @@ def _by_position(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[
     if op.name == "_to_copy":
         return (given[0],), {"dtype": from_numpy_dtype(given[1]), **dict(zip(op.params[2:], given[2:], strict=False))}
     if op.name == "as_strided":
-        return tuple(given[:4]), {}
+        return tuple(given[: 4 if given[3] is not None else 3]), {}
     if op.name in _INDEXED:
         return (given[0], [_as_index(part) for part in given[1]], *given[2:]), {}
     if op.name in _HALVED:
@@ -83,8 +83,10 @@ def unspelled(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[t
     args = tuple(args if op.lists else map(_as_tuple, args))
     if op.name in FORMS:
         return FORMS[op.name].taken(*args, **kwargs), {}
-    if op.name == "as_strided" and len(args) == 4:
-        return (*args, Geometry.of(args[0]._array, storage_offset(args[0]))), kwargs
+    if op.name == "as_strided" and len(args) in (3, 4):
+        own = storage_offset(args[0])
+        offset = args[3] if len(args) == 4 else kwargs.pop("storage_offset", None)
+        return (*args[:3], own if offset is None else offset, Geometry.of(args[0]._array, own)), kwargs
     if op.name in _HALVED:
         return args[:2], kwargs
     if op.name in _INDEXED:

@@ -7,6 +7,7 @@ from typing import Any
 from ...aliasing.strided import Geometry
 from ...aliasing.strided import storage_offset as offset_of
 from ...aliasing.versions import storage_of
+from ...overriding.dispatch_classes import is_dispatching
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import TensorBase
@@ -43,6 +44,10 @@ def unfold(self: Any, dimension: int, size: int, step: int) -> Any:
 def as_strided(input: Any, size: Any, stride: Any, storage_offset_: int | None = None, **kwargs: Any) -> Any:  # noqa: A002
     """A window with the given sizes, strides and offset on the tensor's storage."""
     own = offset_of(input)
+    if is_dispatching(input):  # where its memory is, its class knows
+        offset = kwargs.pop("storage_offset", storage_offset_)
+        geometry = Geometry(tuple(input.shape), input.stride(), own)
+        return F.as_strided(input, tuple(size), tuple(stride), offset, geometry)
     offset = kwargs.pop("storage_offset", storage_offset_)
     offset = own if offset is None else int(offset)
     check_window(input, tuple(size), tuple(stride), offset)
