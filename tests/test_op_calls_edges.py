@@ -239,3 +239,19 @@ def test_sums_of_more_halves_than_halves_can_count() -> None:
         ]  # fmt: skip
         found.append([r.tolist() for r in results])
     assert found[0] == found[1]
+
+
+def test_halves_are_added_at_one_place_in_single_precision() -> None:
+    """What is added to one element 4,096 times, forward and backward, and windows of as many elements."""
+    found = []
+    for engine in (torch, retrograd):
+        x = engine.ones(4096, 1, dtype=engine.float16, requires_grad=True)
+        first, nothing = engine.zeros(4096, 1, dtype=engine.int64), engine.zeros(1, 1, dtype=engine.float16)
+        results = [
+            nothing.index_add(0, first[:, 0], x), nothing.scatter_add(0, first, x),
+            nothing.scatter_reduce(0, first, x, "mean"), engine.nn.functional.avg_pool1d(x.t(), 4096),
+        ]  # fmt: skip
+        for picked in (x.gather(0, first), x.index_select(0, first[:, 0])):
+            results += engine.autograd.grad(picked.sum(), x)
+        found.append([r.tolist() for r in results])
+    assert found[0] == found[1]

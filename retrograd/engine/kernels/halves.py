@@ -31,6 +31,21 @@ def reduced(function: Any, x: Any, axis: Any, dtype: Any = None, keepdims: bool 
     return function.reduce(x, axis=axis, dtype=_WIDE, keepdims=keepdims).astype(_HALF)
 
 
+def writing_wide(write: Callable[..., None], out: Any, *args: Any) -> None:
+    """``write(out, *args)``, which writes into an array; one of halves is rounded when all is written."""
+    if out.dtype != _HALF:
+        write(out, *args)
+        return
+    wide = out.astype(_WIDE)
+    write(wide, *args)
+    out[...] = wide
+
+
+def added_at(out: Any, where: Any, values: Any) -> None:
+    """``np.add.at``; of halves in single precision."""
+    writing_wide(np.add.at, out, where, values)
+
+
 def rounded_once(operands: int = 1) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Let a forward compute halves in single precision.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.halves import rounded_once
 from ..kernels.sliding import Sizes, inner, overhang, padded, taps
 from ..table.registry import F
 from ..table.rows import function, linear
@@ -34,6 +35,7 @@ def _divisor(spatial: Sizes, how: AvgHow, dtype: Any) -> Any:
     return np.asarray(whole).astype(dtype)
 
 
+@rounded_once()
 def _avg_pool(self: Any, how: AvgHow, asked: Any = None) -> Any:
     """The mean of each window."""
     kernel, stride, padding, count, *_ = how

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..calls.refusals import refuse_kind
+from ..kernels.halves import added_at
 from ..table.registry import F
 from ..table.rows import function, linear
 from ..tensors.dtype_names import scalar_name
@@ -45,7 +46,7 @@ def _index_select(self: Any, dim: int, index: Any) -> Any:
 
 def _index_select_backward(g: Any, sizes: tuple[int, ...], dim: int, index: Any) -> Any:
     out = np.zeros(sizes, g.dtype)
-    np.add.at(at_least_1d(out), _at(out, dim, index, "index_select"), at_least_1d(np.asarray(g)))
+    added_at(at_least_1d(out), _at(out, dim, index, "index_select"), at_least_1d(np.asarray(g)))
     return out
 
 
@@ -107,7 +108,7 @@ def _index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> 
     out = np.array(self)
     values = _slices_of(self, dim, index, source, "index_add")
     scaled = values if alpha == 1 else values * element(alpha, self.dtype)
-    np.add.at(at_least_1d(out), _at(self, dim, index, "index_add"), scaled)
+    added_at(at_least_1d(out), _at(self, dim, index, "index_add"), scaled)
     return out
 
 

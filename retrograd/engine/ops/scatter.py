@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..calls.refusals import refuse_kind
+from ..kernels.halves import added_at, writing_wide
 from ..table.registry import F
 from ..table.rows import function, linear, underivable
 from ..tensors.numbers_ import checked_number, held
@@ -61,7 +62,7 @@ def gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
 
 def _gather_backward(g: Any, sizes: tuple[int, ...], dim: int, index: Any) -> Any:
     out = np.zeros(sizes, g.dtype)
-    np.add.at(at_least_1d(out), places(out, dim, index, "gather"), at_least_1d(np.asarray(g)) if index.size else 0)
+    added_at(at_least_1d(out), places(out, dim, index, "gather"), at_least_1d(np.asarray(g)) if index.size else 0)
     return out
 
 
@@ -149,7 +150,7 @@ def _scatter_add(self: Any, dim: int, index: Any, src: Any) -> Any:
     _check_source("scatter", self, src)
     out = np.array(self)
     if index.size:
-        np.add.at(at_least_1d(out), places(self, dim, index, "scatter_add"), _source(self, dim, index, src))
+        added_at(at_least_1d(out), places(self, dim, index, "scatter_add"), _source(self, dim, index, src))
     return out
 
 
@@ -207,7 +208,8 @@ def _scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, incl
     out = np.array(self)
     where = places(self, dim, index, "scatter_reduce")
     if index.size:
-        reduced_at(at_least_1d(out), where, _source(self, dim, index, src), reduce, include_self)
+        source = _source(self, dim, index, src)
+        writing_wide(reduced_at, at_least_1d(out), where, source, reduce, include_self)
     return out
 
 
