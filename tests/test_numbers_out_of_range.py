@@ -85,3 +85,11 @@ def test_dtypes_of_numbers_alone():
             t.result_type(scalar=2, tensor=t.ones(1)),
         ]
         assert found == [t.float32, t.complex64, t.int64, t.float32]
+
+
+def test_ranges_beyond_halves_end_in_infinity():
+    """Row E-27: as in PyTorch, and without a warning of NumPy's, which the tests would raise."""
+    for t in (rg, torch):
+        half = {"dtype": t.float16}
+        assert t.logspace(0, 6, 3, **half).tolist() == [1, 1000, float("inf")]
+        assert t.scalar_tensor(1e6, **half).item() == t.arange(0, 2e5, 1e5, **half)[1].item() == float("inf")

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...aliasing.strided import Geometry, zeros_like_layout
 from ...calls.out_argument import created_into
+from ...calls.quiet import quietly
 from ...calls.refusals import refuse, refuse_kind
 from ...deprecations import discourage
 from ...table.public import public
@@ -22,6 +23,11 @@ from .creating import finish, numpy_of
 
 def _number(value: Any) -> Any:
     return value._array.item() if isinstance(value, TensorBase) else value
+
+
+def _cast(values: Any, numpy: Any) -> Any:
+    """Values in a dtype: what it cannot hold is infinite, without NumPy's warning."""
+    return quietly(values.astype, (numpy,))
 
 
 def _check_range(start: Any, end: Any, step: Any) -> None:
@@ -56,7 +62,7 @@ def arange(
     count = max(math.ceil((end - start) / step), 0)
     if numpy.kind in "iu":  # whole steps from a whole number, however many there are
         start, step = int(start), int(step)
-    return created_into(out, finish((start + np.arange(count) * step).astype(numpy), requires_grad), dtype)
+    return created_into(out, finish(_cast(start + np.arange(count) * step, numpy), requires_grad), dtype)
 
 
 @public("range", method=False)
@@ -70,7 +76,7 @@ def range_(
     start, end, step = (_number(v) for v in (start, end, step))
     _check_range(start, end, step)
     values = start + np.arange(int((end - start) / step) + 1) * step
-    return created_into(out, finish(values.astype(numpy_of(dtype)), requires_grad), dtype)
+    return created_into(out, finish(_cast(values, numpy_of(dtype)), requires_grad), dtype)
 
 
 def _spaced(start: Any, end: Any, steps: int, numpy: Any, kernel: str) -> Any:
@@ -115,7 +121,7 @@ def linspace(
     for number in (start, end) if steps > 1 and numpy.kind in "fiu" else ():
         checked_number(_number(number), numpy)
     values = _spaced(start, end, steps, numpy, "linspace_cpu")
-    return created_into(out, finish(values.astype(numpy), requires_grad), dtype)
+    return created_into(out, finish(_cast(values, numpy), requires_grad), dtype)
 
 
 @public("logspace", method=False)
@@ -126,7 +132,7 @@ def logspace(
     """``base`` to the power of ``steps`` values from ``start`` to ``end`` inclusive."""
     numpy = _spacing_dtype(start, end, dtype)
     powers = base ** _spaced(start, end, steps, numpy, "logspace_cpu")
-    return created_into(out, finish(powers.astype(numpy), requires_grad), dtype)
+    return created_into(out, finish(_cast(powers, numpy), requires_grad), dtype)
 
 
 @public("eye", method=False)
@@ -145,7 +151,7 @@ def scalar_tensor(
     s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:  # fmt: skip
     """A 0-d tensor of the default dtype unless given."""
-    return finish(np.asarray(s).astype(numpy_of(dtype)), requires_grad)
+    return finish(_cast(np.asarray(s), numpy_of(dtype)), requires_grad)
 
 
 @public("empty_permuted", method=False)
