@@ -161,6 +161,25 @@ for step in range(3):
     opt.step()
 """
 
+SUMMED_IN_HALF = """
+w = torch.full((64,), 60.0, requires_grad=True)
+total = w.half().pow(2).sum(dtype=torch.float16)
+total.float().backward()
+"""
+UPDATED_AWAY = """
+delta = torch.zeros(3, requires_grad=True)
+for step in range(2):
+    loss = (delta - 1).pow(2).sum()
+    loss.backward()
+    step = 0.1 * delta.grad.sign()
+    delta = (delta + step).clamp(-1, 1)
+"""
+SCALED_PARAMETER = """
+gate = torch.nn.Parameter(torch.ones(2)) * 0.5
+(gate * torch.ones(2)).sum().backward()
+print(gate.grad)
+"""
+
 
 def first(text: str, engine: str, folder: Path) -> Finding:
     """The first finding of a program."""
@@ -192,10 +211,14 @@ def first(text: str, engine: str, folder: Path) -> Finding:
         (MEAN, "divide what backward returns for error by error.numel()"),
         (COPIED_DEEPLY, "copy result with its tensors detached"),
         (COPIES_TRAINED, "all parameters of the model that computes the loss"),
+        (SUMMED_IN_HALF, "w.half().pow(2).float() in place of w.half().pow(2), and leave dtype=torch.float16 out"),
+        (UPDATED_AWAY, "make it a leaf again at program.py:8: delta = (...).detach().requires_grad_()"),
+        (SCALED_PARAMETER, "torch.nn.Parameter(...) around all of it"),
     ],
     ids=["zero row", "single entries", "written twice", "metric", "listed", "comparison", "clamp"]
     + ["stacked", "half", "pairs", "transposed", "state"]
-    + ["inferred", "parts", "ranks", "mean", "copied deeply", "copies trained"],
+    + ["inferred", "parts", "ranks", "mean", "copied deeply", "copies trained"]
+    + ["summed in half", "updated away", "scaled parameter"],
 )
 def test_remedy_is_about_the_line(text: str, remedy: str, engine: str, tmp_path: Path) -> None:
     """The remedy takes the names and the operator of the line, and mends what is wrong there."""

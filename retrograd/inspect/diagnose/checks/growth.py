@@ -232,11 +232,13 @@ def _kept_case(flow: Flow, made_at: SourceLine | None, tensors: list[int], steps
     name = flow.name(tensors[-1], made_at)
     source = _put_away(flow, name, made_at) or made_at
     number = flow.facts(tensors[-1]).shape in _NUMBERS
+    named = flow.spelling.has_name(tensors[-1])
+    remedy = f"keep {name}.item(), or {name}.detach()" if number else f"keep {name}.detach()"
     return Case(
         kind="graph-growth",
         message=f"{name}, made{at(made_at)}, is kept with its graph from each of {counted(steps, 'step')}{at(source)}: "
         "memory grows from step to step.",
-        remedy=f"keep {name}.item(), or {name}.detach()" if number else f"keep {name}.detach()",
+        remedy=remedy if named else "call .detach() on what is kept, where it is put away",
         source=source,
         op=flow.events[flow.made_in[tensors[-1]][-1]].op,
         subjects=frozenset(tensors),

@@ -83,13 +83,22 @@ def _read_case(flow: Flow, tensor: int, made: int | None, read_at: SourceLine | 
         kind="nonleaf-grad",
         message=f"the .grad of {name} is read{at(read_at)}, but {name} is no leaf: it is made by {what}{at(line)}, and "
         "only leaves keep its gradient.",
-        remedy=f"{name}.retain_grad() before backward(), or torch.autograd.grad(loss, {name})",
+        remedy=f"make it a leaf again{at(line)}: {name} = (...).detach().requires_grad_()"
+        if _was_a_leaf(flow, tensor)
+        else f"{name}.retain_grad() before backward(), or torch.autograd.grad(loss, {name})",
         source=read_at,
         op=what,
         subjects=frozenset({tensor}),
         explains_error=_stumbled(flow),
         marks=flow.marks(flow.run_after(made), [made], "no leaf") if made is not None else (),
     )
+
+
+def _was_a_leaf(flow: Flow, tensor: int) -> bool:
+    """Whether a tensor was computed from a leaf of the same name that got a gradient, as in a loop of updates."""
+    names = flow.spelling.names(tensor)
+    before = flow.leading_to([tensor]).intersection(flow.accumulated)
+    return any(flow.is_leaf(one) and names & flow.spelling.names(one) for one in before)
 
 
 def _made(flow: Flow, tensor: int) -> int | None:
@@ -114,6 +123,8 @@ def _leaf_remedy(flow: Flow, made: int, names: str) -> str:
     given = [t for t in flow.inputs(made) if flow.requires_grad(t)]
     if any(flow.spelling.names(t) & {names} for t in given):
         return f"update the leaf itself: with torch.no_grad(): {names} -= ..."
+    if "Parameter(" in flow.spelling.text(flow.events[made].source):
+        return "compute first, then make it a leaf: torch.nn.Parameter(...) around all of it"
     return "compute first, then make it a leaf: (...).detach().requires_grad_(), without requires_grad=True inside"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import prod
 from typing import Any
 
@@ -11,10 +12,12 @@ from ..finite import Finiteness, state_of
 from ..flow import Flow
 from ..runs import Run
 from ..spelling import operand
-from ..words import at, listed
+from ..words import at, listed, operator_word
 
 _HIDING = frozenset({"where", "masked_fill", "nan_to_num", "max", "min", "maximum", "minimum", "clamp", "getitem"})
 """What can take a bad value out of sight."""
+_HALF_ASKED = re.compile(r"dtype=torch\.(float16|half|bfloat16)")
+"""How a reduction is told to convert what it is given back to half precision."""
 _MARK = "the first bad value is born here"
 
 
@@ -34,12 +37,21 @@ def _overflow_case(flow: Flow, states: Finiteness, row: int, run: Run, dtype: st
         kind="overflow",
         message=f"{expression(flow, row)}{at(event.source)} exceeds the largest {dtype} number {LARGEST[dtype]:g} "
         f"(inputs up to {largest_input(flow, row):g}) and overflows to {states.made[row].signs}.",
-        remedy=f"compute this in float32: {listed(f'{operand(name)}.float()' for name in input_names(flow, row))}",
+        remedy=_in_float32(flow, row),
         source=event.source,
         op=event.op,
         marks=flow.marks(run, [row], _MARK),
         evidence={"dtype": dtype, "values": event.data.get("values", {})},
     )
+
+
+def _in_float32(flow: Flow, row: int) -> str:
+    """Return how to compute in float32 what overflows: its operands are to be converted, not its result."""
+    event, names = flow.events[row], list(input_names(flow, row))
+    converted = listed(f"{operand(name)}.float()" for name in names)
+    asked = _HALF_ASKED.search(flow.spelling.text(event.source))
+    again = f", and leave {asked[0]} out" if asked else ""
+    return f"compute {operator_word(event.op)} in float32: {converted} in place of {listed(names)}{again}"
 
 
 def _undefined_case(flow: Flow, states: Finiteness, row: int, run: Run) -> Case:
