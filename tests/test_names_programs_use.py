@@ -329,3 +329,27 @@ def test_nothing_to_reset() -> None:
     assert retrograd._dynamo.disable(lambda: 3)() == 3
     assert dynamo.reset() is None
     assert not dynamo.is_compiling()
+
+
+def test_sends_and_receives_in_a_list() -> None:
+    """They are described and checked as in PyTorch; in a group of one process there is nobody to send to."""
+    distributed = retrograd.distributed
+    t = retrograd.ones(1)
+    with pytest.raises(ValueError, match="has not been initialized"):
+        distributed.P2POp(distributed.isend, t, 0)
+    distributed.init_process_group("gloo", rank=0, world_size=1)
+    try:
+        one = distributed.P2POp(distributed.irecv, t, group_peer=0)
+        assert (one.op, one.peer, one.group_peer, one.tag) == (distributed.irecv, 0, 0, 0)
+        for refused, phrase in (
+            ((print, t, 0), "Invalid ``op``"),
+            ((distributed.isend, t), "Must specify global_rank"),
+        ):
+            with pytest.raises(ValueError, match=phrase):
+                distributed.P2POp(*refused)
+        with pytest.raises(ValueError, match="Invalid ``p2p_op_list``"):
+            distributed.batch_isend_irecv([3])
+        with pytest.raises(RuntimeError, match="no other process"):
+            distributed.batch_isend_irecv([one])
+    finally:
+        distributed.destroy_process_group()

@@ -15,7 +15,7 @@ Nothing here speaks a network protocol of its own; a ``Communicator`` is all tha
 
 from __future__ import annotations
 
-from ..engine.devices import collectives, process_group
+from ..engine.devices import collectives, point_to_point, process_group
 from .communicator import Communicator, Pending
 from .connect import connect
 from .data_parallel import DataParallel
@@ -23,9 +23,10 @@ from .mpi_ import MpiCommunicator
 from .single import SingleProcess
 from .torch_ import TorchCommunicator
 
-globals().update({name: getattr(module, name) for module in (collectives, process_group) for name in module.NAMES})
+_OFFERING = (collectives, point_to_point, process_group)
+globals().update({name: getattr(module, name) for module in _OFFERING for name in module.NAMES})
 
 __all__ = [  # noqa: PLE0604
-    *collectives.NAMES, *process_group.NAMES, "Communicator", "DataParallel", "MpiCommunicator", "Pending",
-    "SingleProcess", "TorchCommunicator", "connect",
+    *collectives.NAMES, *point_to_point.NAMES, *process_group.NAMES, "Communicator", "DataParallel",
+    "MpiCommunicator", "Pending", "SingleProcess", "TorchCommunicator", "connect",
 ]  # fmt: skip
