@@ -7,6 +7,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for _ in range(3):
     x = torch.randn(8, 4)
     loss = (model(x) - x[:, :1]).pow(2).mean()
+    regular = loss + 1e-4 * sum(p.pow(2).sum() for p in model.parameters())  # only looked at
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -14,4 +15,4 @@ size = sum(p.pow(2).sum() for p in model.parameters())
 lengths = torch.zeros(())
 for p in model.parameters():
     lengths = lengths + p.norm()
-print("positive:", size.item() > 0, lengths.item() > 0)
+print("positive:", regular.item() > 0, size.item() > 0, lengths.item() > 0)

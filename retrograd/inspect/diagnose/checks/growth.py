@@ -126,10 +126,11 @@ def _running_sums(flow: Flow, kept: set[int]) -> Iterator[Case]:
 def _each_of_its_own(flow: Flow, links: list[int]) -> bool:
     """Whether the last terms of a sum come from leaves of their own, as norms of weights do; steps share theirs."""
     terms: list[set[int]] = []
-    for before, row in pairwise(links[-3:]):
+    for before, row in pairwise(links[-4:]):
         carried = set(flow.outputs(before))
-        terms.append(flow.leaves_behind(flow.behind(set(flow.inputs(row)) - carried, row)))
-    return len(terms) > 1 and all(terms) and terms[0].isdisjoint(terms[1])
+        if not carried.isdisjoint(flow.inputs(row)):  # else what was made of the sum so far is added to something
+            terms.append(flow.leaves_behind(flow.behind(set(flow.inputs(row)) - carried, row)))
+    return len(terms) > 1 and all(terms) and terms[-2].isdisjoint(terms[-1])
 
 
 def _links(flow: Flow, rows: list[int]) -> list[int]:
