@@ -181,7 +181,6 @@ def _refusing(name: str, text: str) -> None:
 
 
 _refusing("expand", "expand is unsupported for Sparse tensors")
-_refusing("_reshape_alias", "reshape is not implemented for sparse tensors")
 
 
 @answers_for("clone")

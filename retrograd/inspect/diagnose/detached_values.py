@@ -29,6 +29,34 @@ def value_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
     return None
 
 
+def returned_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
+    """Return the first call by which values of a leaf left the graph that came back behind a loss as they were."""
+    for run in runs:
+        behind = flow.behind(run.roots, run.begin, gradients=False)
+        entered = [row for row in behind.calls if flow.events[row].op in _ENTERING and not flow.inputs(row)]
+        came = {_figures(flow, out, row + 1): row for row in entered for out in flow.outputs(row)}
+        came.pop(None, None)
+        for row in flow.rows.get("cut", ()) if came else ():
+            given = flow.inputs(row)
+            back = came.get(_figures(flow, given[0], row)) if given and _leaves(flow, row) else None
+            if back is not None and row < back and leaf in flow.behind(given, row).tensors:
+                return row
+    return None
+
+
+def _figures(flow: Flow, tensor: int, before: int) -> tuple[object, ...] | None:
+    """Return shape, range and sum of a tensor to six digits, None where they tell nothing of it."""
+    made = flow.last_producer(tensor, before, lambda call: bool(flow.events[call].data.get("range")))
+    if made is None:
+        return None
+    data = flow.events[made].data
+    place = data["outputs"].index(tensor) if tensor in data["outputs"] else 0
+    limits, total = data["range"][place], data["checksum"][place]
+    if not limits or total is None or limits[0] == limits[1] == round(limits[0]):  # as many a constant is
+        return None
+    return flow.facts(tensor).shape, *(f"{figure:.6g}" for figure in (*limits, total))
+
+
 def number_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
     """Return the first call by which a result with the history of a leaf became a plain number before a run."""
     before = max((run.begin for run in runs), default=-1)

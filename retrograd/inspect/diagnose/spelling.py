@@ -323,7 +323,7 @@ def sets_attribute(text: str, spelled: str) -> bool:
 
 
 def rebound(text: str) -> str:
-    """Return the attribute or variable that a line gives a new value computed from the old one, or nothing.
+    """Return the variable, attribute or entry that a line gives a new value computed from the old one, or nothing.
 
     ``self.mean`` of ``self.mean = 0.9 * self.mean + 0.1 * x``, but not of ``self.mean += x``.
     """
@@ -331,7 +331,9 @@ def rebound(text: str) -> str:
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.value, ast.expr):
         return ""
     target = ast.unparse(node.targets[0])
-    taken = {ast.unparse(part) for part in ast.walk(node.value) if isinstance(part, ast.Name | ast.Attribute)}
+    taken = {
+        ast.unparse(part) for part in ast.walk(node.value) if isinstance(part, ast.Name | ast.Attribute | ast.Subscript)
+    }
     return target if target in taken else ""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ...ops.shape import can_view, checked_size
 from ...table.public import check_tensor, public
 from ...table.registry import COMPOSITES, F
@@ -51,6 +53,8 @@ def reshape(input: Any, *shape: Any) -> Any:  # noqa: A002
 def reshaped(input: Any, size: tuple[int, ...]) -> Any:  # noqa: A002
     """A tensor in a shape that holds its elements."""
     array = memory_of(input)
+    if array.__class__ is not np.ndarray and input.is_sparse:  # the dispatcher has no name for it
+        raise RuntimeError("reshape is not implemented for sparse tensors")
     if array.flags.c_contiguous:
         return F._view(input, size)
     if can_view(array, size):

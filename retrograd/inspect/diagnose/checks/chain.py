@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..detached_values import COPYING, number_cut, value_cut
+from ..detached_values import COPYING, number_cut, returned_cut, value_cut
 from ..expected_gradients import expected_gradients, held_for_others, without_any_grad
 from ..flow import Flow
 from ..leaves_by_line import answer_per_leaf
@@ -96,6 +96,8 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None, *, steps: bool) -> _Cut |
         return None
     if leaf not in flow.got_gradient and _succeeded(flow, leaf, row):
         return None
+    if flow.events[row].data.get("reason") == "detach" and (back := returned_cut(flow, leaf, runs)) is not None:
+        return _Cut(back, [back])  # the way that was meant: what is detached on another is held fixed on purpose
     return _Cut(row, way)
 
 

@@ -159,10 +159,16 @@ def _sum_case(flow: Flow, source: SourceLine | None, links: list[int]) -> Case:
     mine = {out for row in links[:-1] for out in flow.outputs(row)}
     others = [t for t in flow.inputs(links[-1]) if t not in mine and flow.spelling.has_name(t)]
     term = flow.name(others[-1], source) if others else _scaled(flow, links[-1], mine, source)
-    term = term if term.isidentifier() else "loss"
-    target, replaced = rebound(flow.spelling.text(source)), f"{added} {term}.item(), or {term}.detach()"
+    named = term.isidentifier()
+    term = term if named else "loss"
+    target = rebound(flow.spelling.text(source))
     if target:
         name, replaced = target, f"{term}.detach() in place of {term} in that line"
+        replaced = replaced if named else f"{target} = (...).detach() in that line"
+    elif flow.facts(total).shape in _NUMBERS:
+        replaced = f"{added} {term}.item(), or {term}.detach()"
+    else:
+        replaced = f"{added} {term}.detach()"
     return Case(
         kind="graph-growth",
         message=f"the graph behind {name} grows with every step: line{at(source)[3:]} adds a tensor with its history "
