@@ -37,7 +37,8 @@ def _ranks(flow: Flow) -> Iterator[Case]:
     for runs in by_line.values():
         for first, second in pairwise(runs):
             one, other = (flow.leaves_behind(flow.reached_by(run)) for run in (first, second))
-            fresh = {flow.facts(leaf).source for leaf in other if _made_after(flow, leaf, first.end)}
+            forward = min(flow.reached_by(first).calls, default=first.end)  # steps of threads lie in one another
+            fresh = {flow.facts(leaf).source for leaf in other if _made_after(flow, leaf, forward)}
             one, other = ({leaf for leaf in side if flow.facts(leaf).source not in fresh} for side in (one, other))
             alike = _first_copies(flow) if one and other and one.isdisjoint(other) else {}
             one, other = ({alike.get(leaf, leaf) for leaf in side} for side in (one, other))
