@@ -45,6 +45,11 @@ class Run:
         return bool(self.began.get("retain_graph") or self.began.get("create_graph"))
 
     @property
+    def thread(self) -> int | None:
+        """The thread that ran it."""
+        return self.began.get("thread")
+
+    @property
     def nested(self) -> bool:
         """Whether it ran inside another one."""
         return bool(self.began.get("nested"))

@@ -39,12 +39,19 @@ def _ranks(flow: Flow) -> Iterator[Case]:
             one, other = (flow.leaves_behind(flow.reached_by(run)) for run in (first, second))
             forward = min(flow.reached_by(first).calls, default=first.end)  # steps of threads lie in one another
             fresh = {flow.facts(leaf).source for leaf in other if _made_after(flow, leaf, forward)}
+            if first.thread != second.thread:
+                fresh |= _lines_of_inputs(flow, one - other) & _lines_of_inputs(flow, other - one)
             one, other = ({leaf for leaf in side if flow.facts(leaf).source not in fresh} for side in (one, other))
             alike = _first_copies(flow) if one and other and one.isdisjoint(other) else {}
             one, other = ({alike.get(leaf, leaf) for leaf in side} for side in (one, other))
             if _parted(flow, (first, second), one, other) and not _updated(flow, one | other, first, second):
                 yield _rank_case(flow, (first, second), one - other, other - one, alike)
                 return
+
+
+def _lines_of_inputs(flow: Flow, leaves: set[int]) -> set[SourceLine | None]:
+    """Return the lines that made leaves which are no parameters: threads run one line for an input of each."""
+    return {flow.facts(leaf).source for leaf in leaves if not flow.facts(leaf).parameter}
 
 
 def _first_copies(flow: Flow) -> dict[int, int]:
