@@ -51,9 +51,19 @@ def _bias(g: Any, beta: Any) -> Any:
     return scaled(g, conj(beta))
 
 
+@rounded_once(operands=3)
+def _addmv_once(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
+    return _plus(self, mv(mat, vec), beta, alpha)
+
+
+def _addmv(self: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * self + alpha * (mat @ vec)``; halves must hold both numbers, which the kernel takes as they are."""
+    held(beta, self.dtype), held(alpha, self.dtype)
+    return _addmv_once(self, mat, vec, beta, alpha)
+
+
 multilinear(
-    "addmv",
-    rounded_once(operands=3)(lambda self, mat, vec, beta=1, alpha=1: _plus(self, mv(mat, vec), beta, alpha)),
+    "addmv", _addmv,
     promote="", public=False, inplace=True, jvp=product_added_jvp(lambda a, b: F.mv(a, b)), self=_bias,
     mat=lambda g, vec, alpha: scaled(F._outer(g, conj(vec)), conj(alpha)),
     vec=lambda g, mat, alpha: scaled(F.mv(F.t(conj(mat)), g), conj(alpha)),
