@@ -18,6 +18,7 @@ from ..spelling import is_name
 from ..words import at, listed
 from .create_graph import LINEAR
 from .depth import grown
+from .drawn_numbers import drawn_numbers
 from .zero_factors import switched_off, vanished_value
 
 KINDS = {
@@ -130,7 +131,7 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) ->
         return None
     they_get = f"{listed(flow.name(leaf) for leaf in leaves)} get{_s(leaves)}"
     explained = _explained(event, limits, they_get) or vanished_value(flow, row, limits, they_get)
-    explained = explained or switched_off(flow, row, leaves, they_get)
+    explained = explained or switched_off(flow, row, leaves, they_get) or drawn_numbers(event, they_get)
     if explained is None:
         half = _half(flow, run, place) and not overflowed_behind(flow, row)  # behind an overflow is nothing to scale
         return _underflow(flow, run, place, leaves) if half else None
