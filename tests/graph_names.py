@@ -39,7 +39,6 @@ OTHER_GRAPHS = {
     "einsum": "of three operands the first two are multiplied first, whatever sums come earlier elsewhere",
     "triangular_solve": "the second result is a copy of the matrix, and not one of the node's",
     "conv_tbc": "composed of permutations and a convolution",
-    "nn.functional.scaled_dot_product_attention": "the kernel takes as many keys as queries: groups are repeated",
     "pad_packed_sequence": "written by one operator",
     "segment_reduce": "composed of reductions of slices",
     "nn.functional.grouped_mm": "composed of products of slices",

@@ -22,6 +22,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "pow": lambda t, r: r(3) ** r(1),
     "layer_norm": lambda t, r: t.nn.functional.layer_norm(r(2, 3), (3,), r(3), r(3)),
     "cdist": lambda t, r: t.cdist(r(2, 3), r(4, 3)),
+    "svd": lambda t, r: t.linalg.svd(r(4, 3), full_matrices=False)[1],
 }
 
 

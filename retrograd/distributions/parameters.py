@@ -64,4 +64,4 @@ def given_parameter(distribution: Any) -> Any:
 
 def sum_rightmost(value: Any, dims: int) -> Any:
     """Sum over the last ``dims`` dimensions."""
-    return value.flatten(max(value.dim() - dims, 0)).sum(-1) if dims else value
+    return value.reshape((*value.shape[:-dims], -1)).sum(-1) if dims else value

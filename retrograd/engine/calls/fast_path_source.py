@@ -345,6 +345,8 @@ class CallSource:
             return "_d"
         if name in self.op.aux:
             return "_aux_" + name
+        if name in self.op.only_for_hooks:
+            return "None"
         if self.number and name == self.given[1]:
             return "_number"
         if name in self.op.params:

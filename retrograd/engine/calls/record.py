@@ -89,6 +89,8 @@ def _saved_value(op: OpDef, args: tuple[Any, ...], name: str, outputs: tuple[Any
             for part in value:
                 _refuse_inference(part)
         return value
+    if name in op.for_hooks:
+        return None
     operand, kind = parts(name)
     value = args[op.params.index(operand)]
     return [read(kind, v) for v in value] if isinstance(value, (list, tuple)) else read(kind, value)
@@ -105,7 +107,9 @@ def pack_saved(op: OpDef, node: OpNode, results: list[Any]) -> None:
     saved = list(node.saved)
     for i, name in enumerate(op.saved_names):
         value = saved[i]
-        if name in op.spare:
+        if name in op.for_hooks:
+            saved[i] = SavedTensor(wrap(op.seen_by_hooks(name, node.saved.__getitem__)))
+        elif name in op.spare:
             saved[i] = None
         elif name == "result" and value is not None:
             packed = [_packed_output(node, t, nr) for nr, t in enumerate(results)]

@@ -104,6 +104,8 @@ def _rule_values(op: OpDef, primal: list[Any], results: list[Any], aux: tuple[An
             values.append(wrap(value) if isinstance(value, np.ndarray) else value)
         elif name in op.params:
             values.append(primal[op.params.index(name)])
+        elif name in op.for_hooks:
+            values.append(None)
         else:
             operand, kind = parts(name)
             value = primal[op.params.index(operand)]

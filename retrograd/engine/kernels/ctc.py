@@ -43,7 +43,7 @@ def forward_scores(logs: Any, labels: Any, lengths: Any, blank: int) -> Any:
     """Log probability of all beginnings of alignments that stand at a place at a time: T x N x places."""
     said, skips = _at_labels(logs, labels), _may_skip(labels, blank)
     places = np.arange(labels.shape[1])
-    alpha = np.full(said.shape, -np.inf, logs.dtype)
+    alpha = np.full((said.shape[1], said.shape[0], said.shape[2]), -np.inf, logs.dtype).swapaxes(0, 1)
     for t in range(len(said)):
         if t:
             came = np.logaddexp(np.logaddexp(alpha[t - 1], _shifted(alpha[t - 1], 1)),

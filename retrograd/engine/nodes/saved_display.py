@@ -78,6 +78,8 @@ def shown_value(node: OpNode, name: str) -> Any:
         if name not in op.saved_for(node._edges):
             return None
         raise RuntimeError(SECOND_TIME)
+    if name in op.for_hooks and not isinstance(value, SavedTensor):
+        return _seen_by_hooks(node, name)
     if name in op.array_lists:
         return shown_parameter(op.node_name, name, tuple([node._read_tensor("", part) for part in value]))
     value = node._read_tensor(name, value)
@@ -90,6 +92,11 @@ def shown_value(node: OpNode, name: str) -> Any:
     if name in op.array_names and isinstance(value, np.ndarray):
         return wrap(value)
     return shown_parameter(op.node_name, name, value)
+
+
+def _seen_by_hooks(node: OpNode, name: str) -> Any:
+    names = node.op.saved_names
+    return wrap(node.op.seen_by_hooks(name, lambda place: node._read_array(names[place], _kept(node, names[place]))))
 
 
 def _kept(node: OpNode, name: str) -> Any:
@@ -107,6 +114,8 @@ def shown_handle(node: OpNode, name: str, part: int | None = None) -> Any:
         handle = SavedTensor(None)
         handle.release()
         return handle
+    if name in node.op.for_hooks and not isinstance(value, SavedTensor):
+        value = _seen_by_hooks(node, name)
     several = isinstance(value, (list, tuple))
     values = value if several else (value,)
     handles = [_as_handle(node, name, v, nr) for nr, v in enumerate(values)]

@@ -132,8 +132,8 @@ SHOWN: dict[str, Shown] = {
     "LinalgSolveExBackward0": ("self other_sizes", {"A": "self"}),
     "LinalgSolveTriangularBackward0": ("other_sizes", {}),
     "LinalgSvdBackward0": (
-        "result self_sizes",
-        {**_results("U S Vh")[1], "S_sym_argsize_minus_1": lambda self_sizes: min(self_sizes[-2:])},
+        "self_sizes",
+        {"S_sym_argsize_minus_1": lambda self_sizes: min(self_sizes[-2:])},
     ),
     "LuUnpackBackward0": (
         "self_sizes",
@@ -162,8 +162,8 @@ SHOWN: dict[str, Shown] = {
     "PolarBackward0": ("angle", {}),
     "PackPaddedSequenceBackward0": ("self_sizes steps entries", {"input_sym_sizes": "self_sizes"}),
     "ScaledDotProductFlashAttentionForCpuBackward0": (
-        "weights mask result",
-        {"attn_mask": "mask", "output": "result", "dropout_p": lambda: 0.0},
+        "attention result",
+        {"output": "result", "dropout_p": lambda: 0.0},
     ),
     "ScatterAddBackward0": ("src_sizes", {}),
     "ScatterBackward0": ("src_sizes", {}),
@@ -179,7 +179,7 @@ SHOWN: dict[str, Shown] = {
         "self result other other_sizes left",
         {"A": "self", "self": "other", "solution": "result"},
     ),
-    "TrilinearBackward0": ("input1 input2 weight", {"i1": "input1", "i2": "weight", "i3": "input2"}),
+    "TrilinearBackward0": ("", {}),
     "UnsafeSplitWithSizesBackward0": _PIECES,
     "UpsampleBicubic2DAaBackward0": _resized("hw"),
     "UpsampleBicubic2DBackward0": _resized("hw"),

@@ -402,7 +402,8 @@ elementwise("mish", rounded_once()(lambda self: self * np.tanh(_log_one_plus_exp
             self=_mish_slope, kinds="f")  # fmt: skip
 elementwise("softplus", _softplus, tensors="self", public=False, self=_softplus_slope, kinds="f")
 elementwise("logsigmoid", lambda self: -_log_one_plus_exp(-self), node="LogSigmoidBackward0", public=False,
-            self=slope_rounded_once(lambda g, self: g * F.sigmoid(-self)), kinds="f", layout="rows")  # fmt: skip
+            self=slope_rounded_once(lambda g, self: g * F.sigmoid(-self)), kinds="f", layout="rows",
+            for_hooks={"buffer": lambda self: np.exp(-np.abs(self))})  # fmt: skip
 
 # -- gated
 

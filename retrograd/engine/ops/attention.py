@@ -49,17 +49,44 @@ def _product(left: Any, right: Any) -> Any:
     return np.matmul(left, right, out=out)
 
 
-def _attention(query: Any, key: Any, value: Any, mask: Any, scale: float) -> Any:
-    weights = _attention_weights(query, key, mask, scale)
+def _attention(query: Any, key: Any, value: Any, attn_mask: Any, scale: float) -> Any:
+    key, value = _for_each_head(query, key), _for_each_head(query, value)
+    weights = _attention_weights(query, key, getattr(attn_mask, "_array", attn_mask), scale)
     return np.matmul(weights, value, out=np.empty_like(query)), weights
 
 
 def _attention_grads(
-    g: Any, needs: Any, query: Any, key: Any, value: Any, mask: Any, scale: float, weights: Any
+    g: Any, needs: Any, query: Any, key: Any, value: Any, attn_mask: Any, scale: float, attention: Any
 ) -> Any:  # fmt: skip
-    """Gradients of query, key and value; ``weights`` is the softmax that forward computed."""
-    if isinstance(g, TensorBase):
-        return _attention_formula(g, needs, (query, key, value), mask, scale)
+    """Gradients of query, key and value; ``attention`` is the softmax of forward, or what hooks saw of it."""
+    mask = getattr(attn_mask, "_array", attn_mask)
+    operands = query, _for_each_head(query, key), _for_each_head(query, value)
+    grads = _attention_formula if isinstance(g, TensorBase) else _attention_slopes
+    found = grads(g, needs, operands, mask, scale, attention)
+    if operands[1] is key:
+        return found
+    return [found[0], *[None if into is None else _of_groups(into, tuple(key.shape)) for into in found[1:]]]
+
+
+def _for_each_head(query: Any, shared: Any) -> Any:
+    """Keys or values of which each serves a group of heads, once for each head."""
+    heads = query.shape[1]
+    if shared.shape[1] == heads:
+        return shared
+    batch, groups, length, width = shared.shape
+    spread = F.expand(F.unsqueeze(shared, 2), (batch, groups, heads // groups, length, width))
+    return F.reshape(spread, (batch, heads, length, width))
+
+
+def _of_groups(grad: Any, sizes: Any) -> Any:
+    """The gradients of a group's heads, added."""
+    batch, groups, length, width = sizes
+    return F._sum_dim(F.reshape(grad, (batch, groups, grad.shape[1] // groups, length, width)), (2,), False)
+
+
+def _attention_slopes(g: Any, needs: Any, operands: Any, mask: Any, scale: float, weights: Any) -> Any:
+    query, key, value = operands
+    weights = weights if weights.ndim == query.ndim else _attention_weights(query, key, mask, scale)
     into_query = into_key = into_value = None
     if needs[2]:
         into_value = _product(weights.swapaxes(-1, -2), g)
@@ -73,7 +100,7 @@ def _attention_grads(
     return into_query, into_key, into_value
 
 
-def _attention_formula(g: Any, needs: Any, operands: Any, mask: Any, scale: float) -> Any:
+def _attention_formula(g: Any, needs: Any, operands: Any, mask: Any, scale: float, _: Any) -> Any:
     """The same in differentiable operators, from the operands on; everything as batches of matrices."""
 
     def batch(x: Any) -> Any:
@@ -94,7 +121,15 @@ def _attention_formula(g: Any, needs: Any, operands: Any, mask: Any, scale: floa
     ]
 
 
+def _log_of_sums(query: Any, key: Any, attn_mask: Any, scale: float) -> Any:
+    """What PyTorch keeps in place of how much each query looks at each key."""
+    scores = np.matmul(query * query.dtype.type(scale), _for_each_head(query, key).swapaxes(-1, -2))
+    scores = scores if attn_mask is None else scores + attn_mask
+    return np.logaddexp.reduce(scores, axis=-1)
+
+
 function(
     "_attention", _attention, node="ScaledDotProductFlashAttentionForCpuBackward0", tensors="query key value",
-    joint=_attention_grads, aux=("weights",), arrays="mask", keeps="result",
+    joint=_attention_grads, aux=("attention",), arrays="attn_mask", keeps="result",
+    for_hooks={"attention": _log_of_sums}, shown={"logsumexp": "attention"},
 )  # fmt: skip

@@ -17,7 +17,7 @@ def _ctc_loss(
     """Negative log likelihood of each row of labels, and the scores of the forward recursion."""
     labels = label_rows(targets, target_lengths, blank)
     alpha = forward_scores(log_probs, labels, target_lengths, blank)
-    return -log_likelihoods(alpha, input_lengths, target_lengths), alpha
+    return -log_likelihoods(alpha, input_lengths, target_lengths), alpha.swapaxes(0, 1)
 
 
 def _ctc_loss_backward(
@@ -30,7 +30,7 @@ def _ctc_loss_backward(
     """
     labels = label_rows(targets, target_lengths, blank)
     beta = backward_scores(log_probs, labels, input_lengths, target_lengths, blank)
-    through = by_class(alpha + beta, labels, log_probs.shape[2])
+    through = by_class(alpha.swapaxes(0, 1) + beta, labels, log_probs.shape[2])
     slope = (np.exp(log_probs) - np.exp(through + losses[:, None] - log_probs)) * grad[:, None]
     if zero_infinity:
         slope = np.where(np.isposinf(losses)[:, None], 0, slope)

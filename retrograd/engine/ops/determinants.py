@@ -14,7 +14,7 @@ from .arithmetic import conj, raw
 from .element_products import product_of_others
 from .matrix_checks import LinAlgError, check_square, takes_empty
 from .products import adjoint
-from .solving import left_by_zero_pivots
+from .solving import FACTORS, left_by_zero_pivots
 
 
 @takes_empty("linalg.det")
@@ -86,7 +86,7 @@ def _cofactors(self: Any) -> Any:
     return F._matmul(u * F.unsqueeze(others * F.ones_like(s), -2), vh) * _last_two(conj(turn))
 
 
-function("_det", _det, node="LinalgDetBackward0", self=_det_back)
+function("_det", _det, node="LinalgDetBackward0", self=_det_back, for_hooks=FACTORS)
 
 
 def _slogdet(self: Any) -> Any:
@@ -108,4 +108,4 @@ def _slogdet_back(g: Any, self: Any, sign: Any) -> Any:
 
 
 function("_slogdet", _slogdet, node="LinalgSlogdetBackward0", results="sign logabsdet", undefined=True,
-         self=_slogdet_back)  # fmt: skip
+         self=_slogdet_back, for_hooks=FACTORS)  # fmt: skip

@@ -148,10 +148,10 @@ linear(
 # -- the bilinear form and its transpose with respect to the weight
 
 
-def _trilinear(input1: Any, weight: Any, input2: Any) -> Any:
-    """``sum_ij input1[n, i] weight[o, i, j] input2[n, j]``."""
-    half = np.tensordot(input1, weight, (1, 1))
-    return np.einsum("noj,nj->no", half, input2)
+def _trilinear(i1: Any, i2: Any, i3: Any) -> Any:
+    """``sum_ij i1[n, i] i2[o, i, j] i3[n, j]``: torch's names."""
+    half = np.tensordot(i1, i2, (1, 1))
+    return np.einsum("noj,nj->no", half, i3)
 
 
 def _outer_of_three(a: Any, b: Any, c: Any) -> Any:
@@ -161,9 +161,9 @@ def _outer_of_three(a: Any, b: Any, c: Any) -> Any:
 
 multilinear(
     "_trilinear", _trilinear, promote="", node="TrilinearBackward0", real_only="_trilinear",
-    input1=lambda g, input2, weight: F._trilinear(g, F._permute(weight, (1, 0, 2)), input2),
-    input2=lambda g, input1, weight: F._trilinear(input1, F._permute(weight, (2, 1, 0)), g),
-    weight=lambda g, input1, input2: F._outer_of_three(g, input1, input2),
+    i1=lambda g, i2, i3: F._trilinear(g, F._permute(i2, (1, 0, 2)), i3),
+    i2=lambda g, i1, i3: F._outer_of_three(g, i1, i3),
+    i3=lambda g, i1, i2: F._trilinear(i1, F._permute(i2, (2, 1, 0)), g),
     kinds="fciu", apart=True,
 )  # fmt: skip
 multilinear(

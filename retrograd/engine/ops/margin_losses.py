@@ -106,5 +106,9 @@ def _multilabel_margin_slope(g: Any, self: Any, target: Any, reduction: str) -> 
     return slope * (F.reshape(g, (-1, 1)) if len(g.shape) else g)
 
 
+def _is_target(self: Any, target: Any) -> Any:
+    return _multilabel_parts(self, target)[0].reshape(target.shape).astype(self.dtype)
+
+
 function("_multilabel_margin_loss", _multilabel_margin, node="MultilabelMarginLossBackward0", tensors="self target",
-         self=_multilabel_margin_slope, kinds="w")  # fmt: skip
+         self=_multilabel_margin_slope, kinds="w", for_hooks={"is_target": _is_target})  # fmt: skip

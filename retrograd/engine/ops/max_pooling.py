@@ -113,8 +113,8 @@ def _max_pool_rule_by_indices(name: str) -> Any:
     return lambda g, indices, self, how: getattr(F, f"_{name}_backward")(g[0], indices, self, len(how[0]))
 
 
-def _shown_indices(positions: Any, self: Any, how: MaxHow) -> Any:
-    return F._flat_positions(positions, tuple(self.shape[self.ndim - len(how[0]) :]), how)
+def _indices_for_hooks(positions: Any, self: Any, how: MaxHow) -> Any:
+    return _flat_indices(positions, self.shape[self.ndim - len(how[0]) :], how)
 
 
 nondifferentiable("_flat_positions", _flat_indices, tensors="positions")
@@ -123,7 +123,7 @@ nondifferentiable("_flat_positions", _flat_indices, tensors="positions")
 for _name in ("MaxPool2DWithIndices", "MaxPool3DWithIndices", "AdaptiveMaxPool2D", "AdaptiveMaxPool3D"):
     function(
         f"_{_name}", _max_pool, node=f"{_name}Backward0", aux=("positions",), self=_max_pool_rule(_name), keeps="asked",
-        shown={"result1": _shown_indices}, layout="format",
+        shown={"result1": "positions"}, for_hooks={"positions": _indices_for_hooks}, layout="format",
     )  # fmt: skip
     function(
         f"_{_name}_and_indices", _max_pool_with_indices, node=f"{_name}Backward0", results="values indices",

@@ -22,6 +22,7 @@ def _unpack(self: Any, steps: Any, entries: Any, shape: tuple[int, ...], value: 
 
 linear(
     "_pack_padded", _pack, node="PackPaddedSequenceBackward0", arrays="steps entries",
+    for_hooks={"batch_sizes": lambda steps: np.bincount(steps)},
     real_only="_pack_padded_sequence",
     self=lambda g, self_sizes, steps, entries: F._pad_packed(g, steps, entries, tuple(self_sizes[:2]), 0.0),
 )  # fmt: skip

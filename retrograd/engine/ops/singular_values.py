@@ -40,9 +40,9 @@ def _skew(x: Any) -> Any:
     return x - adjoint(x)
 
 
-def _svd_back(g: Any, self_sizes: Any, result: Any) -> Any:
+def _svd_back(g: Any, self_sizes: Any, S: Any, U: Any, Vh: Any) -> Any:
     """The gradient of ``A = U diag(S) Vh``; U and Vh count up to a phase that they share, which is checked."""
-    (gu, gs, gvh), (u, s, vh) = g, result
+    (gu, gs, gvh), (u, s, vh) = g, (U, S, Vh)
     m, n = self_sizes[-2:]
     k = min(m, n)
     u, gu = F._slice(u, -1, 0, k), F._slice(gu, -1, 0, k)
@@ -81,7 +81,7 @@ function(
     "_svd",
     _svd,
     node="LinalgSvdBackward0",
-    outputs=3,
+    results="U S Vh",
     self=_svd_back,
     keeps="full_matrices",
     layout="columns",

@@ -95,7 +95,17 @@ def _solve_other(g: Any, self: Any, other_sizes: Any, left: bool) -> Any:
     return F.sum_to_size(_solve_other_full(g, self, other_sizes, left), tuple(other_sizes))
 
 
-function("_solve", _solve, node="LinalgSolveExBackward0", reorders=True, self=_solve_self, other=_solve_other)
+def _factors(self: Any) -> Any:
+    """The factors that PyTorch works with: of a matrix laid out by rows those of its transpose."""
+    by_rows = self.flags.c_contiguous and self.dtype.kind != "c"
+    return factored(self.mT if by_rows else self, True)
+
+
+FACTORS = {"LU": lambda self: _factors(self)[0], "pivots": lambda self: _factors(self)[1]}
+"""What PyTorch's nodes keep of elimination, which the rules here do again."""
+
+function("_solve", _solve, node="LinalgSolveExBackward0", reorders=True, self=_solve_self, other=_solve_other,
+         for_hooks=FACTORS)  # fmt: skip
 
 
 # -- triangular

@@ -97,6 +97,9 @@ class RowFacts:
     """Saved parameters that hold arrays (``name*``: a tuple of them and others): they are freed as tensors are."""
     keeps: tuple[str, ...] = ()
     """What PyTorch's node keeps, and shows, beyond what the rules here ask for."""
+    for_hooks: dict[str, Rule] = {}
+    """What hooks on saved tensors see under a name, worked out on arrays from what else the node keeps: what PyTorch
+    keeps beyond what the rules here need, or keeps in another form. Its node shows it, too."""
     apart: bool = False
     """An operand that several rules ask for is kept only for those operands that want a gradient, as PyTorch keeps what
     one formula asks for; what several formulas ask for it keeps for any."""

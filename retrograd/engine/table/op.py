@@ -90,6 +90,11 @@ class OpDef(RowFacts):
         """What ``name()`` of its nodes says."""
         return _QUALIFIED.get(self.node_name, self.node_name)
 
+    @property
+    def only_for_hooks(self) -> set[str]:
+        """What nodes keep only where hooks on saved tensors ask to see it."""
+        return {*self.for_hooks} - {*self.params, *self.aux, *self.results}
+
     # -- derived from the row
     def _read_parameters(self) -> None:
         if isinstance(self.forward, np.ufunc):
@@ -139,11 +144,12 @@ class OpDef(RowFacts):
         """Which values each rule asks for; a node keeps operands by their names, then results, as in PyTorch."""
         everything = dict(self.rules) if self.joint is None else {"*": self.joint}
         asked = {arg: parameters_of(rule)[0][1 if self.joint is None else 2 :] for arg, rule in everything.items()}
-        for arg, names in (*asked.items(), ("keeps", self.keeps)):
+        made = {name: parameters_of(rule)[0] for name, rule in self.for_hooks.items()}
+        for arg, names in (*asked.items(), *made.items(), ("keeps", self.keeps)):
             for name in names:
                 self._check_asked(arg, name)
-        own = {"result", *self.results, *self.aux}
-        saved = sorted({*self.keeps}.union(*asked.values()), key=lambda name: (name in own, name))
+        own = {"result", *self.results, *self.aux, *(name for name in made if name not in self.params)}
+        saved = sorted({*self.keeps, *made}.union(*asked.values()), key=lambda name: (name in own, name))
         self.rule_args = {arg: tuple(saved.index(n) for n in names) for arg, names in asked.items()}
         self.saved_names = tuple(saved)
         asked_by = [name for names in asked.values() for name in names]
@@ -152,7 +158,7 @@ class OpDef(RowFacts):
         self.saved_places = tuple(k for k, name in enumerate(self.saved_names) if name in own)
         """Which of what a node keeps are no operands and no parameters."""
         self.saves_result = not {"result", *self.results}.isdisjoint(self.saved_names)
-        whole = {*self.tensor_names, "result", *self.results, *self.aux, *self.array_names} - {*self.scalars}
+        whole = {*self.tensor_names, *own, *self.array_names} - {*self.scalars}
         self.tensor_saved = _frozen(n for n in self.saved_names if n in whole)
         self._read_slots()
 
@@ -173,7 +179,7 @@ class OpDef(RowFacts):
         if self.kind == "function" or self.joint is not None:
             return [n for n in names if n not in own]
         none = [n for n, v in zip(self.params[self.required :], self.defaults, strict=True) if v is None]
-        return [n for n in names if n in none]
+        return [n for n in names if n in none or n in self.only_for_hooks]
 
     def _check_asked(self, arg: str, name: str) -> None:
         known = {*self.params, *self.aux, *self.results, "result"}
@@ -189,6 +195,12 @@ class OpDef(RowFacts):
             if edge is not None:
                 wanted.update([self.saved_names[i] for i in self.rule_args[name]])
         return wanted
+
+    def seen_by_hooks(self, name: str, value_at: Callable[[int], Any]) -> Any:
+        """An array: what hooks on saved tensors see under a name, of what a node keeps at each place."""
+        rule = self.for_hooks[name]
+        values = [value_at(self.saved_names.index(asked)) for asked in parameters_of(rule)[0]]
+        return rule(*[getattr(value, "_array", value) for value in values])
 
     @functools.cached_property
     def node_class(self) -> type[OpNode]:

@@ -65,7 +65,7 @@ class _SpectralNorm(Module):
             self._iterate(matrix, 15)
 
     def _matrix(self, weight: Any) -> Any:
-        return weight.movedim(self.dim, 0).flatten(1)
+        return (weight.movedim(self.dim, 0) if self.dim else weight).flatten(1)
 
     @no_grad()  # type: ignore[untyped-decorator]
     def _iterate(self, matrix: Any, times: int) -> None:

@@ -28,7 +28,8 @@ class SpectralNorm:
 
     def reshape_weight_to_matrix(self, weight: Any) -> Any:
         """``dim`` first, all others together."""
-        return weight.movedim(self.dim, 0).reshape(weight.shape[self.dim], -1)
+        first = weight.movedim(self.dim, 0) if self.dim else weight
+        return first.reshape(weight.shape[self.dim], -1)
 
     def compute_weight(self, module: Any, do_power_iteration: bool) -> Any:
         """The weight by its largest singular value, whose estimate is made better first if asked for."""

@@ -46,13 +46,15 @@ def _fitting_mask(mask: Any, query: Any) -> Any:
     return _added_mask(mask, query._sig.numpy)
 
 
-def _fits_one_row(query: Any, key: Any, value: Any, mask: Any, dropout_p: float) -> bool:
-    """Whether torch, too, computes all of it in one kernel."""
+def _fits_one_row(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, shares: bool) -> bool:
+    """Whether torch, too, computes all of it in one kernel; ``shares``: heads may share keys and values."""
     return bool(
         query.ndim == key.ndim == value.ndim == 4
         and all(x._array.strides[-1] == x._array.itemsize or x._array.shape[-1] == 1 for x in (query, key, value))
         and dropout_p == 0
-        and query.shape[:2] == key.shape[:2] == value.shape[:2]
+        and query.shape[0] == key.shape[0] == value.shape[0]
+        and key.shape[1] == value.shape[1]
+        and (query.shape[1] % key.shape[1] == 0 if shares else query.shape[1] == key.shape[1])
         and query.shape[-1] == key.shape[-1] == value.shape[-1]
         and query.numel()
         and key.numel()
@@ -77,19 +79,20 @@ def scaled_dot_product_attention(
         f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype} key.dtype: "
         f"{key.dtype} and value.dtype: {value.dtype} instead.",
     )
-    if enable_gqa and query.shape[-3] != key.shape[-3]:
-        key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
-        value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
+    shares = enable_gqa and query.shape[-3] != key.shape[-3]
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     mask = _fitting_mask(attn_mask, query)
-    in_one_row = _fits_one_row(query, key, value, mask, dropout_p)
+    in_one_row = _fits_one_row(query, key, value, mask, dropout_p, shares)
+    if shares and not in_one_row:
+        key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
+        value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
     refuse(
         is_causal and mask is not None and not in_one_row,
         "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True",
     )
-    mask = _causal(query, key, mask) if is_causal else mask
     if in_one_row:
-        return F._attention(query, key, value, None if mask is None else mask._array, factor)
+        return F._attention(query, key, value, _causal(query, key, mask)._array if is_causal else mask, factor)
+    mask = _causal(query, key, mask) if is_causal else mask
     return _composed(query, key, value, mask, (dropout_p, factor))
 
 

@@ -51,9 +51,12 @@ def _check_cell(x: Any, hidden: Any, weights: tuple[Any, Any], factor: int) -> N
 
 
 def _lstm_step(gates: Any, state: Any, params: Any) -> Any:
-    hidden, cell = state
     _, w_hh, _, b_hh, w_hr = params
-    i, f, g, o = _chunks(linear(hidden, w_hh, b_hh) + gates, 4)
+    return _lstm_states(linear(state[0], w_hh, b_hh) + gates, state[1], w_hr)
+
+
+def _lstm_states(gates: Any, cell: Any, w_hr: Any) -> Any:
+    i, f, g, o = _chunks(gates, 4)
     i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
     cell = f * cell + i * g
     hidden = o * cell.tanh()
@@ -87,23 +90,29 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh:
     refuse(len(hx) != 2, "lstm_cell expects two hidden states")
     _check_cell(input, hx[0], (w_ih, w_hh), 4)
     _check_cell(input, hx[1], (w_ih, w_hh), 4)
-    return _lstm_step(linear(input, w_ih, b_ih), hx, (w_ih, w_hh, b_ih, b_hh, None))
+    return _lstm_states(linear(hx[0], w_hh, b_hh) + linear(input, w_ih, b_ih), hx[1], None)
 
 
-def _cell(name: str, step: Step, factor: int) -> None:
+def _both(input: Any, hx: Any, params: Any) -> Any:  # noqa: A002
+    """What comes of the hidden state, which torch computes first, and of the input."""
+    w_ih, w_hh, b_ih, b_hh = params
+    return linear(hx, w_hh, b_hh) + linear(input, w_ih, b_ih)
+
+
+def _cell(name: str, step: Callable[..., Any], factor: int) -> None:
     def cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:  # noqa: A002
         """One step of a recurrent network: the next hidden state."""
         check_tensor(name, input)
         _check_cell(input, hx, (w_ih, w_hh), factor)
-        return step(linear(input, w_ih, b_ih), (hx,), (w_ih, w_hh, b_ih, b_hh, None))[0]
+        return step(input, hx, w_ih, w_hh, b_ih, b_hh)
 
     cell.__name__ = cell.__qualname__ = name
     public(name, method=False)(cell)
 
 
-_cell("gru_cell", _gru_step, 3)
-_cell("rnn_tanh_cell", _tanh_step, 1)
-_cell("rnn_relu_cell", _relu_step, 1)
+_cell("gru_cell", lambda input, hx, *params: _gru_step(linear(input, *params[::2]), (hx,), (*params, None))[0], 3)
+_cell("rnn_tanh_cell", lambda input, hx, *params: _both(input, hx, params).tanh(), 1)
+_cell("rnn_relu_cell", lambda input, hx, *params: _both(input, hx, params).relu(), 1)
 
 
 # -- layers
