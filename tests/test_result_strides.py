@@ -25,6 +25,11 @@ def _channels_last(t):
     return t.movedim(1, -1).contiguous().movedim(-1, 1) if t.dim() == 4 else t
 
 
+def _repeated(t):
+    """The first entry of the first dimension, as often as there were entries."""
+    return t[:1].expand(t.shape) if t.dim() > 1 else t
+
+
 LAYOUTS = {"columns": _columns, "channels last": _channels_last}
 DIFFERENT = {
     "columns": """
@@ -94,7 +99,7 @@ def _has_images(args):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("lay", [lambda t: t, _columns])
+@pytest.mark.parametrize("lay", [lambda t: t, _columns, _repeated])
 def test_a_call_knows_in_which_order_its_result_lies(lay):
     """A sample of each operator: the next call leaves NumPy's order where PyTorch has another."""
     lost = set()
@@ -107,6 +112,63 @@ def test_a_call_knows_in_which_order_its_result_lies(lay):
         known = [t for t in results if t.layout is retrograd.strided and t._sig.in_order]
         lost |= {sample.name for t in known if not sig_of(t._array).in_order}
     assert sorted(lost) == []
+
+
+WRITTEN = {
+    "flip": lambda t, x: x.flip(0),
+    "index_fill": lambda t, x: x.index_fill(0, t.tensor([0]), 1.0),
+    "index_fill of a tensor": lambda t, x: x.index_fill(0, t.tensor([0]), t.tensor(1.0)),
+    "select_scatter": lambda t, x: t.select_scatter(x, x[0] * 2, 0, 0),
+    "slice_scatter": lambda t, x: t.slice_scatter(x, x[:1] * 2, 0, 0, 1),
+    "diagonal_scatter": lambda t, x: t.diagonal_scatter(x, x.diagonal() * 2),
+    "as_strided_scatter": lambda t, x: t.as_strided_scatter(x, t.ones(2), (2,), (1,), 1),
+}
+
+
+@pytest.mark.parametrize("call", WRITTEN.values(), ids=WRITTEN)
+def test_copies_of_repeated_elements_lie_in_rows(call):
+    """V: elements that lie in one place are copied one behind the other, in PyTorch's order."""
+    for shape, repeated in [((2, 3), (2, 2, 3)), ((2, 1, 3), (2, 4, 3)), ((2, 3, 1), (2, 3, 4))]:
+        ours, theirs = (call(t, t.arange(6.0).reshape(shape).expand(repeated)) for t in (retrograd, torch))
+        assert (ours.stride(), ours.is_contiguous()) == (theirs.stride(), theirs.is_contiguous())
+        assert ours.tolist() == theirs.tolist()
+        assert ours.sin().stride() == theirs.sin().stride()
+
+
+PARTS = {
+    "gaps": lambda t: t.arange(24.0)[::2],
+    "behind others": lambda t: t.arange(24.0)[4:],
+    "before others": lambda t: t.arange(24.0)[:4],
+    "repeated": lambda t: t.arange(6.0).expand(3, 6),
+    "columns": lambda t: t.arange(24.0).reshape(4, 6).t(),
+    "part in columns": lambda t: t.arange(24.0).reshape(2, 3, 4)[:, :, 1:].transpose(0, 1),
+    "element": lambda t: t.arange(24.0)[3],
+}
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_windows_are_written_where_elements_lie_in_memory(part):
+    """V: ``as_strided_scatter`` counts in the memory of its operand, and writes nowhere else."""
+    windows = [((2,), (5,)), ((2, 2), (7, 2)), ((), ()), ((3,), (1,)), ((2,), (30,)), ((2,), (-1,))]
+    for (size, stride), offset in itertools.product(windows, (None, 0, 1, 4, 7, -1)):
+
+        def written(t, size=size, stride=stride, offset=offset):
+            try:
+                return t.as_strided_scatter(part(t), t.full(size, 99.0), size, stride, offset).tolist()
+            except RuntimeError:
+                return "refused"
+
+        assert written(retrograd) == written(torch), (size, stride, offset)
+
+
+def test_gradients_of_windows_written_in_gaps():
+    """E: finite differences agree, also where PyTorch refuses."""
+
+    def written(x, src):
+        return retrograd.as_strided_scatter(x[::2], src, (2,), (3,), 1)
+
+    operands = [retrograd.ones(n, dtype=retrograd.float64, requires_grad=True) for n in (12, 2)]
+    assert retrograd.autograd.gradcheck(written, operands)
 
 
 SHAPE = (2, 3, 4)

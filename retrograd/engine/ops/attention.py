@@ -130,6 +130,6 @@ def _log_of_sums(query: Any, key: Any, attn_mask: Any, scale: float) -> Any:
 
 function(
     "_attention", _attention, node="ScaledDotProductFlashAttentionForCpuBackward0", tensors="query key value",
-    joint=_attention_grads, aux=("attention",), arrays="attn_mask", keeps="result",
+    joint=_attention_grads, layout="copy", aux=("attention",), arrays="attn_mask", keeps="result",
     for_hooks={"attention": _log_of_sums}, shown={"logsumexp": "attention"},
 )  # fmt: skip

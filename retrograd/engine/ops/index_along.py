@@ -159,10 +159,10 @@ def _filled_back(g: Any, dim: int, index: Any) -> Any:
     return F.sum(F.index_select(g, dim, np.unique(raw(index) % max(n, 1))))
 
 
-function("_index_fill_number", _index_fill, node="IndexFillBackward0", tensors="self index",
+function("_index_fill_number", _index_fill, node="IndexFillBackward0", tensors="self index", layout="copy",
          self=lambda g, dim, index: F._index_fill_number(g, dim, index, 0),
          jvp=lambda primal, tangents, results: F._index_fill_number(tangents[0], primal[1], primal[2], 0))  # fmt: skip
-linear("_index_fill_tensor", _index_fill, node="IndexFillBackward1", tensors="self index value",
+linear("_index_fill_tensor", _index_fill, node="IndexFillBackward1", tensors="self index value", layout="copy",
        self=lambda g, dim, index: F._index_fill_number(g, dim, index, 0),
        value=_filled_back)  # fmt: skip
 

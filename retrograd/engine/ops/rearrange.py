@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..aliasing.memory_formats import copied_with, strides_like
 from ..aliasing.strided import strided
 from ..table.registry import F
 from ..table.rows import linear, listwise
@@ -13,7 +14,7 @@ from .reduce import axes_of, plane_of
 from .slicing import diagonal_of, selected
 
 linear("flip", lambda self, dims: np.array(np.flip(self, axes_of(dims, self.ndim) if dims else ())), public=False,
-       self=lambda g, dims: F.flip(g, dims))  # fmt: skip
+       self=lambda g, dims: F.flip(g, dims), layout="copy")  # fmt: skip
 
 
 def _roll(self: Any, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Any:
@@ -156,7 +157,7 @@ linear("triu", _triu, inplace=True, self=lambda g, diagonal: F.triu(g, diagonal)
 
 def _written(self: Any, src: Any, window: Any) -> Any:
     """A copy whose part, as ``window`` finds it, is ``src``."""
-    out = np.array(self)
+    out = copied_with(strides_like(self), self)
     part = window(out)
     if part.shape != src.shape:
         raise RuntimeError(
@@ -173,7 +174,7 @@ def _diagonal_scatter(self: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
 
 
 linear(
-    "diagonal_scatter", _diagonal_scatter, promote="",
+    "diagonal_scatter", _diagonal_scatter, promote="", layout="copy",
     self=lambda g, offset, dim1, dim2: F.diagonal_scatter(
         g, F.zeros_like(F.diagonal(g, offset, dim1, dim2)), offset, dim1, dim2),
     src=lambda g, offset, dim1, dim2: F._diagonal_copy(g, offset, dim1, dim2),
@@ -186,7 +187,7 @@ def _select_scatter(self: Any, src: Any, dim: int, index: int) -> Any:
 
 
 linear(
-    "select_scatter", _select_scatter, real_only="select_scatter",
+    "select_scatter", _select_scatter, real_only="select_scatter", layout="copy",
     self=lambda g, dim, index: F.select_scatter(g, F.zeros_like(F.select(g, dim, index)), dim, index),
     src=lambda g, dim, index: F.select(g, dim, index),
 )  # fmt: skip
@@ -202,7 +203,7 @@ def _slice_scatter(self: Any, src: Any, dim: int = 0, start: Any = None, end: An
 
 
 linear(
-    "slice_scatter", _slice_scatter, real_only="slice_scatter",
+    "slice_scatter", _slice_scatter, real_only="slice_scatter", layout="copy",
     self=lambda g, dim, start, end, step: F.slice_scatter(
         g, F.zeros_like(F._slice(g, dim, start, end, step)), dim, start, end, step),
     src=lambda g, dim, start, end, step: F._slice(g, dim, start, end, step),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...aliasing.strided import Geometry
 from ...aliasing.strided import storage_offset as offset_of
 from ...aliasing.versions import storage_of
 from ...overriding.dispatch_classes import is_dispatching
 from ...table.public import public
 from ...table.registry import F
-from ...tensors.base import TensorBase
+from ...tensors.base import TensorBase, wrap
 from ...tensors.convert import checked_dim
 
 
@@ -82,6 +84,37 @@ def check_extent(size: tuple[int, ...], stride: tuple[int, ...], offset: int, wh
 @public("as_strided_scatter")
 def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:  # noqa: A002
     """A copy with ``src`` in a window given by sizes, strides and offset."""
-    offset = 0 if storage_offset is None else storage_offset - offset_of(input)
-    check_extent(tuple(size), tuple(stride), offset, input.numel(), input._array.itemsize)
-    return F._as_strided_scatter(input, src, tuple(size), tuple(stride), offset)
+    size, stride = tuple(size), tuple(stride)
+    if 0 in input.stride():  # it is copied without repeated elements, to memory of its own
+        input = input.clone()  # noqa: A001
+    own = offset_of(input)
+    offset = own if storage_offset is None else storage_offset
+    check_window(input, size, stride, offset)
+    begin = offset - own
+    within = begin >= 0 and begin + Geometry(size, stride, 0).extent() <= input.numel()
+    if input.is_contiguous() and within:
+        return F._as_strided_scatter(input, src, size, stride, begin)
+    if tuple(src.shape) != size:
+        return F._as_strided_scatter(
+            input.contiguous(), src, (*size, 1), (*stride, 1), 0
+        )  # which says what does not fit
+    places = _elements_at(input, size, stride, begin)
+    kept = np.flatnonzero(places >= 0)
+    written = src.reshape(-1).index_select(0, wrap(kept))
+    whole = input if input.ndim else input.reshape(1)
+    indices = [wrap(nrs) for nrs in np.unravel_index(places[kept], whole.shape)]
+    return whole.index_put(indices, written).reshape(input.shape)
+
+
+def _elements_at(t: Any, size: tuple[int, ...], stride: tuple[int, ...], begin: int) -> Any:
+    """The elements of a tensor, counted row by row, that a window on its memory meets; -1: none, as in gaps."""
+    here, there = (_distances(s, n) for s, n in ((t.stride(), tuple(t.shape)), (stride, size)))
+    elements = {place: nr for nr, place in enumerate(here.tolist())}
+    return np.array([elements.get(place + begin, -1) for place in there.tolist()], np.int64)
+
+
+def _distances(strides: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    """How far each element lies from the first one, row by row."""
+    if not shape:
+        return np.zeros(1, np.int64)
+    return np.array(strides, np.int64) @ np.indices(shape, np.int64).reshape(len(shape), -1)
