@@ -10,8 +10,10 @@ from ..aliasing.views import gradient_edge, requires_grad
 from ..nodes.opnode import OpNode
 from ..nodes.saved import INFERENCE_SAVE, SavedTensor
 from ..nodes.saved_facts import parts, read
-from ..overriding.dispatch_classes import count
+from ..overriding.dispatch_classes import count, dispatches
+from ..switches.state import STATE
 from ..table.op import OpDef
+from ..tensors.absent import AbsentMemory
 from ..tensors.base import LAZY, TensorBase, is_inference, wrap
 from ..tensors.dtype_names import scalar_name
 
@@ -105,9 +107,10 @@ def pack_saved(op: OpDef, node: OpNode, results: list[Any]) -> None:
     """Run the active pack hook on each tensor the node saved."""
     assert node.saved is not None
     saved = list(node.saved)
+    in_memory = bool(STATE.saved_hooks) and not any(map(_out_of_reach, saved))
     for i, name in enumerate(op.saved_names):
         value = saved[i]
-        if name in op.for_hooks:
+        if name in op.for_hooks and in_memory and not isinstance(value, TensorBase):
             saved[i] = SavedTensor(wrap(op.seen_by_hooks(name, node.saved.__getitem__)))
         elif name in op.spare:
             saved[i] = None
@@ -128,6 +131,11 @@ def pack_saved(op: OpDef, node: OpNode, results: list[Any]) -> None:
         elif name in op.aux and isinstance(value, float):
             saved[i] = SavedTensor(wrap(np.asarray(value, results[0]._sig.numpy)))
     node.saved = tuple(saved)
+
+
+def _out_of_reach(value: Any) -> bool:
+    """Whether only a tensor's class knows its values, or nobody."""
+    return isinstance(value, TensorBase) and (dispatches(value) or value._array.__class__ is AbsentMemory)
 
 
 def _packed_output(node: OpNode, t: Any, nr: int) -> Any:
