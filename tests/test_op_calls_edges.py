@@ -250,6 +250,7 @@ def test_halves_are_added_at_one_place_in_single_precision() -> None:
         results = [
             nothing.index_add(0, first[:, 0], x), nothing.scatter_add(0, first, x),
             nothing.scatter_reduce(0, first, x, "mean"), engine.nn.functional.avg_pool1d(x.t(), 4096),
+            engine.nn.functional.adaptive_avg_pool1d(-0.9302 * x.t(), 2),
         ]  # fmt: skip
         for picked in (x.gather(0, first), x.index_select(0, first[:, 0])):
             results += engine.autograd.grad(picked.sum(), x)

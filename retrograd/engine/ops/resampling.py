@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.byte_pictures import blend_bytes, nearest_bytes
+from ..kernels.halves import rounded_once
 from ..kernels.separable import NO_ELEMENT, blend, blend_back
 from ..table.registry import F
 from ..table.rows import function, linear
@@ -157,7 +158,7 @@ def _rows(name: str, kind: str, node: str, kinds: str = "fu") -> None:
 
 def _pool_rows(name: str, node: str) -> None:
     """A pool keeps its input, as torch's do: a write to it before backward is an error, its second gradient zeros."""
-    back, cells, cells_back = f"{name}_backward", _resample("area"), _resample_back("area")
+    back, cells, cells_back = f"{name}_backward", rounded_once()(_resample("area")), _resample_back("area")
     linear(
         name, lambda self, output_size: cells(self, output_size), node=f"{node}Backward0", public=False, kinds="f",
         layout="format", self=lambda g, self, output_size: getattr(F, back)(g, self, output_size),
