@@ -43,13 +43,19 @@ def _infinite(end: Any) -> bool:
 
 def limits_of(flow: Flow, tensor: int, before: int) -> Any:
     """Return ``[least, most]`` of a tensor before a row, as known of the last call that made or wrote it, or None."""
+    return limits_and_sum(flow, tensor, before)[0]
+
+
+def limits_and_sum(flow: Flow, tensor: int, before: int) -> tuple[Any, float | None]:
+    """Return that with the sum of the tensor's entries; None for what is not known."""
     made = flow.last_producer(tensor, before, lambda call: bool(flow.events[call].data.get("range")))
     if made is None:
-        return None
+        return None, None
     data = flow.events[made].data
     outputs = data.get("outputs", [])
     place = outputs.index(tensor) if tensor in outputs else 0
-    return data["range"][place] if place < len(data["range"]) else None
+    limits, sums = data["range"], data.get("checksum", ())
+    return limits[place] if place < len(limits) else None, sums[place] if place < len(sums) else None
 
 
 def largest_input(flow: Flow, row: int) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .flow import Flow
+from .call_inputs import limits_and_sum
+from .flow import Flow, Reached
 from .runs import Run
 
 _LEAVING = ("item", "tolist", "numpy", "copy")
@@ -33,7 +34,7 @@ def returned_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
     """Return the first call by which values of a leaf left the graph that came back behind a loss as they were."""
     for run in runs:
         behind = flow.behind(run.roots, run.begin, gradients=False)
-        entered = [row for row in behind.calls if flow.events[row].op in _ENTERING and not flow.inputs(row)]
+        entered = _entries(flow, behind)
         came = {_figures(flow, out, row + 1): row for row in entered for out in flow.outputs(row)}
         came.pop(None, None)
         for row in flow.rows.get("cut", ()) if came else ():
@@ -46,12 +47,7 @@ def returned_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
 
 def _figures(flow: Flow, tensor: int, before: int) -> tuple[object, ...] | None:
     """Return shape, range and sum of a tensor to six digits, None where they tell nothing of it."""
-    made = flow.last_producer(tensor, before, lambda call: bool(flow.events[call].data.get("range")))
-    if made is None:
-        return None
-    data = flow.events[made].data
-    place = data["outputs"].index(tensor) if tensor in data["outputs"] else 0
-    limits, total = data["range"][place], data["checksum"][place]
+    limits, total = limits_and_sum(flow, tensor, before)
     if not limits or total is None or limits[0] == limits[1] == round(limits[0]):  # as many a constant is
         return None
     return flow.facts(tensor).shape, *(f"{figure:.6g}" for figure in (*limits, total))
@@ -83,10 +79,15 @@ def _rewrapped(flow: Flow, row: int, roots: list[int]) -> bool:
     return any(flow.is_leaf(one) and not flow.made_in.get(one) and flow.facts(one).shape in shapes for one in roots)
 
 
+def _entries(flow: Flow, behind: Reached) -> set[int]:
+    """Return the calls that made tensors of plain values, of those behind a loss."""
+    return {row for row in behind.calls if flow.events[row].op in _ENTERING and not flow.inputs(row)}
+
+
 def _last_entry(flow: Flow, run: Run) -> int | None:
     """Return the last row at which a tensor of plain values came in behind a run's root."""
     behind = flow.behind(run.roots, run.begin, gradients=False)
-    rows = {row for row in behind.calls if flow.events[row].op in _ENTERING and not flow.inputs(row)}
+    rows = _entries(flow, behind)
     for root in run.roots:
         rows.update(row for row in flow.made_in.get(root, ()) if row < run.begin and not flow.inputs(row))
         if not flow.made_in.get(root) and flow.is_leaf(root):

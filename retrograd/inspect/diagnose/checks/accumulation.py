@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
+from ..clearing import cleared_at
 from ..flow import Flow
 from ..runs import Run
 from ..spelling import receiver
@@ -91,7 +92,7 @@ def _stale_arrivals(flow: Flow, arrivals: list[int], updates: list[int], uses: l
             stale = True
         following = arrivals[place + 1] if place + 1 < len(arrivals) else len(flow.events)
         used = _between(uses, row, following)
-        if stale and used is not None and not _cleared(flow, data["tensor"], row, used):
+        if stale and used is not None and cleared_at(flow, data["tensor"], used) <= row:
             found.append(row)
         last = row
     return found
@@ -101,14 +102,6 @@ def _between(rows: list[int], after: int, before: int) -> int | None:
     """Return the first of sorted rows between two."""
     place = bisect_right(rows, after)
     return rows[place] if place < len(rows) and rows[place] < before else None
-
-
-def _cleared(flow: Flow, leaf: int, after: int, before: int) -> bool:
-    """Whether a gradient was cleared between two rows."""
-    return any(
-        _between(flow.leaf_events.get((leaf, change), []), after, before) is not None
-        for change in ("grad-cleared", "grad-zeroed", "grad-set", "zero_grad")
-    )
 
 
 def _pile_case(flow: Flow, pile: _Pile) -> Case:
@@ -167,7 +160,7 @@ def _kept_in(flow: Flow, earlier: Run, later: Run, taken_at: Callable[[], dict[i
     for leaf, arrivals in flow.arrival_rows(earlier).items():
         if leaf in following:
             first, second = arrivals[0], following[leaf][0]
-            if flow.events[second].data.get("before") == "kept" and not _cleared(flow, leaf, first, second):
+            if flow.events[second].data.get("before") == "kept" and cleared_at(flow, leaf, second) <= first:
                 summed[leaf] = first, second
     unused = _unused(flow, summed, taken_at)
     return [leaf for leaf in summed if leaf not in unused]

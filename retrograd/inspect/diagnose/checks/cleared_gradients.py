@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
 
 from ..base import Case, Check, Kind, Stage
+from ..clearing import cleared_at, last_before
 from ..flow import Flow
 from ..spelling import receiver
 from ..words import at, listed, times
@@ -15,7 +15,6 @@ KINDS = {
         "gradients are cleared between `backward()` and the step that is to use them", "error", Stage.STATEMENT
     ),
 }
-_CLEARING = ("grad-cleared", "grad-zeroed", "zero_grad")
 _STEPS = 2
 """Steps that must have missed a gradient; what is cleared on purpose, as in a warm-up, is not cleared in every step."""
 
@@ -45,27 +44,16 @@ def _used_otherwise(flow: Flow, steps: list[int], held: set[int]) -> bool:
     return looked_at or any(flow.spelling.argument_at(source, "step", 0) for source in sources)
 
 
-def _last(rows: list[int], before: int) -> int:
-    """Return the last of sorted rows before another one, -1 for none."""
-    place = bisect_left(rows, before)
-    return rows[place - 1] if place else -1
-
-
-def _cleared_at(flow: Flow, leaf: int, before: int) -> int:
-    """Return the row at which a leaf's gradient was last cleared before another row, -1 for none."""
-    return max(_last(flow.leaf_events.get((leaf, change), []), before) for change in _CLEARING)
-
-
 def _is_used(flow: Flow, leaf: int) -> bool:
     """Whether a leaf has a gradient when a step of any optimizer begins that holds it."""
     arrivals, steps = flow.accumulated[leaf], flow.leaf_events.get((leaf, "step"), ())
-    return any(_last(arrivals, step) > _cleared_at(flow, leaf, step) for step in steps)
+    return any(last_before(arrivals, step) > cleared_at(flow, leaf, step) for step in steps)
 
 
 def _cleared_before(flow: Flow, leaves: list[int], step: int) -> int | None:
     """Return the row at which gradients were cleared that had arrived before a step, None where none had."""
-    arrived = [leaf for leaf in leaves if _last(flow.accumulated[leaf], step) >= 0]
-    return min((_cleared_at(flow, leaf, step) for leaf in arrived), default=None)
+    arrived = [leaf for leaf in leaves if last_before(flow.accumulated[leaf], step) >= 0]
+    return min((cleared_at(flow, leaf, step) for leaf in arrived), default=None)
 
 
 def _case(flow: Flow, leaves: list[int], steps: list[int], cleared: int, *, step_first: bool) -> Case:
