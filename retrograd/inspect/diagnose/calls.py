@@ -271,6 +271,15 @@ class CallTable:
 
     # -- who made what a tensor holds
 
+    def writes_into(self, tensor: int) -> Sequence[int]:
+        """Return the rows of the calls that wrote into a tensor's memory."""
+        storage = self.facts(tensor).storage
+        return () if storage is None else self.writes_to.get(storage)
+
+    def written_after(self, tensor: int, row: int) -> bool:
+        """Whether a call wrote into a tensor's memory after a row."""
+        return any(write > row for write in self.writes_into(tensor)[-1:])
+
     def producers(self, tensor: int, before: int, *, gradients: bool = False) -> Iterator[int]:
         """Yield the rows, before a given one, of the calls that made or wrote what a tensor then held.
 

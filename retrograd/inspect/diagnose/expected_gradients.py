@@ -41,8 +41,8 @@ def awaited(flow: Flow, leaf: int) -> bool:
 
     What is updated all the same has its gradient from elsewhere, as from ``autograd.grad``.
     """
-    begins, storage = [run.begin for run in flow.runs], flow.facts(leaf).storage
-    if not begins or (storage is not None and any(row > begins[0] for row in flow.writes_to.get(storage, ()))):
+    begins = [run.begin for run in flow.runs]
+    if not begins or flow.written_after(leaf, begins[0]):
         return False
     return len({bisect_left(begins, read) for read in flow.reads_of.get(leaf, ())} - {0}) > 1
 
@@ -84,10 +84,10 @@ def _used_for_gradients(flow: Flow, tensor: int) -> bool:
     if not flow.requires_grad(tensor) or not flow.is_leaf(tensor):
         return False
     first_run = flow.runs[0].begin if flow.runs else len(flow.events)
-    storage = flow.facts(tensor).storage
-    copied = storage is not None and any(row > first_run for row in flow.writes_to.get(storage, ()))
     used = flow.used_in.get(tensor, ())
-    return not copied and any(flow.has_node(row) or checkpoint_around(flow, row) is not None for row in used)
+    return not flow.written_after(tensor, first_run) and any(
+        flow.has_node(row) or checkpoint_around(flow, row) is not None for row in used
+    )
 
 
 def creation_row(flow: Flow, leaf: int) -> int:
@@ -109,8 +109,7 @@ def updated_by_hand(flow: Flow, leaf: int) -> bool:
 
     To look at the gradient after the last step is no update.
     """
-    storage = flow.facts(leaf).storage
     first, last = flow.accumulated[leaf][0], flow.accumulated[leaf][-1]
-    written = storage is not None and any(row > first for row in flow.writes_to.get(storage, ()))
-    written = written or any(row > first for row in flow.leaf_events.get((leaf, "written"), ()))
+    replaced = (row > first for row in flow.leaf_events.get((leaf, "written"), ()))
+    written = flow.written_after(leaf, first) or any(replaced)
     return written or any(row < last or first == last for row in flow.reads_of.get(leaf, ()))

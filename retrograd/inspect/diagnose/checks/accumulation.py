@@ -66,9 +66,8 @@ def _never_cleared(flow: Flow) -> Iterator[Case]:
 
 def _updates(flow: Flow, leaf: int) -> list[int]:
     """Return the rows at which a leaf's values were changed."""
-    storage = flow.facts(leaf).storage
-    rows = set(flow.writes_to.get(storage, ())) if storage is not None else set()
-    return sorted(rows.union(flow.leaf_events.get((leaf, "written"), ()), flow.leaf_events.get((leaf, "step"), ())))
+    told = (flow.leaf_events.get((leaf, change), ()) for change in ("written", "step"))
+    return sorted(set(flow.writes_into(leaf)).union(*told))
 
 
 def _last_update(flow: Flow, leaf: int, updates: list[int], before: int) -> int | None:

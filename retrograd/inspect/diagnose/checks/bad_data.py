@@ -58,9 +58,8 @@ def in_data(flow: Flow, states: Finiteness, rows: list[int], wrong: Callable[[St
 
 def _written(flow: Flow, states: Finiteness, tensor: int, before: int) -> int | None:
     """Return the call that wrote a bad value into a tensor, if the program did so itself."""
-    storage = flow.facts(tensor).storage
-    writes = () if storage is None else flow.writes_to.get(storage, ())
-    return next((row for row in writes if row < before and (row in states.made or _puts_bad_number(flow, row))), None)
+    writes = (row for row in flow.writes_into(tensor) if row < before)
+    return next((row for row in writes if row in states.made or _puts_bad_number(flow, row)), None)
 
 
 def _puts_bad_number(flow: Flow, row: int) -> bool:

@@ -111,8 +111,7 @@ def _made_after(flow: Flow, leaf: int, row: int) -> bool:
 def _updated(flow: Flow, leaves: set[int], first: Run, second: Run) -> bool:
     """Whether leaves were updated between two runs, or the second added to the gradients of the first."""
     steps = flow.stepped_between(first.end, second.begin)
-    storages = {flow.facts(leaf).storage for leaf in leaves} - {None}
-    writes = any(first.end < row < second.begin for s in storages for row in flow.writes_to.get(s, ()))  # type: ignore[arg-type]
+    writes = any(first.end < row < second.begin for leaf in leaves for row in flow.writes_into(leaf))
     kept = any(event.data.get("before") == "kept" for _, event in flow.of_kind("accumulate", run=second.number))
     return steps or writes or kept
 

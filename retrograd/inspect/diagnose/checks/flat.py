@@ -105,9 +105,7 @@ def _is_zero(norms: list[float | None]) -> bool:
 
 def _gave_nothing(flow: Flow, run: Run, snapshot: GraphSnapshot, leaf: int) -> bool:
     """Whether ``autograd.grad`` got nothing but zeros for a leaf that the program itself updates afterwards."""
-    storage = flow.facts(leaf).storage
-    written = storage is not None and any(row > run.end for row in flow.writes_to.get(storage, ()))
-    if not written or not flow.trainable([leaf]):
+    if not flow.written_after(leaf, run.end) or not flow.trainable([leaf]):
         return False
     places, calls = run.places(snapshot), flow.reached_by(run).calls.intersection(flow.used_in.get(leaf, ()))
     nodes = [places[node] for row in calls for node in flow.nodes(row) if node in places]

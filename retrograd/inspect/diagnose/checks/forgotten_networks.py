@@ -54,9 +54,7 @@ def _lone(flow: Flow, leaves: set[int]) -> list[int]:
 
 def _filled(flow: Flow, leaf: int) -> list[Event]:
     """Return the calls that made a leaf or wrote into it."""
-    storage = flow.facts(leaf).storage
-    rows = [*flow.made_in.get(leaf, ()), *(flow.writes_to.get(storage, ()) if storage is not None else ())]
-    return [flow.events[row] for row in rows]
+    return [flow.events[row] for rows in flow.producing(leaf) for row in rows]
 
 
 def _drawn(flow: Flow, leaf: int) -> bool:

@@ -43,9 +43,8 @@ CHECK = Check("unused", {}, find)
 
 def _moved_otherwise(flow: Flow, leaf: int) -> bool:
     """Whether the program itself writes into a leaf once it has a gradient."""
-    first, storage = flow.accumulated[leaf][0], flow.facts(leaf).storage
-    rows = [*flow.writes_to.get(storage, ())] if storage is not None else []
-    return any(row > first for row in (*rows, *flow.leaf_events.get((leaf, "written"), ())))
+    first = flow.accumulated[leaf][0]
+    return flow.written_after(leaf, first) or any(row > first for row in flow.leaf_events.get((leaf, "written"), ()))
 
 
 def _rates(flow: Flow) -> dict[int, _Rates]:

@@ -62,9 +62,7 @@ def _clashes(flow: Flow, run: Run, savers: set[int], kept: str = "saves") -> Ite
     stepped = _stepped(flow, run)
     for row in sorted(savers):
         for tensor in flow.events[row].data.get(kept, ()):
-            storage = flow.facts(tensor).storage
-            writes = flow.writes_to.get(storage, []) if storage is not None else []
-            for rows_of in (writes, stepped.get(tensor, [])):
+            for rows_of in (flow.writes_into(tensor), stepped.get(tensor, ())):
                 for write in rows_of[bisect_right(rows_of, row) : bisect_left(rows_of, run.begin)]:
                     rows, _ = found.setdefault(write, ([], tensor))
                     rows.append(row)
@@ -254,8 +252,7 @@ def _matters(flow: Flow, row: int, tensor: int) -> bool:
 
 def _write_inside(flow: Flow, row: int, tensors: set[int]) -> int | None:
     """Return the last write into one of the tensors before a Function's forward ended."""
-    storages = {flow.facts(tensor).storage for tensor in tensors} - {None}
-    return max((w for s in storages for w in flow.writes_to.get(s, ()) if w < row), default=None)  # type: ignore[arg-type]
+    return max((write for tensor in tensors for write in flow.writes_into(tensor) if write < row), default=None)
 
 
 def _parameter_name(flow: Flow, data: dict[str, Any], tensor: int) -> str:

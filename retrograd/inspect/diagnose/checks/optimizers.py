@@ -205,9 +205,8 @@ def _own_line(flow: Flow, missing: list[int]) -> SourceLine | None:
 
 def _lines(flow: Flow, leaf: int) -> list[SourceLine]:
     """Return the user's lines on the stack when a leaf was made or first filled, innermost first."""
-    made, storage = flow.facts(leaf).made_by, flow.facts(leaf).storage
-    filled = flow.writes_to.get(storage, ()) if storage is not None else ()
-    rows = [*([] if made is None else [made]), *filled[:1]]  # the stack is kept of writes
+    made = flow.facts(leaf).made_by
+    rows = [*([] if made is None else [made]), *flow.writes_into(leaf)[:1]]  # the stack is kept of writes
     return max((flow.lines(row) for row in rows), key=len, default=[])
 
 

@@ -139,11 +139,9 @@ def _same_data(flow: Flow, pair: tuple[list[Event], list[Event]], first: Run, *,
 
 def _changed(flow: Flow, leaves: set[int], runs: list[Run]) -> bool:
     """Whether anything updates leaves once they have gradients."""
-    storages = {flow.facts(leaf).storage for leaf in leaves} - {None}
-    writes = (row for storage in storages for row in flow.writes_to.get(storage, ()))  # type: ignore[arg-type]
     stepped = bool(flow.optimizer_steps)
-    written = any((leaf, "written") in flow.leaf_events for leaf in leaves)
-    return stepped or written or any(row > runs[0].begin for row in writes)
+    replaced = any((leaf, "written") in flow.leaf_events for leaf in leaves)
+    return stepped or replaced or any(flow.written_after(leaf, runs[0].begin) for leaf in leaves)
 
 
 def _behind(flow: Flow, run: Run, since: int) -> list[Event]:
@@ -196,11 +194,9 @@ def _chosen_before(flow: Flow, mine: Event, theirs: Event) -> tuple[Event, Event
 
 def _drew(flow: Flow, leaf: int) -> Event | None:
     """Return the call that last filled a leaf with random numbers before it was used in a graph."""
-    storage = flow.facts(leaf).storage
     first = next((row for row in flow.used_in.get(leaf, ()) if flow.has_node(row)), len(flow.events))
-    rows = [*flow.made_in.get(leaf, ()), *(flow.writes_to.get(storage, ()) if storage is not None else ())]
-    drawn = [row for row in rows if row < first and draws_numbers(flow.events[row])]
-    return flow.events[max(drawn)] if drawn else None
+    drawn = flow.last_producer(leaf, first, lambda row: draws_numbers(flow.events[row]))
+    return None if drawn is None else flow.events[drawn]
 
 
 def _shapes(flow: Flow, event: Event) -> list[tuple[int, ...]]:

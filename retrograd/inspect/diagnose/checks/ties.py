@@ -67,8 +67,7 @@ def _given(flow: Flow, leaf: int) -> tuple[int, int] | None:
     """
     first = next((row for row in flow.used_in.get(leaf, ()) if flow.has_node(row)), len(flow.events))
     given = [(row, event.data["given"]) for row, event in _written(flow, leaf) if row < first]
-    storage = flow.facts(leaf).storage
-    for row in flow.writes_to.get(storage, ()) if storage is not None else ():
+    for row in flow.writes_into(leaf):
         if row < first and flow.events[row].op == "copy_":
             given += [(row, other) for other in flow.inputs(row)[1:2]]
     return max(given, default=None)
