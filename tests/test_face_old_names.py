@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 
 import pytest
 from both_engines import differential, raises
@@ -18,9 +19,16 @@ def test_foreach(torch):
     torch._foreach_mul_((b,), [2.0])
     scaled = torch._foreach_add([a, b], [a, b], alpha=2)
     made[0].sum().backward()
+    bounded = (
+        [torch.tensor([1.0, math.nan, 3.0]), torch.tensor([4])],
+        [torch.tensor([2.0, 2.0, math.nan]), torch.tensor([3])],
+    )
+    torch._foreach_maximum_(bounded[0][:1], bounded[1][:1])
+    torch._foreach_minimum_(*[pair[1:] for pair in bounded])
     torch._foreach_zero_([b])
     return (
-        [t.detach() for t in (*made, *scaled)], type(made).__name__, made[0].requires_grad, a.grad, b,
+        [t.detach() for t in (*made, *scaled)], [str(t.tolist()) for t in bounded[0]],
+        type(made).__name__, made[0].requires_grad, a.grad, b,
         raises("must have at least one tensor", torch._foreach_add_, [], 1), raises("", torch._foreach_add_, 3, 1),
         raises("same number of elements as scalar list", torch._foreach_add_, [b], [1.0, 2.0]),
         raises("must have the same number of tensors, got 1 and 2", torch._foreach_add_, [b], [b, b]),

@@ -211,6 +211,8 @@ torch.addr(f.detach(),v[:3].detach(),w.detach()) | torch.addr(x.detach(),f.detac
 x.lerp(y,f[0,0]) | x.lerp(y,iv[0]) | x.index_put((m,),f[0,0]) | x.index_put((i[:3],),f[0,0]) | torch.prod(o*0)
 i32.sum_to_size(1,3) | u8.sum_to_size(1) | m.sum_to_size(3,1) | s@b | v[:3]@b | x@t3.mT | v@t3.mT | s.detach()@b
 (x.abs()+1).polygamma(1) | x.abs().add(1).polygamma(n=2) | torch.bincount(iv,v[:3]) | torch.bincount(iv,v[:3].detach())
+torch.ones(size=(2,),out=torch.ones(0)) | torch.zeros(out=torch.ones(0),size=[2,1],dtype=torch.float32)
+torch.nn.functional.linear(t3[...,:0],x[:,:0],v[:3]) | torch.nn.functional.linear(t3[...,:0],x[:,:0])
 torch.linalg.cholesky(s/0*0) | torch.tensor(float(c[0,0]*0)) | torch.tensor(int(c[0,0]*0))
 """
 WRITES = """

@@ -38,6 +38,43 @@ def test_regular_matrices_beside_singular_ones(torch):
 
 
 @differential
+def test_gradients_of_what_is_left(torch):
+    """Computed from what is left, not cut off: NaN, or the infinities of elimination; regular matrices keep theirs."""
+    singular, regular = [[1.0, 2.0], [2.0, 4.0]], [[2.0, 0.5], [0.5, 1.0]]
+    linalg = torch.linalg
+    functions = (linalg.inv_ex, linalg.cholesky_ex, lambda a: linalg.solve_ex(a, a[..., 0].detach()))
+    found = []
+    for rows in (singular, [singular, regular], [[singular], [regular]]):
+        for function in functions:
+            a = torch.tensor(rows, dtype=torch.float64, requires_grad=True)
+            result, info = function(a)
+            (gradient,) = torch.autograd.grad(result.sum(), a)
+            found += [info, result.grad_fn.name(), str((gradient.round(decimals=6) + 0.0).tolist())]
+    return found
+
+
+@differential
+def test_singular_cholesky_factors(torch):
+    """Substitution divides by the zeros on their diagonal; the inverse names the first of them."""
+    found = []
+    for rows in (
+        [[1.0, 0.0], [2.0, 0.0]],
+        [[0.0, 0.0], [2.0, 1.0]],
+        [[[1.0, 0.0], [2.0, 0.0]], [[1.0, 0.0], [2.0, 3.0]]],
+    ):
+        for upper in (False, True):
+            factor = torch.tensor(rows, dtype=torch.float64, requires_grad=True)
+            factor = factor.mT if upper else factor
+            solved = torch.cholesky_solve(torch.ones(*factor.shape[:-1], 1, dtype=torch.float64), factor, upper)
+            found.append(str((solved.detach().round(decimals=6) + 0.0).tolist()))
+            try:
+                torch.cholesky_inverse(factor, upper)
+            except torch.linalg.LinAlgError as error:
+                found.append(str(error))
+    return found
+
+
+@differential
 def test_errors_say_which_matrix_and_pivot(torch):
     """A singular matrix is named by its place in the batch, its pivot counted from 1."""
     linalg, zero, sides = torch.linalg, torch.zeros(2, 2), torch.ones(3, 3, 1)

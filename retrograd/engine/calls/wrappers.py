@@ -58,7 +58,7 @@ class _Published(KindCheck):
     objects more for the garbage collector.  (A class with ``__call__`` would be less still, but is no method.)
     """
 
-    __slots__ = ("also", "f", "makes", "names", "out", "rest", "special")
+    __slots__ = ("also", "f", "first", "makes", "names", "out", "rest", "special")
 
     def __init__(
         self, f: Callable[..., Any], name: str, out: Out | bool, also: Mapping[str, str], *, spread: bool
@@ -67,6 +67,7 @@ class _Published(KindCheck):
         self.f, self.also = f, also
         self.out: Out | None = (USUAL if out else None) if isinstance(out, bool) else out
         self.names, self.rest = _parameters(f)
+        self.first = _first_by_place(f)
         self.special = _special(self.rest, *also)
         self.makes = name != "to"
 
@@ -76,8 +77,7 @@ class _Published(KindCheck):
         if named.get("device") is not None:
             check_present(named["device"])
         if self.rest in named:
-            names = self.names
-            first = (named.pop(names[0]),) if names and names[0] in named else ()
+            first = (named.pop(self.first),) if self.first in named else ()
             args = (*first, *args, named.pop(self.rest))
         return args, named
 
@@ -177,6 +177,12 @@ def _parameters(f: Callable[..., Any]) -> tuple[tuple[str, ...], str]:
         return (), ""
     count = code.co_argcount + code.co_kwonlyargcount
     return code.co_varnames[:count], code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else ""
+
+
+def _first_by_place(f: Callable[..., Any]) -> str:
+    """The name of a function's first argument, unless it is taken by name only."""
+    code: Any = getattr(inspect.unwrap(f), "__code__", None)
+    return code.co_varnames[0] if code is not None and code.co_argcount else ""
 
 
 def with_numbers(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:

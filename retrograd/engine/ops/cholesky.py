@@ -8,25 +8,49 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function
-from .matrix_checks import LinAlgError, check_square, takes_empty
+from .matrix_checks import LinAlgError, check_square, left_where_failed, takes_empty
 from .products import adjoint
+from .solving import no_inverse, substituted
 
 
 @takes_empty("linalg.cholesky")
-def _cholesky(self: Any, upper: bool = False) -> Any:
+def _cholesky(self: Any, upper: bool = False, check_errors: bool = True) -> Any:
     check_square("linalg.cholesky", self)
     half = self.mT.conj() if upper else self
-    try:
-        lower = np.linalg.cholesky(half)
-    except np.linalg.LinAlgError:
-        raise _not_positive(half) from None
-    if np.isnan(np.diagonal(lower, axis1=-2, axis2=-1)).any():  # NumPy lets NaN pass, LAPACK does not
-        raise _not_positive(half)
+    lower = _lower_factor(half)
+    if lower is None:
+        if check_errors:
+            raise _not_positive(half)
+        lower = _begun_where_failed(half)
     return np.ascontiguousarray(lower.mT.conj()) if upper else lower
 
 
+def _lower_factor(half: Any) -> Any:
+    """The lower factors, or ``None`` if one matrix of the batch has none."""
+    try:
+        lower = np.linalg.cholesky(half)
+    except np.linalg.LinAlgError:
+        return None
+    unknown = np.isnan(np.diagonal(lower, axis1=-2, axis2=-1)).any()  # NumPy lets NaN pass, LAPACK does not
+    return None if unknown else lower
+
+
+def bad_minors(half: Any) -> Any:
+    """For each matrix the order of its first leading minor that is not positive; 0 where all are."""
+    matrices = half.reshape(-1, *half.shape[-2:])
+    orders = [0 if _is_positive_definite(m) else _bad_minor(m)[1] for m in matrices]
+    return np.reshape(orders, half.shape[:-2]).astype(np.int32)
+
+
+def _begun_where_failed(half: Any) -> Any:
+    """The lower factor of each matrix, or what there is of it."""
+    orders, matrices = bad_minors(half), half.reshape(-1, *half.shape[-2:])
+    begun = [_begun_factor(m, k) if k else m for m, k in zip(matrices, orders.reshape(-1), strict=True)]
+    return left_where_failed(orders != 0, half, np.reshape(begun, half.shape), np.linalg.cholesky)
+
+
 def _not_positive(self: Any) -> LinAlgError:
-    element, order = bad_minor(self)
+    element, order = _bad_minor(self)
     which = f"(Batch element {element}): " if self.ndim > 2 else ""
     return LinAlgError(
         f"linalg.cholesky: {which}The factorization could not be completed because the input is not positive-definite "
@@ -34,7 +58,7 @@ def _not_positive(self: Any) -> LinAlgError:
     )
 
 
-def is_positive_definite(matrix: Any) -> bool:
+def _is_positive_definite(matrix: Any) -> bool:
     """Whether one matrix has a Cholesky factor."""
     try:
         return not np.isnan(np.diagonal(np.linalg.cholesky(matrix))).any()
@@ -42,16 +66,16 @@ def is_positive_definite(matrix: Any) -> bool:
         return False
 
 
-def bad_minor(a: Any) -> tuple[int, int]:
+def _bad_minor(a: Any) -> tuple[int, int]:
     """The first matrix of a batch that is not positive, and the order of its first leading minor that is not."""
     for element, matrix in enumerate(a.reshape(-1, *a.shape[-2:])):
         for k in range(1, a.shape[-1] + 1):
-            if not is_positive_definite(matrix[:k, :k]):
+            if not _is_positive_definite(matrix[:k, :k]):
                 return element, k
     return 0, a.shape[-1]
 
 
-def begun_factor(matrix: Any, order: int) -> Any:
+def _begun_factor(matrix: Any, order: int) -> Any:
     """What is there of the lower factor when the leading minor of an order turns out not to be positive: the columns
     before it, the pivot itself, and the matrix behind."""
     left, pivot = np.tril(matrix), order - 1
@@ -101,8 +125,12 @@ function("_cholesky_old", _old_cholesky, node="CholeskyBackward0", self=_cholesk
 
 def _cholesky_solve(self: Any, input2: Any, upper: bool = False) -> Any:
     part = np.triu(input2) if upper else np.tril(input2)
-    full = part.mT.conj() @ part if upper else part @ part.mT.conj()
-    return np.linalg.solve(full, self)
+    other = part.mT.conj()
+    try:
+        return np.linalg.solve(other @ part if upper else part @ other, self)
+    except np.linalg.LinAlgError:  # LAPACK divides by zeros on the diagonal
+        below, above = (other, part) if upper else (part, other)
+        return substituted(above, substituted(below, self, False), True)
 
 
 def _cholesky_solve_back(g: Any, needs: Any, input2: Any, upper: bool, result: Any, self_sizes: Any) -> Any:
@@ -128,7 +156,10 @@ def _cholesky_inverse(self: Any, upper: bool = False) -> Any:
     """The inverse of the matrix whose Cholesky factor is given."""
     check_square("cholesky_inverse", self)
     part = np.triu(self) if upper else np.tril(self)
-    return np.linalg.inv(part.mT.conj() @ part if upper else part @ part.mT.conj())
+    try:
+        return np.linalg.inv(part.mT.conj() @ part if upper else part @ part.mT.conj())
+    except np.linalg.LinAlgError:
+        raise no_inverse("cholesky_inverse", part if upper else part.mT) from None
 
 
 def _cholesky_inverse_back(g: Any, self: Any, result: Any, upper: bool) -> Any:

@@ -12,9 +12,9 @@ from ..tensors.absent import AbsentMemory
 from ..tensors.base import TensorBase, wrap
 from .arithmetic import conj, raw
 from .element_products import product_of_others
-from .matrix_checks import LinAlgError, check_square, takes_empty
+from .matrix_checks import check_square, takes_empty
 from .products import adjoint
-from .solving import FACTORS, left_by_zero_pivots
+from .solving import FACTORS
 
 
 @takes_empty("linalg.det")
@@ -54,12 +54,7 @@ def _over_adjoint(g: Any, self: Any) -> Any:
     Singular matrices are refused where a graph is created; else they get the infinities of elimination.
     """
     on_diagonal = F.diag_embed(F.unsqueeze(g, -1) * F.ones_like(F.diagonal(self, 0, -2, -1)))
-    try:
-        return F._solve(adjoint(self), on_diagonal, True)
-    except LinAlgError:
-        if isinstance(self, TensorBase):
-            raise
-    return left_by_zero_pivots(adjoint(self), on_diagonal)
+    return F._solve(adjoint(self), on_diagonal, True, isinstance(self, TensorBase))
 
 
 def _det_back(g: Any, self: Any, result: Any) -> Any:

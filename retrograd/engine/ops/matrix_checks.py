@@ -88,6 +88,12 @@ def _cast(x: Any, before: Any, after: Any) -> Any:
     return x.astype(after) if isinstance(x, np.ndarray) and x.dtype == before else x
 
 
+def left_where_failed(failed: Any, a: Any, left: Any, compute: Callable[[Any], Any]) -> Any:
+    """What is computed of each matrix; of those that failed what was left behind."""
+    failed = failed[..., None, None]
+    return np.where(failed, left, compute(np.where(failed, np.eye(a.shape[-1], dtype=a.dtype), a)))
+
+
 def check_dtype(name: str, a: Any) -> None:
     """``RuntimeError`` for dtypes that linear algebra does not take, or the kernel's ``NotImplementedError``."""
     kernel = _kernel(name, a.dtype)

@@ -10,9 +10,10 @@ from ..aliasing.memory_formats import copied_with, in_columns
 from ..aliasing.strided import contiguous_strides
 from ..table.registry import F
 from ..table.rows import function
+from ..tensors.base import TensorBase
 from .arithmetic import conj
 from .lu import factored, parts_of, permutation_of
-from .matrix_checks import LinAlgError, check_matrix, check_square, takes_empty
+from .matrix_checks import LinAlgError, check_matrix, check_square, left_where_failed, takes_empty
 from .products import adjoint
 
 # -- solve
@@ -51,7 +52,7 @@ def is_vector(a: Any, sizes: Any) -> bool:
 
 
 @takes_empty("linalg.solve")
-def _solve(self: Any, other: Any, left: bool = True) -> Any:
+def _solve(self: Any, other: Any, left: bool = True, check_errors: bool = True) -> Any:
     """Solve ``AX = B`` (or ``XA = B``); B ``(..., n)`` counts as a batch of vectors where shapes say so."""
     check_square("linalg.solve", self)
     if self.dtype != other.dtype:
@@ -69,11 +70,18 @@ def _solve(self: Any, other: Any, left: bool = True) -> Any:
             f"({self.shape[-2]}x{self.shape[-1]} and {rhs.shape[-2]}x{rhs.shape[-1]})"
         )
     try:
-        out = np.linalg.solve(self, rhs) if left else np.linalg.solve(self.mT, rhs.mT).mT
+        out = _solved(self, rhs, left)
     except np.linalg.LinAlgError:
-        raise no_solution("torch.linalg.solve", self) from None
+        if check_errors:
+            raise no_solution("torch.linalg.solve", self) from None
+        behind = left_by_zero_pivots(self, rhs, left)
+        out = left_where_failed(zero_pivots(self) != 0, self, behind, lambda good: _solved(good, rhs, left))
     out = out[..., 0] if vector else out
     return in_columns(out) if left else copied_with(contiguous_strides(out.shape), out)
+
+
+def _solved(a: Any, b: Any, left: bool) -> Any:
+    return np.linalg.solve(a, b) if left else np.linalg.solve(a.mT, b.mT).mT
 
 
 def _solve_self(g: Any, self: Any, other_sizes: Any, result: Any, left: bool) -> Any:
@@ -86,9 +94,11 @@ def _solve_self(g: Any, self: Any, other_sizes: Any, result: Any, left: bool) ->
 
 
 def _solve_other_full(g: Any, self: Any, other_sizes: Any, left: bool) -> Any:
+    """Singular matrices, which ``solve_ex`` lets pass, are refused where a graph is created."""
+    leave = not isinstance(self, TensorBase)
     if is_vector(self, other_sizes):
-        return F._squeeze_dim(F._solve(adjoint(self), F.unsqueeze(g, -1), True), -1)
-    return F._solve(adjoint(self), g, left)
+        return F._squeeze_dim(F._solve(adjoint(self), F.unsqueeze(g, -1), True, not leave), -1)
+    return F._solve(adjoint(self), g, left, not leave)
 
 
 def _solve_other(g: Any, self: Any, other_sizes: Any, left: bool) -> Any:
@@ -111,7 +121,7 @@ function("_solve", _solve, node="LinalgSolveExBackward0", reorders=True, self=_s
 # -- triangular
 
 
-def _substituted(a: Any, b: Any, upper: bool) -> Any:
+def substituted(a: Any, b: Any, upper: bool) -> Any:
     """Solve row by row, as LAPACK does: a zero on the diagonal gives infinities rather than an error."""
     n = a.shape[-1]
     x = np.zeros(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + b.shape[-2:], b.dtype)
@@ -128,8 +138,8 @@ def left_by_zero_pivots(a: Any, b: Any, left: bool = True) -> Any:
     exchanges = permutation_of(pivots, a.shape[-1], a.dtype)
     with np.errstate(all="ignore"):
         if left:
-            return _substituted(upper, _substituted(lower, np.matmul(exchanges.mT, b), False), True)
-        turned = _substituted(lower.mT, _substituted(upper.mT, b.mT, False), True)
+            return substituted(upper, substituted(lower, np.matmul(exchanges.mT, b), False), True)
+        turned = substituted(lower.mT, substituted(upper.mT, b.mT, False), True)
         order = np.broadcast_to(exchanges.argmax(-1)[..., None], (*turned.shape[:-1], 1))
         return np.take_along_axis(turned, order, -2).mT
 
@@ -155,9 +165,9 @@ def _solve_triangular(self: Any, other: Any, upper: bool, left: bool = True, uni
             f" ({self.shape[-2]}x{self.shape[-1]} and {other.shape[-2]}x{other.shape[-1]})"
         )
     try:
-        out = np.linalg.solve(a, b) if a.size > 64 else _substituted(a, b, upper)
+        out = np.linalg.solve(a, b) if a.size > 64 else substituted(a, b, upper)
     except np.linalg.LinAlgError:
-        out = _substituted(a, b, upper)
+        out = substituted(a, b, upper)
     return out if left else np.ascontiguousarray(out.mT)
 
 
@@ -186,12 +196,15 @@ for _name, _node, _keeps in (
 # -- inverse
 
 
-def _inv(self: Any) -> Any:
+def _inv(self: Any, check_errors: bool = True) -> Any:
     check_square("linalg.inv", self)
     try:
         return np.linalg.inv(self)
     except np.linalg.LinAlgError:
-        raise no_inverse("linalg.inv", self) from None
+        if check_errors:
+            raise no_inverse("linalg.inv", self) from None
+    behind = left_by_zero_pivots(self, np.eye(self.shape[-1], dtype=self.dtype))
+    return left_where_failed(zero_pivots(self) != 0, self, behind, np.linalg.inv)
 
 
 function("_inv", _inv, node="LinalgInvExBackward0", layout="columns",

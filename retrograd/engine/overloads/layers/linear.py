@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from ...calls.refusals import refuse
@@ -22,13 +23,14 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:  # noqa: A002
         return F.addmm(bias, input, F.t(weight), 1, 1)
     if not input.is_contiguous():
         return input.matmul(F.t(weight)) + bias
+    rows = prod(input.shape[:-1])  # also of inputs without features
     refuse(
         not input.ndim or input.shape[-1] != weight.shape[1],
-        f"mat1 and mat2 shapes cannot be multiplied ({input.numel() // max(input.shape[-1], 1) if input.ndim else 1}x"
+        f"mat1 and mat2 shapes cannot be multiplied ({rows}x"
         f"{input.shape[-1] if input.ndim else 1} and {weight.shape[1]}x{weight.shape[0]})",
     )
-    rows = F._view(input, (input.numel() // max(input.shape[-1], 1), input.shape[-1]))
-    return F._view(F.addmm(bias, rows, F.t(weight), 1, 1), (*input.shape[:-1], weight.shape[0]))
+    flat = F._view(input, (rows, input.shape[-1]))
+    return F._view(F.addmm(bias, flat, F.t(weight), 1, 1), (*input.shape[:-1], weight.shape[0]))
 
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...calls.out_rules import Out
 from ...deprecations import discourage
-from ...ops.cholesky import bad_minor, begun_factor, is_positive_definite
+from ...ops.cholesky import bad_minors
 from ...ops.matrix_checks import LinAlgError
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import wrap
 from .checks import check_same_dtype
-from .info import left_where_failed, zero_info
+from .info import zero_info
 
 
 @public("cholesky", namespace="linalg", out=True)
@@ -33,13 +31,7 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
         if check_errors:
             raise
     half = A._array.mT.conj() if upper else A._array
-    matrices = half.reshape(-1, *A.shape[-2:])
-    orders = [0 if is_positive_definite(m) else bad_minor(m)[1] for m in matrices]
-    info = wrap(np.reshape(orders, A.shape[:-2]).astype(np.int32))
-    begun = np.reshape([begun_factor(m, k) if k else m for m, k in zip(matrices, orders, strict=True)], A.shape)
-    left = wrap(np.ascontiguousarray(begun.mT.conj()) if upper else begun)
-    found = left_where_failed(info, A, left, lambda good: F._cholesky_ex(good, upper))
-    return named("linalg_cholesky_ex", found, info)
+    return named("linalg_cholesky_ex", F._cholesky_ex(A, upper, False), wrap(bad_minors(half)))
 
 
 @public("cholesky", out=Out(rows=True))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...ops.solving import zero_pivots
-from ...table.registry import F
 from ...tensors.base import wrap
 
 
@@ -27,9 +25,3 @@ def first_zero_of_factors(both: Any) -> Any:
     zeros = np.diagonal(both._array, axis1=-2, axis2=-1) == 0
     first = np.argmax(zeros, axis=-1) if zeros.shape[-1] else 0
     return wrap(np.where(zeros.any(-1), first + 1, 0).astype(np.int32))
-
-
-def left_where_failed(info: Any, A: Any, left: Any, compute: Callable[[Any], Any]) -> Any:  # noqa: N803
-    """What is computed of each matrix; what was left behind of those that ``info`` complains of."""
-    failed = (info != 0)[..., None, None]
-    return F._where(failed, left, compute(F._where(failed, wrap(np.eye(A.shape[-1], dtype=A._sig.numpy)), A)))

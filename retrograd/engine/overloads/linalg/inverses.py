@@ -8,12 +8,11 @@ import numpy as np
 
 from ...calls.out_rules import Out
 from ...ops.matrix_checks import LinAlgError
-from ...ops.solving import left_by_zero_pivots, no_inverse
+from ...ops.solving import no_inverse
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
-from ...tensors.base import wrap
-from .info import first_zero_pivot, left_where_failed, zero_info
+from .info import first_zero_pivot, zero_info
 from .tolerances import tolerance_of
 
 
@@ -31,9 +30,7 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> Any:  # noqa: N803
     except LinAlgError:
         if check_errors:
             raise no_inverse("linalg.inv_ex", A._array) from None
-    info, eye = first_zero_pivot(A), np.eye(A.shape[-1], dtype=A._sig.numpy)
-    left = wrap(left_by_zero_pivots(A._array, eye))
-    return named("linalg_inv_ex", left_where_failed(info, A, left, F._inv), info)
+    return named("linalg_inv_ex", F._inv(A, False), first_zero_pivot(A))
 
 
 @public("pinv", namespace="linalg", out=True)

@@ -9,14 +9,13 @@ import numpy as np
 from ...calls.out_rules import Out
 from ...deprecations import discourage
 from ...ops.matrix_checks import LinAlgError, check_matrix
-from ...ops.solving import is_vector, left_by_zero_pivots, no_solution
+from ...ops.solving import no_solution
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
-from ...tensors.base import wrap
 from ...tensors.layouts import contiguous_format
 from .checks import check_same_dtype
-from .info import first_zero_pivot, left_where_failed, zero_info
+from .info import first_zero_pivot, zero_info
 from .tolerances import tolerance_of
 
 
@@ -36,11 +35,7 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -
     except LinAlgError:
         if check_errors:
             raise no_solution("torch.linalg.solve_ex", A._array) from None
-    info, vector = first_zero_pivot(A), is_vector(A, B.shape)
-    sides = B.unsqueeze(-1) if vector else B
-    behind = wrap(left_by_zero_pivots(A._array, sides._array, left))
-    found = left_where_failed(info, A, behind, lambda good: F._solve(good, sides, left))
-    return named("linalg_solve_ex", found.squeeze(-1) if vector else found, info)
+    return named("linalg_solve_ex", F._solve(A, B, left, False), first_zero_pivot(A))
 
 
 @public("solve_triangular", namespace="linalg", out=True)

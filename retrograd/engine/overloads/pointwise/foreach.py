@@ -24,8 +24,10 @@ _ALSO = {"other": ("scalar", "scalars", "src", "mat2"), "weight": ("weights",), 
 """What operands are called in further overloads."""
 _FACTORS = ("value",)
 """Operands that methods take by name; a vector may hold one for each tensor."""
-_OF_NUMBERS = {"maximum": "clamp_min", "minimum": "clamp_max", "maximum_": "clamp_min_", "minimum_": "clamp_max_"}
+_OF_NUMBERS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 """Methods that take no number, and those that do the same with one."""
+_IN_PLACE = {"maximum_": "clamp_min_", "minimum_": "clamp_max_"}
+"""Names that no method has, and those of methods that do the same."""
 
 
 def _listed(tensors: Any) -> list[Any]:
@@ -67,7 +69,7 @@ def _each(method: str, operands: tuple[str, ...]) -> Callable[..., Any]:
 
     def one(t: Any, row: dict[str, Any], rest: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         number = "other" in row and not isinstance(row["other"], TensorBase)
-        name = _OF_NUMBERS.get(method, method) if number else method
+        name = _IN_PLACE.get(method) or (_OF_NUMBERS.get(method, method) if number else method)
         placed = [value for operand, value in row.items() if operand not in _FACTORS]
         named = {operand: row[operand] for operand in _FACTORS if operand in row}
         return getattr(t, name)(*placed, *rest, **named, **kwargs)
