@@ -205,6 +205,20 @@ def test_averaged_models(torch: Any) -> Any:
     return seen
 
 
+@differential
+def test_update_bn_of_images(torch):
+    """Statistics of images and volumes are taken anew, too, and those of other layers are left alone."""
+    norms = [torch.nn.BatchNorm2d(2), torch.nn.BatchNorm3d(2), torch.nn.InstanceNorm2d(2, track_running_stats=True)]
+    seen = []
+    for norm in norms:
+        shape = (3, 2, 2, 2, 2) if isinstance(norm, torch.nn.BatchNorm3d) else (3, 2, 4, 2)
+        x = torch.arange(48.0).view(shape).sin()
+        norm(x)
+        torch.optim.swa_utils.update_bn([x[:1], x[1:] * 2], norm)
+        seen += [norm.running_mean, norm.running_var, norm.num_batches_tracked, norm.momentum]
+    return seen
+
+
 def test_sparse_adam_leaves_what_has_no_gradient() -> None:
     """Rows of an embedding that a step did not look up keep their values and moments, as with sparse gradients."""
     torch = pytest.importorskip("torch")

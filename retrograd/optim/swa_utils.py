@@ -11,7 +11,7 @@ from typing import Any, Literal
 from ..engine.switches.modes import no_grad
 from ..engine.table.methods import FUNCTIONS
 from ..nn import Module
-from ..nn.modules.normalization import BatchNorm1d
+from ..nn.modules.normalization import _BatchNorm
 from .optimizer import Optimizer
 from .schedules import LRScheduler, one_each
 
@@ -117,7 +117,7 @@ class AveragedModel(Module):
 
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """Take running statistics of batch normalization anew, from one pass over ``loader``."""
-    norms = {module: module.momentum for module in model.modules() if isinstance(module, BatchNorm1d)}
+    norms = {module: module.momentum for module in model.modules() if isinstance(module, _BatchNorm)}
     if not norms:
         return
     training = model.training

@@ -53,10 +53,13 @@ CHECK = Check("growth", KINDS, find)
 
 
 def _longer_runs(flow: Flow, kept: list[Case]) -> Case | None:
-    """Return the case of a loop whose backward runs through all earlier steps."""
+    """Return the case of a loop whose backward runs through all earlier steps.
+
+    A gradient that is to have a history itself is a step of something longer, as of an inner loop: it is to grow.
+    """
     by_line: dict[SourceLine | None, list[Run]] = {}
     for run in flow.runs:
-        if not run.nested and not run.error:
+        if not run.nested and not run.error and not (run.inputs and run.began.get("create_graph")):
             by_line.setdefault(run.source, []).append(run)
     for runs in by_line.values():
         sizes = [len(flow.reached_by(run).calls) for run in runs]
@@ -202,8 +205,20 @@ def _kept_results(flow: Flow) -> Iterator[Case]:
     for made_at, tensors in by_line.items():
         rows = sorted(row for tensor in tensors for row in flow.made_in.get(tensor, ()) if flow.has_node(row))
         steps = sum(flow.begun_between(one, other) for one, other in pairwise(rows))
-        if steps + 1 >= LINKS:
+        if steps + 1 >= LINKS and not _only_saved(flow, made_at, tensors):
             yield _kept_case(flow, made_at, tensors, steps + 1)
+
+
+def _only_saved(flow: Flow, made_at: SourceLine | None, tensors: list[int]) -> bool:
+    """Whether results live because calls saved them whose own results the program has: those alone are kept."""
+    if any(flow.spelling.has_name(tensor) for tensor in tensors) or _put_away(flow, "", made_at) is not None:
+        return False
+    saved = all(
+        any(tensor in flow.events[row].data.get("saves", ()) for row in flow.used_in.get(tensor, ()))
+        for tensor in tensors
+    )
+    others = [tensor for tensor, facts in enumerate(flow.tensors) if facts.kept and facts.source != made_at]
+    return saved and flow.leading_to(others).issuperset(tensors)
 
 
 def _kept_meanwhile(flow: Flow) -> Iterator[Case]:

@@ -73,7 +73,7 @@ def _target(flow: Flow, row: int, depends: Dependence, calls: set[int], *, known
     operands = flow.inputs(row)[:2]
     labels = flow.events[row].op in SOFT_TARGETS - {"kl_div"}  # of a divergence either side may be the constant
     for target, prediction in (operands[::-1],) if labels else (operands[::-1], operands):
-        other = _of_another_network(depends, target, prediction, row)
+        other = _of_another_network(flow, depends, target, prediction, row)
         if flow.events[row].op.strip("_") in _MATCHING:
             found = known and other and _has_a_twin(flow, target, row)
             found = found or _is_collapsing(flow, target, prediction, row, calls)
@@ -164,9 +164,15 @@ def _adds_another_number(flow: Flow, row: int, value: int) -> bool:
     return others(calls[0]) != others(calls[-1])
 
 
-def _of_another_network(depends: Dependence, target: int, prediction: int, row: int) -> bool:
-    """Whether a target depends on parameters only that no optimizer trains, and the prediction on some it does."""
-    return depends.of(target, row) == _OTHER and bool(depends.of(prediction, row) & _TRAINED)
+def _of_another_network(flow: Flow, depends: Dependence, target: int, prediction: int, row: int) -> bool:
+    """Whether a target depends on parameters only that no optimizer trains, and the prediction on some it does.
+
+    What both depend on, such as the point that a field is integrated from, is no other network.
+    """
+    if depends.of(target, row) != _OTHER or not depends.of(prediction, row) & _TRAINED:
+        return False
+    mine, theirs = (flow.leaves_behind(flow.behind([given], row)) for given in (prediction, target))
+    return mine.isdisjoint(theirs)
 
 
 def _has_a_twin(flow: Flow, target: int, row: int) -> bool:

@@ -80,14 +80,13 @@ def _last_of_a_loop(flow: Flow, leaf: int) -> bool:
 
 
 def _set_aside(flow: Flow) -> set[int]:
-    """Return what only optimizers hold that do nothing, of models that nobody calls: given up for others."""
+    """Return what only optimizers hold that do nothing, where others are stepped: given up, or restored to look at."""
     idle: set[int] = set()
     busy: set[int] = set()
     for _, event in flow.of_kind("optimizer"):
         held = event.data.get("parameters", {}).values()
         (idle if event.data.get("action") == "made" else busy).update(held)
-    models = [set(event.data.get("parameters", {}).values()) for _, event in flow.of_kind("module")]
-    return idle - busy - set().union(*models) if busy else set()
+    return idle - busy if busy else set()
 
 
 def _end_of(flow: Flow, leaf: int) -> _End:
