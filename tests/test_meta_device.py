@@ -105,6 +105,25 @@ def test_operators_give_shapes(torch: Any) -> Any:
     return [*map(shape_facts, made), x._version, row.storage_offset(), row._is_view(), row._base is x, shape_facts(x)]
 
 
+@differential
+def test_layers_give_shapes_and_graphs(torch: Any) -> Any:
+    """Also those that make states and masks of their own, draw numbers, or look at the values they are given."""
+    place, functional = device_for(torch), torch.nn.functional
+    x = torch.ones(2, 3, 4, device=place, requires_grad=True)
+    numbers, table = torch.ones(2, 3, device=place, dtype=torch.int64), torch.ones(5, 4, device=place)
+    mask, double = torch.ones(3, 3, device=place, dtype=torch.bool), x.double()
+    made = [
+        *(kind(4, 2, device=place).double()(double)[0] for kind in (torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN)),
+        torch.nn.LSTMCell(4, 2, device=place)(x[0])[1], torch.nn.GRUCell(4, 2, device=place)(x[0]),
+        functional.scaled_dot_product_attention(x, x, x, is_causal=True),
+        functional.scaled_dot_product_attention(double, double, double, attn_mask=mask),
+        functional.one_hot(numbers, 7), functional.embedding(numbers, table, max_norm=1.0),
+        functional.pad(x, (1, 2), "circular"), functional.rrelu(x, training=True), torch.bernoulli(x), torch.poisson(x),
+        7 // numbers, numbers // numbers[0], 7 % numbers[0], numbers[0] % 2, numbers[0, 0] // numbers[0],
+    ]  # fmt: skip
+    return [*map(shape_facts, made)]
+
+
 def test_devices_do_not_meet() -> None:
     """Operands have memory, or none of them has; a number that is a tensor may come along."""
     x, y = retrograd.ones(2, device="meta"), retrograd.ones(2)

@@ -91,10 +91,11 @@ def _computed(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: 
     shape = _common_shape(leaves) if alone else None
     try:
         made = _called(func, args, kwargs, _one_element if alone else _zeros)
-    except RuntimeError:  # zeros are no regular matrix
-        if not any(t.ndim > 1 for t in leaves):
-            raise
-        made = _called(func, args, kwargs, _regular)
+    except RuntimeError as error:  # zeros are no regular matrix, and nothing is divided by them
+        try:
+            made = _called(func, args, kwargs, _regular)
+        except Exception:
+            raise error from None
     return tree_map(lambda v: _without_memory(v, shape) if isinstance(v, TensorBase) else v, made)
 
 
@@ -105,9 +106,9 @@ def _called(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stand_in: 
 
 
 def _regular(t: Any) -> Any:
-    """Ones on the diagonal of each matrix: there is an inverse, and every decomposition."""
+    """Ones on the diagonal of each matrix: there is an inverse, and every decomposition.  Whole numbers are ones."""
     if t.ndim < 2 or t._sig.numpy.kind not in "fc":
-        return _zeros(t)
+        return wrap(np.broadcast_to(np.ones((), t._sig.numpy), tuple(t.shape)))
     return wrap(np.broadcast_to(np.eye(*t.shape[-2:], dtype=t._sig.numpy), tuple(t.shape)).copy())
 
 

@@ -56,7 +56,7 @@ class RNNCellBase(Module):
         x = input.unsqueeze(0) if single else input
         given = [state.unsqueeze(0) if single else state for state in states or ()]
         if not given:
-            zeros = FUNCTIONS["zeros"](x.shape[0], self.hidden_size, dtype=x.dtype)
+            zeros = FUNCTIONS["zeros"](x.shape[0], self.hidden_size, dtype=x.dtype, device=x.device)
             given = [zeros] * (2 if name == "lstm_cell" else 1)
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         out = FUNCTIONS[name](x, given if name == "lstm_cell" else given[0], *weights)

@@ -97,7 +97,7 @@ class RNNBase(Module):
     def _zeros(self, like: Any, batch: int) -> list[Any]:
         layers = self.num_layers * (2 if self.bidirectional else 1)
         widths = [self.proj_size or self.hidden_size, self.hidden_size][: 2 if self.mode == "LSTM" else 1]
-        return [FUNCTIONS["zeros"](layers, batch, width, dtype=like.dtype) for width in widths]
+        return [FUNCTIONS["zeros"](layers, batch, width, dtype=like.dtype, device=like.device) for width in widths]
 
     def forward(self, input: Any, hx: Any = None) -> Any:  # noqa: A002
         """Outputs and last states; without ``hx`` they start from zeros."""

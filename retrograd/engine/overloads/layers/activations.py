@@ -170,6 +170,8 @@ def slopes_below(input: Any, lower: float, upper: float, training: bool) -> Any:
     if not training:
         return (lower + upper) / 2
     refuse_kind("rrelu_with_noise_out_cpu", input._sig.numpy, "w")
+    if input.is_meta:
+        return input.new_ones(input.shape)
     slopes = np.ones(tuple(input.shape), input._sig.numpy)
     below = input._array <= 0  # only these take a number
     slopes[below] = unit_doubles(generator_of(None), int(below.sum())) * (upper - lower) + lower

@@ -19,11 +19,14 @@ from ..pointwise.by_number import times
 from .dropout import dropout
 
 
-def _added_mask(mask: Any, dtype: Any) -> Any:
+def _added_mask(mask: Any, like: Any) -> Any:
     """A mask to be added to the scores: a boolean one as 0 and -inf."""
     if mask is None or mask._sig.numpy.kind != "b":
         return mask
+    dtype = like._sig.numpy
     checked_number(-math.inf, dtype)
+    if mask.is_meta:
+        return mask.to(like.dtype)
     return wrap(np.where(mask._array, dtype.type(0), dtype.type(-np.inf)))
 
 
@@ -33,7 +36,8 @@ def _causal(query: Any, key: Any, mask: Any) -> Any:
     if numpy.kind != "f":
         raise RuntimeError(f"expected scalar type Float but found {scalar_name(numpy)}")
     allowed = np.tril(np.ones((query.shape[-2], key.shape[-2]), bool))
-    return wrap(np.where(allowed, numpy.type(0) if mask is None else mask._array, numpy.type(-np.inf)))
+    seen = numpy.type(0) if mask is None or mask.is_meta else mask._array
+    return wrap(np.where(allowed, seen, numpy.type(-np.inf))).to(query.device)
 
 
 def _fitting_mask(mask: Any, query: Any) -> Any:
@@ -43,7 +47,7 @@ def _fitting_mask(mask: Any, query: Any) -> Any:
         "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
         f"{getattr(mask, 'dtype', None)} and query.dtype: {query.dtype} instead.",
     )
-    return _added_mask(mask, query._sig.numpy)
+    return _added_mask(mask, query)
 
 
 def _fits_one_row(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, shares: bool) -> bool:

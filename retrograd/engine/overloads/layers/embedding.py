@@ -36,6 +36,9 @@ def _check_indices(indices: Any, name: str, place: int = 1) -> None:
 def _shorten_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale the rows that are used down to ``max_norm``, in place and outside the graph."""
     real_argument("embedding_renorm_", "max_norm", 3, max_norm)
+    if weight.is_meta:
+        bump_version(weight)
+        return
     used = np.unique(indices._array)
     rows = weight._array[used]
     norms = np.linalg.norm(rows.astype(np.float64), norm_type, axis=1)

@@ -95,6 +95,8 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:  # noqa: A002
     """Class numbers as rows of zeros with a single one."""
     check_tensor("one_hot", input)
     refuse(input._sig.numpy != np.int64, "one_hot is only applicable to index tensor of type LongTensor.")
+    if input.is_meta and num_classes > 0:
+        return input.new_empty((*input.shape, num_classes))
     labels = input._array
     refuse(not labels.size and num_classes <= 0, "Can not infer total number of classes from empty tensor.")
     refuse(bool(labels.size and labels.min() < 0), "Class values must be non-negative.")

@@ -29,7 +29,7 @@ from ...tensors.bits import memory_of
 from ...tensors.dtype_names import scalar_name
 from ..creation.creating import finish, numpy_of
 from .draw_checks import check_continuous, check_integers, check_kind, check_normal
-from .placing import drawn_in, placed
+from .placing import drawn_in, none_drawn, placed
 
 for _name, _node in {
     "exponential": "ExponentialBackward0", "cauchy": "CauchyBackward0", "log_normal": "LogNormalBackward0",
@@ -166,6 +166,8 @@ def _normal(mean: Any, std: Any, size: Any, how: tuple[Any, ...]) -> Any:
 def poisson(input: Any, generator: Any = None) -> Any:  # noqa: A002
     """Poisson numbers with the elements as rates."""
     check_tensor("poisson", input)
+    if input.is_meta:
+        return F._drawn_poisson(input, none_drawn(input))
     refuse(not np.all(input._array >= 0), "invalid Poisson rate, expected rate to be non-negative")
     check_kind("poisson_cpu", input._sig.numpy)
     drawn = rejection.poisson(generator_of(generator), input._array.astype(np.float64))

@@ -23,7 +23,7 @@ from ...tensors.bits import memory_of
 from ...tensors.dtype_names import scalar_name
 from ..creation.creating import finish, numpy_of, sizes_of
 from .draw_checks import check_integers, check_kind, check_normal, check_probability, check_uniform
-from .placing import drawn_in, is_contiguous, placed
+from .placing import drawn_in, is_contiguous, none_drawn, placed
 
 for _node in ("Normal", "Uniform", "Bernoulli"):
     function(
@@ -156,6 +156,8 @@ def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = 
 @public("bernoulli", out=True)
 def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> Any:  # noqa: A002
     """0 or 1, with the elements (or ``p``) as probability of 1."""
+    if input.is_meta:
+        return F._drawn_bernoulli(input, none_drawn(input))
     limit = input._array if p is None else p
     check_probability(limit)
     source = generator_of(generator)

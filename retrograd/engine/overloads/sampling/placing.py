@@ -30,3 +30,8 @@ def is_contiguous(tensor: Any) -> bool:
 def drawn_in(shape: Any, draw: Callable[[int], Any]) -> Any:
     """An array of a shape, or of so many numbers, from ``draw``, which gets their number."""
     return draw(shape) if isinstance(shape, int) else draw(math.prod(shape)).reshape(shape)
+
+
+def none_drawn(t: Any) -> Any:
+    """Zeros in place of random numbers for a tensor without memory, for which none are drawn."""
+    return np.zeros(tuple(t.shape), t._sig.numpy)

@@ -53,7 +53,7 @@ def _circular(x: Any, amounts: tuple[int, ...]) -> Any:
     shape = list(x._array.shape)
     for dim, before, after in sides:
         shape[dim] += before + after
-    out = wrap(np.empty(shape, x._sig.numpy))
+    out = x.new_empty(shape) if x.is_meta else wrap(np.empty(shape, x._sig.numpy))
     middle, taken = out, x
     for dim, before, after in sides:
         middle = F._slice(middle, dim, max(before, 0), shape[dim] - max(after, 0), 1)
