@@ -232,7 +232,7 @@ class CallTable:
         for row, event in self.of_kind("leaf"):
             found[event.data.get("tensor", -1), event.data.get("change", "")].append(row)
         for row, event in self.of_kind("optimizer"):
-            for tensor in set(event.data.get("parameters", {}).values()):
+            for tensor in held_by(event):
                 found[tensor, event.data.get("action", "")].append(row)
         return found
 
@@ -318,6 +318,11 @@ class CallTable:
             for frame in event.data.get("stack", ())
         ]
         return stack or ([event.source] if event.source else [])
+
+
+def held_by(event: Event) -> set[int]:
+    """Return the parameters that an event's optimizer or module holds."""
+    return set(event.data.get("parameters", {}).values())
 
 
 def _is_gradient(event: Event) -> bool:

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
 
+from .calls import held_by
 from .checkpointed import checkpoint_around
 from .flow import Flow
 
@@ -54,7 +55,7 @@ def without_any_grad(flow: Flow) -> set[int]:
     """
     held: dict[object, set[int]] = {}
     for event in map(flow.events.__getitem__, flow.optimizer_steps):
-        held.setdefault(event.data.get("owner"), set()).update(event.data.get("parameters", {}).values())
+        held.setdefault(event.data.get("owner"), set()).update(held_by(event))
     with_grad = flow.given_by_hand | set(flow.accumulated)
     found = {leaf for leaves in held.values() if with_grad.isdisjoint(leaves) for leaf in leaves}
     if not flow.optimizer_steps:

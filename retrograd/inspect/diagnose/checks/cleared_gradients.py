@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..base import Case, Check, Kind, Stage
+from ..calls import held_by
 from ..clearing import cleared_at, last_before
 from ..flow import Flow
 from ..spelling import receiver
@@ -25,7 +26,7 @@ def find(flow: Flow) -> Iterator[Case]:
     for row in flow.optimizer_steps:
         steps.setdefault(flow.events[row].data.get("owner"), []).append(row)
     for rows in steps.values():
-        held = set().union(*(flow.events[row].data.get("parameters", {}).values() for row in rows))
+        held = set().union(*(held_by(flow.events[row]) for row in rows))
         leaves = sorted(held.intersection(flow.accumulated))
         if len(rows) >= _STEPS and leaves and not _used_otherwise(flow, rows, held):
             missed = [_cleared_before(flow, leaves, row) for row in rows]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from ...events import Event
 from ..base import Case
+from ..calls import held_by
 from ..flow import Flow
 from ..randomness import draws_numbers
 from ..steps import optimizers_served
@@ -28,7 +29,7 @@ def used_as_they_are(flow: Flow) -> set[int]:
     """Return the parameters of networks that were in ``eval()`` at their first call, or that something filled."""
     found: set[int] = set()
     for _, event in flow.of_kind("module"):
-        own = set(event.data.get("parameters", {}).values())
+        own = held_by(event)
         if not event.data.get("training", True) or any(_loaded(flow, leaf) for leaf in own):
             found |= own
     return found
@@ -38,7 +39,7 @@ def _networks(flow: Flow, leaves: set[int], held: set[int]) -> list[list[int]]:
     """Return the leaves of each network that is in training, began at random, and feeds what is held."""
     found, settled = [], used_as_they_are(flow)
     for _, event in flow.of_kind("module"):
-        own = set(event.data.get("parameters", {}).values())
+        own = held_by(event)
         if not own & leaves or own & (held | settled) or not any(_drawn(flow, leaf) for leaf in own):
             continue
         if feeds(flow, own & leaves, held) and not feeds(flow, held, own & leaves):
@@ -48,7 +49,7 @@ def _networks(flow: Flow, leaves: set[int], held: set[int]) -> list[list[int]]:
 
 def _lone(flow: Flow, leaves: set[int]) -> list[int]:
     """Return what was made a parameter, which only what is to be trained is, and belongs to no module."""
-    own = set().union(*(event.data.get("parameters", {}).values() for _, event in flow.of_kind("module")))
+    own = set().union(*(held_by(event) for _, event in flow.of_kind("module")))
     return [leaf for leaf in leaves - own if flow.facts(leaf).parameter and not _loaded(flow, leaf)]
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
+from ..calls import held_by
 from ..expected_gradients import made_since
 from ..flow import Flow
 from ..phrases import NOT_REQUIRED
@@ -61,7 +62,7 @@ def trained_then_frozen(flow: Flow, run: Run) -> dict[int, int]:
                 fresh = [given for given in flow.inputs(row) if given not in seen]
                 seen.update(fresh)
                 todo.extend((given, row) for given in fresh)
-    held = [set(event.data.get("parameters", {}).values()) for _, event in flow.of_kind("optimizer", action="made")]
+    held = [held_by(event) for _, event in flow.of_kind("optimizer", action="made")]
     off = [own for own in held if len(_frozen(flow, sorted(own), run.begin)) == len(own)]
     meant = set(flow.accumulated).union(*off)
     return _frozen(flow, sorted(seen & meant), run.begin)

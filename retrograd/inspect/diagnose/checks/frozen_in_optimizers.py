@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ...snapshot import SourceLine
 from ..base import Case
+from ..calls import held_by
 from ..flow import Flow
 from ..words import at, counted, in_code, listed
 
@@ -72,10 +73,10 @@ def _picked_in_vain(flow: Flow) -> Iterator[Case]:
 
     Whoever hands over a frozen network whole may do so out of habit; who picks from one means to train what is picked.
     """
-    modules = [set(event.data.get("parameters", {}).values()) for _, event in flow.of_kind("module")]
+    modules = [held_by(event) for _, event in flow.of_kind("module")]
     held = flow.optimized
     for row, event in flow.of_kind("optimizer", action="made"):
-        own = set(event.data.get("parameters", {}).values())
+        own = held_by(event)
         picked: dict[SourceLine | None, list[int]] = {}
         for leaf in own:
             still = flow.switched_off(leaf, row) is not None and flow.switched_off(leaf) is not None
@@ -107,7 +108,7 @@ def _picked_case(flow: Flow, leaves: list[int], passed: list[int], optimizer: So
 def _taken_in_again(flow: Flow) -> Iterator[Case]:
     """Yield a case for each optimizer that takes in, beside what an earlier one had, what was frozen for that one."""
     made = list(flow.of_kind("optimizer", action="made"))
-    sets = [set(event.data.get("parameters", {}).values()) for _, event in made]
+    sets = [held_by(event) for _, event in made]
     for number, (row, event) in enumerate(made):
         for (before, _), earlier in zip(made[:number], sets, strict=False):
             added = sets[number] - earlier if earlier < sets[number] else set()

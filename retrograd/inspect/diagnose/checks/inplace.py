@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..base import Case, Check, Kind, Stage
+from ..calls import held_by
 from ..flow import Flow
 from ..phrases import MODIFIED
 from ..runs import Run
@@ -74,7 +75,7 @@ def _stepped(flow: Flow, run: Run) -> dict[int, list[int]]:
     """Return parameter -> rows at which an optimizer that had a gradient for it stepped, before a run that failed."""
     found: dict[int, list[int]] = {}
     for row, event in flow.of_kind("optimizer", action="step") if run.error else ():
-        for leaf in event.data.get("parameters", {}).values():
+        for leaf in held_by(event):
             if any(arrival < row for arrival in flow.accumulated.get(leaf, ())):
                 found.setdefault(leaf, []).append(row)
     return found

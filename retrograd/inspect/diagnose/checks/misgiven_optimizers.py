@@ -7,6 +7,7 @@ from itertools import groupby, permutations
 
 from ...events import Event
 from ..base import Case
+from ..calls import held_by
 from ..flow import Flow
 from ..steps import steps_with_runs
 from ..words import at, listed
@@ -27,7 +28,7 @@ def _idle(flow: Flow, missing: set[int]) -> int | None:
     for event, runs in steps_with_runs(flow):
         reached = {leaf for run in runs for leaf in flow.arrivals_in(run)}
         with_grad = reached | flow.given_by_hand  # set by hand as of master copies
-        vain = bool(reached & missing) and with_grad.isdisjoint(event.data.get("parameters", {}).values())
+        vain = bool(reached & missing) and with_grad.isdisjoint(held_by(event))
         idle[event.data.get("owner")] = vain and idle.get(event.data.get("owner"), True)
     made = flow.of_kind("optimizer", action="made")
     return next((row for row, event in made if idle.get(event.data.get("owner"))), None)

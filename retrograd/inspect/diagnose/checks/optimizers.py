@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
+from ..calls import held_by
 from ..expected_gradients import creation_row, made_since, updated_by_hand
 from ..flow import Flow
 from ..phrases import EMPTY_OPTIMIZER
@@ -63,7 +64,7 @@ CHECK = Check("unused", KINDS, find)
 
 def _copied(flow: Flow) -> set[int]:
     """Return the leaves that no step of an optimizer moves, nor the program, but whose unused copies one has."""
-    steps = (flow.events[row].data.get("parameters", {}).values() for row in flow.optimizer_steps)
+    steps = (held_by(flow.events[row]) for row in flow.optimizer_steps)
     stepped = set().union(*steps)
     found: set[int] = set()
     for leaf in stepped:
@@ -93,7 +94,7 @@ def _unregistered(flow: Flow, held: dict[int, int]) -> set[int]:
     """Return what modules whose parameters an optimizer has use without registering it."""
     found: set[int] = set()
     for _, event in flow.of_kind("module"):
-        if set(event.data.get("parameters", {}).values()) & held.keys():
+        if held_by(event) & held.keys():
             found |= set(event.data.get("unregistered", {}).values())
     return found
 
@@ -107,7 +108,7 @@ def _taught(flow: Flow, held: dict[int, int]) -> list[int]:
     found: set[int] = set()
     for event, runs in steps_with_runs(flow):
         reached = [flow.arrivals_in(run).keys() for run in runs]
-        stepped = event.data.get("parameters", {}).values()
+        stepped = held_by(event)
         vain = flow.given_by_hand.union(*reached).isdisjoint(stepped)
         found.update(*(leaves for leaves in reached if vain or not leaves.isdisjoint(held)))
     return [leaf for leaf in flow.accumulated if leaf in found]
@@ -132,7 +133,7 @@ def _goes_on(flow: Flow, leaf: int) -> bool:
 def _share_a_module(flow: Flow, missing: list[int], held: dict[int, int]) -> bool:
     """Whether one module holds parameters of both sorts."""
     for _, event in flow.of_kind("module"):
-        own = set(event.data.get("parameters", {}).values())
+        own = held_by(event)
         if own & set(missing) and own & set(held):
             return True
     return False

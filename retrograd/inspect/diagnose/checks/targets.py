@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..base import Case, Check, Kind, Stage
+from ..calls import held_by
 from ..dependence import Dependence
 from ..distance import ARRANGEMENTS, PRODUCTS, REGRESSIONS, counts_by_size
 from ..ends_of_loops import few_of_each_line
@@ -117,7 +118,7 @@ def _of_the_same(flow: Flow, value: int, leaves: set[int], behind: set[int], row
 
 def _of_other_optimizers(flow: Flow, leaves: set[int]) -> set[int]:
     """Return what is held by optimizers that have none of these leaves."""
-    held = (set(event.data.get("parameters", {}).values()) for _, event in flow.of_kind("optimizer", action="made"))
+    held = (held_by(event) for _, event in flow.of_kind("optimizer", action="made"))
     return set().union(*(own for own in held if own.isdisjoint(leaves)))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
+from ..calls import held_by
 from ..expected_gradients import awaited, expected_gradients
 from ..flow import Flow
 from ..leaves_by_line import answer_per_leaf
@@ -84,7 +85,7 @@ def _set_aside(flow: Flow) -> set[int]:
     idle: set[int] = set()
     busy: set[int] = set()
     for _, event in flow.of_kind("optimizer"):
-        held = event.data.get("parameters", {}).values()
+        held = held_by(event)
         (idle if event.data.get("action") == "made" else busy).update(held)
     return idle - busy if busy else set()
 
