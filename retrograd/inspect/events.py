@@ -53,6 +53,11 @@ class Event:
     """What ``data`` is made of when it is first read, and by what."""
     _describe: Callable[[Facts], dict[str, Any]] | None = field(default=None, init=False, repr=False, compare=False)
 
+    @property
+    def operator(self) -> str:
+        """The operator that a call applied, whether it wrote in place or not: ``add`` of ``add_``."""
+        return self.op.strip("_")
+
     @classmethod
     def later(
         cls, kind: str, op: str, source: SourceLine | None, describe: Callable[[Facts], dict[str, Any]], facts: Facts

@@ -89,7 +89,7 @@ def compared_with_data(flow: Flow, result: int, calls: set[int]) -> bool:
 
 def _measures_distance(flow: Flow, row: int) -> bool:
     """Whether a call compares by size, and with data."""
-    op = flow.events[row].op.strip("_")
+    op = flow.events[row].operator
     if op not in REGRESSIONS and not (op in _DIFFERENCES and counts_by_size(flow, row)):
         return False
     operands = flow.inputs(row)[:2]

@@ -66,7 +66,7 @@ def _scores(flow: Flow, probabilities: tuple[int, ...], row: int) -> list[int]:
 
 def _is_soft_target(flow: Flow, target: int, prediction: int, row: int) -> bool:
     """Whether a call is a loss with this target: probabilities beside logarithms, or else its second operand."""
-    op, makers = flow.events[row].op.strip("_"), {_made_by(flow, one, row) for one in (target, prediction)}
+    op, makers = flow.events[row].operator, {_made_by(flow, one, row) for one in (target, prediction)}
     if op == "mul" or (op in SOFT_TARGETS and makers == {"softmax", "log_softmax"}):
         return _made_by(flow, target, row) == "softmax" and _made_by(flow, prediction, row) == "log_softmax"
     return op in SOFT_TARGETS and flow.inputs(row)[1] == target
@@ -105,7 +105,7 @@ def only_draws_together(flow: Flow, target: int, prediction: int, row: int, call
     after = flow.descendants(made, min(likenesses, default=row), flow.has_node)
     adding = [call for call in after.calls - likenesses if flow.has_node(call)]
     others = {one for call in adding for one in flow.inputs(call) if one not in after.tensors}
-    plain = all(flow.events[call].op.strip("_") in _ADDING_UP for call in adding)
+    plain = all(flow.events[call].operator in _ADDING_UP for call in adding)
     return plain and not any(map(flow.has_history, others)) and alike(flow, mine, theirs, shared)
 
 

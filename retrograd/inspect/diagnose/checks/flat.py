@@ -124,7 +124,7 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) ->
     event = flow.events[row]
     behind = flow.leaves_behind(flow.behind(flow.inputs(row), row))
     leaves = [leaf for leaf in lost if leaf in behind]
-    op, limits = event.op.strip("_"), _limits(flow, row)
+    op, limits = event.operator, _limits(flow, row)
     if not leaves or (op in _RELUS | _CLAMPS and _is_hinge(flow, row, run)):
         return None
     they_get = f"{listed(flow.name(leaf) for leaf in leaves)} get{_s(leaves)}"
@@ -148,7 +148,7 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) ->
 
 def _explained(event: Event, limits: tuple[float, float], they_get: str) -> tuple[str, str, str] | None:
     """Return kind, message and remedy for an operator that was used where its slope is zero; None for another."""
-    op, flat, (low, high) = event.op.strip("_"), event.data.get("flat_share", 0.0), limits
+    op, flat, (low, high) = event.operator, event.data.get("flat_share", 0.0), limits
     shown = f"{op}{at(event.source)}"
     if op in _RELUS and flat == 1.0:
         message = f"all units of {shown} are off (its input is at most {high:g}): {they_get} no gradient."
@@ -189,7 +189,7 @@ def _nearly_saturated(flow: Flow, run: Run) -> Iterator[Case]:
     """Yield the case of a smooth step that huge inputs hold on its flat part, all but a few entries."""
     for row in sorted(flow.reached_by(run).calls):
         event = flow.events[row]
-        op, flat = event.op.strip("_"), event.data.get("flat_share", 0.0)
+        op, flat = event.operator, event.data.get("flat_share", 0.0)
         if op not in _SMOOTH or flat <= min(_MOSTLY, _NEARLY):  # what most calls were given need not be looked for
             continue
         limits = _limits(flow, row)
@@ -227,7 +227,7 @@ def _is_hinge(flow: Flow, row: int, run: Run) -> bool:
     reached = flow.reached_by(run).calls
     after = reached & flow.descendants(flow.outputs(row), row, reached.__contains__).calls
     mixed = any(flow.trainable(flow.inputs(call)) for call in after)
-    return not mixed and all(flow.events[call].op.strip("_") in _ADDING_UP for call in after)
+    return not mixed and all(flow.events[call].operator in _ADDING_UP for call in after)
 
 
 def _first_tiny(flow: Flow, snapshot: GraphSnapshot, place: tuple[int, int]) -> tuple[int, int]:

@@ -145,7 +145,7 @@ def _links(flow: Flow, rows: list[int]) -> list[int]:
         if not out:
             continue
         carried = bool(made & set(flow.inputs(row)))
-        if flow.events[row].op.strip("_") in _SUMS and (carried or not links):
+        if flow.events[row].operator in _SUMS and (carried or not links):
             links.append(row)
             made = set(out)
         elif carried:

@@ -102,7 +102,7 @@ def _swallowed(flow: Flow) -> Iterator[Case]:
     states = Finiteness(flow)
     for row in sorted(flow.behind_losses.calls & states.made.keys()):
         run = flow.run_after(row)
-        too_large = _narrow(flow, row) and flow.events[row].op.strip("_") in _GROWING
+        too_large = _narrow(flow, row) and flow.events[row].operator in _GROWING
         if run and too_large and _bears(flow, states, row, nan=False):
             yield in_forward(flow, states, row, run)
             return
@@ -129,7 +129,7 @@ def _birth(flow: Flow, states: Finiteness, rows: list[int]) -> int | None:
 def _bears(flow: Flow, states: Finiteness, row: int, *, nan: bool) -> bool:
     """Whether a call made the first NaN (or the first infinity) of inputs that had none."""
     made = states.made.get(row)
-    if made is None or flow.events[row].op.strip("_") in FILLING or not flow.inputs(row):
+    if made is None or flow.events[row].operator in FILLING or not flow.inputs(row):
         return False
     given = states.given.get(row, {}).values()
     if nan:

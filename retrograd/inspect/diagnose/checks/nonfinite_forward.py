@@ -111,14 +111,14 @@ def _why(flow: Flow, states: Finiteness, row: int) -> str:
 def _hidden_by(flow: Flow, row: int, states: Finiteness) -> str:
     """Return the call that took a bad value and gave finite ones: ``where at train.py:12``."""
     for call in sorted(flow.descendants(flow.outputs(row), row, states.made.__contains__).calls):
-        if flow.has_node(call) and call not in states.made and flow.events[call].op.strip("_") in _HIDING:
+        if flow.has_node(call) and call not in states.made and flow.events[call].operator in _HIDING:
             return f"{flow.events[call].op}{at(flow.events[call].source)}"
     return ""
 
 
 def _remedy(flow: Flow, states: Finiteness, row: int, hidden: str) -> str:
     """Return how to avoid it."""
-    op = flow.events[row].op.strip("_")
+    op = flow.events[row].operator
     name = input_names(flow, row)[0]
     if any(state.inf for state in states.given.get(row, {}).values()):
         return "do not mask a complete row, or mask with a large negative number such as -1e9 in place of -inf"

@@ -67,7 +67,7 @@ def _by_accident(flow: Flow, row: int, column: int, vector: int) -> bool:
 def _squared(flow: Flow, row: int) -> tuple[int, int] | None:
     """Return (column, vector) of which a call made a square: shapes (N, 1) and (N,) with the same N > 1."""
     inputs = flow.inputs(row)[:2]
-    if len(inputs) < 2 or flow.events[row].op.strip("_") not in _ELEMENTWISE:
+    if len(inputs) < 2 or flow.events[row].operator not in _ELEMENTWISE:
         return None
     for column, vector in (inputs, inputs[::-1]):
         tall, flat = flow.facts(column).shape, flow.facts(vector).shape
@@ -82,7 +82,7 @@ def _meant(flow: Flow, row: int, column: int) -> bool:
     if made is None:
         return False
     event = flow.events[row]
-    return event.op.strip("_") not in _DIFFERENCES or flow.events[made].source == event.source
+    return event.operator not in _DIFFERENCES or flow.events[made].source == event.source
 
 
 def _makes_column(flow: Flow, row: int) -> bool:
@@ -97,7 +97,7 @@ def _is_a_target(flow: Flow, row: int) -> bool:
 
     Distances of pairs are differences themselves.
     """
-    if flow.has_node(row) or flow.events[row].op.strip("_") in _DIFFERENCES:
+    if flow.has_node(row) or flow.events[row].operator in _DIFFERENCES:
         return False
     todo = [(out, row) for out in flow.outputs(row)]
     square, seen = flow.facts(todo[0][0]).shape if todo else (), {row}
@@ -109,7 +109,7 @@ def _is_a_target(flow: Flow, row: int) -> bool:
             seen.add(call)
             if flow.has_node(call):
                 others = [flow.facts(one).shape for one in flow.inputs(call) if one != tensor]
-                if flow.events[call].op.strip("_") in _DIFFERENCES and square[-1:] in others:
+                if flow.events[call].operator in _DIFFERENCES and square[-1:] in others:
                     return True
             elif all(flow.facts(out).shape == square for out in flow.outputs(call)):
                 todo.extend((out, call) for out in flow.outputs(call))

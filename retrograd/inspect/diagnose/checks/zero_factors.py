@@ -41,7 +41,7 @@ def switched_off(flow: Flow, row: int, leaves: list[int], they_get: str) -> Expl
     of them a gradient.
     """
     event = flow.events[row]
-    if event.op.strip("_") not in ("mul", "rmul") or not _by_constant_zero(flow, row) or not _computes(flow, row):
+    if event.operator not in ("mul", "rmul") or not _by_constant_zero(flow, row) or not _computes(flow, row):
         return None
     norms = [flow.norms_in(run)[leaf] for run in flow.runs for leaf in leaves if leaf in flow.norms_in(run)]
     if len(norms) <= len(leaves) or any(norm is None or norm > _NOTHING for arrived in norms for norm in arrived):
@@ -61,4 +61,4 @@ def _by_constant_zero(flow: Flow, row: int) -> bool:
 def _computes(flow: Flow, row: int) -> bool:
     """Whether more than sums of parameters is behind a product."""
     behind = flow.behind(flow.inputs(row), row).calls
-    return any(flow.events[call].op.strip("_") not in _SUMS for call in behind if flow.has_node(call))
+    return any(flow.events[call].operator not in _SUMS for call in behind if flow.has_node(call))
