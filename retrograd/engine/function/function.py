@@ -24,10 +24,6 @@ from .outputs import Outputs
 _function_ids = itertools.count().__next__
 
 
-_SHOWN_MODULE = "retrograd.autograd.function"
-"""Where PyTorch has the classes of custom nodes, as their ``repr`` says."""
-
-
 class FunctionMeta(type):
     """Gives every Function its node class ``<Name>Backward``."""
 
