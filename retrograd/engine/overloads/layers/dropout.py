@@ -63,13 +63,21 @@ def _nothing(x: Any, inplace: bool) -> Any:
     return _times(x, wrap(np.zeros((), x._sig.numpy)), inplace)
 
 
-def _drop(x: Any, p: float, training: bool, *, inplace: bool = False, features: bool = False) -> Any:
+def _settled(x: Any, p: float, training: bool, inplace: bool) -> Any:
+    """The result where nothing is drawn; ``None`` where something is, which is refused for dtypes without a kernel."""
     _check_probability(p)
     if not training or p == 0 or not x.numel():
         return x
     if p == 1 or x.is_meta:
         return _nothing(x, inplace)
     refuse_kind("bernoulli_scalar_cpu_", x._sig.numpy, "fiub")
+    return None
+
+
+def _drop(x: Any, p: float, training: bool, *, inplace: bool = False, features: bool = False) -> Any:
+    settled = _settled(x, p, training, inplace)
+    if settled is not None:
+        return settled
     noise = _heard(x, p, features) if heard() else wrap(_kept(x, p, features) * _scale(x._sig.numpy, p))
     return _times(x, noise, inplace)
 
@@ -82,12 +90,9 @@ def _heard(x: Any, p: float, features: bool) -> Any:
 
 def _alpha_drop(x: Any, p: float, training: bool, *, inplace: bool = False, features: bool = False) -> Any:
     """Dropout that keeps mean and variance under SELU: dropped elements get SELU's lowest value."""
-    _check_probability(p)
-    if not training or p == 0 or not x.numel():
-        return x
-    if p == 1 or x.is_meta:
-        return _nothing(x, inplace)
-    refuse_kind("bernoulli_scalar_cpu_", x._sig.numpy, "fiub")
+    settled = _settled(x, p, training, inplace)
+    if settled is not None:
+        return settled
     kept = _kept(x, p, features)
     a = 1 / math.sqrt((_SELU_LOW**2 * p + 1) * (1 - p))
     shift = wrap(((kept - 1) * (_SELU_LOW * a) + _SELU_LOW * a * p).astype(kept.dtype))
