@@ -10,6 +10,7 @@ from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
+from ..repeated_calls import calls_between, same_call
 from ..runs import Run
 from ..words import at, in_code, listed
 
@@ -171,16 +172,6 @@ def _trained_in(flow: Flow, event: Event | None, since: int, alike: Mapping[int,
     """Return the leaves to train that a call takes; one that a step made for itself, after a row, by its line."""
     trained = flow.trainable(event.data.get("inputs", ())) if event else set()
     return {flow.facts(one).source if _made_after(flow, one, since) else alike.get(one, one) for one in trained}
-
-
-def calls_between(flow: Flow, begin: int, end: int) -> list[Event]:
-    """Return the calls between two rows whose lines are known."""
-    return [event for event in flow.events[begin:end] if event.kind in ("operation", "cut", "inplace") and event.source]
-
-
-def same_call(one: Event, other: Event) -> bool:
-    """Whether two calls are of one operator and one line."""
-    return (one.op, one.source) == (other.op, other.source)
 
 
 def _near(one: SourceLine | None, other: SourceLine | None) -> bool:

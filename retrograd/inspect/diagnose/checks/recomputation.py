@@ -9,8 +9,8 @@ from ...events import Event
 from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
 from ..randomness import draws_numbers
+from ..repeated_calls import call_text, calls_between, result_shapes, same_call, same_shapes
 from ..words import at, listed, shape_text
-from .divergence import calls_between, same_call
 
 KINDS = {"checkpoint-mismatch": Kind("recomputation differs from forward", "error", Stage.STATEMENT)}
 _MISMATCH = ("different metadata", "recomputed values", "number of tensors was saved")
@@ -32,7 +32,7 @@ def find(flow: Flow) -> Iterator[Case]:
         theirs = [event for event in theirs if not event.data.get("error")]
         missing = [] if stopped or not flow.error_text else [None] * len(mine)
         for event, twin in zip(mine, [*theirs, *missing], strict=False):
-            if twin is None or not _same_call(first, again, event, twin) or _shapes(flow, event) != _shapes(flow, twin):
+            if twin is None or not (_same_call(first, again, event, twin) and same_shapes(flow, event, twin)):
                 yield _block_case(flow, first, event, twin)
                 return
             if _other_numbers(event, twin):
@@ -63,10 +63,6 @@ def _inside(flow: Flow, event: Event) -> list[Event]:
     """Return the calls of a block; a recomputation detaches what blocks in it keep, which forward does not."""
     calls = calls_between(flow, event.data.get("first", 0), event.data.get("end", len(flow.events)))
     return [call for call in calls if call.op != "detach"]
-
-
-def _shapes(flow: Flow, event: Event) -> list[tuple[int, ...]]:
-    return [flow.facts(tensor).shape for tensor in event.data.get("outputs", ())]
 
 
 def _other_numbers(event: Event, twin: Event) -> bool:
@@ -119,19 +115,19 @@ def _value_case(first: Event, event: Event, twin: Event) -> Case:
 def _block_case(flow: Flow, first: Event, event: Event, twin: Event | None) -> Case:
     """Return the case of the first call that differs."""
     function = first.data.get("function") or "the block"
-    names = [name for name in event.data.get("output_names") or [] if name]
-    what = f"{names[0]} = {event.op}(...)" if names else f"{event.op}(...)"
-    shapes = listed(shape_text(shape) for shape in _shapes(flow, event))
-    other = (
-        f"{twin.op}{at(twin.source)} with shape {listed(map(shape_text, _shapes(flow, twin)))}" if twin else "nothing"
-    )
+    other = f"{twin.op}{at(twin.source)} with shape {_shapes(flow, twin)}" if twin else "nothing"
     return Case(
         kind="checkpoint-mismatch",
         message=f"{function} ran differently when its checkpoint recomputed it for backward: forward did "
-        f"{what}{at(event.source)} "
-        f"with shape {shapes}, the recomputation did {other} in its place.",
+        f"{call_text(event)}{at(event.source)} with shape {_shapes(flow, event)}, the recomputation did {other} in its "
+        "place.",
         remedy=f"make {function} depend on nothing but its inputs: no counters, global state or randomness of its own",
         source=event.source,
         op=event.op,
         explains_error=bool(flow.error_text),
     )
+
+
+def _shapes(flow: Flow, event: Event) -> str:
+    """Return the shapes of what a call gave as words."""
+    return listed(map(shape_text, result_shapes(flow, event)))

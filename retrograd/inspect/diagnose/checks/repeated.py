@@ -11,9 +11,9 @@ from ..base import Case, Check, Kind, Stage
 from ..equality import demands_equality
 from ..flow import Flow
 from ..randomness import draws_numbers
+from ..repeated_calls import call_text, same_call, same_shapes
 from ..runs import Run
 from ..words import at
-from .divergence import same_call
 
 KINDS = {
     "nondeterminism": Kind("two equal runs differ", "warning", Stage.STRUCTURE),
@@ -159,9 +159,7 @@ def _aligned(one: list[Event], other: list[Event]) -> tuple[list[Event], list[Ev
 def _first_difference(flow: Flow, one: list[Event], other: list[Event]) -> tuple[Event, Event] | None:
     """Return the first pair of calls that differ, if it is a matter of chance and of nothing that was meant."""
     pairs = zip(*_aligned(one, other), strict=False)
-    for mine, theirs in takewhile(
-        lambda pair: same_call(*pair) and _shapes(flow, pair[0]) == _shapes(flow, pair[1]), pairs
-    ):
+    for mine, theirs in takewhile(lambda pair: same_call(*pair) and same_shapes(flow, *pair), pairs):
         if _figures(mine) != _figures(theirs) and "empty" not in mine.op:
             drawn = draws_numbers(mine) or (_brought_in(flow, mine) and _draws_elsewhere(flow, mine))
             same = mine.data.get("arguments") == theirs.data.get("arguments")
@@ -199,10 +197,6 @@ def _drew(flow: Flow, leaf: int) -> Event | None:
     return None if drawn is None else flow.events[drawn]
 
 
-def _shapes(flow: Flow, event: Event) -> list[tuple[int, ...]]:
-    return [flow.facts(one).shape for one in event.data.get("outputs", ())]
-
-
 def _brought_in(flow: Flow, event: Event) -> bool:
     """Whether a call takes, or makes a tensor of, values that no recorded call computed."""
     given = event.data.get("inputs", ())
@@ -218,8 +212,6 @@ def _draws_elsewhere(flow: Flow, event: Event) -> bool:
 
 def _case(one: Event, other: Event) -> Case:
     """Return the case of one call."""
-    names = [name for name in one.data.get("output_names") or () if name]
-    what = f"{names[0]} = {one.op}(...)" if names else f"{one.op}(...)"
     sums = [
         next((f"{sum_:.6g}" for sum_ in event.data.get("checksum") or () if sum_ is not None), "?")
         for event in (one, other)
@@ -233,8 +225,8 @@ def _case(one: Event, other: Event) -> Case:
     )
     return Case(
         kind="nondeterminism",
-        message=f"two equal runs of this code differ, first in {what}{at(one.source)}: {differ}, because {how} random "
-        "numbers that nothing seeds alike before both.",
+        message=f"two equal runs of this code differ, first in {call_text(one)}{at(one.source)}: {differ}, because "
+        f"{how} random numbers that nothing seeds alike before both.",
         remedy=_SEED_ENGINE if random else _SEED_OTHERS,
         source=one.source,
         op=one.op,
