@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 from typing import Any
 
@@ -82,6 +84,34 @@ def test_nothing_is_compiled() -> None:
     assert all(compiled(double) is double for compiled in compilers)
     assert retrograd.compile(fullgraph=True)(double) is double
     assert not retrograd.compiler.is_compiling()
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_a_compiled_module_is_wrapped() -> None:
+    """It is printed, saved and looked into under ``_orig_mod``, as in PyTorch; what is set goes to the module."""
+    torch = pytest.importorskip("torch")
+
+    def program(engine: Any) -> Any:
+        inner = engine.nn.Sequential(engine.nn.Linear(2, 1))
+        inner.note = 3
+        wrapped = engine.compile(inner, backend="eager")
+        wrapped.note, wrapped.added = wrapped.note + 1, engine.nn.ReLU()
+        wrapped.eval()
+        copied = copy.deepcopy(wrapped)
+        seen = [repr(wrapped), list(wrapped.state_dict()), [name for name, _ in copied.named_modules()]]
+        seen += [type(wrapped).__module__.partition(".")[2], isinstance(wrapped, engine.nn.Sequential), len(wrapped)]
+        seen += [inner.note, list(inner._modules), inner.training, wrapped.training, copied._orig_mod is inner]
+        seen += [tuple(inner(engine.ones(3, 2)).shape), wrapped._orig_mod is inner, bool(wrapped.added is inner.added)]
+        seen.append(str(wrapped.load_state_dict(copied.state_dict())))
+        del wrapped.note
+        seen += [hasattr(inner, "note"), raises("has no attribute", getattr, wrapped, "note")]
+        return [*seen, raises("A callable function is expected", engine.compile, 3, backend="eager")]
+
+    assert program(torch) == program(retrograd)
+    one = retrograd.compile(retrograd.nn.Linear(2, 1))
+    one(retrograd.ones(3, 2)).sum().backward()
+    assert one.weight.grad.tolist() == [[3, 3]]
+    assert pickle.loads(pickle.dumps(one)).state_dict().keys() == one.state_dict().keys()
 
 
 @differential

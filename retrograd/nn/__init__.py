@@ -7,6 +7,7 @@ import importlib
 from typing import Any
 
 from ..engine.tensors.parameter import Buffer, Parameter
+from .compiled import OptimizedModule as _OptimizedModule  # noqa: F401 - tells `compile` what a module becomes
 from .module import Module
 from .modules import LAYERS
 from .parallel import DataParallel

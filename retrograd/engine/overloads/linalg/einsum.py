@@ -26,7 +26,7 @@ def einsum(*operands: Any) -> Any:
     terms, output, tensors = _equation(operands)
     _check_operands(terms, tensors)
     wide = _ellipsis_width(terms, tensors)
-    terms = [_spelled(term, t, wide) for term, t in zip(terms, tensors, strict=True)]
+    terms = [_spelled(term, t, wide, at) for at, (term, t) in enumerate(zip(terms, tensors, strict=True))]
     known = {label for term in terms for label in term}
     kept = _output_labels(terms, output, wide)
     _check_output(kept, known)
@@ -92,20 +92,20 @@ def _ordered(labels: Any) -> list[Any]:
     )
 
 
-def _spelled(term: list[Any], t: Any, wide: int) -> list[Any]:
-    """A term with its ellipsis written as labels ``(0,)``, ``(1,)`` ... of the ``wide`` common dimensions."""
+def _spelled(term: list[Any], t: Any, wide: int, operand: int) -> list[Any]:
+    """The term of an ``operand``, its ellipsis written as labels ``(0,)``, ``(1,)`` ... of the ``wide`` common ones."""
     if Ellipsis not in term:
         if len(term) != t.ndim:
             raise RuntimeError(
                 f"einsum(): the number of subscripts in the equation ({len(term)}) does not match the number of "
-                f"dimensions ({t.ndim}) for operand and no ellipsis was given"
+                f"dimensions ({t.ndim}) for operand {operand} and no ellipsis was given"
             )
         return term
     count = t.ndim - (len(term) - 1)
     if count < 0:
         raise RuntimeError(
             f"einsum(): the number of subscripts in the equation ({len(term) - 1}) is more than the number of "
-            f"dimensions ({t.ndim}) for operand"
+            f"dimensions ({t.ndim}) for operand {operand}"
         )
     at = term.index(Ellipsis)
     return [*term[:at], *((wide - count + i,) for i in range(count)), *term[at + 1 :]]

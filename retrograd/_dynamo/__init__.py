@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from .engine.devices.uncompiled import NAMES as _NAMES
+from ..engine.devices.uncompiled import NAMES as _NAMES
 
 config = SimpleNamespace(suppress_errors=False, verbose=False, cache_size_limit=8, recompile_limit=8)
 """Settings that programs make; noted only."""
