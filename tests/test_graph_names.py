@@ -51,6 +51,22 @@ torch.nn.TransformerDecoderLayer(4, 2, 8)(b, b)
 torch.autograd.grad(torch.softmax(x, -1).sin().sum(), x, create_graph=True)[0]
 """
 
+SECOND_ORDER = """
+x.mean() + x.mean(0).sum() | x.std(0) | x.var(0) | x.norm(2, 1) | x.logsumexp(1) | x.nanmean(1) | x ** 3 | x.exp2()
+2 ** x | x.expm1() | x.tan() | x.atan() | x.erf() | x.tanh().erfinv() | torch.logaddexp(x, p * x) | x.lerp(x * 2, x)
+torch.special.entr(p * x) | torch.addcmul(x, x, p, value=2) | torch.linalg.inv(b) | torch.linalg.pinv(b[0])
+torch.linalg.eigh(b)[0] | torch.linalg.cross(x[:, 1:], x[:, :3]) | F.elu(x) | F.selu(x) | F.celu(x, 2.0)
+F.elu(x * 1, inplace=True) | F.gelu(x) | F.gelu(x, approximate='tanh') | F.softplus(x) | F.hardswish(x)
+F.logsigmoid(x) | F.glu(x) | F.mse_loss(x, p) | F.mse_loss(p, x) | F.mse_loss(x, x * 2) | F.huber_loss(p, x)
+F.smooth_l1_loss(x, p, beta=0.5) | F.soft_margin_loss(x, p) | F.pairwise_distance(x, p) | F.cosine_similarity(x, p)
+F.binary_cross_entropy(x.sigmoid(), p, torch.ones(3, 4)) | F.layer_norm(x, (4,), x[0], x[1]) | F.layer_norm(x, (4,))
+F.batch_norm(b, None, None, b[0, 0], b[0, 1], True) | F.batch_norm(x, torch.zeros(4), torch.ones(4))
+F.instance_norm(b) | F.conv1d(b, b[:, :, :2] * 2, b[0, 0, :2]) | F.conv1d(b, torch.ones(4, 1, 2), groups=4)
+F.conv_transpose1d(b, b.reshape(4, 2, 4))
+F.grid_sample(b.unsqueeze(1), b[:, :2].reshape(2, 2, 2, 2), align_corners=False)
+"""
+"""Calls of which the gradient's own graph is compared."""
+
 
 def made(engine: Any, text: str) -> list[str]:
     """The graph of what an expression gives; of its parameters only that they are leaves."""
@@ -59,6 +75,41 @@ def made(engine: Any, text: str) -> list[str]:
     names = {"torch": engine, "F": engine.nn.functional, "x": x, "b": b, "i": engine.tensor([0, 2, 1])}
     result = eval(text, {**names, "p": x.detach().abs()})
     return graph_of([result], [x, b])
+
+
+def derived(engine: Any, text: str) -> list[str]:
+    """The graph of the gradients of what an expression gives, by ``g``, the gradient that comes in."""
+    x = engine.arange(12.0).sin().reshape(3, 4).requires_grad_()
+    b = (engine.arange(32.0).cos().reshape(2, 4, 4) + 3 * engine.eye(4)).requires_grad_()
+    names = {"torch": engine, "F": engine.nn.functional, "x": x, "b": b}
+    result = eval(text, {**names, "p": x.detach().abs()})
+    g = engine.ones_like(result).requires_grad_()
+    found = engine.autograd.grad(result, [x, b], g, create_graph=True, allow_unused=True)
+    return graph_of([t for t in found if t is not None], [x, b, g])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("line", SECOND_ORDER.strip().splitlines())
+def test_E_1_graphs_of_second_order_are_those_of_pytorch(line: str) -> None:
+    """E-1: the nodes that rules record where a graph is created, backward operators of their own among them."""
+    for text in line.split(" | "):
+        assert derived(retrograd, text) == derived(torch, text), text
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["elu", "gelu", "softplus", "layer_norm", "conv1d", "grid_sample", "glu"])
+def test_F_45_backward_operators_have_derivatives_of_any_order(name: str) -> None:
+    """F-45: the third derivatives of what is recorded as one node agree with finite differences of the second."""
+    F = retrograd.nn.functional  # noqa: N806
+    x = retrograd.arange(1.0, 13.0, dtype=retrograd.float64).sin().reshape(1, 2, 6).requires_grad_()
+
+    def second(x: Any) -> Any:
+        more = {"layer_norm": [(6,)], "conv1d": [x[:, :, :2]], "grid_sample": [x[:, :1].reshape(1, 1, 3, 2)]}
+        y = getattr(F, name)(x.unsqueeze(0) if name == "grid_sample" else x, *more.get(name, []))
+        first = retrograd.autograd.grad(y.sin().sum(), x, create_graph=True)[0]
+        return retrograd.autograd.grad((first**2).sum(), x, create_graph=True)[0]
+
+    assert retrograd.autograd.gradcheck(second, (x,))
 
 
 @pytest.mark.filterwarnings("ignore")

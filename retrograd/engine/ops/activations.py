@@ -17,6 +17,7 @@ from ..tensors.base import TensorBase
 from ..tensors.dtype_names import scalar_name
 from ..tensors.numbers_ import checked_number, held, real_number
 from .arithmetic import conj, zero_gradient
+from .backward_operators import backward_operator
 from .half_slopes import slope_rounded_once
 from .reduce import axes_of
 
@@ -215,7 +216,8 @@ def _hardswish_slope(g: Any, self: Any) -> Any:
 
 elementwise("hardsigmoid", _hardsigmoid, promote="", public=False,
             self=lambda g, self: F._kept(g / 6, (self > -3) & (self < 3)), kinds="f")  # fmt: skip
-elementwise("hardswish", rounded_once()(lambda self: self * _hardsigmoid(self)), public=False, self=_hardswish_slope,
+elementwise("hardswish", rounded_once()(lambda self: self * _hardsigmoid(self)), public=False,
+            self=backward_operator("hardswish", _hardswish_slope),
             kinds="f")  # fmt: skip
 
 
@@ -272,14 +274,19 @@ def _elu_slope(g: Any, self: Any, alpha: float, scale: float, input_scale: float
 
 
 @slope_rounded_once
-def _elu_slope_by_result(g: Any, result: Any, alpha: float, scale: float, input_scale: float) -> Any:
+def _elu_slope_by_result(g: Any, self_or_result: Any, alpha: float, scale: float, input_scale: float) -> Any:
     if alpha < 0:
         raise RuntimeError(_NEGATIVE_SLOPE.format("elu"))
-    return F._where(result <= 0, g * ((result + alpha * scale) * input_scale), g * scale)
+    return F._where(self_or_result <= 0, g * ((self_or_result + alpha * scale) * input_scale), g * scale)
 
 
-elementwise("elu", _elu, tensors="self", public=False, in_place_node="EluBackward1", self=_elu_slope,
-            in_place_rules={"self": _elu_slope_by_result}, kinds="f")  # fmt: skip
+_elu_back = backward_operator("elu", _elu_slope)
+_elu_back_by_result = backward_operator(
+    "elu_by_result", _elu_slope_by_result, "self_or_result", node="EluBackwardBackward0"
+)
+elementwise("elu", _elu, tensors="self", public=False, in_place_node="EluBackward1", self=_elu_back,
+            in_place_rules={"self": lambda g, result, alpha, scale, input_scale:
+                            _elu_back_by_result(g, result, alpha, scale, input_scale)}, kinds="f")  # fmt: skip
 
 
 @rounded_once()
@@ -291,8 +298,8 @@ def _celu(self: Any, alpha: float = 1.0) -> Any:
 
 
 elementwise("celu", _celu, tensors="self", inplace=True, public=False, in_place_node="CeluBackward1",
-            self=lambda g, self, alpha: _elu_slope(g, self, alpha, 1.0, 1.0 / alpha), kinds="f",
-            in_place_rules={"self": lambda g, result, alpha: _elu_slope_by_result(g, result, alpha, 1.0, 1.0 / alpha)},
+            self=lambda g, self, alpha: _elu_back(g, self, alpha, 1.0, 1.0 / alpha), kinds="f",
+            in_place_rules={"self": lambda g, result, alpha: _elu_back_by_result(g, result, alpha, 1.0, 1.0 / alpha)},
 )  # fmt: skip
 
 
@@ -363,8 +370,17 @@ def _gelu_formula(g: Any, self: Any, approximate: str) -> Any:
     return g * (0.5 * (1.0 + F.erf(self * math.sqrt(0.5))) + self * density)
 
 
+_recorded_gelu_back = backward_operator("gelu", lambda g, self, approximate: _gelu_slope(g, self, approximate, None))
+
+
+def _gelu_back(g: Any, self: Any, approximate: str, gate: Any) -> Any:
+    if isinstance(g, TensorBase):
+        return _recorded_gelu_back(g, self, approximate)
+    return _gelu_slope(g, self, approximate, gate)
+
+
 # the gate is kept: to compute it again takes a fifteenth of a transformer block's step
-elementwise("gelu", _gelu, tensors="self", public=False, self=_gelu_slope, aux=("gate",), spare=("gate",), kinds="f")
+elementwise("gelu", _gelu, tensors="self", public=False, self=_gelu_back, aux=("gate",), spare=("gate",), kinds="f")
 
 
 def _log_one_plus_exp(x: Any) -> Any:
@@ -400,10 +416,12 @@ elementwise("silu", rounded_once()(lambda self: self * _sigmoid(self)), public=F
             real_only="silu")  # fmt: skip
 elementwise("mish", rounded_once()(lambda self: self * np.tanh(_log_one_plus_exp(self))), public=False,
             self=_mish_slope, kinds="f")  # fmt: skip
-elementwise("softplus", _softplus, tensors="self", public=False, self=_softplus_slope, kinds="f")
+elementwise(
+    "softplus", _softplus, tensors="self", public=False, self=backward_operator("softplus", _softplus_slope), kinds="f"
+)
 elementwise("logsigmoid", lambda self: -_log_one_plus_exp(-self), node="LogSigmoidBackward0", public=False,
-            self=slope_rounded_once(lambda g, self: g * F.sigmoid(-self)), kinds="f", layout="rows",
-            for_hooks={"buffer": lambda self: np.exp(-np.abs(self))})  # fmt: skip
+            self=backward_operator("log_sigmoid", slope_rounded_once(lambda g, self: g * F.sigmoid(-self))),
+            kinds="f", layout="rows", for_hooks={"buffer": lambda self: np.exp(-np.abs(self))})  # fmt: skip
 
 # -- gated
 
@@ -431,4 +449,4 @@ def _glu_slope(g: Any, self: Any, dim: int) -> Any:
     return F.cat([g * s, g * a * s * (1 - s)], dim)
 
 
-function("glu", _glu, tensors="self", public=False, self=_glu_slope, kinds="f")
+function("glu", _glu, tensors="self", public=False, self=backward_operator("glu", _glu_slope), kinds="f")

@@ -16,11 +16,12 @@ from ..tensors.absent import AbsentMemory, refusal
 from ..tensors.base import TensorBase
 from ..tensors.bits import CONJUGATE, NEGATIVE
 from ..tensors.numbers_ import checked_number
+from .by_number import number_minus, over, times
 
 
 def scaled(g: Any, factor: Any) -> Any:
     """A gradient times a factor, unless that is 1."""
-    return g if factor == 1 else g * exact(factor, g)
+    return g if factor == 1 else times(g, exact(factor, g))
 
 
 def element(value: Any, dtype: Any) -> Any:
@@ -157,9 +158,9 @@ elementwise(
 elementwise("_add_number", _add, node="AddBackward1", tensors="self", promote="", self=lambda g: g)
 elementwise("_sub_number", _sub, node="SubBackward1", tensors="self", promote="", self=lambda g: g)
 elementwise("_mul_number", _mul, node="MulBackward1", tensors="self", promote="",
-            self=lambda g, other: g * conj(exact(other, g)))  # fmt: skip
+            self=lambda g, other: times(g, conj(exact(other, g))))  # fmt: skip
 elementwise("_div_number", _div, node="DivBackward1", tensors="self", promote="",
-            self=lambda g, other: g / conj(exact(other, g)))  # fmt: skip
+            self=lambda g, other: over(g, conj(exact(other, g))))  # fmt: skip
 
 
 def whole_divisor(self: Any, other: Any) -> Any:
@@ -239,7 +240,7 @@ def _square(self: Any) -> Any:
     return np.square(self, dtype=np.int64) if self.dtype.kind == "b" else np.square(self)
 
 
-elementwise("square", _square, node="PowBackward0", self=lambda g, self: g * (2 * conj(self)), inplace=True,
+elementwise("square", _square, node="PowBackward0", self=lambda g, self: g * times(conj(self), 2), inplace=True,
             shown={"exponent": lambda: 2})  # fmt: skip
 elementwise(
     "reciprocal", lambda self: np.reciprocal(self), promote="float",
@@ -298,7 +299,7 @@ elementwise("_lerp_number", _lerp, node="LerpBackward0", tensors="self end", pro
             kinds="fc")  # fmt: skip
 elementwise(
     "_lerp_tensor", _lerp, node="LerpBackward1", tensors="self end weight", promote="",
-    self=lambda g, weight: g * conj(1 - weight), end=lambda g, weight: g * conj(weight),
+    self=lambda g, weight: g * conj(number_minus(1, weight)), end=lambda g, weight: g * conj(weight),
     weight=lambda g, self, end: g * conj(end - self), kinds="fc",
 )  # fmt: skip
 
@@ -317,12 +318,12 @@ def _addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
 
 elementwise(
     "_addcmul", _addcmul, node="AddcmulBackward0", tensors="self tensor1 tensor2",
-    self=lambda g: g, tensor1=lambda g, tensor2, value: g * conj(F.mul(tensor2, value)),
-    tensor2=lambda g, tensor1, value: g * conj(F.mul(tensor1, value)),
+    self=lambda g: g, tensor1=lambda g, tensor2, value: g * conj(times(tensor2, value)),
+    tensor2=lambda g, tensor1, value: g * conj(times(tensor1, value)),
     kinds="fciu",
 )  # fmt: skip
 elementwise(
     "_addcdiv", _addcdiv, node="AddcdivBackward0", tensors="self tensor1 tensor2",
     self=lambda g: g, tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
-    tensor2=lambda g, tensor1, tensor2, value: -g * conj((value * tensor1 / tensor2) / tensor2),
+    tensor2=lambda g, tensor1, tensor2, value: -g * conj((times(tensor1, value) / tensor2) / tensor2),
 )  # fmt: skip

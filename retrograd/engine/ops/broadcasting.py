@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..execution.fit import sum_tensor_to, sum_to
-from ..table.registry import F
+from ..table.registry import COMPOSITES, F
 from ..table.rows import linear
 
 
@@ -87,6 +87,7 @@ def _expand_grad(g: Any, self_sizes: Any) -> Any:
     return sum_tensor_to(g, tuple(self_sizes))
 
 
+COMPOSITES["sum_to_size"] = sum_tensor_to
 linear("expand", expanded, view=True, public=False, self=_expand_grad)
 linear(
     "sum_to_size", lambda self, size: sum_to(counted(self), tuple(size)), node="SumBackward1", public=False,

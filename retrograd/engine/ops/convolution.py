@@ -17,6 +17,7 @@ from ..kernels.sliding import Sizes, add_columns, inner, padded, transposed_size
 from ..table.registry import F
 from ..table.rows import linear, multilinear
 from .arithmetic import conj
+from .backward_operators import joint_backward_operator
 
 multilinear(
     "_conv", convolve, node="ConvolutionBackwardBackward0", promote="",
@@ -74,6 +75,30 @@ def _convolution_grads(
     return into_input, into_weight, into_bias
 
 
+def _convolution_backward_grads(
+    g: Any, needs: Any, grad_output: Any, input: Any, weight: Any, stride: Sizes, padding: Sizes,  # noqa: A002
+    dilation: Sizes, transposed: bool, groups: int, output_padding: Sizes, bias_sizes: Any,
+) -> Any:  # fmt: skip
+    """Gradients of an incoming gradient, input and weight by those of the three results of ``_convolution_grads``."""
+    into_input, into_weight, into_bias = g
+    rest = (stride, padding, dilation, transposed, output_padding, groups)
+    how = (stride, padding, dilation, transposed, groups, output_padding, bias_sizes)
+    into_grad = by_input = by_weight = None
+    if needs[0]:
+        shares = [] if into_input is None else [F.convolution(into_input, weight, None, *rest)]
+        if into_weight is not None:
+            shares.append(F.convolution(input, into_weight, None, *rest))
+        if into_bias is not None:
+            column = F.reshape(into_bias, (-1, *(1,) * (grad_output.ndim - 2)))
+            shares.append(F.expand(column, tuple(grad_output.shape)))
+        into_grad = sum(shares[1:], shares[0])
+    if needs[1] and into_weight is not None:
+        by_input = _convolution_grads(grad_output, (True, False, False), input, into_weight, *how)[0]
+    if needs[2] and into_input is not None:
+        by_weight = _convolution_grads(grad_output, (False, True, False), into_input, weight, *how)[1]
+    return into_grad, by_input, by_weight
+
+
 def _convolution_jvp(primal: Any, tangents: Any, results: Any) -> Any:
     x, weight, _bias, *rest = primal
     terms = []
@@ -88,7 +113,9 @@ def _convolution_jvp(primal: Any, tangents: Any, results: Any) -> Any:
 
 multilinear(
     "convolution", _convolution, node="ConvolutionBackward0", tensors="input weight bias", promote="",
-    joint=_convolution_grads, jvp=_convolution_jvp, public=False,
+    joint=joint_backward_operator(
+        "convolution", _convolution_grads, "input weight", derived=_convolution_backward_grads),
+    jvp=_convolution_jvp, public=False,
     kinds="fciu", layout="formats",
 )  # fmt: skip
 

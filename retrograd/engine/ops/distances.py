@@ -8,6 +8,7 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function
+from .backward_operators import backward_operator
 
 
 def _powers(away: Any, p: float) -> Any:
@@ -106,4 +107,12 @@ def _pdist_slope(g: Any, self: Any, p: float) -> Any:
     return F._index_backward(slope, sizes, (first,)) - F._index_backward(slope, sizes, (second,))
 
 
-function("_pdist", _pdist, node="PdistBackward0", tensors="self", self=_pdist_slope, keeps="result", kinds="w")
+function(
+    "_pdist",
+    _pdist,
+    node="PdistBackward0",
+    tensors="self",
+    self=backward_operator("pdist", _pdist_slope),
+    keeps="result",
+    kinds="w",
+)

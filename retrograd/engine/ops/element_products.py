@@ -13,7 +13,7 @@ from ..tensors.absent import AbsentMemory
 from ..tensors.dtypes import to_numpy_dtype
 from .arithmetic import conj, raw
 from .complex_parts import is_complex
-from .reduce import axes_of, restored
+from .reduce import axes_of, unsqueezed
 
 
 def all_nonzero(x: Any) -> bool:
@@ -71,7 +71,7 @@ def _prod_dim_back(g: Any, self: Any, result: Any, dim: int, keepdim: bool) -> A
     if not shape:
         return g
     axis = axes_of(dim, len(shape))[0]
-    g, result = (restored(v, shape, axis, keepdim) for v in (g, result))
+    g, result = (unsqueezed(v, shape, axis, keepdim) for v in (g, result))
     if 0 in shape:
         return F.zeros_like(self)
     if all_nonzero(self):

@@ -16,6 +16,7 @@ import numpy as np
 from ..table.registry import F
 from ..table.rows import function, linear
 from ..tensors.base import TensorBase, wrap
+from .backward_operators import joint_backward_operator
 
 Sizes = tuple[int, ...]
 
@@ -199,7 +200,7 @@ def _into_grid(axes: list[Any], dimensions: Any, grid: Any, how: tuple[str, str,
 for _dims in (2, 3):
     function(
         f"_grid_sampler_{_dims}d", _grid_sample, node=f"GridSampler{_dims}DBackward0", tensors="input grid",
-        joint=_grid_sample_grads, kinds="f",
+        joint=joint_backward_operator(f"GridSampler{_dims}D", _grid_sample_grads, "input grid"), kinds="f",
     )  # fmt: skip
 
 

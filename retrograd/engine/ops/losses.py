@@ -9,6 +9,7 @@ import numpy as np
 from ..kernels.halves import dtype_of_sums, reduced, rounded_once
 from ..table.registry import F
 from ..table.rows import function
+from .backward_operators import backward_operator
 from .half_slopes import slope_rounded_once
 from .reduce import mean_of
 
@@ -78,14 +79,16 @@ def _huber_slope(g: Any, self: Any, target: Any, reduction: str, delta: float) -
     return _scaled(g, F._where(F.abs(away) >= delta, delta * F.sgn(away), away), reduction)
 
 
+_smooth_l1_back = backward_operator("smooth_l1_loss", _smooth_l1_slope, "self target")
+_huber_back = backward_operator("huber_loss", _huber_slope, "self target")
 function(
-    "_smooth_l1_loss", _smooth_l1, node="SmoothL1LossBackward0", promote="common", self=_smooth_l1_slope,
-    target=lambda g, self, target, reduction, beta: -_smooth_l1_slope(g, self, target, reduction, beta),
+    "_smooth_l1_loss", _smooth_l1, node="SmoothL1LossBackward0", promote="common", self=_smooth_l1_back,
+    target=lambda g, self, target, reduction, beta: _smooth_l1_back(g, target, self, reduction, beta),
     jvp=_reduced_tangent(_smooth_l1_slope), kinds="f", layout="operands",
 )  # fmt: skip
 function(
-    "_huber_loss", _huber, node="HuberLossBackward0", promote="common", self=_huber_slope,
-    target=lambda g, self, target, reduction, delta: -_huber_slope(g, self, target, reduction, delta),
+    "_huber_loss", _huber, node="HuberLossBackward0", promote="common", self=_huber_back,
+    target=lambda g, self, target, reduction, delta: _huber_back(g, target, self, reduction, delta),
     jvp=_reduced_tangent(_huber_slope), kinds="f", layout="operands",
 )  # fmt: skip
 
@@ -101,7 +104,8 @@ def _soft_margin_slope(g: Any, self: Any, target: Any, reduction: str) -> Any:
 
 function(
     "_soft_margin_loss", _soft_margin, node="SoftMarginLossBackward0", tensors="self target", promote="common",
-    self=_soft_margin_slope, kinds="fc", real_only="soft_margin_loss", layout="operands",
+    self=backward_operator("soft_margin_loss", _soft_margin_slope, constant="target"), kinds="fc",
+    real_only="soft_margin_loss", layout="operands",
 )  # fmt: skip
 
 
@@ -122,9 +126,10 @@ def _mse_slope(g: Any, self: Any, target: Any, reduction: str) -> Any:
     return g * difference * 2.0
 
 
+_mse_back = backward_operator("mse_loss", _mse_slope, "self target")
 function(
     "_mse_loss", _mse_loss, node="MseLossBackward0", promote="common", layout="operands",
-    self=_mse_slope, target=lambda g, self, target, reduction: -_mse_slope(g, self, target, reduction), kinds="f",
+    self=_mse_back, target=lambda g, self, target, reduction: _mse_back(g, target, self, reduction), kinds="f",
     jvp=_reduced_tangent(_mse_slope),
 )  # fmt: skip
 
@@ -156,7 +161,8 @@ def _bce_target(g: Any, self: Any, weight: Any, reduction: str) -> Any:
 
 
 function("_binary_cross_entropy", _bce, node="BinaryCrossEntropyBackward0", tensors="self target weight", promote="",
-         self=_bce_self, target=_bce_target, kinds="f", layout="operands")  # fmt: skip
+         self=backward_operator("binary_cross_entropy", _bce_self, "self target", constant="weight"),
+         target=_bce_target, kinds="f", layout="operands")  # fmt: skip
 
 
 def _log_sigmoid(x: Any) -> Any:

@@ -17,6 +17,7 @@ from ..kernels.rows import averaging, column_sum
 from ..table.registry import F
 from ..table.rows import function
 from ..tensors.base import wrap
+from .backward_operators import joint_backward_operator
 
 Sizes = tuple[int, ...]
 
@@ -80,8 +81,8 @@ def _layer_norm(input: Any, normalized_shape: Sizes, weight: Any, bias: Any, eps
 
 
 def _layer_norm_grads(
-    g: Any, needs: Any, input: Any, normalized_shape: Sizes, weight: Any, eps: float, result1: Any,  # noqa: A002
-    result2: Any,
+    g: Any, needs: Any, input: Any, normalized_shape: Sizes, result1: Any, result2: Any, weight: Any,  # noqa: A002
+    bias: Any, eps: float,
 ) -> Any:  # fmt: skip
     """Gradients of input, weight and bias from the kept means and reciprocal deviations."""
     if not isinstance(g, np.ndarray):
@@ -127,7 +128,8 @@ def _sum_lead(x: Any, axes: Sizes) -> Any:
 
 function(
     "_layer_norm", _layer_norm, node="NativeLayerNormBackward0", tensors="input weight bias",
-    joint=_layer_norm_grads, aux=("result1", "result2"), keeps="bias",
+    joint=joint_backward_operator("native_layer_norm", _layer_norm_grads, "input result1 result2 weight bias"),
+    aux=("result1", "result2"),
     kinds="f", layout="rows",
 )  # fmt: skip
 
@@ -224,8 +226,8 @@ def _batch_norm(
 
 
 def _batch_norm_grads(
-    g: Any, needs: Any, input: Any, running_mean: Any, running_var: Any, weight: Any, training: bool,  # noqa: A002
-    eps: float, result1: Any, result2: Any,
+    g: Any, needs: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, result1: Any,  # noqa: A002
+    result2: Any, training: bool, eps: float,
 ) -> Any:  # fmt: skip
     """Gradients of input ``(N, C, ...)``, weight and bias ``(C,)``; in evaluation statistics are constants."""
     if not isinstance(g, np.ndarray):
@@ -271,7 +273,9 @@ function(
     node="NativeBatchNormBackward0",
     tensors="input weight bias running_mean running_var",
     constant="running_mean running_var",
-    joint=_batch_norm_grads,
+    joint=joint_backward_operator(
+        "native_batch_norm", _batch_norm_grads, "input weight result1 result2", constant="running_mean running_var"
+    ),
     aux=("result1", "result2"),
     kinds="f",
     layout="format",

@@ -12,7 +12,7 @@ from ..table.registry import F
 from ..table.rows import function
 from ..tensors.dtype_names import scalar_name
 from ..tensors.dtypes import numpy_dtype_of, to_numpy_dtype
-from .reduce import along, axes_of, restored
+from .reduce import along, axes_of, unsqueezed
 
 
 def _vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002
@@ -75,7 +75,7 @@ def norm_back(g: Any, self: Any, result: Any, ord: Any, dim: Any, keepdim: bool)
     It is filled in after the division, so that second derivatives are NaN there, as they should be: there is none.
     """
     sizes = tuple(self.shape)
-    g, result = restored(g, sizes, dim, keepdim), restored(result, sizes, dim, keepdim)
+    g, result = unsqueezed(g, sizes, dim, keepdim), unsqueezed(result, sizes, dim, keepdim)
     if ord == 0:
         return None
     if ord == 1:

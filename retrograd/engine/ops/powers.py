@@ -14,6 +14,7 @@ from ..table.rows import elementwise
 from ..tensors.dtypes import numpy_dtype_of
 from ..tensors.numbers_ import checked_number, held
 from .arithmetic import conj, element
+from .by_number import minus, number_minus, plus, times
 
 # -- powers
 
@@ -43,11 +44,11 @@ def integer_power(self: Any, exponent: Any) -> Any:
 def _pow_self(g: Any, self: Any, exponent: Any) -> Any:
     if isinstance(exponent, (int, float)) and exponent == 0:
         return F.zeros_like(g)
-    return g * conj(exponent * self ** (exponent - 1))
+    return g * conj(times(self ** (exponent - 1), exponent))
 
 
 def _pow_tensor_self(g: Any, self: Any, exponent: Any) -> Any:
-    return F._where(exponent == 0.0, F.zeros_like(g), g * conj(exponent * self ** (exponent - 1)))
+    return F._where(exponent == 0.0, F.zeros_like(g), g * conj(exponent * self ** minus(exponent, 1)))
 
 
 def _pow_exponent(g: Any, self: Any, exponent: Any, result: Any) -> Any:
@@ -75,26 +76,31 @@ def _pow_base_slope(g: Any, self: Any, exponent: Any, result: Any) -> Any:
         return g * conj(result * (cmath.log(self) if self else 0))
     if self == 0:
         return g * F._where(F.real(exponent) >= 0, F.zeros_like(result), conj(result) * -math.inf)
-    return g * conj(F.mul(result, math.log(self) if self > 0 else math.nan))
+    return g * conj(times(result, math.log(self) if self > 0 else math.nan))
 
 
 elementwise("_pow_base", _base_pow, node="PowBackward2", tensors="exponent", exponent=_pow_base_slope)
-elementwise("sqrt", np.sqrt, promote="float", self=lambda g, result: g / (2 * conj(result)), inplace=True)
+elementwise("sqrt", np.sqrt, promote="float", self=lambda g, result: g / times(conj(result), 2), inplace=True)
 elementwise(
     "rsqrt", lambda self: np.reciprocal(np.sqrt(self)), promote="float",
-    self=lambda g, result: -0.5 * g * conj(result * result * result), inplace=True,
+    self=lambda g, result: times(g, -0.5) * conj(result * result * result), inplace=True,
 )  # fmt: skip
 
 # -- exponentials and logarithms
 
 elementwise("exp", np.exp, promote="float", self=lambda g, result: g * conj(result), inplace=True)
-elementwise("exp2", np.exp2, promote="float", self=lambda g, result: g * conj(result) * math.log(2), inplace=True)
-elementwise("expm1", np.expm1, promote="float", self=lambda g, result: g * conj(result + 1), inplace=True)
+elementwise("exp2", np.exp2, promote="float", self=lambda g, result: times(g * conj(result), math.log(2)), inplace=True)
+elementwise("expm1", np.expm1, promote="float", self=lambda g, result: g * conj(plus(result, 1)), inplace=True)
 elementwise("log", np.log, promote="float", self=lambda g, self: g / conj(self), inplace=True)
-elementwise("log2", np.log2, promote="float", self=lambda g, self: g / (conj(self) * math.log(2)), inplace=True)
-elementwise("log10", np.log10, promote="float", self=lambda g, self: g / (conj(self) * math.log(10)), inplace=True)
+elementwise("log2", np.log2, promote="float", self=lambda g, self: g / times(conj(self), math.log(2)), inplace=True)
+elementwise("log10", np.log10, promote="float", self=lambda g, self: g / times(conj(self), math.log(10)), inplace=True)
 elementwise(
-    "log1p", np.log1p, node="Log1PBackward0", promote="float", self=lambda g, self: g / conj(self + 1), inplace=True
+    "log1p",
+    np.log1p,
+    node="Log1PBackward0",
+    promote="float",
+    self=lambda g, self: g / conj(plus(self, 1)),
+    inplace=True,
 )
 
 
@@ -107,7 +113,7 @@ def _logit(self: Any, eps: float | None = None) -> Any:
 
 
 def _logit_grad(g: Any, self: Any, eps: float | None) -> Any:
-    slope = g / (self * (1 - self))
+    slope = g / (self * number_minus(1, self))
     if eps is None or eps < 0:
         return F._where((self < 0) | (self > 1), math.nan * F.ones_like(g), slope)
     return F._where((self < eps) | (self > 1 - eps), F.zeros_like(g), slope)
@@ -130,14 +136,14 @@ def _logaddexp(self: Any, other: Any) -> Any:
 
 elementwise(
     "logaddexp", _logaddexp, numbers=False,
-    self=lambda g, self, other: g / conj(F.exp(other - self) + 1),
-    other=lambda g, self, other: g / conj(F.exp(self - other) + 1),
+    self=lambda g, self, other: g / conj(plus(F.exp(other - self), 1)),
+    other=lambda g, self, other: g / conj(plus(F.exp(self - other), 1)),
     kinds="fc",
 )  # fmt: skip
 elementwise(
     "logaddexp2", np.logaddexp2, numbers=False, node="Logaddexp2Backward0",
-    self=lambda g, self, other: g / (F.exp2(other - self) + 1),
-    other=lambda g, self, other: g / (F.exp2(self - other) + 1),
+    self=lambda g, self, other: g / plus(F.exp2(other - self), 1),
+    other=lambda g, self, other: g / plus(F.exp2(self - other), 1),
     kinds="fc",
 )  # fmt: skip
 
@@ -180,7 +186,7 @@ def _log_scalar_slope(row: str) -> Any:
 
 for _name, _row, _kernel, _slope, _nodes in (
     ("xlogy", "log", _log_times("log", np.log), lambda g, self, other: g * self / other, "XlogyBackward"),
-    ("xlog1py", "log1p", _log_times("log1p", np.log1p), lambda g, self, other: g * self / (other + 1),
+    ("xlog1py", "log1p", _log_times("log1p", np.log1p), lambda g, self, other: g * self / plus(other, 1),
      "SpecialXlog1PyBackward"),
 ):  # fmt: skip
     elementwise(

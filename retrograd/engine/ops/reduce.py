@@ -14,6 +14,7 @@ from ..tensors.absent import AbsentMemory
 from ..tensors.base import TensorBase
 from ..tensors.dtype_names import scalar_name
 from ..tensors.dtypes import to_numpy_dtype
+from .by_number import over
 
 
 def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
@@ -56,12 +57,20 @@ def refuse_complex(name: str, self: Any) -> None:
         )
 
 
+def unsqueezed(value: Any, sizes: Any, dim: Any, keepdim: bool) -> Any:
+    """What was reduced of these sizes, such that it broadcasts to them; what was reduced to one number does already."""
+    if keepdim or not sizes:
+        return value
+    if value.__class__ is np.ndarray:
+        return restored(value, sizes, dim, keepdim)
+    for axis in () if dim is None or dim == () else sorted(axes_of(dim, len(sizes))):
+        value = F.unsqueeze(value, axis)
+    return value
+
+
 def spread(g: Any, sizes: Any, dim: Any, keepdim: bool) -> Any:
     """A reduced gradient broadcast back to the shape that was reduced."""
-    if not keepdim and sizes:
-        kept = tuple(1 if i in axes_of(dim, len(sizes)) else n for i, n in enumerate(sizes))
-        g = F.reshape(g, kept)
-    return F.expand(g, tuple(sizes))
+    return F.expand(unsqueezed(g, sizes, dim, keepdim), tuple(sizes))
 
 
 def _sum_dtype(self: Any, dtype: Any) -> Any:
@@ -128,10 +137,14 @@ def _mean_dim(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = No
     return mean_of(self, dim, keepdim, dtype)
 
 
-linear("mean", _mean, self=lambda g, self_sizes: F.expand(g, tuple(self_sizes)) / max(count_of(self_sizes, None), 1))
+linear(
+    "mean", _mean,
+    self=lambda g, self_sizes: over(F.expand(g, tuple(self_sizes)), max(count_of(self_sizes, None), 1)),
+)  # fmt: skip
 linear(
     "_mean_dim", _mean_dim, node="MeanBackward1",
-    self=lambda g, self_sizes, dim, keepdim: spread(g, self_sizes, dim, keepdim) / max(count_of(self_sizes, dim), 1),
+    self=lambda g, self_sizes, dim, keepdim: over(
+        spread(g, self_sizes, dim, keepdim), max(count_of(self_sizes, dim), 1)),
     layout="rows",
 )  # fmt: skip
 

@@ -11,6 +11,7 @@ from ..table.registry import F
 from ..table.rows import elementwise, linear
 from ..tensors.numbers_ import held
 from .arithmetic import element
+from .by_number import over
 
 linear("_kept", kept, node="MaskedFillBackward0", tensors="values mask",
        values=lambda g, mask, when: F._kept(g, mask, when),
@@ -41,7 +42,7 @@ elementwise("_clamp_scalar", _clamp, node="ClampBackward1", tensors="self", inpl
 
 def _tie(g: Any, loses: Any, ties: Any) -> Any:
     """The gradient of the larger (or smaller) operand; at a tie each gets half, beside NaN both get all."""
-    return F._where(ties, g / 2, F._kept(g, loses, False))
+    return F._where(ties, over(g, 2), F._kept(g, loses, False))
 
 
 elementwise(

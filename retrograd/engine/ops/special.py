@@ -10,6 +10,7 @@ import numpy as np
 from ..kernels import bessel, error_function, gamma, polynomials
 from ..table.registry import F
 from ..table.rows import elementwise, nondifferentiable
+from .by_number import minus, plus, squared, times
 
 TWO_OVER_SQRT_PI = 2.0 / math.sqrt(math.pi)
 SQRT_2PI = math.sqrt(2.0 * math.pi)
@@ -33,11 +34,12 @@ def _row(
 
 # -- error functions
 
-_row("erf", error_function.erf, lambda g, self: TWO_OVER_SQRT_PI * F.exp(-self * self) * g, inplace=True)
-_row("erfc", error_function.erfc, lambda g, self: -TWO_OVER_SQRT_PI * F.exp(-self * self) * g, inplace=True)
-_row("erfinv", error_function.erfinv, lambda g, self: 0.5 * math.sqrt(math.pi) * F.exp(F.erfinv(self) ** 2) * g,
+_row("erf", error_function.erf, lambda g, self: times(F.exp(-squared(self)), TWO_OVER_SQRT_PI) * g, inplace=True)
+_row("erfc", error_function.erfc, lambda g, self: times(F.exp(-squared(self)), -TWO_OVER_SQRT_PI) * g, inplace=True)
+_row("erfinv", error_function.erfinv,
+     lambda g, self: times(F.exp(squared(F.erfinv(self))), 0.5 * math.sqrt(math.pi)) * g,
      inplace=True)  # fmt: skip
-_row("erfcx", error_function.erfcx, lambda g, self, result: (2.0 * self * result - TWO_OVER_SQRT_PI) * g,
+_row("erfcx", error_function.erfcx, lambda g, self, result: minus(times(self, 2.0) * result, TWO_OVER_SQRT_PI) * g,
      node="SpecialErfcxBackward0", public=False, kinds="wiub")  # fmt: skip
 _row("ndtr", error_function.ndtr, lambda g, self: F.exp(self * self * -0.5) * g / SQRT_2PI,
      node="SpecialNdtrBackward0", public=False)  # fmt: skip
@@ -68,7 +70,7 @@ def _mvlgamma(self: Any, p: int) -> Any:
 def _mvlgamma_slope(g: Any, self: Any, p: int) -> Any:
     total = F.digamma(self)
     for i in range(1, p):
-        total = total + F.digamma(self - i / 2)
+        total = total + F.digamma(minus(self, i / 2))
     return g * total
 
 
@@ -83,7 +85,7 @@ def _underived(name: str) -> Any:
 
 
 def _incomplete_slope(g: Any, self: Any, other: Any) -> Any:
-    return g * F.exp((self - 1.0) * F.log(other) - other - F.lgamma(self))
+    return g * F.exp(minus(self, 1.0) * F.log(other) - other - F.lgamma(self))
 
 
 elementwise("igamma", lambda self, other: gamma.igamma(self, other), inplace=True, numbers=False,
@@ -94,7 +96,7 @@ elementwise("igammac", lambda self, other: gamma.igammac(self, other), inplace=T
 
 
 def _zeta_slope(g: Any, self: Any, other: Any) -> Any:
-    return g * -self * F._zeta(self + 1.0, other)
+    return g * -self * F._zeta(plus(self, 1.0), other)
 
 
 elementwise("_zeta", lambda self, other: gamma.zeta(self, other), node="SpecialZetaBackward0", promote="float",
@@ -117,7 +119,7 @@ def _entropy(self: Any) -> Any:
 
 
 elementwise("entr", _entropy, node="SpecialEntrBackward0", promote="float", public=False,
-            self=lambda g, self: g * -(1.0 + F.log(self)), kinds="fiub")  # fmt: skip
+            self=lambda g, self: g * -plus(F.log(self), 1), kinds="fiub")  # fmt: skip
 
 # -- Bessel functions; PyTorch has derivatives of four of them
 

@@ -11,7 +11,7 @@ from ..table.registry import F
 from ..table.rows import function, linear, nondifferentiable
 from .arithmetic import conj
 from .element_products import accumulation_dtype
-from .reduce import axes_of, restored, spread
+from .reduce import axes_of, spread, unsqueezed
 
 
 @rounded_once()
@@ -28,7 +28,7 @@ def _logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Any:
 
 def _logsumexp_back(g: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
     sizes = tuple(self.shape)
-    return restored(g, sizes, dim, keepdim) * conj(F.exp(self - restored(result, sizes, dim, keepdim)))
+    return unsqueezed(g, sizes, dim, keepdim) * conj(F.exp(self - unsqueezed(result, sizes, dim, keepdim)))
 
 
 function("logsumexp", _logsumexp, promote="float", self=_logsumexp_back, layout="rows")

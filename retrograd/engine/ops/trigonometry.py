@@ -11,11 +11,12 @@ from ..kernels.halves import rounded_once
 from ..table.registry import F
 from ..table.rows import elementwise
 from .arithmetic import conj
+from .by_number import minus, number_minus, plus, squared, times
 from .complex_parts import is_complex
 
 elementwise("sin", np.sin, promote="float", self=lambda g, self: g * conj(F.cos(self)), inplace=True)
 elementwise("cos", np.cos, promote="float", self=lambda g, self: g * -conj(F.sin(self)), inplace=True)
-elementwise("tan", np.tan, promote="float", self=lambda g, result: g * conj(1 + result * result), inplace=True)
+elementwise("tan", np.tan, promote="float", self=lambda g, result: g * conj(plus(squared(result), 1)), inplace=True)
 elementwise("tanh", np.tanh, promote="float", self=lambda g, result: F._tanh_backward(g, conj(result)), inplace=True)
 elementwise(
     "_tanh_backward", rounded_once(operands=2)(lambda grad_output, output: grad_output * (1 - output * output)),
@@ -23,29 +24,33 @@ elementwise(
     grad_output=lambda g, output: F._tanh_backward(g, conj(output)),
     output=lambda g, grad_output, output: g * conj(grad_output * -2 * output),
 )  # fmt: skip
-elementwise("asin", np.arcsin, promote="float", self=lambda g, self: g * conj(F.rsqrt(1 - self * self)), inplace=True)
-elementwise("acos", np.arccos, promote="float", self=lambda g, self: g * -conj(F.rsqrt(1 - self * self)), inplace=True)
-elementwise("atan", np.arctan, promote="float", self=lambda g, self: g / conj(1 + self * self), inplace=True)
+elementwise(
+    "asin", np.arcsin, promote="float", self=lambda g, self: g * conj(F.rsqrt(plus(-(self * self), 1))), inplace=True
+)
+elementwise(
+    "acos", np.arccos, promote="float", self=lambda g, self: g * -conj(F.rsqrt(plus(-(self * self), 1))), inplace=True
+)
+elementwise("atan", np.arctan, promote="float", self=lambda g, self: g / conj(plus(self * self, 1)), inplace=True)
 elementwise("sinh", np.sinh, promote="float", self=lambda g, self: g * conj(F.cosh(self)), inplace=True)
 elementwise("cosh", np.cosh, promote="float", self=lambda g, self: g * conj(F.sinh(self)), inplace=True)
 elementwise(
     "asinh",
     np.arcsinh,
     promote="float",
-    self=lambda g, self: g * conj(F.rsqrt(self * self + 1)),
+    self=lambda g, self: g * conj(F.rsqrt(plus(squared(self), 1))),
     in_place_node="AsinhBackward1",
     inplace=True,
 )
 elementwise(
     "acosh", np.arccosh, promote="float", in_place_node="AcoshBackward1", inplace=True,
-    self=lambda g, self: g * conj(F.rsqrt(self - 1) * F.rsqrt(self + 1)) if is_complex(self)
-    else g * F.rsqrt(self * self - 1),
+    self=lambda g, self: g * conj(F.rsqrt(minus(self, 1)) * F.rsqrt(plus(self, 1))) if is_complex(self)
+    else g * F.rsqrt(minus(self * self, 1)),
 )  # fmt: skip
 elementwise(
     "atanh",
     np.arctanh,
     promote="float",
-    self=lambda g, self: g / conj(1 - self * self),
+    self=lambda g, self: g / conj(number_minus(1, squared(self))),
     in_place_node="AtanhBackward1",
     inplace=True,
 )
@@ -59,7 +64,7 @@ def _sinc(self: Any) -> Any:
 
 
 def _sinc_grad(g: Any, self: Any) -> Any:
-    angle = self * math.pi
+    angle = times(self, math.pi)
     slope = (angle * F.cos(angle) - F.sin(angle)) / (angle * self)
     return F._where(self == 0, F.zeros_like(g), g * conj(slope))
 

@@ -10,7 +10,8 @@ import numpy as np
 from ..kernels.halves import rounded_once
 from ..table.registry import F
 from ..table.rows import function
-from .reduce import along, axes_of, count_of, mean_of, restored, spread
+from .by_number import over, times
+from .reduce import along, axes_of, count_of, mean_of, spread, unsqueezed
 
 
 def _lost(correction: Any) -> Any:
@@ -35,11 +36,11 @@ _var = rounded_once()(_variance)
 def _var_back(g: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
     sizes = tuple(self.shape)
     freedom = count_of(sizes, dim) - _lost(correction)
-    g = restored(g, sizes, dim, keepdim)
+    g = unsqueezed(g, sizes, dim, keepdim)
     mean = F._mean_dim(self, dim, True)
     if freedom <= 0 and (dim is None or not sizes):
         return g * F.masked_fill(F.ones_like(self) * math.inf, self == mean, math.nan)
-    return F.mul(g, float(np.divide(2.0, freedom))) * (self - mean)
+    return times(g, float(np.divide(2.0, freedom))) * (self - mean)
 
 
 @rounded_once()
@@ -48,7 +49,7 @@ def _std(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = Fal
 
 
 def _std_back(g: Any, self: Any, result: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
-    return _var_back(F.masked_fill(g / (result * 2), result == 0, 0.0), self, dim, correction, keepdim)
+    return _var_back(F.masked_fill(g / times(result, 2), result == 0, 0.0), self, dim, correction, keepdim)
 
 
 def _var_tangent(primal: Any, tangents: Any, results: Any) -> Any:
@@ -76,7 +77,7 @@ def _mean_too(spread_of: Any) -> Any:
 
 
 def _mean_share(g: Any, sizes: Any, dim: Any, keepdim: bool) -> Any:
-    return spread(g, tuple(sizes), dim, keepdim) / max(count_of(sizes, dim), 1)
+    return over(spread(g, tuple(sizes), dim, keepdim), max(count_of(sizes, dim), 1))
 
 
 def _with_mean_share(first: Any, g: Any, self: Any, dim: Any, keepdim: bool) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import signature
+from inspect import signature, unwrap
 from typing import Any, Final
 
 from ..table.registry import OPS, F
@@ -126,7 +126,8 @@ def native_layer_norm_backward(
     """The gradients of input, weight and bias of ``layer_norm``."""
     axes = tuple(range(input.ndim - len(normalized_shape), input.ndim))
     eps = _eps_of(rstd, F._var(input, axes, 0, True))
-    return _masked("_layer_norm", output_mask, grad_out, input, tuple(normalized_shape), weight, eps, mean, rstd)
+    rule: Any = unwrap(OPS["_layer_norm"].joint)  # where ``eps`` may be a tensor
+    return tuple(rule(grad_out, tuple(output_mask), input, tuple(normalized_shape), mean, rstd, weight, bias, eps))
 
 
 @_offer
@@ -146,7 +147,7 @@ def native_batch_norm_backward(
     save_invstd: Any, train: bool, eps: float, output_mask: Any,
 ) -> Any:  # fmt: skip
     """The gradients of input, weight and bias of ``batch_norm``; in evaluation the running statistics are constants."""
-    stats = running_mean, running_var, weight, train, eps, save_mean, save_invstd
+    stats = weight, running_mean, running_var, save_mean, save_invstd, train, eps
     return _masked("_batch_norm", output_mask, grad_out, input, *stats)
 
 

@@ -12,6 +12,7 @@ from ...aliasing.memory_formats import format_of, lies_in
 from ...calls.inert import refuse_gradients
 from ...calls.refusals import refuse, refuse_kind
 from ...execution import watchers
+from ...ops.by_number import plus
 from ...ops.normalization import batch_statistics, inverse_deviation
 from ...overriding.dispatch_classes import asked_of
 from ...switches.modes import no_grad
@@ -20,7 +21,6 @@ from ...table.registry import F
 from ...tensors.batches import is_batched
 from ...tensors.layouts import channels_last, channels_last_3d, contiguous_format
 from ...tensors.numbers_ import real_argument
-from ..pointwise.by_number import plus
 
 
 def _check_enough(shape: Any) -> None:

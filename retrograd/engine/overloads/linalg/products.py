@@ -10,7 +10,7 @@ import numpy as np
 from ...aliasing.views import requires_grad
 from ...calls.refusals import size_mismatch
 from ...table.public import METHODS, check_tensor, public
-from ...table.registry import F
+from ...table.registry import COMPOSITES, F
 from ...tensors.base import PLAIN_CLASSES, TensorBase
 from ..pointwise.arithmetic import left_to_numpy
 from ..shapes.contiguous import contiguous
@@ -79,6 +79,9 @@ def _batched(input: Any, other: Any) -> Any:  # noqa: A002
     if input._array.ndim == 1:
         out = F._squeeze_dim(out, -2)
     return F._squeeze_dim(out, -1) if other._array.ndim == 1 else out
+
+
+COMPOSITES["_matmul"] = _product
 
 
 def _common(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ...calls.refusals import refuse
+from ...ops.by_number import plus
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.argument_checks import check_scalar_type
 from ...tensors.common_dtype import result_dtype
 from ...tensors.dtype_names import scalar_name
 from ...tensors.numbers_ import real_argument
-from ..pointwise.by_number import plus
 from ..reductions.older_norms import norm_along
 from ..shapes.broadcasting import broadcast_pair
 from .lower_bounds import at_least

@@ -8,6 +8,7 @@ from typing import Any
 from ...calls.inert import refuse_gradients
 from ...calls.promotion import stand_in
 from ...calls.refusals import refuse
+from ...ops.by_number import plus, times
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
@@ -15,7 +16,6 @@ from ...tensors.dtype_names import scalar_name
 from ...tensors.dtypes import get_default_dtype
 from ...tensors.numbers_ import real_argument
 from ...warning import warn
-from ..pointwise.by_number import plus, times
 from ..shapes.broadcasting import broadcast_pair
 from .losses import reduced, reduction_of
 from .lower_bounds import at_least

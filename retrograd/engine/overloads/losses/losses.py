@@ -9,6 +9,7 @@ import numpy as np
 
 from ...calls.inert import refuse_gradients
 from ...calls.refusals import refuse
+from ...ops.by_number import over, plus, times
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.argument_checks import check_scalar_type
@@ -18,7 +19,6 @@ from ...tensors.convert import checked_dim
 from ...tensors.dtype_names import scalar_name
 from ...tensors.numbers_ import real_argument
 from ...warning import warn
-from ..pointwise.by_number import over, plus, times
 
 _REDUCTIONS = ("none", "mean", "sum")
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from ...calls.inert import refuse_gradients
 from ...calls.refusals import refuse
+from ...ops.by_number import minus, plus
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.argument_checks import check_scalar_type
 from ...tensors.numbers_ import real_argument
-from ..pointwise.by_number import minus, plus
 from .distances import pairwise_distance
 from .losses import reduced, reduction_of
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...ops.by_number import over, times
 from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase
 from ...tensors.convert import checked_dim
 from ...tensors.dtype_names import scalar_name
-from ..pointwise.by_number import over, times
 
 # -- differences and areas
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ...calls.out_rules import Out
+from ...ops.by_number import times
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
 from ...tensors.convert import checked_dim
-from ..pointwise.by_number import times
 from ..shapes.broadcasting import broadcast_pair
 
 
