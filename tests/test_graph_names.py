@@ -62,7 +62,13 @@ F.smooth_l1_loss(x, p, beta=0.5) | F.soft_margin_loss(x, p) | F.pairwise_distanc
 F.binary_cross_entropy(x.sigmoid(), p, torch.ones(3, 4)) | F.layer_norm(x, (4,), x[0], x[1]) | F.layer_norm(x, (4,))
 F.batch_norm(b, None, None, b[0, 0], b[0, 1], True) | F.batch_norm(x, torch.zeros(4), torch.ones(4))
 F.instance_norm(b) | F.conv1d(b, b[:, :, :2] * 2, b[0, 0, :2]) | F.conv1d(b, torch.ones(4, 1, 2), groups=4)
-F.conv_transpose1d(b, b.reshape(4, 2, 4))
+torch.linalg.solve(b, b * 2) | torch.linalg.solve(b[0], b[0, 0]) | torch.linalg.cholesky(b @ b.mT) | x.square()
+torch.linalg.solve_triangular(b, b * 2, upper=True) | torch.where(x > 0, x, x * 2) | x.clamp(-0.5, 0.5) | x.amax(1)
+torch.maximum(x, x * x) | x.max() | x.median(1)[0] | x.sort(1)[0] | x.topk(2)[0] | x.kthvalue(2)[0] | x.diff()
+x.gather(1, i.view(3, 1)) | x.index_select(0, i) | x.take(i) | x[0].masked_select(p[0] > 0.5) | x.std() | x.var()
+torch.stack([x, x * 2]) | torch.mv(x, x[0]) | torch.complex(x, x * 2).abs() | torch.fft.fft(x).real | x.lerp(x * 2, 0.3)
+torch.view_as_real(torch.complex(x, x * 2)) | F.poisson_nll_loss(x, p) | F.binary_cross_entropy_with_logits(x, p)
+x.tanh().asin() | x.sigmoid().logit() | x[0].index_add(0, i, x[1, :3]) | F.conv_transpose1d(b, b.reshape(4, 2, 4))
 F.grid_sample(b.unsqueeze(1), b[:, :2].reshape(2, 2, 2, 2), align_corners=False)
 """
 """Calls of which the gradient's own graph is compared."""
@@ -82,7 +88,7 @@ def derived(engine: Any, text: str) -> list[str]:
     x = engine.arange(12.0).sin().reshape(3, 4).requires_grad_()
     b = (engine.arange(32.0).cos().reshape(2, 4, 4) + 3 * engine.eye(4)).requires_grad_()
     names = {"torch": engine, "F": engine.nn.functional, "x": x, "b": b}
-    result = eval(text, {**names, "p": x.detach().abs()})
+    result = eval(text, {**names, "p": x.detach().abs(), "i": engine.tensor([0, 2, 1])})
     g = engine.ones_like(result).requires_grad_()
     found = engine.autograd.grad(result, [x, b], g, create_graph=True, allow_unused=True)
     return graph_of([t for t in found if t is not None], [x, b, g])

@@ -240,7 +240,12 @@ def _square(self: Any) -> Any:
     return np.square(self, dtype=np.int64) if self.dtype.kind == "b" else np.square(self)
 
 
-elementwise("square", _square, node="PowBackward0", self=lambda g, self: g * times(conj(self), 2), inplace=True,
+def _square_back(g: Any, self: Any) -> Any:
+    base = F._pow_scalar(self, 1) if isinstance(self, TensorBase) else self
+    return g * conj(times(base, 2))
+
+
+elementwise("square", _square, node="PowBackward0", self=_square_back, inplace=True,
             shown={"exponent": lambda: 2})  # fmt: skip
 elementwise(
     "reciprocal", lambda self: np.reciprocal(self), promote="float",
@@ -295,7 +300,7 @@ def _lerp(self: Any, end: Any, weight: Any) -> Any:
 
 
 elementwise("_lerp_number", _lerp, node="LerpBackward0", tensors="self end", promote="",
-            self=lambda g, weight: g * conj(1 - weight), end=lambda g, weight: g * conj(weight),
+            self=lambda g, weight: times(g, conj(1 - weight)), end=lambda g, weight: times(g, conj(weight)),
             kinds="fc")  # fmt: skip
 elementwise(
     "_lerp_tensor", _lerp, node="LerpBackward1", tensors="self end weight", promote="",

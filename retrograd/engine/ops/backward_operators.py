@@ -17,6 +17,7 @@ import numpy as np
 from ..aliasing.views import gradient_edge
 from ..execution import watchers
 from ..execution.execute import run_backward
+from ..execution.sweep import possible, sweep_within
 from ..forward_mode.forward_ad import carries_tangent
 from ..switches import state
 from ..switches.state import STATE, set_grad_enabled_here
@@ -143,19 +144,26 @@ def gradients_of(
         STATE.in_handler = True  # how one operator computes, which nobody hears of
         if arrays:
             STATE.saved_hooks = []
-        pairs = [(gradient_edge(x), wrap(g) if arrays else g)
-                 for x, g in zip(rule(*own), grads, strict=False) if x is not None and g is not None]  # fmt: skip
+        pairs = [(gradient_edge(x), g) for x, g in zip(rule(*own), grads, strict=False)
+                 if x is not None and g is not None]  # fmt: skip
         pairs = [(edge, g) for edge, g in pairs if edge is not None]
-        found: list[Any] = [None] * len(places)
-        if pairs:
-            found = run_backward(
-                [edge for edge, _ in pairs], [g for _, g in pairs], keep_graph=recorded, create_graph=recorded,
-                inputs=[gradient_edge(own[i]) for i in places], capture=True,
-            )  # fmt: skip
+        return _run_backward(pairs, [gradient_edge(own[i]) for i in places], arrays, recorded)
     finally:
         set_grad_enabled_here(before[0])
         STATE.in_handler, STATE.saved_hooks = before[1:]
-    return [getattr(t, "_array", t) for t in found] if arrays else list(found)
+
+
+def _run_backward(pairs: list[tuple[Any, Any]], inputs: list[Any], arrays: bool, recorded: bool) -> list[Any]:
+    """The gradients of the inputs of a graph, by its outputs' edges and their gradients."""
+    roots, grads = [edge for edge, _ in pairs], [g for _, g in pairs]
+    if not pairs:
+        return [None] * len(inputs)
+    if arrays and possible():
+        return sweep_within(roots, grads, inputs)
+    if arrays:
+        grads = [wrap(g) for g in grads]
+    found = run_backward(roots, grads, inputs, keep_graph=recorded, create_graph=recorded, capture=True)
+    return [getattr(t, "_array", t) for t in found] if arrays else found
 
 
 def _own(value: Any, recorded: bool) -> Any:

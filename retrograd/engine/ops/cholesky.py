@@ -8,6 +8,7 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function
+from .by_number import times
 from .matrix_checks import LinAlgError, check_square, left_where_failed, takes_empty
 from .products import adjoint
 from .solving import no_inverse, substituted
@@ -90,7 +91,7 @@ def _begun_factor(matrix: Any, order: int) -> Any:
 def _cholesky_back(g: Any, result: Any, upper: bool) -> Any:
     lower, gl = (adjoint(result), adjoint(g)) if upper else (result, g)
     phi = F.tril(F._matmul(adjoint(lower), gl), 0)
-    phi = (phi + adjoint(F.tril(phi, -1))) * 0.5
+    phi = times(phi + adjoint(F.tril(phi, -1)), 0.5)
     side = F._solve_triangular(adjoint(lower), phi, True, True)
     return F._solve_triangular(lower, side, False, False)
 
@@ -137,7 +138,7 @@ def _cholesky_solve_back(g: Any, needs: Any, input2: Any, upper: bool, result: A
     side = F.cholesky_solve(g, input2, upper)
     both = F._matmul(side, adjoint(result))
     both = both + adjoint(both)
-    factor = F._matmul(input2, -both) if upper else F._matmul(-both, input2)
+    factor = -(F._matmul(input2, both) if upper else F._matmul(both, input2))
     return F.sum_to_size(side, tuple(self_sizes)), F.sum_to_size(factor, tuple(input2.shape))
 
 

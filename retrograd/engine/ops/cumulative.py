@@ -48,7 +48,7 @@ def _cumprod_back(g: Any, self: Any, result: Any, dim: int) -> Any:
         return g
     axis = axes_of(dim, self.ndim)[0]
     if all_nonzero(self):
-        return reversed_cumsum(g * conj(result), axis) / conj(self)
+        return reversed_cumsum(conj(result) * g, axis) / conj(self)
     return _cumprod_back_with_zeros(g, self, result, axis)
 
 

@@ -10,6 +10,7 @@ from ..table.registry import F
 from ..table.rows import function
 from ..tensors.absent import AbsentMemory
 from ..tensors.base import TensorBase, wrap
+from ..tensors.dtypes import numpy_dtype_of
 from .arithmetic import conj, raw
 from .element_products import product_of_others
 from .matrix_checks import check_square, takes_empty
@@ -53,7 +54,9 @@ def _over_adjoint(g: Any, self: Any) -> Any:
 
     Singular matrices are refused where a graph is created; else they get the infinities of elimination.
     """
-    on_diagonal = F.diag_embed(F.unsqueeze(g, -1) * F.ones_like(F.diagonal(self, 0, -2, -1)))
+    have = numpy_dtype_of(self)
+    g = g if numpy_dtype_of(g) == have else F._to_copy(g, have)  # the logarithm of a size is real
+    on_diagonal = F.diag_embed(F.expand(F.unsqueeze(g, -1), tuple(self.shape[:-1])))
     return F._solve(adjoint(self), on_diagonal, True, isinstance(self, TensorBase))
 
 

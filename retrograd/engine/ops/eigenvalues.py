@@ -10,6 +10,7 @@ from ..table.registry import F
 from ..table.rows import function
 from ..tensors.dtype_names import scalar_name
 from .arithmetic import conj, raw
+from .by_number import times
 from .matrix_checks import LinAlgError, check_square, takes_empty
 from .products import adjoint
 from .singular_values import absent, gaps
@@ -35,7 +36,7 @@ def _eigh_back(g: Any, result: Any) -> Any:
     inner = F._matmul(adjoint(v), gv) / gaps(values)
     inner = inner - F.diag_embed(F.diagonal(inner, 0, -2, -1)) + F.diag_embed(gl)
     full = F._matmul(v, F._matmul(inner, adjoint(v)))
-    return (full + adjoint(full)) * 0.5
+    return times(full + adjoint(full), 0.5)
 
 
 def _eigh_jvp(primal: Any, tangents: Any, results: Any) -> Any:

@@ -45,7 +45,7 @@ def shared(g: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
     sizes = tuple(self.shape)
     hit = self == restored(result, sizes, dim, keepdim)
     count = F._sum_dim(hit, dim, True)
-    return restored(g, sizes, dim, keepdim) * hit / count
+    return restored(g, sizes, dim, keepdim) / count * hit
 
 
 function("amax", _amax, self=shared, layout="rows")

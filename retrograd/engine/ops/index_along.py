@@ -8,10 +8,10 @@ import numpy as np
 
 from ..calls.refusals import refuse_kind
 from ..kernels.halves import added_at
-from ..table.registry import F
+from ..table.registry import COMPOSITES, F
 from ..table.rows import function, linear
 from ..tensors.dtype_names import scalar_name
-from .arithmetic import element, raw
+from .arithmetic import element, raw, scaled
 from .reduce import axes_of
 from .scatter import at_least_1d, check_index, entry, reduce_shares, reduced_at
 
@@ -54,6 +54,7 @@ linear("index_select", _index_select, tensors="self index", layout="rows",
        self=lambda g, self_sizes, dim, index: F._index_select_backward(g, tuple(self_sizes), dim, index))  # fmt: skip
 linear("_index_select_backward", _index_select_backward, tensors="g index",
        g=lambda g, dim, index: F.index_select(g, dim, index))  # fmt: skip
+COMPOSITES["_index_select_backward"] = lambda g, sizes, dim, index: F._index_add(g.new_zeros(sizes), dim, index, g)
 
 
 def _same(name: str, self: Any, source: Any) -> None:
@@ -119,7 +120,8 @@ def _slices_back(g: Any, dim: int, index: Any, source: Any) -> Any:
 
 linear(
     "_index_add", _index_add, node="IndexAddBackward0", tensors="self index source", self=lambda g: g,
-    source=lambda g, dim, index, source, alpha: _slices_back(g, dim, index, source) * alpha,
+    source=lambda g, dim, index, source, alpha: scaled(
+        F.expand(_slices_back(g, dim, index, source), tuple(source.shape)), alpha),
     keeps="source_sizes", layout="rows",
 )  # fmt: skip
 
@@ -227,6 +229,11 @@ linear("_masked_select_backward", _masked_select_backward, tensors="g mask", g=l
        F.masked_select(F.expand(g, np.broadcast_shapes(sizes, tuple(mask.shape))), mask))  # fmt: skip
 
 
+COMPOSITES["_masked_select_backward"] = lambda g, sizes, mask: F.masked_scatter(
+    g.new_zeros(np.broadcast_shapes(sizes, tuple(mask.shape))), mask, g
+)
+
+
 def _masked_scatter(self: Any, mask: Any, source: Any) -> Any:
     """A copy with the elements of ``source``, in order, where ``mask`` holds."""
     _check_mask("masked_scatter", mask)
@@ -311,3 +318,4 @@ def _take_backward(g: Any, sizes: tuple[int, ...], index: Any) -> Any:
 
 
 linear("_take_backward", _take_backward, tensors="g index", g=lambda g, index: F.take(g, index))
+COMPOSITES["_take_backward"] = lambda g, sizes, index: F.put(g.new_zeros(sizes), index, g, True)

@@ -144,4 +144,10 @@ def _stack(tensors: Any, dim: int = 0) -> Any:
     return np.stack(tensors, axis=axis)
 
 
-listwise("stack", _stack, lambda g, dim: list(F.unbind(g, dim)), promote="common", layout="rows", alike=True)
+def _stack_back(g: Any, dim: int) -> Any:
+    if g.__class__ is np.ndarray:
+        return list(F.unbind(g, dim))
+    return [F.select(g, dim, i) for i in range(g.shape[dim])]
+
+
+listwise("stack", _stack, _stack_back, promote="common", layout="rows", alike=True)

@@ -10,6 +10,7 @@ from ..kernels.halves import dtype_of_sums, reduced, rounded_once
 from ..table.registry import F
 from ..table.rows import function
 from .backward_operators import backward_operator
+from .by_number import over
 from .half_slopes import slope_rounded_once
 from .reduce import mean_of
 
@@ -29,7 +30,7 @@ def count(sizes: Any) -> int:
 
 
 def _scaled(g: Any, slope: Any, reduction: str) -> Any:
-    return g * slope / count(slope.shape) if reduction == "mean" else g * slope
+    return over(slope * g, count(slope.shape)) if reduction == "mean" else slope * g
 
 
 _REDUCTIONS: dict[str, Any] = {"none": lambda t: t, "sum": lambda t: F.sum(t), "mean": lambda t: F.mean(t)}

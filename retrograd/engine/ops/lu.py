@@ -82,13 +82,18 @@ def _lu(self: Any, pivot: bool = True) -> Any:
     return lower, upper, turn
 
 
+def _first(x: Any, dim: int, count: int) -> Any:
+    """The first ``count`` entries of a dimension, which may be all."""
+    return x if x.shape[dim] == count else F._slice(x, dim, 0, count)
+
+
 def _factors_back(gl: Any, gu: Any, p: Any, lower: Any, upper: Any) -> Any:
     """The gradient of ``P L U`` from those of its factors; the smaller side of a non-square matrix decides."""
     m, n = lower.shape[-2], upper.shape[-1]
     k = min(m, n)
-    l1, u1 = F._slice(lower, -2, 0, k), F._slice(upper, -1, 0, k)
-    below = F._matmul(adjoint(l1), F._slice(gl, -2, 0, k))
-    above = F._matmul(F._slice(gu, -1, 0, k), adjoint(u1))
+    l1, u1 = _first(lower, -2, k), _first(upper, -1, k)
+    below = F._matmul(adjoint(l1), _first(gl, -2, k))
+    above = F._matmul(_first(gu, -1, k), adjoint(u1))
     rest = None
     if m < n:
         rest = F._slice(gu, -1, k, n)

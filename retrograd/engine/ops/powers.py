@@ -115,7 +115,7 @@ def _logit(self: Any, eps: float | None = None) -> Any:
 def _logit_grad(g: Any, self: Any, eps: float | None) -> Any:
     slope = g / (self * number_minus(1, self))
     if eps is None or eps < 0:
-        return F._where((self < 0) | (self > 1), math.nan * F.ones_like(g), slope)
+        return F._where((self >= 0) & (self <= 1), slope, math.nan * F.ones_like(g))
     return F._where((self < eps) | (self > 1 - eps), F.zeros_like(g), slope)
 
 

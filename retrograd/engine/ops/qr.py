@@ -8,6 +8,7 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function, underivable
+from .by_number import times
 from .matrix_checks import check_dtype, check_matrix
 from .products import adjoint
 
@@ -26,7 +27,7 @@ def _qr(self: Any, mode: str = "reduced") -> Any:
 def _half_diagonal(x: Any) -> Any:
     """``x + x^H`` with the diagonal counted once."""
     both = x + adjoint(x)
-    return both - F.diag_embed(F.diagonal(both, 0, -2, -1)) * 0.5
+    return both - times(F.diag_embed(F.diagonal(both, 0, -2, -1)), 0.5)
 
 
 def _qr_square(gq: Any, gr: Any, q: Any, r: Any) -> Any:

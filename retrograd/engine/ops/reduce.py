@@ -8,7 +8,7 @@ import numpy as np
 
 from ..kernels.halves import dtype_of_sums, reduced
 from ..kernels.rows import LARGE, column_sum, sums_along, total
-from ..table.registry import F
+from ..table.registry import COMPOSITES, F
 from ..table.rows import function, linear, nondifferentiable
 from ..tensors.absent import AbsentMemory
 from ..tensors.base import TensorBase
@@ -160,7 +160,8 @@ def reached(self: Any, result: Any) -> Any:
 def _share(g: Any, self: Any, result: Any) -> Any:
     """The gradient of an extreme value, shared evenly among the elements that reach it."""
     hit = reached(self, result)
-    return F._kept(g / F.sum(hit), hit)
+    share = g / F.sum(hit)
+    return F._masked_fill_tensor(F.zeros_like(self), hit, share) if isinstance(g, TensorBase) else F._kept(share, hit)
 
 
 def _extreme_all(name: str, reduce: Any) -> Any:
@@ -215,33 +216,28 @@ def _value_selecting_backward(g: Any, indices: Any, sizes: tuple[int, ...], dim:
     return out
 
 
-def _value_selecting(g: Any, indices: Any, dim: int, keepdim: bool) -> Any:
-    return F._take_values(g, indices, dim, keepdim)
+def _value_selecting_composed(g: Any, indices: Any, sizes: tuple[int, ...], dim: int, keepdim: bool) -> Any:
+    if sizes and not keepdim:
+        g, indices = F.unsqueeze(g, dim), F.unsqueeze(indices, dim)
+    return F._scatter(g.new_zeros(sizes), dim, indices, g)
 
 
-def _take_values(self: Any, indices: Any, dim: int, keepdim: bool) -> Any:
-    if self.ndim == 0:
-        return self.copy()
-    axis = axes_of(dim, self.ndim)[0]
-    if not keepdim:
-        indices = np.expand_dims(indices, axis)
-    values = np.take_along_axis(self, indices, axis)
-    return values if keepdim else np.squeeze(values, axis)
+def taken(values: Any, indices: Any, dim: int, keepdim: bool) -> Any:
+    """The elements of other values at the places that a reduction selected."""
+    if keepdim or not values.ndim:
+        return F.gather(values, dim, indices)
+    return F._squeeze_dim(F.gather(values, dim, F.unsqueeze(indices, dim)), dim)
 
 
 linear("_value_selecting_backward", _value_selecting_backward, tensors="g indices",
-       node="ValueSelectingReductionBackward0", g=_value_selecting)  # fmt: skip
-linear(
-    "_take_values", _take_values, tensors="self indices",
-    self=lambda g, indices, self_sizes, dim, keepdim: F._value_selecting_backward(
-        g, indices, tuple(self_sizes), dim, keepdim
-    ),
-)  # fmt: skip
+       node="ValueSelectingReductionBackward0",
+       g=lambda g, indices, dim, keepdim: taken(g, indices, dim, keepdim))  # fmt: skip
+COMPOSITES["_value_selecting_backward"] = _value_selecting_composed
 
 
 def selected_tangent(primal: Any, tangents: Any, results: Any) -> Any:
     """Forward rule of a reduction that selects elements: their tangents."""
-    return F._take_values(tangents[0], results[1], primal[1], primal[2]), None
+    return taken(tangents[0], results[1], primal[1], primal[2]), None
 
 
 function("_max_dim", _extreme(np.argmax), node="MaxBackward0", results="values indices", nondiff=(1,),

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..calls.refusals import refuse_kind
 from ..kernels.halves import added_at, writing_wide
-from ..table.registry import F
+from ..table.registry import COMPOSITES, F
 from ..table.rows import function, linear, underivable
 from ..tensors.numbers_ import checked_number, held
 from .arithmetic import raw
@@ -69,6 +69,7 @@ def _gather_backward(g: Any, sizes: tuple[int, ...], dim: int, index: Any) -> An
 linear("gather", gather, tensors="self index", keeps="sparse_grad", layout="rows",
        self=lambda g, index, self, dim: F._gather_backward(g, tuple(self.shape), dim, index))  # fmt: skip
 linear("_gather_backward", _gather_backward, tensors="g index", g=lambda g, dim, index: F.gather(g, dim, index))
+COMPOSITES["_gather_backward"] = lambda g, sizes, dim, index: F.scatter_add(g.new_zeros(sizes), dim, index, g)
 
 
 # -- scatter

@@ -9,6 +9,7 @@ import numpy as np
 from ..kernels.masking import kept
 from ..table.registry import F
 from ..table.rows import elementwise, linear
+from ..tensors.base import TensorBase, wrap
 from ..tensors.numbers_ import held
 from .arithmetic import element
 from .by_number import over
@@ -16,6 +17,14 @@ from .by_number import over
 linear("_kept", kept, node="MaskedFillBackward0", tensors="values mask",
        values=lambda g, mask, when: F._kept(g, mask, when),
        jvp=lambda primal, tangents, results: F._kept(tangents[0], *primal[1:]))  # fmt: skip
+
+
+def passed(g: Any, condition: Any, when: bool = True) -> Any:
+    """A gradient where a condition is as it says, 0 elsewhere; in PyTorch's formulas a choice between two tensors."""
+    if not isinstance(g, TensorBase):
+        return F._kept(g, condition, when)
+    nothing = wrap(np.zeros((), g._sig.numpy))
+    return F._where(condition, g, nothing) if when else F._where(condition, nothing, g)
 
 
 def _clamp(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
@@ -37,12 +46,12 @@ def within(self: Any, min: Any, max: Any) -> Any:  # noqa: A002
 
 
 elementwise("_clamp_scalar", _clamp, node="ClampBackward1", tensors="self", inplace=True,
-            self=lambda g, self, min, max: F._kept(g, within(self, min, max)))  # fmt: skip
+            self=lambda g, self, min, max: passed(g, within(self, min, max)))  # fmt: skip
 
 
 def _tie(g: Any, loses: Any, ties: Any) -> Any:
     """The gradient of the larger (or smaller) operand; at a tie each gets half, beside NaN both get all."""
-    return F._where(ties, over(g, 2), F._kept(g, loses, False))
+    return F._kept(F._where(ties, over(g, 2), g), loses, False)
 
 
 elementwise(
@@ -65,8 +74,8 @@ def _where(condition: Any, self: Any, other: Any) -> Any:
 
 elementwise(
     "_where", _where, node="WhereBackward0", tensors="self other", arrays="condition",
-    self=lambda g, condition: F._kept(g, condition),
-    other=lambda g, condition: F._kept(g, condition, False),
+    self=lambda g, condition: passed(g, condition),
+    other=lambda g, condition: passed(g, condition, False),
 )  # fmt: skip
 
 

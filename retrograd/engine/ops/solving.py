@@ -11,7 +11,6 @@ from ..aliasing.strided import contiguous_strides
 from ..table.registry import F
 from ..table.rows import function
 from ..tensors.base import TensorBase
-from .arithmetic import conj
 from .lu import factored, parts_of, permutation_of
 from .matrix_checks import LinAlgError, check_matrix, check_square, left_where_failed, takes_empty
 from .products import adjoint
@@ -84,25 +83,21 @@ def _solved(a: Any, b: Any, left: bool) -> Any:
     return np.linalg.solve(a, b) if left else np.linalg.solve(a.mT, b.mT).mT
 
 
-def _solve_self(g: Any, self: Any, other_sizes: Any, result: Any, left: bool) -> Any:
-    side = _solve_other_full(g, self, other_sizes, left)
-    if is_vector(self, other_sizes):
-        shares = F.unsqueeze(side, -1) * conj(F.unsqueeze(result, -2))
-    else:
-        shares = F._matmul(side, adjoint(result)) if left else F._matmul(adjoint(result), side)
-    return F.sum_to_size(-shares, tuple(self.shape))
+def _solve_grads(g: Any, needs: Any, self: Any, other_sizes: Any, result: Any, left: bool) -> Any:
+    """The gradients of both sides: that of the right one is solved for, and that of the matrix made of it.
 
-
-def _solve_other_full(g: Any, self: Any, other_sizes: Any, left: bool) -> Any:
-    """Singular matrices, which ``solve_ex`` lets pass, are refused where a graph is created."""
-    leave = not isinstance(self, TensorBase)
-    if is_vector(self, other_sizes):
-        return F._squeeze_dim(F._solve(adjoint(self), F.unsqueeze(g, -1), True, not leave), -1)
-    return F._solve(adjoint(self), g, left, not leave)
-
-
-def _solve_other(g: Any, self: Any, other_sizes: Any, left: bool) -> Any:
-    return F.sum_to_size(_solve_other_full(g, self, other_sizes, left), tuple(other_sizes))
+    Singular matrices, which ``solve_ex`` lets pass, are refused where a graph is created.
+    """
+    vector = is_vector(self, other_sizes)
+    side = F._solve(adjoint(self), F.unsqueeze(g, -1) if vector else g, left, isinstance(self, TensorBase))
+    into_self = into_other = None
+    if needs[0]:
+        columns = F.unsqueeze(result, -1) if vector else result
+        shares = F._matmul(side, adjoint(columns)) if left else F._matmul(adjoint(columns), side)
+        into_self = F.sum_to_size(-shares, tuple(self.shape))
+    if needs[1]:
+        into_other = F.sum_to_size(F._squeeze_dim(side, -1) if vector else side, tuple(other_sizes))
+    return into_self, into_other
 
 
 def _factors(self: Any) -> Any:
@@ -114,8 +109,8 @@ def _factors(self: Any) -> Any:
 FACTORS = {"LU": lambda self: _factors(self)[0], "pivots": lambda self: _factors(self)[1]}
 """What PyTorch's nodes keep of elimination, which the rules here do again."""
 
-function("_solve", _solve, node="LinalgSolveExBackward0", reorders=True, self=_solve_self, other=_solve_other,
-         for_hooks=FACTORS)  # fmt: skip
+function("_solve", _solve, node="LinalgSolveExBackward0", reorders=True, tensors="self other",
+         joint=_solve_grads, for_hooks=FACTORS)  # fmt: skip
 
 
 # -- triangular
@@ -171,16 +166,17 @@ def _solve_triangular(self: Any, other: Any, upper: bool, left: bool = True, uni
     return out if left else np.ascontiguousarray(out.mT)
 
 
-def _triangular_self(g: Any, self: Any, result: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
+def _triangular_grads(
+    g: Any, needs: Any, self: Any, other_sizes: Any, result: Any, upper: bool, left: bool, unitriangular: bool
+) -> Any:  # fmt: skip
+    """The same for a triangular matrix."""
     side = F._solve_triangular(adjoint(self), g, not upper, left, unitriangular)
-    shares = F._matmul(side, adjoint(result)) if left else F._matmul(adjoint(result), side)
-    step = 1 if unitriangular else 0
-    shares = F.triu(-shares, step) if upper else F.tril(-shares, -step)
-    return F.sum_to_size(shares, tuple(self.shape))
-
-
-def _triangular_other(g: Any, self: Any, other_sizes: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
-    return F.sum_to_size(F._solve_triangular(adjoint(self), g, not upper, left, unitriangular), tuple(other_sizes))
+    into_self = None
+    if needs[0]:
+        shares = -(F._matmul(side, adjoint(result)) if left else F._matmul(adjoint(result), side))
+        step = 1 if unitriangular else 0
+        into_self = F.sum_to_size(F.triu(shares, step) if upper else F.tril(shares, -step), tuple(self.shape))
+    return into_self, F.sum_to_size(side, tuple(other_sizes)) if needs[1] else None
 
 
 for _name, _node, _keeps in (
@@ -188,7 +184,7 @@ for _name, _node, _keeps in (
     ("_triangular_solve", "TriangularSolveBackward0", "other"),
 ):
     function(
-        _name, _solve_triangular, node=_node, self=_triangular_self, other=_triangular_other, keeps=_keeps,
+        _name, _solve_triangular, node=_node, tensors="self other", joint=_triangular_grads, keeps=_keeps,
         layout="columns",
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..kernels.selecting import follow_selection, follow_ties, kth_place, top_places
 from ..table.registry import F
 from ..table.rows import function, nondifferentiable
-from .reduce import axes_of, refuse_complex
+from .reduce import axes_of, refuse_complex, taken
 
 
 def order_of(self: Any, axis: int, descending: bool) -> Any:
@@ -32,7 +32,7 @@ def _sort(self: Any, dim: int = -1, descending: bool = False) -> Any:
 
 
 def _placed_back(g: Any, self_sizes: Any, indices: Any, dim: int) -> Any:
-    return F._gather_backward(g[0], tuple(self_sizes), dim, indices)
+    return F._value_selecting_backward(g[0], indices, tuple(self_sizes), dim, True)
 
 
 def _placed_tangent(position: int) -> Any:
@@ -103,7 +103,7 @@ function(
     self=lambda g, self_sizes, dim, keepdim, indices: F._value_selecting_backward(
         g[0], indices, tuple(self_sizes), dim, keepdim),
     jvp=lambda primal, tangents, results: (
-        F._take_values(tangents[0], results[1], primal[2], primal[3]), None),
+        taken(tangents[0], results[1], primal[2], primal[3]), None),
 )  # fmt: skip
 
 # -- distinct values

@@ -25,10 +25,10 @@ elementwise(
     output=lambda g, grad_output, output: g * conj(grad_output * -2 * output),
 )  # fmt: skip
 elementwise(
-    "asin", np.arcsin, promote="float", self=lambda g, self: g * conj(F.rsqrt(plus(-(self * self), 1))), inplace=True
+    "asin", np.arcsin, promote="float", self=lambda g, self: g * conj(F.rsqrt(plus(-self * self, 1))), inplace=True
 )
 elementwise(
-    "acos", np.arccos, promote="float", self=lambda g, self: g * -conj(F.rsqrt(plus(-(self * self), 1))), inplace=True
+    "acos", np.arccos, promote="float", self=lambda g, self: g * -conj(F.rsqrt(plus(-self * self, 1))), inplace=True
 )
 elementwise("atan", np.arctan, promote="float", self=lambda g, self: g / conj(plus(self * self, 1)), inplace=True)
 elementwise("sinh", np.sinh, promote="float", self=lambda g, self: g * conj(F.cosh(self)), inplace=True)

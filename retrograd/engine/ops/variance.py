@@ -37,7 +37,7 @@ def _var_back(g: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> An
     sizes = tuple(self.shape)
     freedom = count_of(sizes, dim) - _lost(correction)
     g = unsqueezed(g, sizes, dim, keepdim)
-    mean = F._mean_dim(self, dim, True)
+    mean = F.mean(self) if dim is None or dim == () else F._mean_dim(self, dim, True)
     if freedom <= 0 and (dim is None or not sizes):
         return g * F.masked_fill(F.ones_like(self) * math.inf, self == mean, math.nan)
     return times(g, float(np.divide(2.0, freedom))) * (self - mean)

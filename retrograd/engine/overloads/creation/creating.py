@@ -18,7 +18,7 @@ from ...calls.result_layout import arranged
 from ...deprecations import discourage
 from ...switches.state import STATE
 from ...table.public import SETTERS, check_tensor, property_, public
-from ...table.registry import F
+from ...table.registry import COMPOSITES, F
 from ...tensors.base import LAZY, TensorBase, set_array, wrap
 from ...tensors.batches import refuse_comparison
 from ...tensors.bits import CONJUGATE, bits_of, memory_of
@@ -259,6 +259,7 @@ def _parts(self: Any) -> Any:
     return F.view_as_real(F._conj(self) if bits_of(self) & CONJUGATE else self)
 
 
+COMPOSITES.update(real=real, imag=imag)
 public("real", method=False)(lambda input: real(input))  # noqa: A006
 public("imag", method=False)(lambda input: imag(input))  # noqa: A006
 

@@ -128,3 +128,6 @@ def outer(input: Any, vec2: Any) -> Any:  # noqa: A002
         if vector.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
     return F.mul(input.reshape(-1, 1), vec2)
+
+
+COMPOSITES["_outer"] = outer

@@ -195,7 +195,8 @@ def poisson_nll_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensor("poisson_nll_loss", input)
     real_argument("poisson_nll_loss", "eps", 5, eps)
-    loss = F.exp(input) - target * input if log_input else input - target * F.log(plus(input, eps))
+    product = target * (input if log_input else F.log(plus(input, eps)))
+    loss = (F.exp(input) if log_input else input) - product
     if full:
         stirling = target * F.log(target) - target + times(F.log(times(target, 2 * math.pi)), 0.5)
         loss = loss + F.masked_fill(stirling, target <= 1, 0)

@@ -33,7 +33,8 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     subtract = F.logical_xor if t._sig.numpy.kind == "b" else F.sub
     for _ in range(n):
         size = t.shape[axis]
-        t = subtract(F._slice(t, dim, min(1, size), size), F._slice(t, dim, 0, max(size - 1, 0)))
+        before = F._slice(t, dim, 0, max(size - 1, 0))
+        t = subtract(F._slice(t, dim, min(1, size), size), before)
     return t
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...aliasing.memory_formats import check_memory_format, lies_in
 from ...table.public import public
-from ...table.registry import F
+from ...table.registry import COMPOSITES, F
 from ...tensors.bits import memory_of
 from ...tensors.layouts import contiguous_format, preserve_format
 
@@ -31,3 +31,6 @@ def contiguous(self: Any, *, memory_format: Any = None) -> Any:
             "preserve memory format is unsupported by the contiguous operator: use clone(), or contiguous() for rows"
         )
     return F.clone(self, contiguous_format if memory_format is None else memory_format)
+
+
+COMPOSITES["_dense"] = contiguous
