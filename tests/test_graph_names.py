@@ -49,6 +49,17 @@ torch.nn.MultiheadAttention(4, 2, batch_first=True)(b, b * 2, b * 3)[0]
 torch.nn.MultiheadAttention(4, 2, bias=False, add_bias_kv=True, add_zero_attn=True)(b, b * 2, b * 3)[0]
 torch.nn.TransformerDecoderLayer(4, 2, 8)(b, b)
 torch.autograd.grad(torch.softmax(x, -1).sin().sum(), x, create_graph=True)[0]
+D.Geometric(x.sigmoid()).log_prob(torch.ones(4))
+D.Binomial(3, logits=x).log_prob(torch.ones(4))
+D.Multinomial(3, logits=x[0]).log_prob(torch.tensor([1.0, 2.0, 0.0, 0.0]))
+D.StudentT(x.exp()).log_prob(p)
+D.Gumbel(x, x.exp()).rsample()
+D.RelaxedBernoulli(torch.tensor(1.0), logits=x).rsample()
+D.RelaxedOneHotCategorical(torch.tensor(1.0), logits=x).rsample()
+D.kl_divergence(D.Bernoulli(logits=x), D.Bernoulli(logits=x * 2))
+D.kl_divergence(D.Categorical(logits=x), D.Categorical(logits=x * 2))
+D.kl_divergence(D.Gamma(x.exp(), p + 1), D.Gamma(p + 1, x.exp()))
+D.kl_divergence(D.Beta(x.exp(), p + 1), D.Beta(p + 1, x.exp()))
 """
 
 SECOND_ORDER = """
@@ -79,6 +90,7 @@ def made(engine: Any, text: str) -> list[str]:
     x = engine.arange(12.0).sin().reshape(3, 4).requires_grad_()
     b = (engine.arange(32.0).cos().reshape(2, 4, 4) + 3 * engine.eye(4)).requires_grad_()
     names = {"torch": engine, "F": engine.nn.functional, "x": x, "b": b, "i": engine.tensor([0, 2, 1])}
+    names["D"] = engine.distributions
     result = eval(text, {**names, "p": x.detach().abs()})
     return graph_of([result], [x, b])
 

@@ -160,8 +160,9 @@ class Geometric(Coin):
         """``value · log(1 - probs) + log probs``."""
         self._validate_sample(value)
         value, probs = broadcast_all(value, self.probs)
-        failures = (-probs).log1p().masked_fill((probs == 1) & (value == 0), 0)
-        return value * failures + self.probs.log()
+        probs = probs.clone()
+        probs[(probs == 1) & (value == 0)] = 0  # no failure, whose chance does not count
+        return value * (-probs).log1p() + self.probs.log()
 
     def entropy(self) -> Any:
         """That of a coin, once for each throw."""
@@ -214,9 +215,9 @@ class Binomial(Coin):
         """Logarithm of the binomial coefficient and of both powers, from log odds without overflow."""
         self._validate_sample(value)
         n, logits = self.total_count, self.logits
-        coefficient = (n + 1).lgamma() - (value + 1).lgamma() - (n - value + 1).lgamma()
-        normalizer = n * (logits.clamp(min=0) + (-logits.abs()).exp().log1p())
-        return value * logits - normalizer + coefficient
+        above = (logits.clamp(min=0) + logits - logits.clamp(max=0)) / 2  # with a slope of 1/2 at 0
+        normalizer = n * above + n * (-logits.abs()).exp().log1p() - (n + 1).lgamma()
+        return value * logits - (value + 1).lgamma() - (n - value + 1).lgamma() - normalizer
 
     def entropy(self) -> Any:
         """The sum over all counts; for equal ``total_count`` only."""
@@ -237,10 +238,13 @@ class Binomial(Coin):
 @register_kl(Bernoulli, Bernoulli)
 def _bernoulli_bernoulli(p: Any, q: Any) -> Any:
     soft = functional.softplus
-    success = p.probs * (soft(-q.logits) - soft(-p.logits)).masked_fill(p.probs == 0, 0)
-    failure = (1 - p.probs) * (soft(q.logits) - soft(p.logits)).masked_fill(p.probs == 1, 0)
-    apart = success.masked_fill((q.probs == 0) & (p.probs > 0), math.inf)
-    return apart + failure.masked_fill((q.probs == 1) & (p.probs < 1), math.inf)
+    success = p.probs * (soft(-q.logits) - soft(-p.logits))
+    success[q.probs == 0] = math.inf
+    success[p.probs == 0] = 0
+    failure = (1 - p.probs) * (soft(q.logits) - soft(p.logits))
+    failure[q.probs == 1] = math.inf
+    failure[p.probs == 1] = 0
+    return success + failure
 
 
 @register_kl(Geometric, Geometric)

@@ -225,7 +225,8 @@ class Multinomial(_OverCategories):
         """Logarithm of the multinomial coefficient and of the powers."""
         self._validate_sample(value)
         logits, value = FUNCTIONS["broadcast_tensors"](self.logits, value)
-        logits = logits.masked_fill((value == 0) & (logits == -math.inf), 0)
+        logits = logits.clone()
+        logits[(value == 0) & (logits == -math.inf)] = 0
         return (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1) + (logits * value).sum(-1)
 
     def entropy(self) -> Any:
@@ -242,7 +243,9 @@ class Multinomial(_OverCategories):
 @register_kl(Categorical, Categorical)
 def _categorical_categorical(p: Any, q: Any) -> Any:
     apart = p.probs * (p.logits - q.logits)
-    return apart.masked_fill(q.probs == 0, math.inf).masked_fill(p.probs == 0, 0).sum(-1)
+    apart[(q.probs == 0).expand_as(apart)] = math.inf
+    apart[(p.probs == 0).expand_as(apart)] = 0
+    return apart.sum(-1)
 
 
 @register_kl(OneHotCategorical, OneHotCategorical)

@@ -151,7 +151,12 @@ def _dirichlet_dirichlet(p: Any, q: Any) -> Any:
 
 @register_kl(Beta, Beta)
 def _beta_beta(p: Any, q: Any) -> Any:
-    return _dirichlet_dirichlet(p._dirichlet, q._dirichlet)
+    total, other = p.concentration1 + p.concentration0, q.concentration1 + q.concentration0
+    theirs = q.concentration1.lgamma() + q.concentration0.lgamma() + total.lgamma()
+    ours = p.concentration1.lgamma() + p.concentration0.lgamma() + other.lgamma()
+    first = (p.concentration1 - q.concentration1) * p.concentration1.digamma()
+    second = (p.concentration0 - q.concentration0) * p.concentration0.digamma()
+    return theirs - ours + first + second + (other - total) * total.digamma()
 
 
 DISTRIBUTIONS = ("Beta", "Dirichlet")

@@ -141,8 +141,8 @@ class Poisson(ExponentialFamily):
 @register_kl(Gamma, Gamma)
 def _gamma_gamma(p: Any, q: Any) -> Any:
     a, b = p.concentration, q.concentration
-    rates = b * (p.rate / q.rate).log() + a * (q.rate / p.rate - 1)
-    return rates + b.lgamma() - a.lgamma() + (a - b) * a.digamma()
+    shapes = b.lgamma() - a.lgamma()
+    return b * (p.rate / q.rate).log() + shapes + (a - b) * a.digamma() + (q.rate - p.rate) * (a / p.rate)
 
 
 @register_kl(Exponential, Gamma)

@@ -78,7 +78,7 @@ class Gumbel(Located):
         """``loc - scale log(-log u)``."""
         u = FUNCTIONS["rand"](self._extended_shape(sample_shape), dtype=self.loc.dtype)
         limits = finfo(self.loc.dtype)
-        return self.loc - self.scale * (-u.clamp(limits.tiny, 1 - limits.eps).log()).log()
+        return self.loc + -self.scale * (-u.clamp(limits.tiny, 1 - limits.eps).log()).log()
 
     def log_prob(self, value: Any) -> Any:
         """Logarithm of the density."""
@@ -137,9 +137,10 @@ class StudentT(Located):
     def log_prob(self, value: Any) -> Any:
         """Logarithm of the density."""
         self._validate_sample(value)
-        y, half = (value - self.loc) / self.scale, 0.5 * self.df
-        normalizer = self.scale.log() + 0.5 * (self.df * math.pi).log() + half.lgamma() - (half + 0.5).lgamma()
-        return -(half + 0.5) * (y**2.0 / self.df).log1p() - normalizer
+        y = (value - self.loc) / self.scale
+        normalizer = self.scale.log() + 0.5 * self.df.log() + 0.5 * math.log(math.pi)
+        normalizer = normalizer + (0.5 * self.df).lgamma() - (0.5 * (self.df + 1.0)).lgamma()
+        return -0.5 * (self.df + 1.0) * (y**2.0 / self.df).log1p() - normalizer
 
     def entropy(self) -> Any:
         """By gamma and digamma functions."""

@@ -6,11 +6,13 @@ import math
 from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
+from ..engine.tensors.limits import finfo
 from . import constraints
 from .bernoulli import Bernoulli
 from .categorical import Categorical
 from .distribution import Distribution
 from .heavy_tails import Gumbel
+from .parameters import clamped
 
 
 class _Relaxed(Distribution):
@@ -46,7 +48,8 @@ class RelaxedOneHotCategorical(_Relaxed):
     def rsample(self, sample_shape: Any = ()) -> Any:
         """``softmax((logits + Gumbel noise) / temperature)``."""
         zero = FUNCTIONS["zeros"](self._extended_shape(sample_shape), dtype=self.logits.dtype)
-        return ((self.logits + Gumbel(zero, 1.0).rsample()) / self.temperature).softmax(-1)
+        scores = (self.logits + Gumbel(zero, 1.0).rsample()) / self.temperature
+        return (scores - scores.logsumexp(-1, keepdim=True)).exp()
 
     def log_prob(self, value: Any) -> Any:
         """Logarithm of the density on the simplex."""
@@ -73,8 +76,12 @@ class RelaxedBernoulli(_Relaxed):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """``sigmoid((logits + logistic noise) / temperature)``."""
-        u = FUNCTIONS["rand"](self._extended_shape(sample_shape), dtype=self.logits.dtype).clamp(1e-7, 1 - 1e-7)
-        return ((u.log() - (-u).log1p() + self.logits) / self.temperature).sigmoid()
+        shape = self._extended_shape(sample_shape)
+        probs = clamped(self.probs.expand(shape))
+        u = clamped(FUNCTIONS["rand"](shape, dtype=probs.dtype))
+        apart = u.log() - (-u).log1p() + probs.log() - (-probs).log1p()
+        limits = finfo(probs.dtype)
+        return (apart / self.temperature).sigmoid().clamp(min=limits.tiny, max=1.0 - limits.eps)
 
     def log_prob(self, value: Any) -> Any:
         """Logarithm of the density of a logistic number, mapped by the sigmoid."""

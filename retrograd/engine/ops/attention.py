@@ -23,7 +23,7 @@ def _safe_softmax(self: Any, dim: int) -> Any:
 
 function(
     "_safe_softmax", _safe_softmax, node="SafeSoftmaxBackward0",
-    self=lambda g, result, dim: result * (g - F._sum_dim(g * result, (dim,), True)),
+    self=lambda g, result, dim: F._softmax_back(g, result, dim),
 )  # fmt: skip
 
 
