@@ -323,8 +323,8 @@ def _addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
 
 elementwise(
     "_addcmul", _addcmul, node="AddcmulBackward0", tensors="self tensor1 tensor2",
-    self=lambda g: g, tensor1=lambda g, tensor2, value: g * conj(times(tensor2, value)),
-    tensor2=lambda g, tensor1, value: g * conj(times(tensor1, value)),
+    self=lambda g: g, tensor1=lambda g, tensor2, value: g * conj(times(tensor2, exact(value, tensor2))),
+    tensor2=lambda g, tensor1, value: g * conj(times(tensor1, exact(value, tensor1))),
     kinds="fciu",
 )  # fmt: skip
 elementwise(
