@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
-from both_engines import differential, raises, warned
+import pytest
+from both_engines import assert_same, differential, plain, raises, warned
+
+import retrograd
 
 
 def attention(torch: Any) -> Any:
@@ -95,3 +99,54 @@ def test_F_29_padding_behind_becomes_zeros(torch: Any) -> Any:
         as_numbers = warned("", encoder, x, src_key_padding_mask=torch.where(behind, -torch.inf, 0.0))[1]
         masked = encoder(x, mask=torch.zeros(3, 3).bool(), src_key_padding_mask=behind)
     return found, as_numbers, masked, encoder(x, src_key_padding_mask=behind)
+
+
+@pytest.mark.filterwarnings("ignore")  # PyTorch says that it is slow where nothing is compiled
+def test_attention_by_functions_of_places() -> None:
+    """Scores and masks that a program writes as functions give PyTorch's results, and its blocks of masks."""
+    torch = pytest.importorskip("torch")
+
+    def program(engine: Any) -> Any:
+        flex = importlib.import_module(f"{engine.__name__}.nn.attention.flex_attention")
+        q, k, v = (engine.linspace(-3, 3 + n, 2 * 4 * 6 * 8).sin().view(2, 4, 6, 8) for n in range(3))
+        slopes, document = engine.exp2(-engine.arange(4.0)), engine.arange(6) // 4
+        causal = lambda b, h, i, j: i >= j  # noqa: E731
+        near = flex.or_masks(lambda b, h, i, j: (i - j).abs() < 2, lambda b, h, i, j: document[i] == document[j])
+        both = flex.and_masks(causal, near)
+        blocks = flex.create_block_mask(both, None, None, 6, 6, device="cpu", BLOCK_SIZE=2)
+        unseeing = flex.create_block_mask(lambda b, h, i, j: i > j, 2, 4, 6, 6, device="cpu")
+        seen = [
+            flex.flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s + slopes[h] * (j - i)),
+            flex.flex_attention(q, k, v, block_mask=blocks, score_mod=lambda s, b, h, i, j: 2 * engine.tanh(s / 2)),
+            flex.flex_attention(q, k[:, :2], v[:, :2], enable_gqa=True, scale=0.5),
+            *flex.flex_attention(q, k, v, block_mask=unseeing, return_lse=True),
+            flex.flex_attention(q.half(), k.half(), v.half()).float().round(decimals=2),
+            blocks.to_dense(), blocks.shape, blocks.sparsity(), blocks.numel(), blocks.BLOCK_SIZE, unseeing.shape,
+            unseeing.sparsity(), flex.create_mask(both, 1, None, 3, 4, device="cpu"),
+        ]  # fmt: skip
+        attend = flex.flex_attention
+        calls = [
+            (q[0], k, v), (q, k[:, :2], v), (q, k[:, :3], v[:, :3], None, None, None, True), (q, k[..., :2], v),
+            (q, k[:1], v[:1]), (q[:, :, :3], k, v, None, blocks),
+        ]  # fmt: skip
+        words = ["4D", "number of heads", "a multiple of kv heads", "embedding dim", "batch size", "block_mask.shape="]
+        return [*seen, *(raises(phrase, attend, *call) for phrase, call in zip(words, calls, strict=True))]
+
+    assert_same(plain(program(torch)), plain(program(retrograd)), "")
+
+
+def test_attention_by_functions_of_places_is_differentiable() -> None:
+    """Gradients flow to what the functions use, too; what cannot be called for all places at once is refused."""
+    flex = importlib.import_module("retrograd.nn.attention.flex_attention")
+    q = retrograd.linspace(-1, 2, 24, dtype=retrograd.float64).sin().view(1, 2, 3, 4).requires_grad_()
+    bias = retrograd.linspace(0, 1, 10, dtype=retrograd.float64).view(2, 5).requires_grad_()
+    mask = flex.create_block_mask(lambda b, h, i, j: i > j, None, None, 3, 3)
+    with_bias = lambda s, b, h, i, j: s * 2 + bias[h, i - j + 2]  # noqa: E731
+    attend = flex.flex_attention
+
+    assert retrograd.autograd.gradcheck(lambda q, bias: attend(q, q, q.cos(), with_bias, mask), (q, bias))
+    beside = attend(q, q, q, return_aux=flex.AuxRequest(lse=True, max_scores=True))[1]
+    assert (beside.lse >= beside.max_scores).all()
+    for wrong in (lambda s, b, h, i, j: s + bias[h][i - j + 2], lambda s, b, h, i, j: s - s.sum()):
+        with pytest.raises((RuntimeError, IndexError), match=r"places|out of"):
+            attend(q, q, q, wrong)
