@@ -14,7 +14,7 @@ from heapq import heapify, heappop, heappush
 
 from ..events import Event
 from ..findings import Mark
-from ..snapshot import SourceLine
+from ..snapshot import GraphSnapshot, SourceLine
 from .calls import CALLS, CallTable
 from .runs import Run
 from .spelling import Spelling, argument, receiver
@@ -262,11 +262,17 @@ class Flow(CallTable):
         made = sorted([(self.nodes(row).start, row) for row in self._node_rows])
         return [first for first, _ in made], [row for _, row in made]
 
+    def graph_of(self, run: Run) -> GraphSnapshot:
+        """Return the graph that a run went through, of a run of which one was kept."""
+        if run.snapshot is None:
+            raise ValueError(f"no graph of backward run {run.number} was recorded")
+        return self.recording.snapshots[run.snapshot]
+
     def marks(self, run: Run | None, rows: Iterable[int], text: str = "", ghost: str = "") -> tuple[Mark, ...]:
         """Return marks for the nodes that calls made, in the graph of a run."""
         if run is None or run.snapshot is None:
             return ()
-        places = run.places(self.recording.snapshots[run.snapshot])
+        places = run.places(self.graph_of(run))
         found = []
         for row in rows:
             found += [Mark(run.snapshot, places[one], text, ghost) for one in self.nodes(row) if one in places]

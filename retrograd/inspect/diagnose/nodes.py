@@ -15,11 +15,11 @@ def largest_graphs(flow: Flow) -> Iterator[tuple[Run, GraphSnapshot]]:
     for run in flow.runs:
         if run.snapshot is not None and not run.error:
             known = largest.get(run.source)
-            size = len(flow.recording.snapshots[run.snapshot])
-            if known is None or size > len(flow.recording.snapshots[known.snapshot or 0]):
+            size = len(flow.graph_of(run))
+            if known is None or size > len(flow.graph_of(known)):
                 largest[run.source] = run
     for run in largest.values():
-        yield run, flow.recording.snapshots[run.snapshot or 0]
+        yield run, flow.graph_of(run)
 
 
 def ran(snapshot: GraphSnapshot) -> list[int]:

@@ -63,7 +63,7 @@ def grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
 
 def _faded(flow: Flow, run: Run, lines: list[_Line], norms: dict[int, float]) -> Iterator[Case]:
     """Yield the case of a depth at whose far end next to nothing is left, however small all gradients are."""
-    snapshot = flow.recording.snapshots[run.snapshot or 0]
+    snapshot = flow.graph_of(run)
     for share in (_FADED, 1 / _SPAN):
         faded = [line for line in lines if _ends(snapshot, line)[1] < _ends(snapshot, line)[0] * share]
         line = _first_of_a_depth(snapshot, sorted(faded, key=lambda one: one.gain))
@@ -172,7 +172,7 @@ def _remedy(op: str, *, grows: bool) -> str:
 
 def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int]) -> Case:
     """Return the case of one line that is repeated along the depth."""
-    snapshot = flow.recording.snapshots[run.snapshot or 0]
+    snapshot = flow.graph_of(run)
     rows = [row for node in line.nodes if (row := call_of(flow, snapshot, node)) is not None]
     op = flow.events[rows[0]].op if rows else operator_word(snapshot.op[line.nodes[0]])
     norms = _ends(snapshot, line)

@@ -57,7 +57,7 @@ def find(flow: Flow) -> Iterator[Case]:
     for run in flow.runs:
         if run.snapshot is None or run.error or run.nested:
             continue
-        snapshot = flow.recording.snapshots[run.snapshot]
+        snapshot = flow.graph_of(run)
         if not {"order", "grad_norm", "out_norm", "out_zero_share"} <= set(snapshot.measures):
             continue
         found = list(_zeroed(flow, run, snapshot)) or list(_mostly_lost(flow, run, snapshot))
@@ -270,14 +270,14 @@ def _is_tiny(snapshot: GraphSnapshot, node: int) -> bool:
 def _half(flow: Flow, run: Run, place: tuple[int, int]) -> str:
     """Return the half precision in which a node works, or that of what it converts from: its gradient is of that."""
     node, row = place
-    dtypes = [flow.recording.snapshots[run.snapshot or 0].dtype[node] or ""]
+    dtypes = [flow.graph_of(run).dtype[node] or ""]
     dtypes += [flow.facts(given).dtype for given in flow.inputs(row)]
     return next((dtype for dtype in dtypes if dtype in _HALF), "")
 
 
 def _underflow(flow: Flow, run: Run, begun: tuple[int, int], leaves: list[int], left: str = "none") -> Case:
     """Return the case of a gradient that was too small for its dtype, of which ``left`` arrived."""
-    snapshot = flow.recording.snapshots[run.snapshot or 0]
+    snapshot = flow.graph_of(run)
     node, row = _first_tiny(flow, snapshot, begun)
     dtype = _half(flow, run, (node, row)) or _half(flow, run, begun)
     event = flow.events[row]

@@ -77,7 +77,7 @@ def _longer_runs(flow: Flow, kept: list[Case]) -> Case | None:
 def _longer_case(flow: Flow, runs: list[Run], carried: CarriedTensor, holder: Case | None) -> Case:
     """Return the case of one loop, with the case of the collection that ``holder`` says the results pile up in."""
     last = runs[-1]
-    nodes = [len(flow.recording.snapshots[run.snapshot]) for run in runs if run.snapshot is not None]
+    nodes = [len(flow.graph_of(run)) for run in runs if run.snapshot is not None]
     grown = f", from {nodes[0]:,} to {nodes[-1]:,} nodes in {counted(len(nodes), 'step')}" if nodes else ""
     retained = ", kept alive by retain_graph=True" if runs[0].retains else ""
     how = f"{carried.name} is carried over{at(carried.used_at)} with its history{retained}"

@@ -87,8 +87,8 @@ def _blown_up(flow: Flow, states: Finiteness, row: int, run: Run) -> bool:
     return any(
         case.kind == "exploding"
         for one in earlier
-        if {"order", "grad_norm", "out_norm"} <= set(flow.recording.snapshots[one.snapshot or 0].measures)
-        for case in grown(flow, one, flow.recording.snapshots[one.snapshot or 0])
+        if {"order", "grad_norm", "out_norm"} <= set(flow.graph_of(one).measures)
+        for case in grown(flow, one, flow.graph_of(one))
     )
 
 

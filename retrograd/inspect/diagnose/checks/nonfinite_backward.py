@@ -22,7 +22,7 @@ def in_backward(flow: Flow, run: Run) -> Case | None:
     """Return the case of the node that made the first bad gradient of finite ones."""
     if run.snapshot is None:
         return None
-    snapshot = flow.recording.snapshots[run.snapshot]
+    snapshot = flow.graph_of(run)
     measures = snapshot.measures
     if not measures.get("order") or "out_nan_count" not in measures:
         return None
