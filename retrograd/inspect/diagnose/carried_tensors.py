@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..snapshot import SourceLine
 from .flow import Flow
 from .runs import Run
-from .spelling import assigned, hands_over, passed_on, sets_attribute
+from .spelling import assigned, hands_over, passed_on, sets_attribute, takes
 
 _CODE = re.compile(r"[A-Za-z_(][\w.,() \[\]'\"]*$")
 """Names that can stand in a statement, which words such as "a (3, 4) tensor" cannot."""
@@ -72,7 +72,10 @@ def _described(flow: Flow, found: tuple[int, int, int], run: Run, beside: int) -
     tensor, maker, user = found
     made_at, used_at = living_line(flow, maker, run), living_line(flow, user, run)
     spelled = flow.spelling.spelled(tensor, user)
-    if "." in spelled or _hidden(flow, maker, user, used_at):  # outlives every function: the line itself is the place
+    kept = not takes(flow.spelling.text(used_at), assigned(flow.spelling.text(made_at)))
+    if "." in spelled or (
+        kept and _hidden(flow, maker, user, used_at)
+    ):  # outlives every function: the line itself is the place
         used_at = flow.events[user].source
         made_at = flow.events[maker].source if _hidden(flow, maker, user, made_at) else made_at
     name = spelled if "." in spelled else flow.name(tensor, used_at)

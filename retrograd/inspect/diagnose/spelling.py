@@ -314,6 +314,13 @@ def assigned(text: str) -> str:
     return ""
 
 
+def takes(text: str, name: str) -> bool:
+    """Whether a line takes the value of a variable."""
+    node = statement(text)
+    parts = ast.walk(node) if node is not None else ()
+    return any(isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Load) for part in parts)
+
+
 def sets_attribute(text: str, spelled: str) -> bool:
     """Whether a line sets an attribute that another line spells so, be it of another name for the same object."""
     node, wanted = statement(text), _parsed(spelled)

@@ -138,17 +138,21 @@ def _counted_twice(flow: Flow) -> Iterator[Case]:
         places = (earlier.source, later.source)
         if places in reported:
             continue
-        if not all(root in later.roots or _goes_into(flow, root, later) for root in earlier.roots):
-            continue
-        leaves = _kept_in(flow, earlier, later, taken_at)
-        if leaves:
+        pair = next((pair for pair in ((earlier, later), (later, earlier)) if _is_part(flow, *pair)), None)
+        leaves = _kept_in(flow, earlier, later, taken_at) if pair else []
+        if pair and leaves:
             reported.add(places)
-            yield _twice_case(flow, earlier, later, leaves)
+            yield _twice_case(flow, *pair, leaves)
 
 
-def _goes_into(flow: Flow, loss: int, later: Run) -> bool:
-    """Whether a loss is a part of what a later run starts from; that may also depend on the gradients of the loss."""
-    calls = flow.reached_by(later).calls
+def _is_part(flow: Flow, run: Run, other: Run) -> bool:
+    """Whether all that a run starts from is what another starts from, or a part of it."""
+    return all(root in other.roots or _goes_into(flow, root, other) for root in run.roots)
+
+
+def _goes_into(flow: Flow, loss: int, other: Run) -> bool:
+    """Whether a loss is a part of what another run starts from; that may also depend on the gradients of the loss."""
+    calls = flow.reached_by(other).calls
     return any(row in calls and flow.events[row].op != "grad" for row in flow.used_in.get(loss, ()))
 
 
@@ -189,18 +193,18 @@ def _only_between(rows: list[int], first: int, second: int) -> bool:
     return _between(rows, first, second) is not None and bisect_right(rows, second) == len(rows)
 
 
-def _twice_case(flow: Flow, earlier: Run, later: Run, leaves: list[int]) -> Case:
-    """Return the case of one loss."""
-    root = flow.root_name(earlier)
+def _twice_case(flow: Flow, alone: Run, within: Run, leaves: list[int]) -> Case:
+    """Return the case of one loss, which a run starts from, and another from it or from what holds it."""
+    root = flow.root_name(alone)
     names = listed(f"{flow.name(leaf)}.grad" for leaf in leaves)
-    same = set(earlier.roots) == set(later.roots)
-    other = "" if same else f" as a part of {flow.root_name(later)}"
+    same = set(alone.roots) == set(within.roots)
+    other = "" if same else f" as a part of {flow.root_name(within)}"
     return Case(
         kind="double-count",
-        message=f"{root} was run backward twice,{at(earlier.source)} and{other}{at(later.source)}, without clearing in "
+        message=f"{root} was run backward twice,{at(alone.source)} and{other}{at(within.source)}, without clearing in "
         f"between: {names} {'counts' if len(leaves) == 1 else 'count'} it two times.",
         remedy=f"use torch.autograd.grad({root}, ...) for what only looks at gradients, or call backward once",
-        source=earlier.source,
+        source=alone.source,
         op="backward",
         subjects=frozenset(leaves),
     )

@@ -29,6 +29,8 @@ KINDS = {
         Stage.STATEMENT,
     ),
 }
+_COPIES = frozenset({"to", "clone", "detach", "contiguous", "cpu", "type", "float", "double", "half", "bfloat16"})
+"""Operators that give the values that they were given."""
 _OTHERS = ("create_graph", "deepcopy")
 """Reasons that checks of their own explain."""
 
@@ -94,6 +96,8 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None, *, steps: bool) -> _Cut |
     row = next((call for call in way if _ends_here(flow, way, call) and not _inside_function(flow, call)), None)
     if row is None or flow.events[row].data.get("reason") in _OTHERS or _follows_rule(flow, row):
         return None
+    if _fills_another(flow, way, row):
+        return None
     if leaf not in flow.got_gradient and _succeeded(flow, leaf, row):
         return None
     if flow.events[row].data.get("reason") == "detach" and (back := returned_cut(flow, leaf, runs)) is not None:
@@ -120,13 +124,51 @@ def _through_a_step(flow: Flow, way: list[int]) -> bool:
     return any(flow.events[row].source in steps and flow.events[row].data.get("grad") is False for row in way)
 
 
+def _fills_another(flow: Flow, way: list[int], row: int) -> bool:
+    """Whether a cut gave another leaf its values, on a line that does so with what gets gradients, too.
+
+    As ``load_state_dict`` of a network that trains by itself: the copy goes its own way, and nothing was to come back.
+    """
+    filled = [flow.target(call) for call in way[way.index(row) :] if not flow.has_node(call)]
+    if not any(one is not None and flow.is_leaf(one) and flow.requires_grad(one) for one in filled):
+        return False
+    beside = flow.made_at(flow.events[row].source, flow.events[row].op)
+    return any(flow.got_gradient.intersection(flow.inputs(call)) for call in beside)
+
+
 def _succeeded(flow: Flow, leaf: int, row: int) -> bool:
-    """Whether what a cut gave became a leaf of the same name that trains in the old one's place: see ``optimizers``."""
-    made = flow.descendants(flow.outputs(row), row, lambda call: not flow.has_node(call)).tensors
-    fresh = [t for t in made if (t, "requires_grad") in flow.leaf_events and flow.is_leaf(t) and t in flow.accumulated]
+    """Whether what a cut gave became a leaf that trains in the old one's place: see ``optimizers``.
+
+    One of the same name does, and so does any one if the old leaf was nothing but its first value.
+    """
     if any(read > row for read in flow.reads_of.get(leaf, ())):  # its own gradient is asked for still
         return False
-    return any(flow.spelling.names(t) & flow.spelling.names(leaf) for t in fresh)
+    made = flow.descendants(flow.outputs(row), row, lambda call: not flow.has_node(call)).tensors
+    fresh = [t for t in made if flow.is_leaf(t) and t in flow.accumulated and _declared(flow, t, row)]
+    if fresh and leaf not in flow.optimized and not flow.facts(leaf).parameter and _only_copied(flow, leaf, row):
+        return True
+    return any(_places(flow, t) & _places(flow, leaf) for t in fresh)
+
+
+def _declared(flow: Flow, leaf: int, after: int) -> bool:
+    """Whether the program made a leaf of what had been computed, after a row."""
+    facts = flow.facts(leaf)
+    return (leaf, "requires_grad") in flow.leaf_events or (facts.parameter and (facts.made_by or -1) > after)
+
+
+def _only_copied(flow: Flow, leaf: int, row: int) -> bool:
+    """Whether all that was ever done with a leaf is to copy it, at the line of a cut."""
+    known, rows = {leaf}, [one for one in flow.used_in.get(leaf, ()) if one <= row]
+    for one in range(rows[0], row) if rows else ():
+        if flow.events[one].op in _COPIES and known.intersection(flow.inputs(one)):
+            known.update(flow.outputs(one))
+    taken = {one for tensor in known for one in flow.used_in.get(tensor, ())}
+    return bool(rows) and all(one == row or flow.events[one].op in _COPIES for one in taken)
+
+
+def _places(flow: Flow, leaf: int) -> set[str]:
+    """Return the names of a leaf, alike whether it is reached by ``net[0]`` or as ``net.0``."""
+    return {name.replace("[", ".").replace("]", "") for name in {*flow.spelling.names(leaf), flow.name(leaf)}}
 
 
 def _follows_rule(flow: Flow, row: int) -> bool:

@@ -162,10 +162,16 @@ def _fork(flow: Flow, first: Run, second: Run, alike: Mapping[int, int]) -> tupl
         same = event and twin and same_call(event, twin)
         if not (same and _trained_in(flow, event, before, alike) == _trained_in(flow, twin, before, alike)):
             here = event or twin  # one of the two may have ended
-            decided = last is not None and last.op in _BRANCHING and _near(last.source, here.source)
+            decided = last is not None and _decides(flow, last) and _near(last.source, here.source)
             return (last.source, last.op) if decided and last is not None else (here.source, here.op)
         last = event
     return None
+
+
+def _decides(flow: Flow, event: Event) -> bool:
+    """Whether a call gives what a branch asks for: a number, or one truth value."""
+    made = [flow.facts(one) for one in event.data.get("outputs", ())]
+    return event.op in _BRANCHING or (len(made) == 1 and (made[0].shape, made[0].dtype) == ((), "bool"))
 
 
 def _trained_in(flow: Flow, event: Event | None, since: int, alike: Mapping[int, int]) -> set[int | SourceLine | None]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
+from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..carried_tensors import CarriedTensor, carried_tensor
@@ -199,8 +200,9 @@ def _scaled(flow: Flow, row: int, mine: set[int], line: SourceLine | None) -> st
 def _kept_results(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line whose results of many steps, with their graphs, were still alive at the end."""
     by_line: dict[SourceLine | None, list[int]] = {}
+    cyclic = {out for row, _, _ in _outputs_on_ctx(flow) for out in flow.outputs(row)}
     for tensor, facts in enumerate(flow.tensors):
-        if facts.kept and not facts.leaf and facts.source is not None:
+        if facts.kept and not facts.leaf and facts.source is not None and tensor not in cyclic:
             by_line.setdefault(facts.source, []).append(tensor)
     for made_at, tensors in by_line.items():
         rows = sorted(row for tensor in tensors for row in flow.made_in.get(tensor, ()) if flow.has_node(row))
@@ -278,23 +280,30 @@ def _put_away(flow: Flow, name: str, made_at: SourceLine | None) -> SourceLine |
 def _kept_on_ctx(flow: Flow) -> Iterator[Case]:
     """Yield a case for each custom Function that keeps an output as an attribute of ctx."""
     reported = set()
-    for row, event in flow.of_kind("function", action="forward"):
-        kept = [name for name, what in event.data.get("kept", {}).items() if what == "output"]
-        if not kept or event.op in reported:
+    for row, event, name in _outputs_on_ctx(flow):
+        if event.op in reported:
             continue
         reported.add(event.op)
-        line = event.data.get("kept_lines", {}).get(kept[0])
+        line = event.data.get("kept_lines", {}).get(name)
         defined = event.data.get("forward_line") or []
         source = SourceLine(defined[0], line, defined[2]) if line and len(defined) == 3 else event.source
         yield Case(
             kind="ctx-leak",
-            message=f"{event.op}.forward stores its output on ctx.{kept[0]}{at(source)}: output, node and ctx hold "
+            message=f"{event.op}.forward stores its output on ctx.{name}{at(source)}: output, node and ctx hold "
             "each other in a cycle, and the memory stays until the garbage collector comes by.",
             remedy="ctx.save_for_backward(...), which knows its own outputs",
             source=source,
             op=event.op,
             marks=flow.marks(flow.run_after(row), [row], "kept by itself"),
         )
+
+
+def _outputs_on_ctx(flow: Flow) -> Iterator[tuple[int, Event, str]]:
+    """Yield the row and event of each forward of a custom Function that keeps an output, and the attribute of ctx."""
+    for row, event in flow.of_kind("function", action="forward"):
+        kept = [name for name, what in event.data.get("kept", {}).items() if what == "output"]
+        if kept:
+            yield row, event, kept[0]
 
 
 def _cycles(flow: Flow) -> Iterator[Case]:
