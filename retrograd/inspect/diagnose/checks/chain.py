@@ -16,6 +16,7 @@ from ..runs import Run
 from ..words import at, listed, operator_word
 from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
 from .frozen import trained_then_frozen
+from .lost_terms import lost_terms
 
 KINDS = {
     "broken-chain": Kind(
@@ -56,6 +57,8 @@ def find(flow: Flow) -> Iterator[Case]:
             cuts.setdefault((cause_of(flow, found.row).line, event.data.get("reason", "")), found).leaves.append(leaf)
     for cut in cuts.values():
         yield _case(flow, cut, failed)
+    if not cuts:
+        yield from lost_terms(flow)
 
 
 CHECK = Check("chain", KINDS, find)
