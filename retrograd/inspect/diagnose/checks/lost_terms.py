@@ -35,7 +35,7 @@ def lost_terms(flow: Flow) -> Iterator[Case]:
 
 
 def _constants(flow: Flow, run: Run) -> Iterator[tuple[int, int, int]]:
-    """Yield (term, the other term, row of the sum) for each number without history in the sum that a run starts from."""
+    """Yield (term, the other term, row of the sum) for each number without history in the sum a run starts from."""
     todo = [(root, run.begin) for root in run.roots]
     while todo:
         tensor, before = todo.pop()
