@@ -40,7 +40,7 @@ def _constants(flow: Flow, run: Run) -> Iterator[tuple[int, int, int]]:
     while todo:
         tensor, before = todo.pop()
         row = flow.last_producer(tensor, before, gradients=True)
-        op, given = (flow.events[row].op.strip("_"), flow.inputs(row)) if row is not None else ("", [])
+        op, given = (flow.events[row].operator, flow.inputs(row)) if row is not None else ("", [])
         if row is None or flow.facts(tensor).shape not in _NUMBERS:
             continue
         if (op in _SUMS and len(given) == 2) or (op in _SCALING and len(given) == 1):
