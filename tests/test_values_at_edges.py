@@ -36,6 +36,15 @@ def test_a_determinant_of_nan_is_nan_and_so_is_its_gradient(dtype: str) -> None:
             np.testing.assert_allclose(ours, theirs, rtol=1e-5)
 
 
+@pytest.mark.parametrize("exponent", [0.5, -0.5])
+def test_roots_as_powers_keep_the_sign_of_zero(exponent: float) -> None:
+    """There is no root of minus infinity."""
+    values = [0.0, -0.0, 4.0, float("inf"), float("-inf"), NAN]
+    ours, theirs = ((t.tensor(values, dtype=t.float64) ** exponent).numpy() for t in (retrograd, real_torch))
+    np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(np.signbit(ours[:4]), np.signbit(theirs[:4]))
+
+
 @pytest.mark.parametrize("name", ["linspace", "logspace"])
 def test_integers_are_spaced_between_whole_numbers(name: str) -> None:
     for ends in ((3.6, 0.2, 3), (0.5, 3.9, 4), (-1.5, 2.5, 5), (0.9, 3.9, 3), (-3.9, 0.9, 7), (2.7, 2.9, 1), (0, 1, 0)):

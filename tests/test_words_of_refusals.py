@@ -71,6 +71,28 @@ def _complex_call(name: str) -> Callable[[Any], Any]:
     return lambda t: getattr(t, name)(*[t.ones(3) * 1j] * count, **more)
 
 
+OF_DTYPES: dict[str, Callable[[Any], Any]] = {
+    "inverse": lambda t: t.linalg.inv(t.ones(2, 2).long()),
+    "inverse of halves": lambda t: t.linalg.inv(t.ones(2, 2).half()),
+    "vector_norm": lambda t: t.linalg.vector_norm(t.ones(2).int()),
+    "nanmean": lambda t: t.nanmean(t.ones(2).byte()),
+    "nansum": lambda t: t.nansum(t.ones(2) * 1j),
+    "rfft": lambda t: t.fft.rfft(t.ones(2) * 1j),
+    "rfft2": lambda t: t.fft.rfft2(t.ones(2, 2) * 1j),
+    "ihfftn": lambda t: t.fft.ihfftn(t.ones(2, 2) * 1j),
+}
+
+
+@pytest.mark.parametrize("name", OF_DTYPES)
+def test_refused_dtypes_are_named_as_in_torch(name: str) -> None:
+    errors = []
+    for torch in (retrograd, real_torch):
+        with pytest.raises(RuntimeError) as error:
+            OF_DTYPES[name](torch)
+        errors.append(str(error.value))
+    assert errors[0].lower().endswith(errors[1].lower()) or errors[0].endswith(errors[1].removeprefix("Only")), errors
+
+
 @pytest.mark.parametrize("name", [*CALLS, *(f"{name} of complex numbers" for name in COMPLEX.split())])
 def test_class_and_key_words_are_torchs(name: str) -> None:
     call = CALLS.get(name) or _complex_call(name.split()[0])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..calls.refusals import refuse_kind
+from ..tensors.dtype_names import scalar_name
 
 Forward = Callable[..., Any]
 
@@ -105,4 +106,4 @@ def check_dtype(name: str, a: Any) -> None:
             if a.dtype.kind == "f"
             else "Expected a floating point or complex tensor as input."
         )
-        raise RuntimeError(f"{name}: {kind} Got {a.dtype}")
+        raise RuntimeError(f"{name}: {kind} Got {scalar_name(a.dtype)}")

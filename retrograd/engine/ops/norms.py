@@ -20,7 +20,8 @@ def _vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False
     if isinstance(ord, complex):
         raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
     if self.dtype.kind not in "fc":
-        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input")
+        kind = scalar_name(self.dtype)
+        raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind}")
     if dtype is not None:
         self = self.astype(norm_dtype("linalg.vector_norm", self.dtype, to_numpy_dtype(dtype)))
     axes = axes_of(dim, self.ndim)

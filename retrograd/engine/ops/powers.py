@@ -29,7 +29,11 @@ def _pow_scalar(self: Any, exponent: Any) -> Any:
         if self.dtype.kind == "b":
             return self | (not exponent)
         return np.power(self, element(exponent, self.dtype))
-    return np.power(self, checked_number(exponent, self.dtype) if is_half(self) else exponent)
+    if is_half(self):
+        return np.power(self, checked_number(exponent, self.dtype))
+    if exponent == -0.5 and self.dtype.kind == "f":
+        return np.reciprocal(np.sqrt(self))  # which tells -0 and -inf from other roots
+    return np.power(self, exponent)
 
 
 def integer_power(self: Any, exponent: Any) -> Any:

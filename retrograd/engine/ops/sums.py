@@ -36,7 +36,7 @@ function("logsumexp", _logsumexp, promote="float", self=_logsumexp_back, layout=
 
 def _nansum(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     if self.dtype.kind == "c":
-        raise RuntimeError("nansum does not support complex inputs")
+        raise RuntimeError("nansum on CPU does not support complex inputs")
     clean = np.where(np.isnan(self), self.dtype.type(0), self) if self.dtype.kind in "fc" else self
     return reduced(np.add, clean, axes_of(dim, self.ndim), accumulation_dtype(self, dtype), keepdim)
 

@@ -7,6 +7,7 @@ from typing import Any
 from ...return_types import named
 from ...table.public import check_dim, check_tensor, public
 from ...table.registry import OPS, F
+from ...tensors.dtype_names import scalar_name
 from ...tensors.dtypes import to_numpy_dtype
 from ...tensors.numbers_ import real_number
 from ...warning import warn
@@ -120,7 +121,8 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
             f"dtype. Got: {dtype}"
         )
     if input._sig.numpy.kind not in "fc":
-        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype}")
+        kind = scalar_name(input._sig.numpy)
+        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {kind}")
     count = F._sum_dim(F.logical_not(F.isnan(input.detach())), dim, keepdim)
     return F._nansum(input, dim, keepdim, dtype) / count
 

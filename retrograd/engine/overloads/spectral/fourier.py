@@ -12,6 +12,7 @@ from ...calls.refusals import refuse
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.convert import checked_dim
+from ...tensors.dtype_names import scalar_name
 from ...tensors.dtypes import get_default_dtype
 from ..creation.creating import finish, numpy_of
 
@@ -30,9 +31,17 @@ def _promoted(x: Any, name: str, *, to_complex: bool) -> Any:
     return x
 
 
+_COMPLEX_INPUT = {
+    "rfftn": "{} expects a real-valued input tensor, but got {}",
+    "ihfftn": "{} only supports floating-point dtypes, but found: {}",
+}
+"""What functions of real inputs say of complex ones, if not the usual words."""
+
+
 def _real_only(x: Any, name: str) -> Any:
     check_tensor(name, x)
-    refuse(x._sig.numpy.kind == "c", f"{name} expects a real input tensor, but got {x.dtype}")
+    words = _COMPLEX_INPUT.get(name, "{} expects a real input tensor, but got {}")
+    refuse(x._sig.numpy.kind == "c", words.format(name, scalar_name(x._sig.numpy)))
     return _promoted(x, name, to_complex=False)
 
 
