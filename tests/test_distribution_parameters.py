@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from both_engines import assert_agree
+from both_engines import assert_agree, differential, graph_of
 
 import retrograd
 
@@ -112,3 +112,12 @@ def test_no_distribution_is_left_out() -> None:
     offered = (getattr(retrograd.distributions, name) for name in retrograd.distributions.__all__)
     constrained = {kind.__name__ for kind in offered if getattr(kind, "arg_constraints", None)}
     assert constrained <= {text.partition("(")[0] for text in INVALID}
+
+
+@differential
+def test_graph_of_a_point_of_the_simplex(torch: Any) -> Any:
+    """``transform_to(simplex)`` is made of PyTorch's operations, with the same gradients."""
+    x = torch.tensor([[0.5, -1.0, 2.0], [0.0, 100.0, 0.0]], requires_grad=True)
+    found = torch.distributions.transform_to(torch.distributions.constraints.simplex)(x)
+    (found * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    return found, graph_of(found.grad_fn), x.grad

@@ -206,6 +206,20 @@ def test_averaged_models(torch: Any) -> Any:
 
 
 @differential
+def test_the_old_name_of_schedules(torch):
+    """Subclasses of ``_LRScheduler`` are schedules, and the schedules of ``torch.optim`` are none of it."""
+    schedules = torch.optim.lr_scheduler
+
+    class Halved(schedules._LRScheduler):
+        def get_lr(self):
+            return [rate * 0.5 for rate in self.base_lrs]
+
+    mine = Halved(torch.optim.SGD([torch.ones(1)], 0.1))
+    found = [isinstance(mine, schedules.LRScheduler), mine.get_last_lr()]
+    return [*found, issubclass(schedules.StepLR, schedules._LRScheduler), schedules._LRScheduler.__name__]
+
+
+@differential
 def test_update_bn_of_images(torch):
     """Statistics of images and volumes are taken anew, too, and those of other layers are left alone."""
     norms = [torch.nn.BatchNorm2d(2), torch.nn.BatchNorm3d(2), torch.nn.InstanceNorm2d(2, track_running_stats=True)]

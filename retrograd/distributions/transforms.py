@@ -189,7 +189,8 @@ class SoftmaxTransform(Transform):
     domain, codomain = constraints.real_vector, constraints.simplex
 
     def _call(self, x: Any) -> Any:
-        return x.softmax(-1)
+        parts = (x - x.max(-1, keepdim=True)[0]).exp()  # not `softmax`: the graph is to be PyTorch's
+        return parts / parts.sum(-1, keepdim=True)
 
     def _inverse(self, y: Any) -> Any:
         return y.log()

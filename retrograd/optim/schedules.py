@@ -114,7 +114,10 @@ class LRScheduler:
         return [rate * factor for rate in self._present()]
 
 
-_LRScheduler = LRScheduler
+class _LRScheduler(LRScheduler):
+    """The old name, for subclasses of programs; no schedule here is one."""
+
+    __module__ = "retrograd.optim.lr_scheduler"
 
 
 class LambdaLR(LRScheduler):
