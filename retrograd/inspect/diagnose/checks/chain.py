@@ -58,10 +58,27 @@ def find(flow: Flow) -> Iterator[Case]:
     for cut in cuts.values():
         yield _case(flow, cut, failed)
     if not cuts:
+        yield from _copied_losses(flow)
         yield from lost_terms(flow)
 
 
 CHECK = Check("chain", KINDS, find)
+
+
+def _copied_losses(flow: Flow) -> Iterator[Case]:
+    """Yield the case of a loss that is a new leaf made of another one's values, in some steps only.
+
+    A constant that stands for the loss of an empty batch is made of nothing.
+    """
+    trained = sorted(expected_gradients(flow))
+    for run in flow.runs:
+        copied = run.accumulates and not run.inputs and run.roots and all(map(flow.is_leaf, run.roots))
+        behind = {leaf: value_cut(flow, leaf, [run]) for leaf in trained} if copied else {}
+        rows = {row for row in behind.values() if row is not None}
+        if rows:
+            row = min(rows)
+            yield _case(flow, _Cut(row, [row], [leaf for leaf in trained if behind[leaf] == row]), None, run)
+            return
 
 
 def _without_gradient(flow: Flow, failed: Run | None, idle: set[int]) -> list[int]:
@@ -211,20 +228,21 @@ def _inside_rule(flow: Flow, row: int) -> bool:
     return any((line.file, line.function) in defined for line in flow.lines(row))
 
 
-def _case(flow: Flow, cut: _Cut, failed: Run | None) -> Case:
-    """Return the case of one line that cuts."""
+def _case(flow: Flow, cut: _Cut, failed: Run | None, late: Run | None = None) -> Case:
+    """Return the case of one line that cuts; ``late``: in that run, though not in all."""
     event = flow.events[cut.row]
     cause = cause_of(flow, cut.row)
     reason = event.data.get("reason") or ("copy" if event.op in COPYING else "")
     reason = reason or ("nondifferentiable" if flow.has_node(cut.row) else "")  # positions that topk or sort gives
     reason = reason or ("no_grad" if event.data.get("grad") is False else "")
-    run = failed or next((run for run in flow.runs if set(run.roots) & _ends(flow, cut)), None)
+    run = failed or late or next((run for run in flow.runs if set(run.roots) & _ends(flow, cut)), None)
     leaves = listed(flow.name(leaf) for leaf in cut.leaves)
     ending = "s" if len(cut.leaves) == 1 else ""
     root = flow.root_name(run)
+    when = "" if late is None else f" in some of the steps, as by backward{at(late.source)}"
     return Case(
         kind="nondifferentiable" if reason in NO_DERIVATIVE else "broken-chain",
-        message=f"{leaves} get{ending} no gradient: {what_cut(flow, cut.row, cause, root, reason)}.",
+        message=f"{leaves} get{ending} no gradient{when}: {what_cut(flow, cut.row, cause, root, reason)}.",
         remedy=remedy_of(flow, cut.row, reason, cause),
         source=cause.line,
         op=event.op,
