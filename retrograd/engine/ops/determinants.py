@@ -15,7 +15,7 @@ from .arithmetic import conj, raw
 from .element_products import product_of_others
 from .matrix_checks import check_square, takes_empty
 from .products import adjoint
-from .solving import FACTORS
+from .solving import FACTORS, creates_graph
 
 
 @takes_empty("linalg.det")
@@ -57,7 +57,7 @@ def _over_adjoint(g: Any, self: Any) -> Any:
     have = numpy_dtype_of(self)
     g = g if numpy_dtype_of(g) == have else F._to_copy(g, have)  # the logarithm of a size is real
     on_diagonal = F.diag_embed(F.expand(F.unsqueeze(g, -1), tuple(self.shape[:-1])))
-    return F._solve(adjoint(self), on_diagonal, True, isinstance(self, TensorBase))
+    return F._solve(adjoint(self), on_diagonal, True, creates_graph(self))
 
 
 def _det_back(g: Any, self: Any, result: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..aliasing.memory_formats import copied_with, in_columns
 from ..aliasing.strided import contiguous_strides
+from ..switches.state import STATE
 from ..table.registry import F
 from ..table.rows import function
 from ..tensors.base import TensorBase
@@ -83,13 +84,18 @@ def _solved(a: Any, b: Any, left: bool) -> Any:
     return np.linalg.solve(a, b) if left else np.linalg.solve(a.mT, b.mT).mT
 
 
+def creates_graph(operand: Any) -> bool:
+    """Whether a rule that is given this operand records what it does."""
+    return isinstance(operand, TensorBase) and STATE.grad_enabled
+
+
 def _solve_grads(g: Any, needs: Any, self: Any, other_sizes: Any, result: Any, left: bool) -> Any:
     """The gradients of both sides: that of the right one is solved for, and that of the matrix made of it.
 
     Singular matrices, which ``solve_ex`` lets pass, are refused where a graph is created.
     """
     vector = is_vector(self, other_sizes)
-    side = F._solve(adjoint(self), F.unsqueeze(g, -1) if vector else g, left, isinstance(self, TensorBase))
+    side = F._solve(adjoint(self), F.unsqueeze(g, -1) if vector else g, left, creates_graph(self))
     into_self = into_other = None
     if needs[0]:
         columns = F.unsqueeze(result, -1) if vector else result
