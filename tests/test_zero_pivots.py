@@ -126,3 +126,18 @@ def test_slopes_of_determinants_of_singular_matrices(torch):
             except torch.linalg.LinAlgError as error:
                 found.append(str(error))
     return found
+
+
+@differential
+def test_tangents_of_singular_matrices(torch):
+    """Forward mode refuses none: the tangents are what elimination leaves."""
+    linalg, double = torch.linalg, torch.float64
+    zeros, ones = torch.zeros(2, 2, dtype=double), torch.ones(2, 2, dtype=double)
+    cases = (
+        (lambda a: linalg.solve_ex(a, ones)[0], zeros),
+        (lambda a: linalg.inv_ex(a)[0], zeros),
+        (lambda a: linalg.slogdet(a)[1], zeros),
+        (lambda a: linalg.slogdet(a)[1], ones),
+        (torch.logdet, ones),
+    )
+    return [str([x.tolist() for x in torch.func.jvp(f, (a,), (torch.eye(2, dtype=double),))]) for f, a in cases]

@@ -85,8 +85,8 @@ def _solved(a: Any, b: Any, left: bool) -> Any:
 
 
 def creates_graph(operand: Any) -> bool:
-    """Whether a rule that is given this operand records what it does."""
-    return isinstance(operand, TensorBase) and STATE.grad_enabled
+    """Whether a rule that is given this operand records what it does, and not for a transpose alone."""
+    return isinstance(operand, TensorBase) and STATE.grad_enabled and STATE.forward_grad_enabled
 
 
 def _solve_grads(g: Any, needs: Any, self: Any, other_sizes: Any, result: Any, left: bool) -> Any:
