@@ -123,3 +123,21 @@ def test_absolute_path_and_compiled_file(place: Path) -> None:
         expected, got = both(path, cwd=place / "sub")
         assert got == expected
         assert json.loads(got.out)["file"] == path
+
+
+def test_handles_of_hooks_have_the_numbers_that_they_have_unwatched(tmp_path: Path) -> None:
+    """Our hooks take no number from PyTorch's counter, which the program can read: DESIGN section 9."""
+    pytest.importorskip("torch")
+    (tmp_path / "hooked.py").write_text(
+        "import torch\n"
+        "layer = torch.nn.Linear(2, 2)\n"
+        "every = torch.nn.modules.module.register_module_forward_hook(lambda *_: print('called'))\n"
+        "loss = layer(torch.ones(1, 2)).sum()\n"
+        "hooks = [layer.register_forward_hook(print), loss.register_hook(print), loss.grad_fn.register_hook(print)]\n"
+        "loss.backward()\n"
+        "every.remove()\n"
+        "print([one.id for one in (every, *hooks)], torch.utils.hooks.RemovableHandle.next_id)\n"
+    )
+    alone, watched = both("hooked.py", cwd=tmp_path)
+    assert (watched.code, watched.out) == (alone.code, alone.out)  # the drawing of the graph is on stderr
+    assert alone.code == 0

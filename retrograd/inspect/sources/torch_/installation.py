@@ -25,6 +25,7 @@ from .functions import Functions
 from .hooks import Handles
 from .library import LIBRARY
 from .node_hooks import install_entering
+from .own_numbers import own_numbers
 from .owners import Owners
 from .parameters import Parameters
 from .scopes import Scopes
@@ -53,7 +54,8 @@ class Installation:
         """Put in place what every level of recording needs."""
         torch: Any = LIBRARY.torch
         module = torch.nn.modules.module
-        self._handles += self._entered.install(module)
+        with own_numbers():
+            self._handles += self._entered.install(module)
         backward = BackwardCalls(self._watches, self._threads, self.tables, self.scopes)
         for holder in (torch.autograd.graph, torch.autograd):
             self._patches.wrap(holder, "_engine_run_backward", backward.wrap)
@@ -69,8 +71,9 @@ class Installation:
         optimizer: Any = sys.modules[torch.optim.Optimizer.__module__]
         self._patches.wrap(optimizer.Optimizer, "__init__", self._owners.wrap_init)
         self._patches.wrap(optimizer.Optimizer, "zero_grad", self._owners.wrap_zero_grad)
-        self._handles.append(optimizer.register_optimizer_step_pre_hook(self._owners.step_begins))
-        self._handles.append(optimizer.register_optimizer_step_post_hook(self._owners.step_ended))
+        with own_numbers():
+            self._handles.append(optimizer.register_optimizer_step_pre_hook(self._owners.step_begins))
+            self._handles.append(optimizer.register_optimizer_step_post_hook(self._owners.step_ended))
 
     def _wrap_has_hooks(self, original: Callable[[], Any]) -> Callable[[], Any]:
         """Answer for the program's own hooks only: torch.compile warns when there are global hooks."""

@@ -13,6 +13,7 @@ from ..collect import short_name
 from ..patches import Patches
 from .calls import is_traced
 from .library import loaded_torch
+from .own_numbers import own_numbers
 
 
 @contextmanager
@@ -60,7 +61,8 @@ def _attach(torch: Any, order: list[Node], look: Callable[[Ran], None], origins:
             incoming, outgoing = _arrays(torch, grad_outputs), _arrays(torch, grad_inputs)
         look(Ran(short_name(node.name()), line, incoming, outgoing))
 
-    handles = [node.register_hook(after) for node in order]
+    with own_numbers():
+        handles = [node.register_hook(after) for node in order]
 
     def remove() -> None:
         while handles:
