@@ -63,3 +63,70 @@ def test_the_gradient_of_a_product_with_two_zeros(create_graph: bool) -> None:
 
     for values in ([0.0, NAN, 0.0, 3.0], [0.0, float("inf"), 1.0, 0.0], [0.0, NAN, 3.0], [0.0, 2.0, 0.0]):
         np.testing.assert_array_equal(computed(retrograd, values), computed(real_torch, values))
+
+
+SLOPES = {
+    "root": lambda torch, x: x**0.5,
+    "i1": lambda torch, x: torch.special.i1(x),
+    "i1e": lambda torch, x: torch.special.i1e(x),
+    "cumprod": lambda torch, x: x.cumprod(0),
+    "cumprod backwards": lambda torch, x: x.flip(0).cumprod(0),
+    "cumprod of halves": lambda torch, x: x[4:].cumprod(0, dtype=torch.float16),
+    "prod of halves": lambda torch, x: x[4:].prod(dtype=torch.float16),
+    "prod of floats": lambda torch, x: x[4:].prod(0, dtype=torch.float32),
+}
+
+
+@pytest.mark.parametrize("name", SLOPES)
+def test_slopes_at_edges(name: str) -> None:
+    """Also next to zeros, at infinity and NaN, and where elements were rounded before they were multiplied."""
+
+    def computed(torch: Any) -> Any:
+        values = [2.0, -0.0, NAN, float("-inf"), 0.33, 1.9, -1.7]
+        x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+        (g,) = torch.autograd.grad(SLOPES[name](torch, x).sum(), x)
+        return g.numpy()
+
+    np.testing.assert_allclose(computed(retrograd), computed(real_torch), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["eig", "eigh"])
+def test_losses_of_the_phase_of_eigenvectors_are_refused(name: str) -> None:
+    """Complex eigenvectors are known up to a phase only; a loss of their sizes has a gradient."""
+
+    def told(torch: Any, loss: Any) -> Any:
+        x = torch.tensor([[2.0, 1 + 1j, 0.3j], [1 - 1j, 3.0, 0.5], [-0.3j, 0.5, 5.0]], dtype=torch.complex128)
+        vectors = getattr(torch.linalg, name)(x.requires_grad_())[1]
+        try:
+            return torch.autograd.grad(loss(vectors), x)[0].numpy()
+        except RuntimeError as refused:
+            return str(refused)
+
+    assert told(retrograd, lambda v: v.imag.sum()) == told(real_torch, lambda v: v.imag.sum())
+    sizes = [told(torch, lambda v: (v.abs() ** 4).sum()) for torch in (retrograd, real_torch)]
+    np.testing.assert_allclose(*sizes, atol=1e-12)
+
+
+def test_statistics_of_halves_are_halves() -> None:
+    """Those of native_batch_norm are wider only beside wider parameters."""
+    for parameters in ("float16", "float32"):
+        ours, theirs = (
+            [t.dtype for t in torch.native_batch_norm(
+                torch.arange(12.0).reshape(3, 4).half(), torch.ones(4, dtype=getattr(torch, parameters)),
+                torch.zeros(4, dtype=getattr(torch, parameters)), torch.zeros(4, dtype=getattr(torch, parameters)),
+                torch.ones(4, dtype=getattr(torch, parameters)), True, 0.1, 1e-5)]
+            for torch in (retrograd, real_torch)
+        )  # fmt: skip
+        assert [str(d).split(".")[1] for d in ours] == [str(d).split(".")[1] for d in theirs]
+
+
+@pytest.mark.filterwarnings("ignore:index_reduce")
+def test_complex_numbers_are_not_reduced_at_places() -> None:
+    for reduce in ("prod", "mean", "amax"):
+        words = []
+        for torch in (retrograd, real_torch):
+            x, source = torch.tensor([1 + 2j, 3, 4]), torch.tensor([2 + 1j, 1])
+            with pytest.raises(NotImplementedError) as refused:
+                x.index_reduce_(0, torch.tensor([0, 2]), source, reduce)
+            words.append(str(refused.value))
+        assert words[0] == words[1]

@@ -10,6 +10,7 @@ from ..kernels.halves import dtype_of_sums, rounded_once
 from ..table.registry import F
 from ..table.rows import function, linear
 from ..tensors.dtype_names import scalar_name
+from ..tensors.dtypes import numpy_dtype_of
 from .arithmetic import conj, raw
 from .element_products import accumulation_dtype, all_nonzero
 from .reduce import axes_of, refuse_complex
@@ -24,6 +25,8 @@ def _accumulated(name: str, accumulate: Any) -> Any:
             raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
         if not self.ndim:
             return np.array(self, dtype=kind)
+        if kind.char == "e":
+            self = self.astype(kind, copy=False)  # what is multiplied is rounded, too
         return accumulate(self, axis=axes[0], dtype=dtype_of_sums(kind)).astype(kind, copy=False)
 
     return forward
@@ -47,9 +50,28 @@ def _cumprod_back(g: Any, self: Any, result: Any, dim: int) -> Any:
     if not self.ndim or 0 in self.shape:
         return g
     axis = axes_of(dim, self.ndim)[0]
+    have = numpy_dtype_of(self)
+    if have.kind == "f" and numpy_dtype_of(g) != have:
+        g = F._to_copy(g, have)  # results may be narrower than what was multiplied
     if all_nonzero(self):
         return reversed_cumsum(conj(result) * g, axis) / conj(self)
+    if isinstance(g, np.ndarray):
+        return _cumprod_back_to_zeros(g, self, result, axis)
     return _cumprod_back_with_zeros(g, self, result, axis)
+
+
+def _cumprod_back_to_zeros(g: Any, self: Any, result: Any, axis: int) -> Any:
+    """Arrays' shares, as PyTorch finds them: by division before the first zero, nothing after it."""
+    zeros = np.cumsum(self == 0, axis)
+    ahead, reached = zeros == 0, zeros == 1
+    first = reached & (self == 0)
+    shares = reversed_cumsum(np.where(ahead, result.conj() * g, 0).astype(g.dtype), axis) / self.conj()
+    # the first zero counts in what follows it, up to the next one
+    after = np.multiply.accumulate(np.where(reached & ~first, self, 1), axis=axis)
+    at_zero = np.where(reached, g * after.conj(), 0).sum(axis, keepdims=True)
+    before = np.take(result, np.arange(-1, self.shape[axis] - 1), axis).conj()
+    start = np.arange(self.shape[axis]).reshape((-1,) + (1,) * (self.ndim - 1 - axis)) == 0
+    return np.where(ahead, shares, np.where(first, np.where(start, 1, before) * at_zero, 0)).astype(g.dtype)
 
 
 def _cumprod_back_with_zeros(g: Any, self: Any, result: Any, axis: int) -> Any:

@@ -8,12 +8,13 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function
+from ..tensors.absent import AbsentMemory
 from ..tensors.dtype_names import scalar_name
 from .arithmetic import conj, raw
 from .by_number import times
 from .matrix_checks import LinAlgError, check_square, takes_empty
 from .products import adjoint
-from .singular_values import absent, gaps
+from .singular_values import absent, gaps, refuse_phase
 
 
 @takes_empty("linalg.eigh")
@@ -29,11 +30,20 @@ def _eigh(self: Any, UPLO: str = "L") -> Any:  # noqa: N803
     return values, vectors
 
 
+def _check_phase(name: str, inner: Any) -> None:
+    """Complex eigenvectors are known up to a phase; a loss that depends on it has no gradient."""
+    values = raw(inner)
+    if values.__class__ is not AbsentMemory and values.dtype.kind == "c":
+        refuse_phase(f"{name}: The eigenvectors", np.diagonal(values, 0, -2, -1))
+
+
 def _eigh_back(g: Any, result: Any) -> Any:
     (gl, gv), (values, v) = g, result
     if absent(gv):
         return F._matmul(v * F.unsqueeze(gl, -2), adjoint(v))
-    inner = F._matmul(adjoint(v), gv) / gaps(values)
+    inner = F._matmul(adjoint(v), gv)
+    _check_phase("linalg_eigh_backward", inner)
+    inner = inner / gaps(values)
     inner = inner - F.diag_embed(F.diagonal(inner, 0, -2, -1)) + F.diag_embed(gl)
     full = F._matmul(v, F._matmul(inner, adjoint(v)))
     return times(full + adjoint(full), 0.5)
@@ -64,6 +74,7 @@ def _eig_back(g: Any, result: Any) -> Any:
     vh = adjoint(v)
     if not absent(gv):
         inner = F._matmul(vh, gv)
+        _check_phase("linalg_eig_backward", inner)
         along = F.real(F.diagonal(inner, 0, -2, -1))
         inner = (inner - F._matmul(vh, v * F.unsqueeze(along, -2))) / conj(gaps(values))
         inner = inner - F.diag_embed(F.diagonal(inner, 0, -2, -1)) + F.diag_embed(gl)

@@ -10,7 +10,7 @@ import numpy as np
 from ..table.registry import F
 from ..table.rows import function
 from ..tensors.absent import AbsentMemory
-from ..tensors.dtypes import to_numpy_dtype
+from ..tensors.dtypes import numpy_dtype_of, to_numpy_dtype
 from .arithmetic import conj, raw
 from .complex_parts import is_complex
 from .reduce import axes_of, unsqueezed
@@ -48,8 +48,10 @@ def product_of_others(self: Any, dim: int) -> Any:
 
 
 def _factors(self: Any, result: Any) -> Any:
-    """What was multiplied: of complex elements only the real parts where a real dtype was asked for."""
-    return self.real if is_complex(self) and not is_complex(result) else self
+    """What was multiplied: of complex elements only the real parts, and in the dtype asked for."""
+    self = self.real if is_complex(self) and not is_complex(result) else self
+    have = numpy_dtype_of(result)
+    return self if have.kind != "f" or numpy_dtype_of(self) == have else F._to_copy(self, have)
 
 
 def _prod_back(g: Any, self: Any, result: Any) -> Any:

@@ -48,7 +48,9 @@ def integer_power(self: Any, exponent: Any) -> Any:
 def _pow_self(g: Any, self: Any, exponent: Any) -> Any:
     if isinstance(exponent, (int, float)) and exponent == 0:
         return F.zeros_like(g)
-    return g * conj(times(self ** (exponent - 1), exponent))
+    # the row, unlike the operator on arrays, tells -0 and -inf from other roots
+    less = F._pow_scalar(self, -0.5) if exponent == 0.5 else self ** (exponent - 1)
+    return g * conj(times(less, exponent))
 
 
 def _pow_tensor_self(g: Any, self: Any, exponent: Any) -> Any:

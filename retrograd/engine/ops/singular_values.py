@@ -70,9 +70,14 @@ def _check_phase(gu: Any, gvh: Any, u: Any, vh: Any) -> None:
     if a.dtype.kind != "c":
         return
     turned = np.einsum("...ij,...ij->...j", a.conj(), raw(gu)) + np.einsum("...ij,...ij->...i", b, raw(gvh).conj())
+    refuse_phase("svd_backward: The singular vectors", turned)
+
+
+def refuse_phase(which: str, turned: Any) -> None:
+    """Refuse a gradient by the phases of vectors: ``turned`` holds each vector's product with its own gradient."""
     if not np.allclose(turned.imag, 0, atol=1e-2):
         raise RuntimeError(
-            "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. "
+            f"{which} in the complex case are specified up to multiplication by e^{{i phi}}. "
             "The specified loss function depends on this quantity, so it is ill-defined."
         )
 

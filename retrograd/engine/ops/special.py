@@ -128,13 +128,18 @@ def _of_one(kernel: Any) -> Any:
     return lambda self: kernel(self)
 
 
+def _slopes(x: Any) -> Any:
+    """Where slopes are computed; at 0, and in PyTorch also at NaN, they are 0.5 instead."""
+    return (x < 0) | (x > 0)
+
+
 def _i1_slope(g: Any, self: Any, result: Any) -> Any:
-    return g * F._where(self == 0, 0.5 * F.ones_like(self), F.i0(self) - result / _nonzero(self))
+    return g * F._where(_slopes(self), F.i0(self) - result / _nonzero(self), 0.5 * F.ones_like(self))
 
 
 def _i1e_slope(g: Any, self: Any, result: Any) -> Any:
     inner = F.i0e(self) - result * (F.sgn(self) + 1.0 / _nonzero(self))
-    return g * F._where(self == 0, 0.5 * F.ones_like(self), inner)
+    return g * F._where(_slopes(self), inner, 0.5 * F.ones_like(self))
 
 
 _row("i0", bessel.i0, lambda g, self: g * F.i1(self), inplace=True)

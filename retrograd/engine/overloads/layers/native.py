@@ -37,7 +37,10 @@ def native_batch_norm(
     if not training:
         return out, wrap(np.zeros(0, input._sig.numpy)), wrap(np.zeros(0, input._sig.numpy))
     mean, variance = batch_statistics(input._array)
-    return out, wrap(mean), wrap(1 / np.sqrt(variance + variance.dtype.type(eps)))
+    inverse = 1 / np.sqrt(variance + variance.dtype.type(eps))
+    given = next((t for t in (weight, bias, running_mean, running_var) if t is not None), input)
+    kind = given._sig.numpy  # statistics of halves are wider only beside wider parameters
+    return out, wrap(mean.astype(kind, copy=False)), wrap(inverse.astype(kind, copy=False))
 
 
 @public("native_group_norm", method=False)
