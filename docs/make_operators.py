@@ -100,6 +100,7 @@ def _run_all_ways(sample: Any, run: Any, first_order: Any) -> None:
     with contextlib.suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         first_order(run(retrograd, sample))
+        first_order(run(retrograd, sample), create_graph=True)  # rows that gradients of tensors alone are made by
         write = sample.name + "_"
         if sample.variants and hasattr(retrograd.Tensor, write):
             run(retrograd, sample, lambda self, *args, **kwargs: getattr(self.clone(), write)(*args, **kwargs))
