@@ -118,15 +118,3 @@ def test_statistics_of_halves_are_halves() -> None:
             for torch in (retrograd, real_torch)
         )  # fmt: skip
         assert [str(d).split(".")[1] for d in ours] == [str(d).split(".")[1] for d in theirs]
-
-
-@pytest.mark.filterwarnings("ignore:index_reduce")
-def test_complex_numbers_are_not_reduced_at_places() -> None:
-    for reduce in ("prod", "mean", "amax"):
-        words = []
-        for torch in (retrograd, real_torch):
-            x, source = torch.tensor([1 + 2j, 3, 4]), torch.tensor([2 + 1j, 1])
-            with pytest.raises(NotImplementedError) as refused:
-                x.index_reduce_(0, torch.tensor([0, 2]), source, reduce)
-            words.append(str(refused.value))
-        assert words[0] == words[1]

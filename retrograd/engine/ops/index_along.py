@@ -174,7 +174,6 @@ def _index_reduce(self: Any, dim: int, index: Any, source: Any, reduce: str, inc
         raise RuntimeError(
             f'index_reduce(): Expected reduce to be one of "prod", "mean", "amax" or "amin" but got {reduce}.'
         )
-    refuse_kind("index_func_", self.dtype, "fiub")
     if reduce == "mean" or not include_self:
         kernel = "div_floor_cpu" if include_self else "index_reduce_func_exclude_input_init"
         refuse_kind(kernel, self.dtype, "fciu")
