@@ -19,6 +19,8 @@ _functions.update({**_METHODS, **_FUNCTIONAL, **_BACKWARD, **_NAMESPACES["nn.fun
 for _space in ("linalg", "fft", "special"):
     _functions.update({f"{_space}_{_name}": _function for _name, _function in _NAMESPACES[_space].items()})
 
+__all__ = ["aten"]
+
 
 def __getattr__(name: str) -> OpNamespace | AtenNamespace:
     return aten if name == "aten" else getattr(_root, name)

@@ -12,7 +12,7 @@ from source_tree import MODULES, Module, own_target
 # Shaped like PyTorch's modules of these names: nothing but re-exports of the engine.
 FACE_NAMES = (
     "catalogue", "autograd", "distributions", "nn", "optim", "signal", "utils", "library", "_custom_op", "_C",
-    "func", "masked", "overrides", "profiler", "random", "testing",
+    "func", "masked", "ops", "overrides", "profiler", "random", "testing",
     "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "jit", "mps", "mtia", "multiprocessing",
     "serialization", "sparse", "storage", "version", "xpu",
 )  # fmt: skip

@@ -37,6 +37,7 @@ TORCH_LADDERS: dict[str, str] = {
     "Transform": "Transform → increasing maps of numbers → a map",
     "Constraint": "Constraint → with bounds → a set",
     "Tensor": "TensorBase → Tensor → Parameter",
+    "TorchDispatchMode": "what stands between operators and their computation → a mode → a mode of a module",
     "_Numbered": "Module → numbered modules → a container → a container of steps",
     "Layer": "Module → declared layers → a family → a layer",
     "_Loss": "declared layers → losses → with the reduction first → a loss",

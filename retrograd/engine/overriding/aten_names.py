@@ -11,6 +11,7 @@ _NAMED: Final = {
     "_softmax_back": "_softmax_backward_data.default", "_log_softmax_back": "_log_softmax_backward_data.default",
     "_nll_backward": "nll_loss_backward.default",
     "_slice": "slice.Tensor", "_where": "where.self", "_split": "split.Tensor", "_unsafe_split": "unsafe_split.Tensor",
+    "_attention": "_scaled_dot_product_flash_attention_for_cpu.default",
     "_layer_norm": "native_layer_norm.default", "_nll_loss": "nll_loss_forward.default",
     "_vector_norm": "linalg_vector_norm.default", "_clamp_scalar": "clamp.default", "_clamp_tensors": "clamp.Tensor",
     "_var": "var.correction", "_std": "std.correction", "_median": "median.dim", "_nanmedian": "nanmedian.dim",
