@@ -94,6 +94,10 @@ class Geometry(NamedTuple):
             return 0
         return 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
 
+    def end(self) -> int:
+        """The place after the last element."""
+        return self.offset + self.extent()
+
 
 def is_dense(array: Array) -> bool:
     """Whether the elements lie without gaps and without overlap, in whatever order."""

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -103,8 +104,9 @@ class Meta:
     inference: bool = False
     bits: int = 0
     """``CONJUGATE`` and ``NEGATIVE``: what is done to the memory's values when they are read (see ``unresolved``)."""
-    batches: frozenset[Any] = frozenset()
-    """The batches of ``vmap`` of which this is an entry (see ``batches``)."""
+    batches: Mapping[Any, int] = MappingProxyType({})
+    """The batches of ``vmap`` of which this is an entry, each with how many bytes of its memory lie before the entry
+    because others come first (see ``batches``)."""
     wrapped_number: bool = False
     is_parameter: bool = False
     grad_dtype: Any = ...

@@ -7,7 +7,7 @@ batch is done.  Outside of ``vmap`` nothing looks for marks.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -33,8 +33,10 @@ def batched_class() -> type[Any]:
 class Batch:
     """One run of ``vmap``."""
 
-    def __init__(self) -> None:
+    def __init__(self, part: int) -> None:
         self.is_open = True
+        self.part = part
+        """How many entries PyTorch would compute by one call."""
         self.entry = 0
         """The number of the entry that is computed."""
         self._written: dict[int, tuple[weakref.ref[Storage], int]] = {}
@@ -55,9 +57,9 @@ class Batch:
 
 
 @contextmanager
-def open_batch() -> Iterator[Batch]:
+def open_batch(part: int) -> Iterator[Batch]:
     """A batch whose entries keep their mark until the end of the block."""
-    batch = Batch()
+    batch = Batch(part)
     STATE.batches += 1
     enter_mode()
     try:
@@ -82,7 +84,21 @@ def batches_of(t: Any) -> frozenset[Batch]:
     """The open batches that a tensor differs in from entry to entry."""
     if t._meta is None or not t._meta.batches:
         return frozenset()
-    return frozenset([batch for batch in t._meta.batches if batch.is_open])
+    return frozenset(_marks_of(t))
+
+
+def _marks_of(t: Any) -> dict[Batch, int]:
+    if t._meta is None or not t._meta.batches:
+        return {}
+    return {batch: skipped for batch, skipped in t._meta.batches.items() if batch.is_open}
+
+
+def skipped_elements(t: Any) -> int:
+    """How many elements of an entry's memory lie before it because other entries come first.
+
+    PyTorch counts offsets as for the first entry of all, which is where its only call begins to read.
+    """
+    return sum(_marks_of(t).values()) // (t._array.itemsize or 1) if STATE.batches else 0
 
 
 def is_of(t: Any, batch: Batch) -> bool:
@@ -90,21 +106,33 @@ def is_of(t: Any, batch: Batch) -> bool:
     return t._meta is not None and batch in t._meta.batches
 
 
-def mark(t: Any, batches: Iterable[Batch]) -> None:
-    """Let a tensor count as an entry of these batches, too; one of a program's own class keeps it."""
-    t.need_meta().batches |= frozenset(batches)
+def mark(t: Any, batches: Mapping[Batch, int]) -> None:
+    """Let a tensor count as an entry of these batches, too; one of a program's own class keeps it.
+
+    The numbers are bytes of its memory that belong to entries before it.
+    """
+    meta = t.need_meta()
+    meta.batches = {**batches, **meta.batches}
     if t.__class__ is tensor_class():
         t.__class__ = _batched_class
 
 
+def mark_alias(alias: Any, t: Any) -> None:
+    """Let an alias count as an entry of the batches that ``t``, whose memory it is, is one of."""
+    marks = _marks_of(t)
+    if marks:
+        mark(alias, marks)
+
+
 def spread(sources: Iterable[Any], results: Iterable[Any]) -> None:
-    """Mark what was made of entries as they are marked."""
-    found: frozenset[Batch] = frozenset()
-    for t in sources:
-        found |= batches_of(t)
-    if found:
-        for t in results:
-            mark(t, found)
+    """Mark what was made of entries as they are marked; a view of one lies in its memory."""
+    marked = [(storage_of(t), marks) for t in sources if (marks := _marks_of(t))]
+    if not marked:
+        return
+    found = dict.fromkeys([batch for _, marks in marked for batch in marks], 0)
+    for t in results:
+        own = storage_of(t)
+        mark(t, found | next((marks for storage, marks in marked if storage is own), {}))
 
 
 def note_write(t: Any, operands: Iterable[Any]) -> None:

@@ -21,7 +21,7 @@ def _alias(t: TensorBase) -> Any:
     if is_inference(t):
         alias.need_meta().inference = True
     if state.MODE and state.STATE.batches:
-        batches.spread((t,), (alias,))
+        batches.mark_alias(alias, t)
     return alias
 
 

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..aliasing.strided import element_strides
+from ..aliasing.versions import storage_of
 from ..pytree.trees import TreeSpec, tree_flatten, tree_unflatten
 from ..switches.state import STATE
 from ..table.registry import F
 from ..tensors.batches import Batch, is_of, mark, open_batch
+from ..tensors.bits import memory_of
 from ..tensors.tensor import Tensor
 from .function_rules import VmapInfo, by_rule, rule_of, transforming
 from .randomness import check_randomness, drawing_as_asked
@@ -30,7 +33,8 @@ def vmap(
     ``in_dims`` and ``out_dims`` are numbers, or nested like arguments and results.  ``randomness`` says whether
     entries may draw random numbers, each its own or all the same.  ``ValueError`` for dimensions that do not fit,
     ``RuntimeError`` for random numbers under ``"error"``, and for what may not depend on one entry's values: Python
-    numbers and decisions, sizes, writes to what is shared.  Each entry is one call, so ``chunk_size`` changes nothing;
+    numbers and decisions, sizes, writes to what is shared.  Each entry is one call, so ``chunk_size`` changes nothing
+    but where ``as_strided`` counts from;
     only where ``func`` is a custom operator with a rule for batches, or the ``apply`` of a custom Function with a
     ``vmap`` of its own, is that called, once.
 
@@ -45,10 +49,11 @@ def vmap(
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         batch = _Batch(_name_of(func), in_dims, args, kwargs)
+        part = chunk_size or batch.size
         rule = rule_of(func)
         if rule is not None:
             return by_rule(rule, VmapInfo(batch.size, randomness), tuple(batch.dims), args, out_dims)
-        with transforming("vmap"), open_batch() as run:
+        with transforming("vmap"), open_batch(part) as run:
             results = batch.results(func, randomness, run)
         return _stacked(_name_of(func), results, out_dims, batch.size, run)
 
@@ -143,8 +148,14 @@ def _entry(leaf: Any, dim: int | None, index: int, run: Batch) -> Any:
     if dim is None:
         return leaf
     entry = F.select(leaf, dim, index) if leaf.shape[dim] else leaf.sum(dim, dtype=leaf.dtype)
-    mark(entry, (run,))
+    mark(entry, {run: _skipped_bytes(leaf, dim, index % run.part) if storage_of(entry) is storage_of(leaf) else 0})
     return entry
+
+
+def _skipped_bytes(leaf: Any, dim: int, entries: int) -> int:
+    """What lies before an entry in its memory because of the ``entries`` before it."""
+    memory = memory_of(leaf)
+    return entries * element_strides(memory)[dim] * int(memory.itemsize)
 
 
 def broadcast_to(tree: Any, spec: TreeSpec) -> list[Any] | None:

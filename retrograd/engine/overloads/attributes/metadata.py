@@ -10,6 +10,7 @@ from ...nodes.hooks import tensor_type_name
 from ...table.public import METHODS, property_, public
 from ...tensors import convert
 from ...tensors.absent import AbsentMemory
+from ...tensors.batches import skipped_elements
 from ...tensors.bits import memory_of
 
 
@@ -44,7 +45,7 @@ def stride(self: Any, dim: int | None = None) -> Any:
 @public(function=False)
 def storage_offset(self: Any) -> int:
     """Offset of the first element in the storage, in elements."""
-    return offset_of(self)
+    return offset_of(self) - skipped_elements(self)
 
 
 @public(function=False)

@@ -17,7 +17,7 @@ from ...table.registry import OPS
 from ...tensors.base import set_array
 from ...tensors.bits import bits_of, mark, memory_of
 from .squeezing import squeeze_arguments, squeeze_row
-from .windows import check_window
+from .windows import checked_window
 
 _IN_PLACE = {
     name: OPS[name].with_node(node)
@@ -93,7 +93,6 @@ def unsqueeze_(self: Any, dim: int) -> Any:
 @public("as_strided_")
 def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """In-place as_strided."""
-    own = offset_of(self)
-    offset = own if storage_offset is None else storage_offset
-    check_window(self, tuple(size), tuple(stride), offset)
-    return _reshape_in_place(self, "as_strided", tuple(size), tuple(stride), offset, Geometry.of(self._array, own))
+    offset = checked_window(self, tuple(size), tuple(stride), storage_offset)
+    geometry = Geometry.of(self._array, offset_of(self))
+    return _reshape_in_place(self, "as_strided", tuple(size), tuple(stride), offset, geometry)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...aliasing.strided import element_strides
+from ...aliasing.strided import element_strides, root_array
 from ...aliasing.versions import share_storage
 from ...calls.refusals import refuse
 from ...tensors.base import wrap
+from ...tensors.batches import mark_alias
 from ...tensors.dtype_names import scalar_name
 
 
@@ -24,6 +25,9 @@ def seen_as(self: Any, numpy: Any) -> Any:
         size = array.shape[-1]
         refuse(ratio > 0 and bool(size % ratio), f"self.size(-1) must be divisible by {ratio} {what}, but got {size}")
         assert not rest or not ratio
+    if self._is_view():
+        root_array(self)  # where the memory begins, which the alias does not tell
     alias = wrap(array.view(numpy))
     share_storage(alias, self)
+    mark_alias(alias, self)
     return alias

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ...aliasing.strided import Geometry
+from ...aliasing.strided import Geometry, root_array
 from ...aliasing.strided import storage_offset as offset_of
-from ...aliasing.versions import storage_of
 from ...overriding.dispatch_classes import is_dispatching
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
+from ...tensors.batches import is_batched, skipped_elements
+from ...tensors.bits import memory_of
 from ...tensors.convert import checked_dim
 
 
@@ -50,14 +51,43 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset_: int | None =
         offset = kwargs.pop("storage_offset", storage_offset_)
         geometry = Geometry(tuple(input.shape), input.stride(), own)
         return F.as_strided(input, tuple(size), tuple(stride), offset, geometry)
-    offset = kwargs.pop("storage_offset", storage_offset_)
-    offset = own if offset is None else int(offset)
-    check_window(input, tuple(size), tuple(stride), offset)
+    offset = checked_window(input, tuple(size), tuple(stride), kwargs.pop("storage_offset", storage_offset_))
     return F.as_strided(input, tuple(size), tuple(stride), offset, Geometry.of(input._array, own))
 
 
-def check_window(t: Any, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> None:
-    """``RuntimeError`` in torch's words unless sizes, strides and offset lie in the tensor's storage."""
+def checked_window(t: Any, size: tuple[int, ...], stride: tuple[int, ...], offset: int | None) -> int:
+    """Where a window begins in the tensor's storage; ``RuntimeError`` in torch's words unless it lies in there.
+
+    Within ``vmap`` offsets are those of the first entry, and a window on an entry must not reach beyond it.
+    """
+    skipped = skipped_elements(t)
+    place = offset_of(t) if offset is None else int(offset) + skipped
+    if len(size) == len(stride) and is_batched(t):
+        _check_within_entry(t, Geometry(size, stride, place - skipped), skipped)
+    _check_window(t, size, stride, place)
+    return place
+
+
+def _check_within_entry(t: Any, window: Geometry, skipped: int) -> None:
+    if not window.extent():
+        return
+    own = Geometry.of(memory_of(t), offset_of(t) - skipped)
+    if own.extent() and own.offset <= window.offset and window.end() <= own.end():
+        return
+    reach = (
+        f"`result` can access some memory in range [{window.offset}, {window.end()}], but `tensor` can only access "
+        f"some memory in range [{own.offset}, {own.end()}]"
+        if own.extent()
+        else "`tensor` has no storage but the passed-in (size, stride, storage_offset) imply a result with some storage"
+    )
+    raise RuntimeError(
+        f"result = tensor.as_strided({list(window.shape)}, {list(window.strides)}, {window.offset}) can access memory "
+        f"outside of `tensor`. {reach}. This is not supported inside of vmap, please try to rewrite the `as_strided` "
+        "call as a sequence of PyTorch view operations"
+    )
+
+
+def _check_window(t: Any, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> None:
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(n < 0 for n in size):
@@ -68,7 +98,8 @@ def check_window(t: Any, size: tuple[int, ...], stride: tuple[int, ...], offset:
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    check_extent(size, stride, offset, Geometry.of(storage_of(t).root, 0).extent(), t._array.itemsize)
+    root, item = root_array(t), t._array.itemsize  # a view may be of another dtype than its memory
+    check_extent(size, stride, offset, Geometry.of(root, 0).extent() * root.itemsize // (item or 1), item)
 
 
 def check_extent(size: tuple[int, ...], stride: tuple[int, ...], offset: int, whole: int, item: int) -> None:
@@ -88,9 +119,7 @@ def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_off
     if 0 in input.stride():  # it is copied without repeated elements, to memory of its own
         input = input.clone()  # noqa: A001
     own = offset_of(input)
-    offset = own if storage_offset is None else storage_offset
-    check_window(input, size, stride, offset)
-    begin = offset - own
+    begin = checked_window(input, size, stride, storage_offset) - own
     within = begin >= 0 and begin + Geometry(size, stride, 0).extent() <= input.numel()
     if input.is_contiguous() and within:
         return F._as_strided_scatter(input, src, size, stride, begin)
