@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from typing import Any
 
 __version__ = "0.1.0"
@@ -22,6 +23,21 @@ _LAZY_MODULES = (
 )  # fmt: skip
 """Modules of ours, each loaded when a program first looks at it."""
 _FROM_INSPECT = ("debug",)
+
+
+class _AbsentModules:
+    """Stands last on ``sys.meta_path``: says of PyTorch's modules that are not here what to do instead."""
+
+    @staticmethod
+    def find_spec(fullname: str, path: Any = None, target: Any = None) -> None:
+        """``ModuleNotFoundError`` with a sentence; nothing for any other module."""
+        package, _, name = fullname.partition(".")
+        told = importlib.import_module(f"{__name__}._absent").sentence(name) if package == __name__ else None
+        if told is not None:
+            raise ModuleNotFoundError(told, name=fullname)
+
+
+sys.meta_path.append(_AbsentModules)
 
 
 def __getattr__(name: str) -> Any:
@@ -63,7 +79,7 @@ def _missing(name: str) -> str:
     # Tools probe every module for private names of theirs: no search for those.
     near = [] if name.startswith("_") else difflib.get_close_matches(name, public, 3)
     hint = f"; the nearest names are {', '.join(near)}" if near else ""
-    return f"module 'retrograd' has no attribute '{name}'{hint}"
+    return str(importlib.import_module(f"{__name__}._absent").missing_attribute(__name__, name, hint))
 
 
 def __dir__() -> list[str]:

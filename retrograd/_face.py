@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from typing import Any
 
 from .engine.control_flow import cond, while_loop
 from .engine.custom_op.tags import Tag
+from .engine.devices.cuda_names import AcceleratorError, OutOfMemoryError
 from .engine.devices.grad_scaler import GradScaler
 from .engine.devices.mixed_precision import autocast
 from .engine.devices.streams import Event, Stream
@@ -28,11 +30,24 @@ from .engine.switches.modes import (
     no_grad,
     set_grad_enabled,
 )
-from .engine.symbolic import sym_float, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_sqrt, sym_sum
+from .engine.symbolic import (
+    SymBool,
+    SymFloat,
+    SymInt,
+    sym_float,
+    sym_int,
+    sym_ite,
+    sym_max,
+    sym_min,
+    sym_not,
+    sym_sqrt,
+    sym_sum,
+)
 from .engine.table.methods import FUNCTIONS as _FUNCTIONS
 from .engine.tensors import dtypes as _dtypes
 from .engine.tensors.common_dtype import promote_types as _promote
 from .engine.tensors.devices import device
+from .engine.tensors.devices import device as _device
 from .engine.tensors.dtypes import ALIASES as _DTYPE_ALIASES
 from .engine.tensors.dtypes import ALL as _ALL_DTYPES
 from .engine.tensors.dtypes import dtype, get_default_dtype, set_default_dtype
@@ -66,16 +81,30 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     return _dtypes.from_numpy_dtype(_promote(a.numpy, b.numpy))
 
 
+def get_device_module(device: Any = None) -> Any:
+    """The module of a kind of devices, such as ``torch.cuda``; by default that of the CPU."""
+    if device is not None and not isinstance(device, (_device, str)):
+        raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
+    kind = _device("cpu" if device is None else device).type
+    try:
+        return importlib.import_module(f"{__package__}.{kind}")
+    except ModuleNotFoundError:
+        raise RuntimeError(
+            f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'."
+        ) from None
+
+
 __all__ = [
-    "Event", "Generator", "GradScaler", "Size", "Stream", "Tag", "Tensor", "_set_fwd_grad_enabled", "autocast",
-    "channels_last", "channels_last_3d", "compile", "cond", "contiguous_format", "default_generator", "device", "dtype",
-    "e", "enable_grad", "finfo", "get_default_dtype", "get_rng_state", "hspmm", "iinfo", "inf", "inference_mode",
+    "AcceleratorError", "Event", "Generator", "GradScaler", "OutOfMemoryError", "Size", "Stream", "SymBool",
+    "SymFloat", "SymInt", "Tag", "Tensor", "_set_fwd_grad_enabled", "autocast", "channels_last", "channels_last_3d",
+    "compile", "cond", "contiguous_format", "default_generator", "device", "dtype", "e", "enable_grad", "finfo",
+    "get_default_dtype", "get_device_module", "get_rng_state", "hspmm", "iinfo", "inf", "inference_mode",
     "initial_seed", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",
     "is_inference_mode_enabled", "layout", "manual_seed", "memory_format", "nan", "newaxis", "no_grad", "pi",
     "preserve_format", "promote_types", "scope", "set_default_dtype", "set_grad_enabled", "set_printoptions",
-    "set_rng_state", "set_warn_always", "smm", "sparse_coo", "sparse_coo_tensor",
-    "sparse_csr", "sparse_csr_tensor", "spmm", "sspaddmm", "strided", "sym_float", "sym_int",
-    "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum", "vmap", "while_loop",
+    "set_rng_state", "set_warn_always", "smm", "sparse_coo", "sparse_coo_tensor", "sparse_csr", "sparse_csr_tensor",
+    "spmm", "sspaddmm", "strided", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
+    "sym_sum", "vmap", "while_loop",
 ]  # fmt: skip
 
 NAMES: dict[str, Any] = {name: globals()[name] for name in __all__}

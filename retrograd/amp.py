@@ -1,6 +1,12 @@
 """The face of ``torch.amp``: re-exports only."""
 
+import sys
+
 from .engine.devices.grad_scaler import GradScaler
 from .engine.devices.mixed_precision import autocast, custom_bwd, custom_fwd, is_autocast_available
+
+# PyTorch has them in files of these names.
+autocast_mode = grad_scaler = sys.modules[__name__]
+sys.modules |= {f"{__name__}.{name}": autocast_mode for name in ("autocast_mode", "grad_scaler")}
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]

@@ -12,6 +12,7 @@ from typing import IO, Any, TypeAlias
 
 from .engine.nodes.edges import GradientEdge
 from .engine.overloads.attributes.storages import UntypedStorage as Storage
+from .engine.symbolic import SymBool, SymFloat, SymInt
 from .engine.tensors.devices import device as _device
 from .engine.tensors.dtypes import dtype as _dtype
 from .engine.tensors.layouts import layout as _layout
@@ -29,10 +30,12 @@ FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
 IntLikeType: TypeAlias = int
 FloatLikeType: TypeAlias = float
 BoolLikeType: TypeAlias = bool
+PySymType: TypeAlias = SymInt | SymFloat | SymBool
+py_sym_types = (SymInt, SymFloat, SymBool)
 
 __all__ = [
-    "Any", "BoolLikeType", "Device", "FileLike", "FloatLikeType", "IntLikeType", "Number", "Sequence",
-    "Size", "Storage", "Tensor", "_Number", "_TensorOrOptionalTensors", "_TensorOrTensors",
-    "_TensorOrTensorsOrGradEdge", "_bool", "_bytes", "_complex", "_device", "_dtype", "_float", "_int",
-    "_layout", "_size", "_str",
+    "Any", "BoolLikeType", "Device", "FileLike", "FloatLikeType", "IntLikeType", "Number", "PySymType", "Sequence",
+    "Size", "Storage", "SymBool", "SymFloat", "SymInt", "Tensor", "_Number", "_TensorOrOptionalTensors",
+    "_TensorOrTensors", "_TensorOrTensorsOrGradEdge", "_bool", "_bytes", "_complex", "_device", "_dtype", "_float",
+    "_int", "_layout", "_size", "_str", "py_sym_types",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from source_tree import MODULES, Module, own_target
 
 # Shaped like PyTorch's modules of these names: nothing but re-exports of the engine.
 FACE_NAMES = (
+    "_absent",
     "catalogue", "autograd", "distributions", "nn", "optim", "signal", "utils", "library", "_custom_op", "_C",
     "func", "masked", "ops", "overrides", "profiler", "random", "testing",
     "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "jit", "mps", "mtia", "multiprocessing",
@@ -70,7 +71,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "retrograd.inspect.diagnose": ("retrograd.errors", *DATA_MODULES),
     "retrograd.inspect.layout": ("retrograd.errors", *DATA_MODULES),
     "retrograd.inspect.render": ("retrograd.errors", "retrograd.inspect.layout", *DATA_MODULES),
-    "retrograd.distributed": ("retrograd.errors", "retrograd.engine"),
+    "retrograd.distributed": ("retrograd.errors", "retrograd._absent", "retrograd.engine"),
     "retrograd.cli": ("retrograd.errors", "retrograd.inspect", "retrograd", *FACE),
 }
 

@@ -15,6 +15,9 @@ Nothing here speaks a network protocol of its own; a ``Communicator`` is all tha
 
 from __future__ import annotations
 
+from typing import Any
+
+from .._absent import missing_attribute
 from ..engine.devices import collectives, point_to_point, process_group
 from .communicator import Communicator, Pending
 from .connect import connect
@@ -30,3 +33,7 @@ __all__ = [  # noqa: PLE0604
     *collectives.NAMES, *point_to_point.NAMES, *process_group.NAMES, "Communicator", "DataParallel",
     "MpiCommunicator", "Pending", "SingleProcess", "TorchCommunicator", "connect",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    raise missing_attribute(__name__, name)

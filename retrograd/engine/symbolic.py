@@ -11,6 +11,24 @@ import numpy as np
 _NUMBERS = (int, float, np.integer, np.floating)
 
 
+class SymInt:
+    """A size that a compiler leaves open; nothing here is one."""
+
+    __module__ = "retrograd"
+
+
+class SymFloat:
+    """A number that a compiler leaves open; nothing here is one."""
+
+    __module__ = "retrograd"
+
+
+class SymBool:
+    """A truth value that a compiler leaves open; nothing here is one."""
+
+    __module__ = "retrograd"
+
+
 def sym_int(a: SupportsInt) -> int:
     """A number as integer, without what is behind the point."""
     return int(a)

@@ -6,6 +6,7 @@ import difflib
 import importlib
 from typing import Any
 
+from .._absent import missing_attribute
 from ..engine.tensors.parameter import Buffer, Parameter
 from .compiled import OptimizedModule as _OptimizedModule  # noqa: F401 - tells `compile` what a module becomes
 from .module import Module
@@ -25,4 +26,4 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.{name}")
     near = difflib.get_close_matches(name, __all__, 3) if name[0] != "_" else []
     hint = f"; the nearest names are {', '.join(near)}" if near else ""
-    raise AttributeError(f"module 'retrograd.nn' has no attribute '{name}'{hint}")
+    raise missing_attribute(__name__, name, hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -70,5 +71,9 @@ class DistributedDataParallel(Module):
         finally:
             self.require_backward_grad_sync = before
 
+
+# PyTorch has them in files of these names; that of the function ``data_parallel`` is found by importing from it.
+distributed = sys.modules[__name__]
+sys.modules |= {f"{__name__}.{name}": distributed for name in ("data_parallel", "distributed")}
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]

@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..engine import observe
 from ..engine.execution import watchers
@@ -20,7 +20,11 @@ from ..engine.tensors.tensor import Tensor
 from .real_parts import is_complex, update_parts
 from .step_hooks import added, hooked, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
+__all__ = ["Optimizer", "ParamsT", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
+
+
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+"""What an optimizer is given: parameters, groups of them, or parameters with their names."""
 
 
 class _Required:
