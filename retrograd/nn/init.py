@@ -59,6 +59,8 @@ def trunc_normal_(
             "The distribution of values may be incorrect.",
             stacklevel=3,
         )
+    if tensor.is_meta:
+        return tensor.normal_(mean, std, generator=generator)
     many_inside = _below((b - mean) / std) - _below((a - mean) / std) > 0.3
     draw = _redrawn_outside if many_inside else _accepted_inside
     return draw(tensor, (mean, std), (a, b), generator)

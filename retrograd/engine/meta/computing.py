@@ -22,6 +22,7 @@ _BY_VALUE: Final = frozenset({"nonzero", "argwhere", "equal", "allclose", "binco
 """Functions whose result, or its shape, is a matter of values; of rows, the fact ``dynamic`` says it."""
 _INDEXING: Final = frozenset({"index", "index_put", "index_put_", "_index", "_index_put"})
 """Operators whose indices may have values."""
+_BAGS: Final = ("embedding_bag", "embedding_bag_sparse", "embedding_bag_max")
 _MADE: Final = ("new_", "zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like", "randint_like")
 
 
@@ -36,6 +37,7 @@ def answer(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if name == "as_strided":
         return _placed(*args, **kwargs)
     by_mask = name in _INDEXING and any(t._sig.numpy.char in "?B" for t in leaves[1:])
+    by_mask = by_mask and not (func.writes and _is_one_number(args[2]))  # which fits into any places
     if by_mask or name in _BY_VALUE or getattr(func.row, "dynamic", None):
         raise NotImplementedError(
             f"aten::{name}: attempted to run this operator with Meta tensors, but its result is a matter of values, "
@@ -45,6 +47,10 @@ def answer(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if func.writes:
         return _written(func, args, leaves)
     return _computed(func, args, kwargs, leaves)
+
+
+def _is_one_number(value: Any) -> bool:
+    return not isinstance(value, TensorBase) or value.numel() == 1
 
 
 def _placed(t: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
@@ -57,7 +63,7 @@ def _check_devices(name: str, leaves: list[Any], writes: bool) -> None:
     is_meta = isinstance(leaves[0], MetaTensor)
     if name == "copy_" and not is_meta:
         raise NotImplementedError(f"{NO_DATA} The target has memory, the source has none.")
-    if is_meta and (name in _INDEXING or name in ("copy_", "embedding")):
+    if is_meta and (name in _INDEXING or name in ("copy_", "embedding", *_BAGS)):
         return
     if any(t.ndim or (writes and t is leaves[0]) for t in leaves if not isinstance(t, MetaTensor)):
         here, there = ("cpu", "meta") if is_meta else ("meta", "cpu")

@@ -48,6 +48,12 @@ class MetaTensor(Tensor):
         """Another tensor that is laid out like this one."""
         return MetaTensor.made(self.shape, self._sig.numpy, element_strides(self._array), storage_offset(self))
 
+    def reinterpreted(self, numpy: Any) -> MetaTensor:
+        """The same memory read as numbers of another type."""
+        array = self._array.view(numpy)
+        offset = storage_offset(self) * self._sig.numpy.itemsize // numpy.itemsize
+        return MetaTensor.made(array.shape, numpy, element_strides(array), offset)
+
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """The shape, dtype and strides of an operator's result; operators of programs have kernels for them."""

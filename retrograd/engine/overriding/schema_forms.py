@@ -110,3 +110,7 @@ for _name, _dims in (("linear1d", 1), ("bilinear2d", 2), ("bicubic2d", 2), ("tri
     FORMS[f"upsample_{_name}"] = _form_of_upsampling(_dims, True)
 for _name in ("bilinear2d", "bicubic2d", "lanczos2d"):
     FORMS[f"_upsample_{_name}_aa"] = _form_of_upsampling(2, True)
+
+FORMS["_histc"] = Form(
+    lambda self, bins, limits: (self, bins, *limits), lambda self, bins, low, high: (self, bins, (low, high))
+)

@@ -16,6 +16,7 @@ from ...streams.normal import narrowed
 from ...streams.uniform import unit_doubles
 from ...table.public import NN, check_tensor, public
 from ...table.registry import OPS, F
+from ...tensors.absent import known_values
 from ...tensors.base import wrap
 from ...tensors.numbers_ import real_number
 from ...warning import warn
@@ -202,6 +203,14 @@ for _function in (rrelu, rrelu_):
     public(namespace=NN)(_function)
 
 
+def _gumbel_noise(logits: Any) -> Any:
+    """Numbers of the Gumbel distribution, one for each element; where there is no memory, none are drawn."""
+    if logits.is_meta:
+        return logits.detach()
+    waiting = drawn_in(tuple(logits.shape), lambda count: exponential(generator_of(None), count))
+    return wrap(-np.log(narrowed(waiting, logits._sig.numpy)))
+
+
 @public("gumbel_softmax", namespace=NN)
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
     """A sample of the Gumbel-softmax distribution; ``hard`` gives one-hot values with the soft gradient."""
@@ -209,12 +218,11 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
     if eps != 1e-10:
         warn("`eps` parameter is deprecated and has no effect.")
     check_continuous(logits._sig.numpy, "Exponential")
-    waiting = drawn_in(tuple(logits.shape), lambda count: exponential(generator_of(None), count))
-    soft = softmax((logits + wrap(-np.log(narrowed(waiting, logits._sig.numpy)))) / tau, dim)
+    soft = softmax((logits + _gumbel_noise(logits)) / tau, dim)
     if not hard:
         return soft
     if not soft.ndim:
         return wrap(np.ones((), soft._sig.numpy)) - soft.detach() + soft
     chosen = np.zeros(tuple(soft.shape), soft._sig.numpy)
-    np.put_along_axis(chosen, np.expand_dims(soft._array.argmax(dim), dim), 1.0, dim)
-    return wrap(chosen) - soft.detach() + soft
+    np.put_along_axis(chosen, np.expand_dims(known_values(soft).argmax(dim), dim), 1.0, dim)
+    return wrap(chosen).to(soft.device) - soft.detach() + soft

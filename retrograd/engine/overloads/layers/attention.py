@@ -95,7 +95,8 @@ def scaled_dot_product_attention(
         "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True",
     )
     if in_one_row:
-        return F._attention(query, key, value, _causal(query, key, mask)._array if is_causal else mask, factor)
+        hidden = _causal(query, key, mask) if is_causal else mask
+        return F._attention(query, key, value, hidden._array if is_causal and not query.is_meta else hidden, factor)
     mask = _causal(query, key, mask) if is_causal else mask
     return _composed(query, key, value, mask, (dropout_p, factor))
 

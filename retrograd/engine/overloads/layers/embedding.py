@@ -12,6 +12,7 @@ from ...aliasing.write_rules import check_inplace
 from ...calls.refusals import refuse
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
+from ...tensors.absent import known_values
 from ...tensors.base import wrap
 from ...tensors.numbers_ import real_argument
 
@@ -97,7 +98,7 @@ def _torch_embedding(
 
 def _bag_numbers(input: Any, offsets: Any, include_last: bool) -> tuple[Any, Any, int]:  # noqa: A002
     """The indices in a row, the bag that each belongs to, and the number of bags."""
-    indices = input._array
+    indices = known_values(input)
     if indices.ndim == 2:
         if offsets is not None:
             raise ValueError(
@@ -112,16 +113,22 @@ def _bag_numbers(input: Any, offsets: Any, include_last: bool) -> tuple[Any, Any
     if offsets.ndim != 1:
         raise ValueError(f"offsets has to be a 1D Tensor, but got Tensor of dimension {offsets.ndim}")
     _check_indices(offsets, "embedding_bag")
-    last = int(offsets._array[-1]) if offsets.numel() else 0
+    points = known_values(offsets)
+    last = int(points[-1]) if points.size else 0
     refuse(
         last > indices.size,
         f"offsets[-1] can not be greater than input's length {indices.size} but got offsets[-1] of {last}",
     )
-    starts = offsets._array[:-1] if include_last else offsets._array
+    starts = points[:-1] if include_last else points
     refuse(starts.size > 0 and starts[0] != 0, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has "
            f"to start from position 0. However, got {int(starts[0]) if starts.size else 0}")  # fmt: skip
     bag = np.searchsorted(starts, np.arange(indices.size), side="right") - 1
     return indices, bag, starts.size
+
+
+def _on(like: Any, array: Any) -> Any:
+    """An array as a tensor where another one is."""
+    return wrap(array).to(like.device)
 
 
 def _winners(weight: Any, indices: Any, bag: Any, bags: int, kept: Any) -> Any:
@@ -188,7 +195,7 @@ def embedding_bag(
         _shorten_rows(weight, input, max_norm, norm_type)
     kept = indices != _padding_row(padding_idx, weight.shape[0])
     if mode == "max":
-        return F._embedding_bag_max(weight, None, wrap(_winners(weight._array, indices, bag, bags, kept)))
+        return F._embedding_bag_max(weight, None, _on(weight, _winners(known_values(weight), indices, bag, bags, kept)))
     factor = kept.astype(np.float64)
     if mode == "mean":
         factor = factor / np.maximum(np.bincount(bag[kept], minlength=bags), 1)[bag]
@@ -200,6 +207,8 @@ def embedding_bag(
 
 def _flat_alias(input: Any, indices: Any) -> Any:  # noqa: A002
     """The indices in a row, whose writes are those to the caller's."""
+    if input.is_meta:
+        return input.reshape(-1)
     made = wrap(indices)
     share_storage(made, input)
     return made
@@ -220,8 +229,9 @@ def embedding_bag_of_row(
     flat, bag, bags = _bag_numbers(indices, offsets, include_last_offset)
     kept = flat != _padding_row(padding_idx, weight.shape[0])
     if mode == 0 and weight._sig.numpy.itemsize < 8:  # torch's short way for sums leaves the rest out
-        return out, wrap(np.zeros(0, np.int64)), wrap(np.zeros(bags, np.int64)), wrap(np.zeros(bags, np.int64))
+        return out, *[_on(weight, np.zeros(n, np.int64)) for n in (0, bags, bags)]
     sizes = np.bincount(bag[kept], minlength=bags).astype(np.int64)
-    rows = _winners(weight._array, flat, bag, bags, kept) if mode == 2 else sizes
+    rows = _winners(known_values(weight), flat, bag, bags, kept) if mode == 2 else sizes
     empty = np.zeros(bags, np.int64)
-    return out, wrap(bag.astype(np.int64)), wrap(sizes if mode else empty), wrap(rows if mode else empty)
+    found = bag.astype(np.int64), sizes if mode else empty, rows if mode else empty
+    return out, *[_on(weight, array) for array in found]

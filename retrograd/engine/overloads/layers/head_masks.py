@@ -8,6 +8,7 @@ import numpy as np
 
 from ...table.registry import F
 from ...tensors.base import wrap
+from ...tensors.dtypes import from_numpy_dtype
 from ...warning import warn
 
 
@@ -75,6 +76,8 @@ def _inverted(mask: Any, dtype: Any) -> Any:
     """In this function True means "do not look"."""
     if mask is None or mask._sig.numpy.kind != "b":
         return mask
+    if mask.is_meta:
+        return mask.to(from_numpy_dtype(dtype))
     return wrap(np.where(mask._array, dtype.type(-np.inf), dtype.type(0)))
 
 

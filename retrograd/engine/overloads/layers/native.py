@@ -11,6 +11,7 @@ from ...calls.refusals import refuse
 from ...ops.normalization import batch_statistics, row_statistics
 from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
+from ...tensors.absent import known_values
 from ...tensors.base import wrap
 from ..reductions.older_norms import norm_along, norm_of_all
 
@@ -22,8 +23,8 @@ def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any,
     """``layer_norm`` with the means and inverse standard deviations."""
     out = _NN["layer_norm"](input, normalized_shape, weight, bias, eps)
     shape = (*input.shape[: input.ndim - len(normalized_shape)], *(1,) * len(normalized_shape))
-    _, mean, rstd = row_statistics(input._array.reshape(-1, math.prod(normalized_shape)), eps)
-    return out, wrap(mean.reshape(shape)), wrap(rstd.reshape(shape))
+    _, mean, rstd = row_statistics(known_values(input).reshape(-1, math.prod(normalized_shape)), eps)
+    return out, *[wrap(found.reshape(shape)).to(input.device) for found in (mean, rstd)]
 
 
 @public("native_batch_norm", method=False, out=True)
@@ -36,11 +37,11 @@ def native_batch_norm(
     out = _NN["batch_norm"](input, running_mean, running_var, weight, bias, training, momentum, eps)
     if not training:
         return out, wrap(np.zeros(0, input._sig.numpy)), wrap(np.zeros(0, input._sig.numpy))
-    mean, variance = batch_statistics(input._array)
+    mean, variance = batch_statistics(known_values(input))
     inverse = 1 / np.sqrt(variance + variance.dtype.type(eps))
     given = next((t for t in (weight, bias, running_mean, running_var) if t is not None), input)
     kind = given._sig.numpy  # statistics of halves are wider only beside wider parameters
-    return out, wrap(mean.astype(kind, copy=False)), wrap(inverse.astype(kind, copy=False))
+    return out, *[wrap(found.astype(kind, copy=False)).to(input.device) for found in (mean, inverse)]
 
 
 @public("native_group_norm", method=False)

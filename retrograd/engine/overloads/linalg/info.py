@@ -22,6 +22,8 @@ def first_zero_pivot(A: Any) -> Any:  # noqa: N803
 
 def first_zero_of_factors(both: Any) -> Any:
     """Which pivot (counted from 1) of matrices that hold both factors is zero; 0 where none is."""
+    if both.is_meta:
+        return zero_info(both).to(both.device)
     zeros = np.diagonal(both._array, axis1=-2, axis2=-1) == 0
     first = np.argmax(zeros, axis=-1) if zeros.shape[-1] else 0
     return wrap(np.where(zeros.any(-1), first + 1, 0).astype(np.int32))

@@ -14,6 +14,7 @@ from ...ops.matrix_checks import check_matrix, check_sides
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
+from ...tensors.absent import known_values
 from ...tensors.base import wrap
 from .checks import check_same_dtype
 from .info import first_zero_of_factors
@@ -44,7 +45,7 @@ def _factors(name: str, A: Any, pivot: bool, *, checked: bool) -> tuple[Any, Any
     _check_pivoting(pivot)
     both, pivots = F._lu_factor(A, pivot)
     info = first_zero_of_factors(both)
-    if checked and info._array.any():
+    if checked and known_values(info).any():
         batch = int(np.flatnonzero(info._array)[0])
         which, at = f"(Batch element {batch}): " * bool(info.ndim), int(info._array.flat[batch])
         raise RuntimeError(

@@ -28,7 +28,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # no
 
 def powers_of(x: Any, count: int) -> Any:
     """``1, x, x ** 2, ...`` in a new last dimension."""
-    ones = wrap(np.ones((*x.shape, min(count, 1)), x._sig.numpy if x._sig.numpy.kind != "b" else np.int64))
+    ones = wrap(np.ones((*x.shape, min(count, 1)), x._sig.numpy if x._sig.numpy.kind != "b" else np.int64)).to(x.device)
     if count <= 1:
         return ones
     wide = F.expand(F.unsqueeze(x, -1), (*x.shape, count - 1))

@@ -76,5 +76,5 @@ def ctc_loss(
     if zero_infinity:
         loss = F._where(F.isposinf(loss.detach()), F.zeros_like(loss), loss)
     if reduction == "mean":
-        return (loss / wrap(np.maximum(lengths, 1).astype(loss._sig.numpy))).mean()
+        return (loss / wrap(np.maximum(lengths, 1).astype(loss._sig.numpy)).to(loss.device)).mean()
     return loss.sum() if reduction == "sum" else loss[0] if single else loss

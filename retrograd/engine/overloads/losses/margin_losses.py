@@ -12,6 +12,7 @@ from ...calls.refusals import refuse
 from ...ops.by_number import minus, plus
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
+from ...tensors.absent import known_values
 from ...tensors.argument_checks import check_scalar_type
 from ...tensors.numbers_ import real_argument
 from .distances import pairwise_distance
@@ -105,8 +106,9 @@ def multilabel_margin_loss(
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     _check_scores(input, target)
     classes = input.shape[-1] if input.ndim else 1
+    named = known_values(target)
     refuse(
-        bool(((target._array < -1) | (target._array >= classes)).any()),
+        bool(((named < -1) | (named >= classes)).any()),
         f"argument #2 'target' is out of range: classes are 0 to {classes - 1}, and -1 ends the list",
     )
     return F._multilabel_margin_loss(input, target, reduction)

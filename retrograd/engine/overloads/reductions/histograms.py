@@ -11,6 +11,7 @@ from ...ops.reduce import refuse_complex
 from ...return_types import named
 from ...table.public import check_tensor, public
 from ...table.registry import F
+from ...tensors.absent import known_values
 from ...tensors.base import TensorBase, wrap
 from ...tensors.numbers_ import real_number
 
@@ -45,7 +46,7 @@ def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:  # no
     if bins <= 0:
         raise RuntimeError("torch.histogramdd(): bins must be > 0, but got " + str(bins))
     refuse_kind("histogram_cpu", input._sig.numpy, "f")
-    return F._histc(input, bins, _limits(input._array, min, max, "torch.histc"))
+    return F._histc(input, bins, _limits(known_values(input), min, max, "torch.histc"))
 
 
 def _check_weight(weight: Any, shape: tuple[int, ...]) -> None:

@@ -10,6 +10,7 @@ from ...calls.out_rules import Out
 from ...ops.by_number import times
 from ...table.public import check_tensor, public
 from ...table.registry import F
+from ...tensors.absent import known_values
 from ...tensors.base import TensorBase, wrap
 from ...tensors.convert import checked_dim
 from ..shapes.broadcasting import broadcast_pair
@@ -48,7 +49,8 @@ def _checked_points(input: Any, q: Any, interpolation: str) -> Any:  # noqa: A00
         raise RuntimeError("quantile() q must be a scalar or 1D tensor")
     if q._sig.numpy != input._sig.numpy:
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
-    if not ((q._array >= 0) & (q._array <= 1)).all():
+    points = known_values(q)
+    if not ((points >= 0) & (points <= 1)).all():
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(
@@ -62,7 +64,7 @@ def _checked_points(input: Any, q: Any, interpolation: str) -> Any:  # noqa: A00
 
 def _interpolated(ordered: Any, q: Any, interpolation: str, ignore_nan: bool) -> Any:
     """The quantiles of sorted rows; a row with NaN gives NaN, unless NaN is left out."""
-    values = ordered._array
+    values, q = known_values(ordered), wrap(known_values(q)) if q.is_meta else q
     missing, n = np.isnan(values), values.shape[-1]
     if ignore_nan:
         last = wrap((n - missing.sum(-1, keepdims=True) - 1).astype(values.dtype))
@@ -75,11 +77,12 @@ def _interpolated(ordered: Any, q: Any, interpolation: str, ignore_nan: bool) ->
     rounding: dict[str, Any] = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}
     ranks = rounding[interpolation](ranks) if interpolation in rounding else ranks
     below = np.floor(ranks)
-    low = F.gather(ordered, -1, wrap(below.astype(np.int64)))
+    low = F.gather(ordered, -1, wrap(below.astype(np.int64)).to(ordered.device))
     if interpolation not in ("linear", "midpoint"):
         return low
     weight = wrap(np.full_like(ranks, 0.5)) if interpolation == "midpoint" else exact - wrap(below)
-    return low.lerp_(F.gather(ordered, -1, wrap(np.ceil(ranks).astype(np.int64))), weight)
+    high = F.gather(ordered, -1, wrap(np.ceil(ranks).astype(np.int64)).to(ordered.device))
+    return low.lerp_(high, weight.to(ordered.device))
 
 
 @public("quantile", out=Out(copied=True))

@@ -11,6 +11,7 @@ import numpy as np
 from ...calls.refusals import refuse_kind
 from ...table.public import check_tensor, public
 from ...table.registry import F
+from ...tensors.absent import known_values
 from ...tensors.base import wrap
 
 _EMPTY = {"sum": 0.0, "prod": 1.0, "mean": math.nan, "max": -math.inf, "min": math.inf}
@@ -44,11 +45,21 @@ def segment_reduce(
     refuse_kind("_segment_reduce_lengths_cpu_kernel1", given._sig.numpy, "iu")
     if given.ndim != axis + 1:
         raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of lengths but got {axis}.")
-    if lengths is not None and not unsafe and (lengths._array < 0).any():
+    counts = None if lengths is None else _counts(lengths, data.shape[axis])
+    if counts is not None and not unsafe and (counts < 0).any():
         raise RuntimeError("lengths contains negative value!")
     to_the_end = lengths is not None and not unsafe
-    ends = offsets if lengths is None else wrap(_ends(lengths._array))
+    ends = known_values(offsets) if counts is None else _ends(counts)
     return _rows_reduced(data, ends, reduce, initial, to_the_end)
+
+
+def _counts(lengths: Any, size: int) -> Any:
+    """The lengths of segments; of those that nobody knows the first has all."""
+    counts = known_values(lengths)
+    if lengths.is_meta:
+        counts = counts.copy()
+        counts[..., :1] = size
+    return counts
 
 
 def _ends(lengths: Any) -> Any:
@@ -62,7 +73,7 @@ def _rows_reduced(data: Any, ends: Any, reduce: str, initial: Any, to_the_end: b
     if ends.ndim > 1:
         rows = range(data.shape[0])
         return F.stack([_rows_reduced(data[i], ends[i], reduce, initial, to_the_end) for i in rows], 0)
-    size, points = data.shape[0], ends._array.tolist()
+    size, points = data.shape[0], ends.tolist()
     if (to_the_end and points[-1] != size) or points[-1] > size or any(b < a for a, b in itertools.pairwise(points)):
         raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(0)")
     return F.stack([_reduced(data, reduce, a, b, initial) for a, b in itertools.pairwise(points)], 0)
@@ -72,7 +83,7 @@ def _reduced(data: Any, reduce: str, start: int, end: int, initial: Any) -> Any:
     part = F._slice(data, 0, start, end)
     if start == end or initial is not None:
         first = np.full((1, *data.shape[1:]), _EMPTY[reduce] if initial is None else initial, data._sig.numpy)
-        part = F.cat([wrap(first), part], 0)
+        part = F.cat([wrap(first).to(data.device), part], 0)
     if reduce in ("max", "min"):
         return (F.amax if reduce == "max" else F.amin)(part, 0, False)
     if reduce == "prod":

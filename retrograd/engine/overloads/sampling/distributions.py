@@ -24,6 +24,7 @@ from ...streams.weighted import with_replacement, without_replacement
 from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
 from ...table.rows import function, underivable
+from ...tensors.absent import known_values
 from ...tensors.base import TensorBase
 from ...tensors.bits import memory_of
 from ...tensors.dtype_names import scalar_name
@@ -118,7 +119,7 @@ def random_(self: Any, *bounds: int, generator: Any = None, **named: Any) -> Any
 
 
 def _value(parameter: Any) -> Any:
-    return parameter._array if isinstance(parameter, TensorBase) else parameter
+    return known_values(parameter) if isinstance(parameter, TensorBase) else parameter
 
 
 @public("normal", method=False)
@@ -152,7 +153,10 @@ def _normal(mean: Any, std: Any, size: Any, how: tuple[Any, ...]) -> Any:
         raise size_mismatch(shapes, error) from None
     numpy = given[0]._sig.numpy
     width = 1.0 if isinstance(std, TensorBase) else std
-    drawn = drawn_in(shape, lambda count: standard_normal(source, count, numpy, 0.0, width))
+    if given[0].is_meta:
+        drawn = np.zeros(shape, numpy)
+    else:
+        drawn = drawn_in(shape, lambda count: standard_normal(source, count, numpy, 0.0, width))
     with np.errstate(all="ignore"):
         if isinstance(std, TensorBase):
             drawn = drawn * spread

@@ -27,7 +27,7 @@ def seen_as(self: Any, numpy: Any) -> Any:
         assert not rest or not ratio
     if self._is_view():
         root_array(self)  # where the memory begins, which the alias does not tell
-    alias = wrap(array.view(numpy))
+    alias = self.reinterpreted(numpy) if self.is_meta else wrap(array.view(numpy))
     share_storage(alias, self)
     mark_alias(alias, self)
     return alias

@@ -11,6 +11,7 @@ from ...calls.refusals import refuse
 from ...kernels.sliding import Sizes, sizes_of
 from ...table.public import check_tensor
 from ...table.registry import F
+from ...tensors.absent import known_values
 from ...tensors.dtype_names import scalar_name
 from .pooling import publish
 from .window_checks import check_filled, check_input
@@ -68,7 +69,7 @@ def _max_unpool_of(dims: int) -> Any:
         size = _unpooled_size(input, dims, kernel_size, stride, padding, output_size)
         _check_indices(input, indices)
         check_filled(f"max_unpool{dims}d", input, dims, adaptive=True)
-        _check_places(indices._array, size)
+        _check_places(known_values(indices), size)
         if dims == 1:
             wide, at = F.unsqueeze(input, -1), F.unsqueeze(indices, -1)
             return F._squeeze_dim(F._max_unpool2d(wide, at, (*input.shape[:-1], *size, 1), 2), -1)
