@@ -9,6 +9,7 @@ from ..base import Case, Check, Kind, Stage
 from ..ends_of_loops import few_of_each_line
 from ..expected_gradients import updated_by_hand
 from ..flow import Flow
+from ..operator_kinds import LINEAR
 from ..refused_runs import run_without_graph
 from ..runs import Run
 from ..spelling import assigned
@@ -20,10 +21,6 @@ KINDS = {
 }
 _SCALING = frozenset({"mul", "rmul", "div", "neg"})
 _MOVING = frozenset({"sub", "add", "radd", "addcmul", "addcdiv"})
-LINEAR = frozenset(
-    {"add", "sub", "rsub", "mean", "sum", "mul", "div", "neg", "reshape", "view", "squeeze", "stack", "cat"}
-)
-"""Operators behind which a constant summand is still a constant summand."""
 _ANY = LINEAR | {"pow", "square", "abs", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "norm", "sqrt"}
 """What a residual is measured with besides."""
 

@@ -13,10 +13,10 @@ from ..call_inputs import limits_of, overflowed_behind
 from ..ends_of_loops import few_of_each_line
 from ..flow import Flow
 from ..nodes import call_of, ran
+from ..operator_kinds import LINEAR
 from ..runs import Run
 from ..spelling import is_name
 from ..words import at, listed
-from .create_graph import LINEAR
 from .depth import grown
 from .drawn_numbers import drawn_numbers
 from .zero_factors import switched_off, vanished_value

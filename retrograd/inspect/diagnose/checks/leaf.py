@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
+from ..operator_kinds import EXPANDING
 from ..phrases import LEAF_WRITTEN, NO_DEEPCOPY, NOT_OPTIMIZABLE
 from ..spelling import argument, out_of_place, written_name
 from ..words import at, listed, operator_word
-from .refused_writes import EXPANDING
 
 KINDS = {
     "nonleaf-grad": Kind("`.grad` of a tensor that is no leaf is read", "error", Stage.STATEMENT),

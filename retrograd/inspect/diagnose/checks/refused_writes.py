@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
+from ..operator_kinds import EXPANDING
 from ..phrases import OVERLAPPING, VIEW_INFERENCE, VIEW_NO_GRAD
 from ..spelling import written_name
 from ..words import at, shape_text
@@ -19,7 +20,6 @@ KINDS = {
         "a view that was made under `no_grad` is changed in place while gradients are on", "error", Stage.STATEMENT
     ),
 }
-EXPANDING = frozenset({"expand", "expand_as", "broadcast_to", "broadcast_tensors", "as_strided", "unfold", "meshgrid"})
 
 
 def find(flow: Flow) -> Iterator[Case]:
