@@ -85,3 +85,12 @@ def test_kind_is_shown_by_two_programs(kind: str) -> None:
     """Every kind that nothing else shows has at least two buggy programs here, each with its healthy twin."""
     shown = [pair.name for pair in pairs() if pair.kind == kind and pair.healthy != pair.buggy]
     assert len(shown) >= 2, shown
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["unused_parameter_block", "unused_parameter_branch"])
+def test_unused_block_is_one_finding(name: str, tmp_path: Path) -> None:
+    """However many lines made the parts of a block that nothing calls, it is told once."""
+    (pair,) = [pair for pair in pairs() if pair.name == name]
+
+    assert [finding.kind for finding in findings(pair.buggy, "retrograd", tmp_path)] == ["unused-parameter"]

@@ -14,6 +14,7 @@ from ..flow import Flow
 from ..leaves_by_line import answer_per_leaf
 from ..phrases import UNREDUCED, UNUSED
 from ..runs import Run
+from ..unused_blocks import Block, unused_blocks
 from ..words import at, listed
 
 KINDS = {
@@ -36,8 +37,15 @@ def find(flow: Flow) -> Iterator[Case]:
     if not any(run.accumulates or run.inputs for run in flow.runs):
         return
     failed = next((run for run in flow.runs if UNUSED in run.error), None)
+    ends = dict(answer_per_leaf(flow, _unreached(flow, failed), lambda leaf: _end_of(flow, leaf)))
+    blocks = [] if failed else list(unused_blocks(flow, {leaf for leaf, end in ends.items() if end.row is None}))
+    for block in blocks:
+        yield _case_of_block(flow, block)
+    told = {leaf for block in blocks for leaf in block.leaves}
     by_place: dict[tuple[SourceLine | None, str], tuple[_End, list[int]]] = {}
-    for leaf, end in answer_per_leaf(flow, _unreached(flow, failed), lambda leaf: _end_of(flow, leaf)):
+    for leaf, end in ends.items():
+        if leaf in told:
+            continue
         source = _source(flow, end, leaf)
         by_place.setdefault((source, end.name), (end, []))[1].append(leaf)
     for (source, _), (end, leaves) in by_place.items():
@@ -126,6 +134,24 @@ def _source(flow: Flow, end: _End, leaf: int) -> SourceLine | None:
     if end.instead is not None:
         return flow.events[end.instead].source
     return flow.events[end.row].source if end.row is not None else flow.facts(leaf).source
+
+
+def _case_of_block(flow: Flow, block: Block) -> Case:
+    """Return the case of a module that nothing calls."""
+    run = next((run for run in reversed(flow.runs) if run.roots), None)
+    names = [flow.name(leaf) for leaf in block.leaves]
+    reducer = UNREDUCED in flow.error_text
+    return Case(
+        kind="unused-parameter",
+        message=f"{block.name} is not reachable from {flow.root_name(run)} (unused): made{at(block.source)}, and no "
+        f"forward computation uses any of its {len(names)} parameters ({listed(names)}).",
+        remedy=f"use {block.name} in forward, or leave it out"
+        + ("; or DistributedDataParallel(..., find_unused_parameters=True)" if reducer else ""),
+        source=block.source,
+        subjects=frozenset(block.leaves),
+        explains_error=reducer,
+        evidence={"unused": names},
+    )
 
 
 def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, failed: Run | None) -> Case:
