@@ -99,7 +99,7 @@ def fit_tensor(node: GraphNode, i: int, g: Any, edge: Any) -> Any:
     """One tensor, made to fit the input that receives it along an edge."""
     sig, have = edge._sigs[0], g._array.shape
     lead = len(have) - len(sig.shape)
-    if lead > 0 and have[lead:] == sig.shape and g._sig.numpy is sig.numpy and edge._sigs is sig.alone:
+    if sig.shape and lead > 0 and have[lead:] == sig.shape and g._sig.numpy is sig.numpy and edge._sigs is sig.alone:
         # the gradient of a bias: no need to look which dimensions differ
         return F._view(F._sum_dim(g, tuple(range(lead)), True), tuple(sig.shape))
     target = edge.node if edge.__class__ is Port else edge
@@ -153,7 +153,9 @@ def _broadcast_axes(have: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int,
 
 
 def sum_tensor_to(g: Any, shape: tuple[int, ...]) -> Any:
-    """The recorded form: a sum that keeps dimensions, then a view without the leading ones."""
+    """The recorded form: the sum of all, or one that keeps dimensions, then a view without the leading ones."""
+    if not shape:
+        return F.sum(g)
     axes = _broadcast_axes(g._sig.shape, shape)
     if axes:
         g = F._sum_dim(g, axes, True)

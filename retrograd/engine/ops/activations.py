@@ -18,6 +18,7 @@ from ..tensors.dtype_names import scalar_name
 from ..tensors.numbers_ import checked_number, held, real_number
 from .arithmetic import conj, zero_gradient
 from .backward_operators import backward_operator
+from .by_number import number_minus, plus
 from .half_slopes import slope_rounded_once
 from .reduce import axes_of
 
@@ -391,7 +392,7 @@ def _log_one_plus_exp(x: Any) -> Any:
 @slope_rounded_once
 def _silu_slope(g: Any, self: Any) -> Any:
     s = F.sigmoid(self)
-    return g * (s * (1 + self * (1 - s)))
+    return g * s * plus(self * number_minus(1, s), 1)
 
 
 @slope_rounded_once

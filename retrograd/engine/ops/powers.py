@@ -165,8 +165,8 @@ def _log_times(name: str, log: Any) -> Any:
 
 def _log_slope(row: str) -> Any:
     def rule(g: Any, self: Any, other: Any) -> Any:
-        blank = (self == 0.0) & (other <= (0.0 if row == "log" else -1.0))
-        return F._where(blank, F.zeros_like(g), g * getattr(F, row)(other))
+        blank = (self == 0.0) & (other <= (0.0 if row == "_xlogy" else -1.0))
+        return F.masked_fill(getattr(F, row)(g, other), blank, 0)
 
     return rule
 
@@ -196,7 +196,7 @@ for _name, _row, _kernel, _slope, _nodes in (
      "SpecialXlog1PyBackward"),
 ):  # fmt: skip
     elementwise(
-        f"_{_name}", _kernel, node=_nodes + "0", promote="float", self=_log_slope(_row), other=_slope,
+        f"_{_name}", _kernel, node=_nodes + "0", promote="float", self=_log_slope(f"_{_name}"), other=_slope,
         kinds="fiub",
     )  # fmt: skip
     elementwise(

@@ -59,12 +59,17 @@ def _repeat(self: Any, repeats: tuple[int, ...]) -> Any:
 
 
 def _repeat_back(g: Any, self_sizes: Any, repeats: tuple[int, ...]) -> Any:
-    sizes = (1,) * (len(repeats) - len(self_sizes)) + tuple(self_sizes)
-    if not sizes or (repeats == (1,) * len(repeats) and len(repeats) == len(self_sizes)):
-        return g
-    split = tuple(n for pair in zip(repeats, sizes, strict=True) for n in pair)
-    g = F._sum_dim(F.reshape(g, split), tuple(range(0, len(split), 2)))
-    return F.reshape(g, tuple(self_sizes))
+    lead = len(repeats) - len(self_sizes)
+    if lead:
+        g = F._sum_dim(g, tuple(range(lead)))
+    split: list[int] = []
+    again = []  # where a repeated dimension counts its repetitions
+    for times, size in zip(repeats[lead:], self_sizes, strict=True):
+        if times != 1:
+            again.append(len(split))
+            split.append(times)
+        split.append(size)
+    return F._sum_dim(F.reshape(g, tuple(split)), tuple(again)) if again else g
 
 
 linear("repeat", _repeat, public=False, self=_repeat_back)

@@ -105,6 +105,6 @@ elementwise(
 )  # fmt: skip
 elementwise(
     "hypot", np.hypot, inplace=True, numbers=False,
-    self=lambda g, self, result: g * (self / result), other=lambda g, other, result: g * (other / result),
+    self=lambda g, self, result: g * self / result, other=lambda g, other, result: g * other / result,
     kinds="f",
 )  # fmt: skip
