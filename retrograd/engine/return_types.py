@@ -76,4 +76,5 @@ def named(function: str, *results: Any) -> Results:
 
 def named_alike(result: Any, targets: Any) -> Any:
     """The tensors that ``out=`` gave, named as what was written into them."""
-    return named(f"{type(result).__name__}_out", *targets) if isinstance(result, Results) else targets
+    made = RETURN_TYPES.get(f"{type(result).__name__}_out") if isinstance(result, Results) else None
+    return targets if made is None else made(targets)

@@ -52,6 +52,8 @@ def write_out(
         wanted = "Tensor" if several else "tuple of Tensors"
         raise TypeError(f"{name}(): argument 'out' must be {wanted}, not {type_name_of(out)}")
     results = result if several else (result,)
+    if len(results) != len(targets):
+        raise TypeError(f"{name}(): expected tuple of {len(results)} elements but got {len(targets)} as 'out'")
     if not how.copied:
         _refuse_lost_history(name, targets, results)
     if how.floating:

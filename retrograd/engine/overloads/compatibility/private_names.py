@@ -74,6 +74,20 @@ def _unsafe_masked_index_put_accumulate(input: Any, mask: Any, indices: Any, val
     return indexing.index_put(input, _clamped(input, indices), values.masked_fill(~mask, 0), accumulate=True)
 
 
+@public("_unsafe_index", method=False)
+def _unsafe_index(input: Any, indices: Any) -> Any:  # noqa: A002
+    """``input[indices]``; PyTorch leaves out whether they lie inside."""
+    check_tensor("_unsafe_index", input)
+    return input[tuple(slice(None) if i is None else i for i in indices)]
+
+
+@public("_unsafe_index_put", method=False)
+def _unsafe_index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:  # noqa: A002
+    """``index_put``; PyTorch leaves out whether the indices lie inside."""
+    check_tensor("_unsafe_index_put", input)
+    return indexing.index_put(input, indices, values, accumulate)
+
+
 # -- layers
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.refusals import refuse_kind
 from ...kernels import gamma
 from ...random import generator_of
 from ...streams import rejection
@@ -17,6 +18,7 @@ from ...streams.normal import narrowed
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...table.rows import elementwise, underivable
+from ...tensors.base import wrap
 from .draw_checks import check_kind
 
 _STEP = 1e-4
@@ -70,3 +72,13 @@ def _standard_gamma(self: Any, generator: Any = None) -> Any:
     drawn = rejection.gamma(generator_of(generator), self._array)
     tiny = np.finfo(self._sig.numpy).tiny
     return F._drawn_gamma(self, narrowed(np.fmax(drawn, tiny), self._sig.numpy))
+
+
+@public("_sample_dirichlet", method=False)
+def _sample_dirichlet(self: Any, generator: Any = None) -> Any:
+    """Probabilities with the elements as concentrations: gamma numbers over their sum; no derivative here."""
+    check_tensor("_sample_dirichlet", self)
+    refuse_kind("dirichlet", self._sig.numpy, "w")
+    drawn = rejection.gamma(generator_of(generator), self._array.astype(np.float64))
+    shares = drawn / drawn.sum(-1, keepdims=True) if self.ndim else drawn / drawn
+    return wrap(narrowed(np.clip(shares, np.finfo(self._sig.numpy).tiny, 1), self._sig.numpy))
