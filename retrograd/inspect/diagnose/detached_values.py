@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .call_inputs import limits_and_sum
 from .flow import Flow, Reached
 from .runs import Run
@@ -54,14 +56,38 @@ def _figures(flow: Flow, tensor: int, before: int) -> tuple[object, ...] | None:
 
 
 def number_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
-    """Return the first call by which a result with the history of a leaf became a plain number before a run."""
-    before = max((run.begin for run in runs), default=-1)
-    for row in flow.rows.get("cut", ()):
-        data = flow.events[row].data
-        number = data.get("reason") not in ("numpy", "copy") and _leaves(flow, row)
-        if row < before and number and leaf in flow.behind(data.get("inputs", ()), row).tensors:
-            return row
+    """Return the first call by which a result with the history of a leaf became a plain number that a loss may take.
+
+    One that is computed in the same step, before the last call behind the loss that takes a number.  What is printed
+    beside a loss of constants, or of a step that is over, is none.
+    """
+    for run in runs:
+        since = max((other.end for other in flow.runs if other.end < run.begin), default=-1)
+        taking = _last_with_number(flow, run, since)
+        for row in flow.rows.get("cut", ()) if taking is not None else ():
+            given, reason = flow.inputs(row), flow.events[row].data.get("reason")
+            number = since < row < taking and reason not in ("numpy", "copy") and _leaves(flow, row)
+            fresh = any(since < made for one in given for made in flow.made_in.get(one, ()))
+            if number and fresh and leaf in flow.behind(given, row).tensors:
+                return row
     return None
+
+
+def _last_with_number(flow: Flow, run: Run, since: int) -> int | None:
+    """Return the last call of a step, behind its loss, that takes a number with a fraction, as results have."""
+    behind = flow.behind(run.roots, run.begin, gradients=False).calls
+    taken = (row for row in behind if row > since and any(map(_is_fraction, _arguments(flow, row))))
+    return max(taken, default=None)
+
+
+def _arguments(flow: Flow, row: int) -> Iterable[object]:
+    """Return the plain values that a call takes."""
+    given: dict[str, object] = flow.events[row].data.get("arguments") or {}
+    return given.values()
+
+
+def _is_fraction(value: object) -> bool:
+    return isinstance(value, float)
 
 
 def _leaves(flow: Flow, row: int) -> bool:

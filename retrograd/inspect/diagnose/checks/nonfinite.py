@@ -12,7 +12,7 @@ from ..flow import Flow
 from ..runs import Run
 from .bad_data import FILLING, came_with_data, from_bad_data, has_infinity, has_nan, in_data
 from .depth import grown
-from .nonfinite_backward import in_backward
+from .nonfinite_backward import in_backward, in_earlier_backward
 from .nonfinite_forward import in_forward
 
 KINDS = {
@@ -51,10 +51,10 @@ def _of_run(flow: Flow, states: Finiteness, run: Run) -> Case | None:
     """Return the case of one run that went bad."""
     behind = sorted(flow.behind(run.roots, run.begin, gradients=False).calls)
     row = _birth(flow, states, behind)
-    case = None
-    if row is not None and came_with_data(flow, states, row):
+    case = in_earlier_backward(flow, run) if row is None or from_bad_data(states, row) else None
+    if case is None and row is not None and came_with_data(flow, states, row):
         case = in_data(flow, states, behind, has_infinity)
-    elif row is not None:
+    elif case is None and row is not None:
         case = in_forward(flow, states, row, run)
     case = case or in_data(flow, states, behind, has_nan) or in_data(flow, states, behind, has_infinity)
     case = case or in_backward(flow, run)

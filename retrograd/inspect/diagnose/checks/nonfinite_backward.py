@@ -34,6 +34,32 @@ def in_backward(flow: Flow, run: Run) -> Case | None:
     return None
 
 
+def in_earlier_backward(flow: Flow, run: Run) -> Case | None:
+    """Return the case of the first bad gradient that ``autograd.grad`` gave and that led to what a run starts from.
+
+    Whatever it was written into then, as positions and weights are, looks like data that was bad before any call.
+    """
+    leading: set[int] | None = None
+    for earlier in flow.runs:
+        if earlier.accumulates or earlier.end >= run.begin:
+            continue
+        case = in_backward(flow, earlier)
+        if case is not None:
+            leading = flow.leading_to(run.roots) if leading is None else leading
+            if leading.intersection(_given_by(flow, earlier)):
+                return case
+    return None
+
+
+def _given_by(flow: Flow, run: Run) -> list[int]:
+    """Return the gradients that a call of ``autograd.grad`` returned."""
+    following = flow.run_after(run.end)
+    end = len(flow.events) if following is None else following.begin
+    rows = (row for row in range(run.end, end) if flow.events[row].op == "grad")
+    taken = next((row for row in rows if set(flow.inputs(row)) <= set(run.inputs)), None)
+    return [] if taken is None else flow.outputs(taken)
+
+
 def _node_case(flow: Flow, run: Run, snapshot: GraphSnapshot, node: int) -> Case:
     """Return the case of a slope that is infinite or undefined, or too large for its dtype."""
     row = call_of(flow, snapshot, node)
