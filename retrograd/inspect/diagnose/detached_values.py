@@ -64,7 +64,7 @@ def number_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
     for run in runs:
         since = max((other.end for other in flow.runs if other.end < run.begin), default=-1)
         taking = _last_with_number(flow, run, since)
-        for row in flow.rows.get("cut", ()) if taking is not None else ():
+        for row in flow.rows.get("cut", ()):
             given, reason = flow.inputs(row), flow.events[row].data.get("reason")
             number = since < row < taking and reason not in ("numpy", "copy") and _leaves(flow, row)
             fresh = any(since < made for one in given for made in flow.made_in.get(one, ()))
@@ -73,11 +73,11 @@ def number_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
     return None
 
 
-def _last_with_number(flow: Flow, run: Run, since: int) -> int | None:
-    """Return the last call of a step, behind its loss, that takes a number with a fraction, as results have."""
+def _last_with_number(flow: Flow, run: Run, since: int) -> int:
+    """Return the last call of a step, behind its loss, that takes a number with a fraction; -1 for none."""
     behind = flow.behind(run.roots, run.begin, gradients=False).calls
     taken = (row for row in behind if row > since and any(map(_is_fraction, _arguments(flow, row))))
-    return max(taken, default=None)
+    return max(taken, default=-1)
 
 
 def _arguments(flow: Flow, row: int) -> Iterable[object]:

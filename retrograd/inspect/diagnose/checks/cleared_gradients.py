@@ -10,6 +10,7 @@ from ..clearing import cleared_at, last_before
 from ..flow import Flow
 from ..spelling import receiver
 from ..words import at, listed, times
+from .lost_shares import lost_shares
 
 KINDS = {
     "cleared-gradient": Kind(
@@ -33,6 +34,7 @@ def find(flow: Flow) -> Iterator[Case]:
             cleared = [row for row in missed if row is not None]
             if len(cleared) >= _STEPS and not any(_is_used(flow, leaf) for leaf in leaves):
                 yield _case(flow, leaves, rows, cleared[0], step_first=missed[0] is None)
+    yield from lost_shares(flow)
 
 
 CHECK = Check("accumulation", KINDS, find)

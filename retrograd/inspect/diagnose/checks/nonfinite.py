@@ -12,7 +12,7 @@ from ..flow import Flow
 from ..runs import Run
 from .bad_data import FILLING, came_with_data, from_bad_data, has_infinity, has_nan, in_data
 from .depth import grown
-from .nonfinite_backward import in_backward, in_earlier_backward
+from .nonfinite_backward import in_backward, in_earlier_backward, spoils_weights
 from .nonfinite_forward import in_forward
 
 KINDS = {
@@ -34,7 +34,7 @@ _GROWING = frozenset(
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the case of the first run that went bad, unless a scaler that looks for its scale takes care of it."""
-    bad = list(bad_runs(flow))
+    bad = list(bad_runs(flow)) or [run for run in flow.runs if spoils_weights(flow, run)][:1]
     if not bad:
         yield from _swallowed(flow)
         return

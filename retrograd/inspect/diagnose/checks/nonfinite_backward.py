@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...snapshot import GraphSnapshot
 from ..base import Case
 from ..call_inputs import LARGEST, expression, input_names
+from ..finite import state_of
 from ..flow import Flow
 from ..nodes import call_of, ran
 from ..runs import Run
@@ -49,6 +50,25 @@ def in_earlier_backward(flow: Flow, run: Run) -> Case | None:
             if leading.intersection(_given_by(flow, earlier)):
                 return case
     return None
+
+
+def spoils_weights(flow: Flow, run: Run) -> bool:
+    """Whether ``autograd.grad`` gave a gradient that is not finite and by which a leaf is not either."""
+    given = [] if run.accumulates or run.error else _given_by(flow, run)
+    bad = [one for one in given if any(_is_given_bad(flow, one, row) for row in flow.used_in.get(one, ()))]
+    calls = flow.descendants(bad, run.end).calls if bad else set()
+    return any(flow.trainable(flow.outputs(row)) and _gives_bad(flow, row) for row in calls)
+
+
+def _is_given_bad(flow: Flow, tensor: int, row: int) -> bool:
+    """Whether a call was given a tensor that is not finite."""
+    summary = flow.events[row].data.get("values", {}).get(str(tensor), {})
+    return bool(summary.get("nan") or summary.get("inf"))
+
+
+def _gives_bad(flow: Flow, row: int) -> bool:
+    """Whether what a call made or wrote is not finite."""
+    return any(state_of(limits).bad for limits in flow.events[row].data.get("range", ()))
 
 
 def _given_by(flow: Flow, run: Run) -> list[int]:
