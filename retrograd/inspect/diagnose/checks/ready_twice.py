@@ -128,9 +128,13 @@ def _outermost(flow: Flow, run: Run) -> Run:
 
 
 def _made_before(flow: Flow, first: Run, second: Run) -> bool:
-    """Whether the graphs of both runs were there before the first one began."""
+    """Whether all that takes parameters of both graphs was there before the first run began.
+
+    A loss may be computed of the results of one forward pass after another loss of them has run backward.
+    """
     later = flow.reached_by(second).calls
-    return bool(later) and all(row < first.begin for row in later)
+    taking = [row for row in later if flow.trainable(flow.inputs(row))]
+    return bool(taking) and all(row < first.begin for row in taking)
 
 
 def _shared(flow: Flow, first: Run, second: Run) -> bool:

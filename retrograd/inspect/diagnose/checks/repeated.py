@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from ...events import Event
@@ -22,18 +23,30 @@ _DRAWING = re.compile(
     r"\b(np|numpy)\.random\.(?!default_rng|RandomState|seed)\w+\(|(?<![\w.])random\.(?!seed|Random)\w+\("
 )
 """How lines draw from the generators that NumPy and Python share among everybody."""
+_DRAWING_FROM_ANY = re.compile(
+    _DRAWING.pattern
+    + r"|(?<!torch)\.(choices?|gauss|integers|normal|permut(ation|ed)|rand(int|om|om_sample)?|sample|shuffle"
+    r"|standard_normal|uniform)\("
+)
+"""How lines draw from a generator of their own as well, which may go on from one run to the next on purpose."""
 _SEED_ENGINE = (
     "torch.manual_seed(...) before each run, and the seed of each Generator that is used; model.eval() where "
     "no dropout is wanted"
 )
-_SEED_OTHERS = "np.random.seed(...) or random.seed(...) before each run as well, or draw with torch"
+_SEED_OTHERS = (
+    "np.random.seed(...) or random.seed(...) before each run as well, or a generator with a seed of its own made in "
+    "each run, or draw with torch"
+)
 _CALLS = ("operation", "inplace", "cut")
+_PICKING = frozenset({"getitem", "__getitem__"})
+"""Operators that take indices which may be no tensor."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the case of the first result that two equal stretches of the program do not share."""
     pair = _reseeded(flow) or _compared(flow)
-    differing = pair and _first_difference(flow, *pair)
+    equal = pair and (_wants_them_equal(flow) or _with_same_settings(flow, *pair))
+    differing = pair and _first_difference(flow, *pair, _DRAWING_FROM_ANY if equal else _DRAWING)
     if differing:
         yield _case(*differing)
 
@@ -115,6 +128,20 @@ def _wants_them_equal(flow: Flow) -> bool:
     return any(demands_equality(lines) for lines in flow.recording.sources.values())
 
 
+def _with_same_settings(flow: Flow, one: list[Event], other: list[Event]) -> bool:
+    """Whether two stretches make the same calls with the same numbers, and optimizers with the same settings.
+
+    Who compares two settings changes one.
+    """
+    made = Counter(str((event.op, event.data.get("settings"))) for _, event in flow.of_kind("optimizer", action="made"))
+    alike = (same_call(*pair) and _numbers(pair[0]) == _numbers(pair[1]) for pair in zip(one, other, strict=False))
+    return min(made.values(), default=2) > 1 and all(alike)
+
+
+def _numbers(event: Event) -> object:
+    return event.data.get("arguments")
+
+
 def _same_data(flow: Flow, pair: tuple[list[Event], list[Event]], first: Run, *, own_inputs: bool) -> bool:
     """Whether two steps take tensors from before them both, and of all that they compute only what is drawn differs.
 
@@ -156,16 +183,22 @@ def _aligned(one: list[Event], other: list[Event]) -> tuple[list[Event], list[Ev
     return one[begin:], other
 
 
-def _first_difference(flow: Flow, one: list[Event], other: list[Event]) -> tuple[Event, Event] | None:
-    """Return the first pair of calls that differ, if it is a matter of chance and of nothing that was meant."""
+def _first_difference(
+    flow: Flow, one: list[Event], other: list[Event], drawing: re.Pattern[str]
+) -> tuple[Event, Event] | None:
+    """Return the first pair of calls that differ, if it is a matter of chance and of nothing that was meant.
+
+    ``drawing``: how lines draw numbers that the engine's seed does not govern.
+    """
     pairs = zip(*_aligned(one, other), strict=False)
     for mine, theirs in takewhile(lambda pair: same_call(*pair) and same_shapes(flow, *pair), pairs):
         if _figures(mine) != _figures(theirs) and "empty" not in mine.op:
-            drawn = draws_numbers(mine) or (_brought_in(flow, mine) and _draws_elsewhere(flow, mine))
+            drawn = draws_numbers(mine) or (_brought_in(flow, mine) and _draws_elsewhere(flow, mine, drawing))
             same = mine.data.get("arguments") == theirs.data.get("arguments")
             if drawn and (same or not draws_numbers(mine)):
                 return mine, theirs
-            return _drawn_before(flow, mine, theirs) or _chosen_before(flow, mine, theirs)
+            before = _drawn_before(flow, mine, theirs) or _chosen_before(flow, mine, theirs, drawing)
+            return before or _picked_before(flow, mine, theirs, zip(*_aligned(one, other), strict=False), drawing)
     return None
 
 
@@ -178,16 +211,40 @@ def _drawn_before(flow: Flow, mine: Event, theirs: Event) -> tuple[Event, Event]
     return None
 
 
-def _chosen_before(flow: Flow, mine: Event, theirs: Event) -> tuple[Event, Event] | None:
+def _chosen_before(flow: Flow, mine: Event, theirs: Event, drawing: re.Pattern[str]) -> tuple[Event, Event] | None:
     """Return the calls that made, of numbers drawn elsewhere, the indices that two equal calls take."""
     for one, other in zip(mine.data.get("inputs", ()), theirs.data.get("inputs", ()), strict=False):
         rows = [next(iter(flow.made_in.get(tensor, ())), None) for tensor in (one, other)]
         if one == other or rows[0] is None or rows[1] is None:
             continue
         pair = flow.events[rows[0]], flow.events[rows[1]]
-        if same_call(*pair) and _brought_in(flow, pair[0]) and _draws_elsewhere(flow, pair[0]):
+        if same_call(*pair) and _brought_in(flow, pair[0]) and _draws_elsewhere(flow, pair[0], drawing):
             return pair
     return None
+
+
+def _picked_before(
+    flow: Flow, mine: Event, theirs: Event, pairs: Iterable[tuple[Event, Event]], drawing: re.Pattern[str]
+) -> tuple[Event, Event] | None:
+    """Return the calls that picked, by a list drawn elsewhere, what two equal calls give or take.
+
+    They may have picked the same in another order, which no sum shows.
+    """
+    known = set(mine.data.get("outputs", ()))
+    earlier = list(takewhile(lambda pair: pair[0] is not mine, pairs))
+    for one, other in reversed([*earlier, (mine, theirs)]):
+        if known.isdisjoint(one.data.get("outputs", ())):
+            continue
+        if _picks(flow, one) and _draws_elsewhere(flow, one, drawing):
+            return one, other
+        known.update(one.data.get("inputs", ()))
+    return None
+
+
+def _picks(flow: Flow, event: Event) -> bool:
+    """Whether a call picks entries by a list, which is no tensor; a slice is a view."""
+    views = (flow.facts(out).view_of for out in event.data.get("outputs", ()))
+    return event.op in _PICKING and len(event.data["inputs"]) == 1 and all(base is None for base in views)
 
 
 def _drew(flow: Flow, leaf: int) -> Event | None:
@@ -203,32 +260,36 @@ def _brought_in(flow: Flow, event: Event) -> bool:
     return not given or any(not flow.made_in.get(one) and not flow.requires_grad(one) for one in given)
 
 
-def _draws_elsewhere(flow: Flow, event: Event) -> bool:
+def _draws_elsewhere(flow: Flow, event: Event, drawing: re.Pattern[str]) -> bool:
     """Whether the lines just above a call, or its own, draw numbers that a seed of the engine's does not govern."""
     lines = flow.recording.sources.get(event.source.file, {}) if event.source else {}
     line = event.source.line if event.source else 0
-    return any(_DRAWING.search(lines.get(number, "")) for number in range(line - 3, line + 1))
+    return any(drawing.search(lines.get(number, "")) for number in range(line - 3, line + 1))
 
 
 def _case(one: Event, other: Event) -> Case:
     """Return the case of one call."""
-    sums = [
-        next((f"{sum_:.6g}" for sum_ in event.data.get("checksum") or () if sum_ is not None), "?")
-        for event in (one, other)
-    ]
     random = draws_numbers(one)
     how = "it draws" if random else "it takes"
-    differ = (
-        "its values are other ones in the second"
-        if sums == ["?", "?"]
-        else (f"its sum is {sums[0]} in the first and {sums[1]} in the second")
-    )
     return Case(
         kind="nondeterminism",
-        message=f"two equal runs of this code differ, first in {call_text(one)}{at(one.source)}: {differ}, because "
-        f"{how} random numbers that nothing seeds alike before both.",
+        message=f"two equal runs of this code differ, first in {call_text(one)}{at(one.source)}: "
+        f"{_how_they_differ(one, other)}, because {how} random numbers that nothing seeds alike before both.",
         remedy=_SEED_ENGINE if random else _SEED_OTHERS,
         source=one.source,
         op=one.op,
         subjects=frozenset(one.data.get("outputs", ())),
     )
+
+
+def _how_they_differ(one: Event, other: Event) -> str:
+    """Say what the results of two calls show of their difference."""
+    sums = [
+        next((f"{sum_:.6g}" for sum_ in event.data.get("checksum") or () if sum_ is not None), "?")
+        for event in (one, other)
+    ]
+    if sums == ["?", "?"]:
+        return "its values are other ones in the second"
+    if _figures(one) == _figures(other):
+        return "the order of its entries is another one in the second"
+    return f"its sum is {sums[0]} in the first and {sums[1]} in the second"
