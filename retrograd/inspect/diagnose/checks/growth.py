@@ -15,6 +15,7 @@ from ..flow import Flow
 from ..runs import Run
 from ..spelling import argument, rebound
 from ..words import at, counted, in_code
+from .evaluated import ends_of_passes
 from .unrolled import carried_for_nothing
 
 KINDS = {
@@ -209,6 +210,8 @@ def _kept_results(flow: Flow) -> Iterator[Case]:
         steps = sum(flow.begun_between(one, other) for one, other in pairwise(rows))
         if steps + 1 >= LINKS and not _only_saved(flow, made_at, tensors):
             yield _kept_case(flow, made_at, tensors, steps + 1)
+        elif steps + 1 < LINKS and len(ends := ends_of_passes(flow, tensors)) >= LINKS:
+            yield _kept_case(flow, made_at, ends, len(ends))
 
 
 def _only_saved(flow: Flow, made_at: SourceLine | None, tensors: list[int]) -> bool:
