@@ -135,6 +135,45 @@ def test_attention_by_functions_of_places() -> None:
     assert_same(plain(program(torch)), plain(program(retrograd)), "")
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_blocks_of_a_mask_are_listed() -> None:
+    """Numbers of blocks by rows and by columns, those in part apart from full ones; parts of masks; pictures."""
+    torch = pytest.importorskip("torch")
+    parts = [
+        f"{full}{way}_{what}" for full in ("", "full_") for way in ("kv", "q") for what in ("num_blocks", "indices")
+    ]
+
+    def facts(mask: Any) -> Any:
+        lists = [None if t is None else [t.tolist(), str(t.dtype)[-5:]] for t in (getattr(mask, p) for p in parts)]
+        said = [text.replace("retrograd.", "torch.") for text in (mask.to_string(), repr(mask), str(mask))]
+        return [
+            *lists,
+            mask.shape,
+            mask.seq_lengths,
+            mask.sparsity(),
+            *said,
+        ]
+
+    def program(engine: Any) -> Any:
+        flex = importlib.import_module(f"{engine.__name__}.nn.attention.flex_attention")
+
+        def causal(b: Any, h: Any, q: Any, k: Any) -> Any:
+            return q + h >= k
+
+        make, lists = flex.create_block_mask, flex.BlockMask.from_kv_blocks
+        mask, large = make(causal, 3, 2, 10, 12, "cpu", 4), make(causal, None, None, 50, 46, "cpu", 1)
+        nothing = make(lambda b, h, q, k: q < 0, None, None, 8, 8, "cpu", (2, 4))
+        given = lists(mask.kv_num_blocks, mask.kv_indices, mask.full_kv_num_blocks, mask.full_kv_indices, 4, causal)
+        some = lists(mask.kv_num_blocks, mask.kv_indices, BLOCK_SIZE=(4, 2), seq_lengths=(12, 6))
+        found = [facts(one) for one in (mask, nothing, given, some, mask[1], mask[0, -1:], mask[:2, 1])]
+        q, k = engine.ones(1, 2, 10, 4), engine.ones(1, 2, 12, 4)
+        refused = raises("both provided", lists, mask.kv_num_blocks, mask.kv_indices, mask.full_kv_num_blocks)
+        refused += raises("from a sliced BlockMask", flex.flex_attention, q, k, k, None, mask[1])
+        return [*found, large.to_string(), large.to_string((5, 4)), mask.to_string(limit=2), refused]
+
+    assert_same(plain(program(torch)), plain(program(retrograd)), "")
+
+
 def test_attention_by_functions_of_places_is_differentiable() -> None:
     """Gradients flow to what the functions use, too; what cannot be called for all places at once is refused."""
     flex = importlib.import_module("retrograd.nn.attention.flex_attention")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...engine.switches.modes import no_grad
 from ...engine.table.methods import FUNCTIONS
 from ...engine.tensors.dtypes import bool_, float16, float32, int32
-from .. import functional
+from .block_mask import BlockMask, noop_mask
 
 _Mod = Callable[..., Any]
 
@@ -30,43 +30,6 @@ class AuxOutput(NamedTuple):
 
     lse: Any = None
     max_scores: Any = None
-
-
-class BlockMask:
-    """A mask by its function, and which blocks of queries and keys have anything in them."""
-
-    def __init__(self, mask_mod: _Mod, dense: Any, block_size: tuple[int, int]) -> None:
-        self.mask_mod, self.BLOCK_SIZE = mask_mod, block_size
-        self.shape: tuple[int, ...] = tuple(dense.shape)
-        self.seq_lengths = self.shape[-2:]
-        self._used = _used_blocks(dense, *block_size)
-
-    def numel(self) -> int:
-        """How many entries the mask has."""
-        return math.prod(self.shape)
-
-    def sparsity(self) -> float:
-        """The percentage of the entries that are in no block with one that is let through."""
-        return 100 * (1 - int(self._used.sum()) * math.prod(self.BLOCK_SIZE) / self.numel())
-
-    def to_dense(self) -> Any:
-        """1 for each block with an entry that is let through, else 0."""
-        return self._used.to(int32)
-
-    def to(self, device: Any) -> BlockMask:
-        """The mask itself: there is one device."""
-        return self
-
-    def __repr__(self) -> str:
-        return f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%)"
-
-
-def _used_blocks(dense: Any, rows: int, columns: int) -> Any:
-    """Whether each block of a mask has an entry; blocks at the ends may reach over them."""
-    over = (0, -dense.shape[-1] % columns, 0, -dense.shape[-2] % rows)
-    padded = functional.pad(dense.to(int32), over)
-    blocks = padded.unflatten(-1, (-1, columns)).unflatten(-3, (-1, rows))
-    return blocks.amax((-3, -1)) > 0
 
 
 def _places(sizes: tuple[int, ...]) -> list[Any]:
@@ -116,12 +79,7 @@ def create_block_mask(
 ) -> BlockMask:  # fmt: skip
     """The mask that a function makes, by blocks."""
     size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
-    return BlockMask(mask_mod, create_mask(mask_mod, B, H, Q_LEN, KV_LEN), size)
-
-
-def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Any:
-    """Every query may see every key."""
-    return batch.new_ones((), dtype=bool_)
+    return BlockMask.of_dense(create_mask(mask_mod, B, H, Q_LEN, KV_LEN), size, mask_mod)
 
 
 def and_masks(*mask_mods: _Mod) -> _Mod:
