@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.embedding import bags, embedding, into_samples
-from ..ops.scatter import gather
+from ..ops.indexing.scatter import gather
+from ..ops.layers.embedding import bags, embedding, into_samples
 from ..table.registry import F
 from ..table.rows import linear, multilinear
 from ..tensors.base import wrap

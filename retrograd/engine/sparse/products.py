@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.arithmetic import conj, scaled
-from ..ops.matrix_products import addmm_of_arrays, product_added_jvp
+from ..ops.linalg.matrix_products import addmm_of_arrays, product_added_jvp
+from ..ops.pointwise.arithmetic import conj, scaled
 from ..switches.modes import is_grad_enabled
 from ..table.registry import F
 from ..table.rows import multilinear, underivable

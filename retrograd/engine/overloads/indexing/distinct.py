@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.reduce import refuse_complex
+from ...ops.reductions.reduce import refuse_complex
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap

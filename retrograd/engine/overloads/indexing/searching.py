@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...calls.refusals import refuse, refuse_kind
-from ...ops.reduce import refuse_complex
+from ...ops.reductions.reduce import refuse_complex
 from ...table.public import public
 from ...tensors.base import TensorBase, wrap
 from ...tensors.dtype_names import scalar_name

@@ -10,7 +10,7 @@ import numpy as np
 from ...aliasing.views import requires_grad
 from ...calls.refusals import refuse
 from ...forward_mode.forward_ad import carries_tangent
-from ...ops.by_number import times
+from ...rules.by_number import times
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap

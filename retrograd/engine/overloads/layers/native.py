@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...calls.refusals import refuse
-from ...ops.normalization import batch_statistics, row_statistics
+from ...ops.layers.normalization import batch_statistics, row_statistics
 from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.absent import known_values

@@ -12,9 +12,9 @@ from ...aliasing.memory_formats import format_of, lies_in
 from ...calls.inert import refuse_gradients
 from ...calls.refusals import refuse, refuse_kind
 from ...execution import watchers
-from ...ops.by_number import plus
-from ...ops.normalization import batch_statistics, inverse_deviation
+from ...ops.layers.normalization import batch_statistics, inverse_deviation
 from ...overriding.dispatch_classes import asked_of
+from ...rules.by_number import plus
 from ...switches.modes import no_grad
 from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F

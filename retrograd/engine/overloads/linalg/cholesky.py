@@ -6,9 +6,9 @@ from typing import Any
 
 from ...calls.out_rules import Out
 from ...deprecations import discourage
-from ...ops.cholesky import bad_minors
-from ...ops.matrix_checks import LinAlgError
+from ...ops.linalg.cholesky import bad_minors
 from ...return_types import named
+from ...rules.matrix_checks import LinAlgError
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import wrap

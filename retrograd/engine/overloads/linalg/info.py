@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.solving import zero_pivots
+from ...ops.linalg.solving import zero_pivots
 from ...tensors.base import wrap
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...calls.out_rules import Out
-from ...ops.matrix_checks import LinAlgError
-from ...ops.solving import no_inverse
+from ...ops.linalg.solving import no_inverse
 from ...return_types import named
+from ...rules.matrix_checks import LinAlgError
 from ...table.public import public
 from ...table.registry import F
 from .info import first_zero_pivot, zero_info

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...calls.out_rules import Out
-from ...ops.matrix_checks import LinAlgError
 from ...return_types import named
+from ...rules.matrix_checks import LinAlgError
 from ...table.public import check_tensor, public
 from ...table.registry import F
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.products import adjoint
+from ...ops.linalg.products import adjoint
 from ...random import generator_of
 from ...streams.normal import normal
 from ...table.public import NAMESPACES, check_tensor, public

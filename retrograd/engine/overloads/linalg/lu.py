@@ -9,9 +9,9 @@ import numpy as np
 from ...calls.out_rules import Out
 from ...calls.refusals import refuse
 from ...deprecations import discourage
-from ...ops.lu import check_factorable, permutation_of
-from ...ops.matrix_checks import check_matrix, check_sides
+from ...ops.linalg.lu import check_factorable, permutation_of
 from ...return_types import named
+from ...rules.matrix_checks import check_matrix, check_sides
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.absent import known_values

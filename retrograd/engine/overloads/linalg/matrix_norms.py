@@ -10,9 +10,9 @@ import numpy as np
 
 from ...calls.out_rules import Out
 from ...calls.refusals import refuse
-from ...ops.least_squares import cutoffs
-from ...ops.matrix_checks import UNKNOWN_PRECISION, check_dtype, check_matrix, check_sides
-from ...ops.norms import norm_dtype
+from ...ops.linalg.least_squares import cutoffs
+from ...ops.reductions.norms import norm_dtype
+from ...rules.matrix_checks import UNKNOWN_PRECISION, check_dtype, check_matrix, check_sides
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...calls.out_rules import Out
-from ...ops.products import adjoint
+from ...ops.linalg.products import adjoint
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F

@@ -8,9 +8,9 @@ import numpy as np
 
 from ...calls.out_rules import Out
 from ...deprecations import discourage
-from ...ops.matrix_checks import LinAlgError, check_matrix
-from ...ops.solving import no_solution
+from ...ops.linalg.solving import no_solution
 from ...return_types import named
+from ...rules.matrix_checks import LinAlgError, check_matrix
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.layouts import contiguous_format

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...calls.refusals import refuse
-from ...ops.by_number import plus
+from ...rules.by_number import plus
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.argument_checks import check_scalar_type

@@ -8,7 +8,7 @@ from typing import Any
 from ...calls.inert import refuse_gradients
 from ...calls.promotion import stand_in
 from ...calls.refusals import refuse
-from ...ops.by_number import plus, times
+from ...rules.by_number import plus, times
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase

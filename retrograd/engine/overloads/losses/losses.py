@@ -9,7 +9,7 @@ import numpy as np
 
 from ...calls.inert import refuse_gradients
 from ...calls.refusals import refuse
-from ...ops.by_number import over, plus, times
+from ...rules.by_number import over, plus, times
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.argument_checks import check_scalar_type

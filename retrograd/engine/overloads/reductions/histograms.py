@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...calls.refusals import refuse, refuse_kind
-from ...ops.reduce import refuse_complex
+from ...ops.reductions.reduce import refuse_complex
 from ...return_types import named
 from ...table.public import check_tensor, public
 from ...table.registry import F

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...calls.out_rules import Out
-from ...ops.by_number import times
+from ...rules.by_number import times
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.absent import known_values

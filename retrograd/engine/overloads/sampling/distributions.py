@@ -13,7 +13,7 @@ from ...aliasing.inplace import call_inplace
 from ...aliasing.memory_formats import check_memory_format, made_like
 from ...calls.out_argument import created_into, refuse_recorded
 from ...calls.refusals import refuse, size_mismatch
-from ...ops.arithmetic import zero_gradient
+from ...ops.pointwise.arithmetic import zero_gradient
 from ...random import generator_of
 from ...streams import continuous, rejection
 from ...streams.integers import integers

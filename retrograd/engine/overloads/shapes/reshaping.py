@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.shape import can_view, checked_size
+from ...ops.shapes.shape import can_view, checked_size
 from ...table.public import check_tensor, public
 from ...table.registry import COMPOSITES, F
 from ...tensors.argument_checks import type_name_of

@@ -1,0 +1,88 @@
+"""Copies, casts, fills and layout-preserving creation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...aliasing.memory_formats import copied
+from ...aliasing.strided import Geometry, zeros_like_layout
+from ...deprecations import discourage
+from ...table.registry import F
+from ...table.rows import function, linear, nondifferentiable
+from ...tensors.dtypes import numpy_dtype_of
+from ...tensors.numbers_ import checked_number
+
+linear("clone", lambda self, memory_format=None: copied(self, memory_format), self=lambda g: g)
+
+
+def _to_copy(self: Any, numpy: Any, memory_format: Any = None) -> Any:
+    if self.dtype.kind == "c" and numpy.kind not in "cb":
+        discourage("complex to real")
+        self = self.real
+    return copied(self, memory_format, numpy)
+
+
+def _cast_back(g: Any, self_options: Any) -> Any:
+    numpy = self_options.numpy
+    have = g.dtype if isinstance(g, (np.ndarray, np.generic)) else g._sig.numpy
+    if have.kind == "c" and numpy.kind != "c":
+        g = F.real(g)
+    return F._to_copy(g, numpy)
+
+
+linear("_to_copy", _to_copy, node="ToCopyBackward0", self=_cast_back)
+
+
+def _copy(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    src = np.asarray(src)
+    if src.dtype.kind == "c" and self.dtype.kind not in "cb":
+        discourage("complex to real")
+        src = src.real
+    return src.astype(self.dtype, copy=False)
+
+
+def _copied_back(g: Any, src_options: Any) -> Any:
+    have = numpy_dtype_of(g)
+    return F.real(g) if have.kind == "c" and src_options.numpy.kind != "c" else g
+
+
+linear(
+    "_copy", _copy, node="CopyBackwards", tensors="self src",
+    self=lambda g: F.zeros_like(g), src=_copied_back,
+)  # fmt: skip
+
+
+def _fill(self: Any, value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        value = checked_number(value, self.dtype)
+    return np.broadcast_to(np.asarray(value).astype(self.dtype), self.shape)
+
+
+linear("_fill_number", _fill, node="FillBackward0", in_place_node="FillBackward2", tensors="self",
+       self=lambda g: F.zeros_like(g), jvp=lambda primal, tangents, results: tangents[0] * 0)  # fmt: skip
+linear("_fill_tensor", _fill, node="FillBackward1", in_place_node="FillBackward3", tensors="self value",
+       self=lambda g: F.zeros_like(g), value=lambda g: F.sum(g))  # fmt: skip
+linear("_zero", lambda self: np.zeros_like(self), node="ZeroBackward0", self=lambda g: F.zeros_like(g))
+
+
+nondifferentiable("zeros_like", lambda self: np.zeros(self.shape, self.dtype), public=False, layout="copy")
+nondifferentiable("ones_like", lambda self: np.ones(self.shape, self.dtype), public=False, layout="copy")
+nondifferentiable("empty_like_layout", lambda self: zeros_like_layout(Geometry.of(self, 0), self.dtype), public=False)
+
+# -- complex parts
+
+
+def _real_to_complex(g: Any, self_options: Any) -> Any:
+    return F._to_copy(g, self_options.numpy)
+
+
+def _imag_to_complex(g: Any, self_options: Any) -> Any:
+    return F._to_copy(g, self_options.numpy) * 1j
+
+
+function("real", lambda self: self.real, node="RealBackward0", self=_real_to_complex, view=True, public=False,
+         toggles=None, jvp=lambda primal, tangents, results: F.real(tangents[0]))  # fmt: skip
+function("imag", lambda self: self.imag, node="ImagBackward0", self=_imag_to_complex, view=True, public=False,
+         toggles=None, jvp=lambda primal, tangents, results: F.imag(tangents[0]))  # fmt: skip

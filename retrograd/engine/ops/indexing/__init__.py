@@ -1,0 +1,1 @@
+"""Rows that pick, place and sort elements."""

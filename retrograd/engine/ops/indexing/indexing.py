@@ -1,0 +1,92 @@
+"""Reading and writing by index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...table.registry import F
+from ...table.rows import linear
+from ...tensors.base import TensorBase
+from ...warning import warn
+
+
+def _places(indices: Any) -> tuple[Any, ...]:
+    """Indices as arrays, those of bytes as masks; between them are slices, for whole dimensions.
+
+    They come as tensors, or as arrays where a node read what it had saved that way.
+    """
+    return tuple([_place(part._array if isinstance(part, TensorBase) else part) for part in indices])
+
+
+def _place(part: Any) -> Any:
+    if part.__class__ is not np.ndarray or part.dtype.char != "B":
+        return part
+    warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+    return part.astype(bool)
+
+
+def _index(self: Any, indices: Any) -> Any:
+    try:
+        return np.array(self[_places(indices)])
+    except IndexError as error:
+        raise IndexError(str(error).replace("axis", "dimension").replace("arrays", "tensors")) from None
+
+
+def _index_back(g: Any, self_sizes: Any, indices: Any) -> Any:
+    return F._index_backward(g, tuple(self_sizes), indices)
+
+
+def _index_backward(g: Any, sizes: tuple[int, ...], indices: Any) -> Any:
+    out = np.zeros(sizes, g.dtype)
+    np.add.at(out, _places(indices), g)
+    return out
+
+
+linear("_index", _index, node="IndexBackward0", tensors="self", self=_index_back, arrays="indices*", layout="rows")
+linear("_index_backward", _index_backward, node="IndexPutImplBackward0", tensors="g",
+       g=lambda g, indices: F._index(g, indices))  # fmt: skip
+
+
+def _index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """``self`` with ``values`` written (or added) at ``indices``."""
+    out, places = self.copy(), _places(indices)
+    if isinstance(values, np.ndarray) and values.dtype != self.dtype:
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {self.dtype} for the destination and "
+            f"{values.dtype} for the source."
+        )
+    values = np.asarray(values).astype(self.dtype, copy=False)
+    try:
+        if accumulate:
+            np.add.at(out, places, values)
+        else:
+            out[places] = values
+    except ValueError:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(self[places].shape)}"
+        ) from None
+    except IndexError as error:
+        raise IndexError(str(error).replace("axis", "dimension").replace("arrays", "tensors")) from None
+    return out
+
+
+def _values_back(g: Any, indices: Any, values_sizes: Any) -> Any:
+    """The gradient of written values, which may have had more leading ones than the places."""
+    picked = F._index(g, indices)
+    extra = len(values_sizes) - len(picked.shape)
+    if extra <= 0:
+        return picked
+    return F.reshape(F.sum_to_size(picked, tuple(values_sizes)[extra:]), tuple(values_sizes))
+
+
+def _index_put_self(g: Any, indices: Any, accumulate: bool) -> Any:
+    return g if accumulate else F._index_put(g, indices, 0.0)
+
+
+linear(
+    "_index_put", _index_put, node="IndexPutBackward0", tensors="self values", inplace=True,
+    self=_index_put_self, values=_values_back, arrays="indices*", layout="copy",
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Rows of layers: activations, attention, embedding, normalization."""

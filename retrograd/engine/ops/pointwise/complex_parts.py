@@ -1,0 +1,112 @@
+"""Complex numbers and their parts: angle, conjugate, real and imaginary part."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...table.registry import F
+from ...table.rows import elementwise, linear
+from ...tensors.dtypes import numpy_dtype_of
+
+
+def _angle(self: Any) -> Any:
+    """The argument of a complex number; 0 or pi for a real one."""
+    return np.angle(self) if self.dtype.kind == "c" else np.where(
+        np.isnan(self), self, np.where(self < 0, self.dtype.type(math.pi), self.dtype.type(0))
+    )  # fmt: skip
+
+
+def is_complex(value: Any) -> bool:
+    """Whether an array or a tensor holds complex numbers."""
+    return numpy_dtype_of(value).kind == "c"
+
+
+def _angle_grad(g: Any, self: Any) -> Any:
+    if not is_complex(self):
+        return F.zeros_like(self)
+    size = F.real(self * F.conj(self))
+    turned = g * F._complex(-F.imag(self), F.real(self)) / F._where(size == 0, F.ones_like(size), size)
+    return F._where(self == 0, F.zeros_like(turned), turned)
+
+
+def _angle_jvp(primal: Any, tangents: Any, results: Any) -> Any:
+    self, tangent = primal[0], tangents[0]
+    if not is_complex(self):
+        return F.zeros_like(tangent)
+    size = F.real(self * F.conj(self))
+    return F.imag(F.conj(self) * tangent) / F._where(size == 0, F.ones_like(size), size)
+
+
+elementwise("angle", _angle, promote="float", self=_angle_grad, jvp=_angle_jvp)
+linear("_conj_physical", np.conjugate, node="ConjPhysicalBackward0", in_place_node="ConjPhysicalBackward1",
+       self=lambda g: F.conj(g))  # fmt: skip
+
+
+def _view_as_real(self: Any) -> Any:
+    """A complex tensor as a real one with a last dimension of 2 (a view)."""
+    if self.dtype.kind != "c":
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    return self[..., None].view(f"f{self.dtype.itemsize // 2}")
+
+
+def _view_as_complex(self: Any) -> Any:
+    """A real tensor with a last dimension of 2 as complex numbers (a view)."""
+    if self.dtype.kind != "f" or self.itemsize < 4:  # (NumPy has no complex numbers of halves)
+        raise RuntimeError("view_as_complex is only supported for half, float and double tensors")
+    if self.ndim == 0 or self.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if self.size and self.strides[-1] != self.itemsize:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    return self.view(f"c{self.dtype.itemsize * 2}")[..., 0]
+
+
+linear(
+    "view_as_real", _view_as_real, view=True, public=False, toggles=None, self=lambda g: F.view_as_complex(F._dense(g))
+)
+linear("view_as_complex", _view_as_complex, view=True, toggles=None, self=lambda g: F.view_as_real(g))
+linear("_dense", lambda self: np.array(self, order="C"), node="CloneBackward0", self=lambda g: g)
+
+
+def _complex(real: Any, imag: Any) -> Any:
+    """Complex numbers from real and imaginary parts."""
+    if real.dtype != imag.dtype:
+        raise RuntimeError(
+            f"Expected object of scalar type {real.dtype} but got scalar type {imag.dtype} for second argument"
+        )
+    out = np.empty(np.broadcast_shapes(real.shape, imag.shape), np.result_type(real.dtype, np.complex64))
+    out.real, out.imag = real, imag
+    return out
+
+
+def _polar(abs: Any, angle: Any) -> Any:  # noqa: A002
+    """Complex numbers from absolute values and angles."""
+    return _complex(np.asarray(abs * np.cos(angle)), np.asarray(abs * np.sin(angle)))
+
+
+linear(
+    "_complex", _complex, node="ComplexBackward0", tensors="real imag",
+    real=lambda g, real: F.real(g), imag=lambda g, imag: F.imag(g), jvp=lambda primal, tangents, results: F._complex(
+        tangents.get(0, F.zeros_like(primal[0])), tangents.get(1, F.zeros_like(primal[1]))), layout="operands",
+)  # fmt: skip
+
+
+def _polar_jvp(primal: Any, tangents: Any, results: Any) -> Any:
+    size, angle = primal
+    along = F._polar(F.ones_like(size), angle)
+    parts = []
+    if 0 in tangents:
+        parts.append(along * tangents[0])
+    if 1 in tangents:
+        parts.append(1j * results[0] * tangents[1])
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+elementwise(
+    "_polar", _polar, node="PolarBackward0", tensors="abs angle", promote="",
+    abs=lambda g, result: F.real(F.conj(g) * F.sgn(result)),
+    angle=lambda g, result: F.real(F.conj(g) * (1j * result)),
+    jvp=_polar_jvp, kinds="w",
+)  # fmt: skip

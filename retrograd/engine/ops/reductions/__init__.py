@@ -1,0 +1,1 @@
+"""Rows that reduce or accumulate along dims."""

@@ -1,0 +1,1 @@
+"""Rows that change shapes: views, joining, rearranging."""

@@ -1,0 +1,1 @@
+"""Rows of windows over images: convolution, pooling, padding, resampling."""
