@@ -29,6 +29,7 @@ _DRAWING_FROM_ANY = re.compile(
     r"|standard_normal|uniform)\("
 )
 """How lines draw from a generator of their own as well, which may go on from one run to the next on purpose."""
+_SEEDING_OWN = re.compile(r"\b(default_rng|RandomState|Random|Generator)\((?=[^)\s])")
 _SEED_ENGINE = (
     "torch.manual_seed(...) before each run, and the seed of each Generator that is used; model.eval() where "
     "no dropout is wanted"
@@ -131,8 +132,11 @@ def _wants_them_equal(flow: Flow) -> bool:
 def _with_same_settings(flow: Flow, one: list[Event], other: list[Event]) -> bool:
     """Whether two stretches make the same calls with the same numbers, and optimizers with the same settings.
 
-    Who compares two settings changes one.
+    Who compares two settings changes one; it may be the seed that each run gives to a generator of its own.
     """
+    lines = (text for known in flow.recording.sources.values() for text in known.values())
+    if any(map(_SEEDING_OWN.search, lines)):
+        return False
     made = Counter(str((event.op, event.data.get("settings"))) for _, event in flow.of_kind("optimizer", action="made"))
     alike = (same_call(*pair) and _numbers(pair[0]) == _numbers(pair[1]) for pair in zip(one, other, strict=False))
     return min(made.values(), default=2) > 1 and all(alike)
