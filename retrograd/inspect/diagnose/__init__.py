@@ -1,8 +1,9 @@
 """Says what went wrong in a recorded program, where, and what to write instead.
 
-``checks`` holds a file for each sort of cause; every module there that has a ``CHECK`` takes part.  The modules
-beside it are what checks are written with: ``base`` defines a check, ``flow`` is the recording as a graph of tensors
-and calls (built from ``calls`` and ``runs``), and ``words``, ``phrases`` and ``spelling`` make its sentences.
+``checks`` holds a file or folder for each sort of cause; every one that has a ``CHECK`` takes part.  Beside it is what
+checks are written with: ``base`` defines a check; ``recorded`` is the recording as they ask it, of which ``Flow``, a
+graph of tensors and calls, is the centre; ``statements`` reads the program's lines; ``meaning`` judges what a program
+means to train and by what; ``words`` and ``phrases`` make sentences.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ..plugins import plugins_in
 from . import checks
 from .base import Case, Check, Kind, finding_of
 from .checks.together import cases_of
-from .flow import Flow
+from .recorded.flow import Flow
 
 __all__ = [
     "SEVERITIES",

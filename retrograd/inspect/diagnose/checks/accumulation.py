@@ -10,11 +10,11 @@ from itertools import pairwise
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..clearing import cleared_at
-from ..flow import Flow
-from ..runs import Run
-from ..spelling import receiver
-from ..taken_gradients import taken_gradients
+from ..recorded.clearing import cleared_at
+from ..recorded.flow import Flow
+from ..recorded.runs import Run
+from ..recorded.taken_gradients import taken_gradients
+from ..statements.spelling import receiver
 from ..words import at, in_code, listed, times
 
 KINDS = {

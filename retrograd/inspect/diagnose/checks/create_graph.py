@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..ends_of_loops import few_of_each_line
-from ..expected_gradients import updated_by_hand
-from ..flow import Flow
-from ..operator_kinds import LINEAR
-from ..refused_runs import run_without_graph
-from ..runs import Run
-from ..spelling import assigned
-from ..taken_gradients import TakenGradient, taken_gradients
+from ..meaning.expected_gradients import updated_by_hand
+from ..recorded.ends_of_loops import few_of_each_line
+from ..recorded.flow import Flow
+from ..recorded.operator_kinds import LINEAR
+from ..recorded.refused_runs import run_without_graph
+from ..recorded.runs import Run
+from ..recorded.taken_gradients import TakenGradient, taken_gradients
+from ..statements.spelling import assigned
 from ..words import at, listed
 
 KINDS = {

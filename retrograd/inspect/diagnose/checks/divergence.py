@@ -9,9 +9,9 @@ from itertools import pairwise, zip_longest
 from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..flow import Flow
-from ..repeated_calls import calls_between, same_call
-from ..runs import Run
+from ..recorded.flow import Flow
+from ..recorded.repeated_calls import calls_between, same_call
+from ..recorded.runs import Run
 from ..words import at, in_code, listed
 
 KINDS = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..base import Case, Check, Kind, Stage
-from ..carried_tensors import CarriedTensor, carried_tensor, living_line
-from ..flow import Flow
+from ..meaning.carried_tensors import CarriedTensor, carried_tensor, living_line
 from ..phrases import FREED
-from ..runs import Run
+from ..recorded.flow import Flow
+from ..recorded.runs import Run
 from ..words import at, place
 
 KINDS = {

@@ -9,7 +9,7 @@ from typing import Any
 from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..flow import Flow
+from ..recorded.flow import Flow
 from ..words import at, counted, shape_text
 
 KINDS = {

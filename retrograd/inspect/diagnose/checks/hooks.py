@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..flow import Flow
 from ..phrases import OVERLAPPING
-from ..spelling import out_of_place
+from ..recorded.failed_hooks import hook_that_failed
+from ..recorded.flow import Flow
+from ..statements.spelling import out_of_place
 from ..words import at, counted, function_name, times
 
 KINDS = {
@@ -36,10 +37,6 @@ _NEAR = 50
 """Events between a hook's write and the note that it ran."""
 
 
-def _registered(flow: Flow) -> list[tuple[int, Event]]:
-    return list(flow.of_kind("hook", action="registered"))
-
-
 def _removed(flow: Flow) -> dict[int, int]:
     """Return handle -> row at which the hook was removed."""
     return {event.data.get("handle", -1): row for row, event in flow.of_kind("hook", action="removed")}
@@ -63,7 +60,7 @@ def _leaks(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that hung another copy of a hook on the same thing, a backward run in between."""
     removed = _removed(flow)
     copies: dict[tuple[object, ...], list[tuple[int, Event]]] = {}
-    for row, event in _registered(flow):
+    for row, event in flow.of_kind("hook", action="registered"):
         owner = _owner(event)
         if owner[1] is not None or owner[2] is not None:
             copies.setdefault((owner, event.data.get("hook"), event.source), []).append((row, event))
@@ -105,7 +102,7 @@ def _hung_on(flow: Flow, event: Event) -> str:
 def _mutating(flow: Flow) -> Iterator[Case]:
     """Yield a case for each hook that changed the gradient it was given."""
     reported: set[object] = set()
-    registered = {event.data.get("handle"): event for _, event in _registered(flow)}
+    registered = {event.data.get("handle"): event for _, event in flow.of_kind("hook", action="registered")}
     for row, event in flow.of_kind("hook", action="ran", in_place=True):
         began = registered.get(event.data.get("handle"), event)
         hook = function_name(event.data.get("hook") or began.data.get("hook")) or "a hook"
@@ -132,19 +129,6 @@ def _returned(flow: Flow, source: SourceLine | None) -> str:
     if not changed[2]:
         return "work on a copy and return it: grad = grad.clone() first in the hook, return grad at its end"
     return f"{changed[0]} = {changed[2]}, and return {changed[0]} at the end of the hook"
-
-
-def hook_that_failed(flow: Flow) -> Event | None:
-    """Return the registration of the hook in whose code the program ended, if it ended in one."""
-    source = flow.error.source if flow.error else None
-    inside = [
-        event for _, event in _registered(flow) if str(event.data.get("hook")).rpartition(".")[2] == _name(source)
-    ]
-    return inside[-1] if inside else None
-
-
-def _name(source: SourceLine | None) -> str | None:
-    return source.function if source else None
 
 
 def _refused(flow: Flow) -> Iterator[Case]:
@@ -182,7 +166,7 @@ def _silent(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line whose hooks all waited in vain for the backward runs that followed."""
     ran, removed = _ran(flow), _removed(flow)
     lines: dict[SourceLine | None, list[tuple[int, Event]]] = {}
-    for row, event in _registered(flow):
+    for row, event in flow.of_kind("hook", action="registered"):
         if event.op != "module":
             lines.setdefault(event.source, []).append((row, event))
     for source, hung in lines.items():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ...snapshot import SourceLine
 from ..base import Case, Check
-from ..flow import Flow
+from ..recorded.flow import Flow
 from ..words import at, listed, times
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..base import Case, Check, Kind, Stage
-from ..calls import held_by
-from ..flow import Flow
 from ..phrases import MODIFIED
-from ..runs import Run
-from ..spelling import out_of_place, statement, written_name
+from ..recorded.calls import held_by
+from ..recorded.flow import Flow
+from ..recorded.runs import Run
+from ..statements.spelling import out_of_place, statement, written_name
 from ..words import at, listed, operator_word
 
 KINDS = {

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..flow import Flow
-from ..operator_kinds import EXPANDING
 from ..phrases import LEAF_WRITTEN, NO_DEEPCOPY, NOT_OPTIMIZABLE
-from ..spelling import argument, out_of_place, written_name
+from ..recorded.flow import Flow
+from ..recorded.operator_kinds import EXPANDING
+from ..statements.spelling import argument, out_of_place, written_name
 from ..words import at, listed, operator_word
 
 KINDS = {

@@ -8,9 +8,9 @@ from math import prod
 
 from ...snapshot import GraphSnapshot
 from ..base import Case, Check, Kind, Stage
-from ..flow import Flow
-from ..nodes import call_of, largest_graphs
-from ..runs import Run
+from ..recorded.flow import Flow
+from ..recorded.nodes import call_of, largest_graphs
+from ..recorded.runs import Run
 from ..words import at, shape_text
 
 KINDS = {

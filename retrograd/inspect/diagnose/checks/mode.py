@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..flow import Flow
 from ..phrases import INFERENCE, NUMPY, VIEW_INFERENCE
-from ..spelling import argument, is_call, is_name, receivers_of
+from ..recorded.flow import Flow
+from ..statements.spelling import argument, is_call, is_name, receivers_of
 from ..words import at
 
 KINDS = {

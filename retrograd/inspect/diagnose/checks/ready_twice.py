@@ -8,11 +8,11 @@ from itertools import pairwise
 from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..checkpointed import checkpoint_around
-from ..flow import Flow
-from ..runs import Run
+from ..recorded.checkpointed import checkpoint_around
+from ..recorded.failed_hooks import hook_that_failed
+from ..recorded.flow import Flow
+from ..recorded.runs import Run
 from ..words import at, function_name, listed, times
-from .hooks import hook_that_failed
 
 KINDS = {"ddp-ready-twice": Kind("the gradient hook of one parameter fires twice", "error", Stage.STATEMENT)}
 REDUCED = "DistributedDataParallel"

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from ...events import Event
 from ..base import Case, Check, Kind, Stage
-from ..flow import Flow
-from ..randomness import draws_numbers
-from ..repeated_calls import call_text, calls_between, result_shapes, same_call, same_shapes
+from ..recorded.flow import Flow
+from ..recorded.randomness import draws_numbers
+from ..recorded.repeated_calls import call_text, calls_between, result_shapes, same_call, same_shapes
 from ..words import at, listed, shape_text
 
 KINDS = {"checkpoint-mismatch": Kind("recomputation differs from forward", "error", Stage.STATEMENT)}

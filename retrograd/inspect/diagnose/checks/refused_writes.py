@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..base import Case, Check, Kind, Stage
-from ..flow import Flow
-from ..operator_kinds import EXPANDING
 from ..phrases import OVERLAPPING, VIEW_INFERENCE, VIEW_NO_GRAD
-from ..spelling import written_name
+from ..recorded.failed_hooks import hook_that_failed
+from ..recorded.flow import Flow
+from ..recorded.operator_kinds import EXPANDING
+from ..statements.spelling import written_name
 from ..words import at, shape_text
-from .hooks import hook_that_failed
 
 KINDS = {
     "overlapping-inplace": Kind(

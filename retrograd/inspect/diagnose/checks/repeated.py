@@ -9,11 +9,11 @@ from itertools import takewhile
 
 from ...events import Event
 from ..base import Case, Check, Kind, Stage
-from ..equality import demands_equality
-from ..flow import Flow
-from ..randomness import draws_numbers
-from ..repeated_calls import call_text, same_call, same_shapes
-from ..runs import Run
+from ..recorded.flow import Flow
+from ..recorded.randomness import draws_numbers
+from ..recorded.repeated_calls import call_text, same_call, same_shapes
+from ..recorded.runs import Run
+from ..statements.equality import demands_equality
 from ..words import at
 
 KINDS = {

@@ -10,10 +10,10 @@ from math import prod
 from ...program.syntax import parsed_expression
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..ends_of_loops import few_of_each_line
-from ..flow import Flow
 from ..phrases import NOT_SCALAR
-from ..spelling import argument, receiver
+from ..recorded.ends_of_loops import few_of_each_line
+from ..recorded.flow import Flow
+from ..statements.spelling import argument, receiver
 from ..words import at, listed, shape_text
 
 KINDS = {

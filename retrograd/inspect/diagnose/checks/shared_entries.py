@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from math import prod
 
 from ..base import Case, Check
-from ..flow import Flow
-from ..spelling import written_name
+from ..recorded.flow import Flow
+from ..statements.spelling import written_name
 from ..words import at, shape_text
 
 _EXPANDING = frozenset({"expand", "expand_as", "broadcast_to", "broadcast_tensors", "meshgrid"})

@@ -8,10 +8,10 @@ from math import prod
 
 from ...snapshot import GraphSnapshot, SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..calls import CALLS
-from ..flow import Flow
-from ..nodes import call_of, largest_graphs
-from ..runs import Run
+from ..recorded.calls import CALLS
+from ..recorded.flow import Flow
+from ..recorded.nodes import call_of, largest_graphs
+from ..recorded.runs import Run
 from ..words import at, counted, operator_word, shape_text
 
 KINDS = {"slow-node": Kind("one node or line takes most of the backward time", "warning", Stage.COST)}

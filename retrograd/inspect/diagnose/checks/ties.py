@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..flow import Flow
+from ..recorded.flow import Flow
 from ..words import at
 
 KINDS = {"broken-tie": Kind("two leaves where one shared leaf was meant", "warning", Stage.STATEMENT)}

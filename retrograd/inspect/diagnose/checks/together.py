@@ -10,7 +10,7 @@ from ...lineup.lineup import Lineup
 from ...lineup.results import OtherResult
 from ...lineup.run import Place
 from ..base import Case, Check, Kind, Stage
-from ..flow import Flow
+from ..recorded.flow import Flow
 from ..words import at, listed
 
 KINDS = {

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..calls import held_by
-from ..expected_gradients import awaited, expected_gradients
-from ..flow import Flow
-from ..leaves_by_line import answer_per_leaf
+from ..meaning.expected_gradients import awaited, expected_gradients
+from ..meaning.unused_blocks import Block, unused_blocks
 from ..phrases import UNREDUCED, UNUSED
-from ..runs import Run
-from ..unused_blocks import Block, unused_blocks
+from ..recorded.calls import held_by
+from ..recorded.flow import Flow
+from ..recorded.leaves_by_line import answer_per_leaf
+from ..recorded.runs import Run
 from ..words import at, listed
 
 KINDS = {

@@ -1,0 +1,7 @@
+"""Where the first NaN or infinity of a bad loss or gradient was born: in the data, in forward, or in backward."""
+
+from __future__ import annotations
+
+from .check import CHECK
+
+__all__ = ["CHECK"]

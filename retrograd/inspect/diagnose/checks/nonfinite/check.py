@@ -1,0 +1,137 @@
+"""Where the first NaN or infinity of a bad loss or gradient was born: in the data, in forward, or in backward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...base import Case, Check, Kind, Stage
+from ...meaning.depth import grown
+from ...meaning.distance import PRODUCTS
+from ...recorded.call_inputs import LARGEST, largest_input
+from ...recorded.finite import Finiteness, bad_runs
+from ...recorded.flow import Flow
+from ...recorded.runs import Run
+from .bad_data import FILLING, came_with_data, from_bad_data, has_infinity, has_nan, in_data
+from .in_backward import in_backward, in_earlier_backward, spoils_weights
+from .in_forward import in_forward
+
+KINDS = {
+    "nan-origin": Kind("the operation where the first NaN or Inf is born", "error", Stage.VALUES),
+    "nan-input": Kind("the NaN is in the data", "error", Stage.VALUES),
+    "overflow": Kind("finite in float32, infinite in the dtype used", "error", Stage.VALUES),
+}
+_BLOWN_UP = 1e6
+"""Inputs of a call that overflows because something else had grown already."""
+_CANCELLING = 1e18
+"""Inputs of a sum of products, finite each, whose terms overflow to infinities of both signs: NaN at once."""
+_LAYERS = frozenset({"linear", "mm", "addmm", "mv"})
+_GROWING = frozenset(
+    {"add", "mul", "sum", "cumsum", "prod", "cumprod", "pow", "square", "exp", "norm", "mean", "var", "std"}
+    | {"matmul", "mm", "bmm", "mv", "dot", "einsum", "linear", "addmm", "baddbmm", "to", "half", "bfloat16"}
+)
+"""What makes an infinity of finite numbers only by their size; a quotient or logarithm has poles besides."""
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield the case of the first run that went bad, unless a scaler that looks for its scale takes care of it."""
+    bad = list(bad_runs(flow)) or [run for run in flow.runs if spoils_weights(flow, run)][:1]
+    if not bad:
+        yield from _swallowed(flow)
+        return
+    states = Finiteness(flow)
+    for run in bad:
+        case = _of_run(flow, states, run)
+        if case is None or not (case.kind == "overflow" and _skipped(flow, run, bad)):
+            if case is not None:
+                yield case
+            return
+
+
+def _of_run(flow: Flow, states: Finiteness, run: Run) -> Case | None:
+    """Return the case of one run that went bad."""
+    behind = sorted(flow.behind(run.roots, run.begin, gradients=False).calls)
+    row = _birth(flow, states, behind)
+    case = in_earlier_backward(flow, run) if row is None or from_bad_data(states, row) else None
+    if case is None and row is not None and came_with_data(flow, states, row):
+        case = in_data(flow, states, behind, has_infinity)
+    elif case is None and row is not None:
+        case = in_forward(flow, states, row, run)
+    case = case or in_data(flow, states, behind, has_nan) or in_data(flow, states, behind, has_infinity)
+    case = case or in_backward(flow, run)
+    return None if row is not None and _blown_up(flow, states, row, run) else case
+
+
+def _skipped(flow: Flow, run: Run, bad: list[Run]) -> bool:
+    """Whether nothing was stepped after a run, and another of the same line was finite: a scaler found its scale."""
+    if _is_stepped(flow, run):
+        return False
+    failed = {one.number for one in bad}
+    later = (one for one in flow.runs if one.begin > run.end and one.source == run.source)
+    return any(one.number not in failed and _is_stepped(flow, one) for one in later)
+
+
+def _is_stepped(flow: Flow, run: Run) -> bool:
+    """Whether an optimizer steps after a run, before the next one."""
+    following = flow.run_after(run.end)
+    end = len(flow.events) if following is None else following.begin
+    return flow.stepped_between(run.end, end)
+
+
+def _blown_up(flow: Flow, states: Finiteness, row: int, run: Run) -> bool:
+    """Whether a call overflows after a step whose gradients had exploded, which is reported as such."""
+    made, given = states.made[row], largest_input(flow, row)
+    cancelled = made.nan and not from_bad_data(states, row) and flow.events[row].op in PRODUCTS | _LAYERS
+    if not given >= (_CANCELLING if cancelled else _BLOWN_UP) or (made.nan and not cancelled):
+        return False
+    earlier = (one for one in flow.runs if one.end < run.begin and one.snapshot is not None and not one.nested)
+    return any(
+        case.kind == "exploding"
+        for one in earlier
+        if {"order", "grad_norm", "out_norm"} <= set(flow.graph_of(one).measures)
+        for case in grown(flow, one, flow.graph_of(one))
+    )
+
+
+CHECK = Check("nonfinite", KINDS, find)
+
+
+def _swallowed(flow: Flow) -> Iterator[Case]:
+    """Yield the case of an overflow in half precision that a later division or mask took out of sight again."""
+    if not any(facts.dtype in LARGEST for facts in flow.tensors):
+        return
+    states = Finiteness(flow)
+    for row in sorted(flow.behind_losses.calls & states.made.keys()):
+        run = flow.run_after(row)
+        too_large = _narrow(flow, row) and flow.events[row].operator in _GROWING
+        if run and too_large and _bears(flow, states, row, nan=False):
+            yield in_forward(flow, states, row, run)
+            return
+
+
+def _narrow(flow: Flow, row: int) -> bool:
+    """Whether a call gives half precision."""
+    made = flow.events[row].data.get("outputs", ())
+    return bool(made) and flow.facts(made[0]).dtype in LARGEST
+
+
+def _birth(flow: Flow, states: Finiteness, rows: list[int]) -> int | None:
+    """Return the call whose finite inputs became infinite and led to NaN, or the first that made NaN of infinities."""
+    infinite = [row for row in rows if _bears(flow, states, row, nan=False)]
+    broken = next((row for row in rows if _bears(flow, states, row, nan=True)), None)
+    if broken is None:
+        return infinite[0] if infinite else None
+    if not from_bad_data(states, broken):
+        return broken
+    reached = flow.behind(flow.inputs(broken), broken, gradients=False).calls
+    return next((row for row in infinite if row < broken and row in reached), broken)
+
+
+def _bears(flow: Flow, states: Finiteness, row: int, *, nan: bool) -> bool:
+    """Whether a call made the first NaN (or the first infinity) of inputs that had none."""
+    made = states.made.get(row)
+    if made is None or flow.events[row].operator in FILLING or not flow.inputs(row):
+        return False
+    given = states.given.get(row, {}).values()
+    if nan:
+        return made.nan and not any(state.nan for state in given)
+    return made.inf and not any(state.bad for state in given)

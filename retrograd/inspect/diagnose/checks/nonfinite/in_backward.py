@@ -1,0 +1,130 @@
+"""Nodes of backward that made a NaN or an infinity of finite gradients: slopes without a value, or an overflow."""
+
+from __future__ import annotations
+
+from ....snapshot import GraphSnapshot
+from ...base import Case
+from ...recorded.call_inputs import LARGEST, expression, input_names
+from ...recorded.finite import state_of
+from ...recorded.flow import Flow
+from ...recorded.nodes import call_of, ran
+from ...recorded.runs import Run
+from ...statements.spelling import operand
+from ...words import at, operator_word, place
+
+_WITHOUT_POLES = frozenset(
+    {"add", "sub", "mul", "neg", "sum", "mean", "matmul", "mm", "bmm", "mv", "linear", "addmm", "baddbmm", "einsum"}
+    | {"to", "float", "half", "bfloat16", "double", "type", "square"}
+)
+"""What has a finite slope at every finite input."""
+
+
+def in_backward(flow: Flow, run: Run) -> Case | None:
+    """Return the case of the node that made the first bad gradient of finite ones."""
+    if run.snapshot is None:
+        return None
+    snapshot = flow.graph_of(run)
+    measures = snapshot.measures
+    if not measures.get("order") or "out_nan_count" not in measures:
+        return None
+    for node in ran(snapshot):
+        given = (measures["nan_count"][node] or 0) + (measures["inf_count"][node] or 0)
+        made = (measures["out_nan_count"][node] or 0) + (measures["out_inf_count"][node] or 0)
+        if made and not given:
+            return _node_case(flow, run, snapshot, node)
+    return None
+
+
+def in_earlier_backward(flow: Flow, run: Run) -> Case | None:
+    """Return the case of the first bad gradient that ``autograd.grad`` gave and that led to what a run starts from.
+
+    Whatever it was written into then, as positions and weights are, looks like data that was bad before any call.
+    """
+    leading: set[int] | None = None
+    for earlier in flow.runs:
+        if earlier.accumulates or earlier.end >= run.begin:
+            continue
+        case = in_backward(flow, earlier)
+        if case is not None:
+            leading = flow.leading_to(run.roots) if leading is None else leading
+            if leading.intersection(_given_by(flow, earlier)):
+                return case
+    return None
+
+
+def spoils_weights(flow: Flow, run: Run) -> bool:
+    """Whether ``autograd.grad`` gave a gradient that is not finite and by which a leaf is not either."""
+    given = [] if run.accumulates or run.error else _given_by(flow, run)
+    bad = [one for one in given if any(_is_given_bad(flow, one, row) for row in flow.used_in.get(one, ()))]
+    calls = flow.descendants(bad, run.end).calls if bad else set()
+    return any(flow.trainable(flow.outputs(row)) and _gives_bad(flow, row) for row in calls)
+
+
+def _is_given_bad(flow: Flow, tensor: int, row: int) -> bool:
+    """Whether a call was given a tensor that is not finite."""
+    summary = flow.events[row].data.get("values", {}).get(str(tensor), {})
+    return bool(summary.get("nan") or summary.get("inf"))
+
+
+def _gives_bad(flow: Flow, row: int) -> bool:
+    """Whether what a call made or wrote is not finite."""
+    return any(state_of(limits).bad for limits in flow.events[row].data.get("range", ()))
+
+
+def _given_by(flow: Flow, run: Run) -> list[int]:
+    """Return the gradients that a call of ``autograd.grad`` returned."""
+    following = flow.run_after(run.end)
+    end = len(flow.events) if following is None else following.begin
+    rows = (row for row in range(run.end, end) if flow.events[row].op == "grad")
+    taken = next((row for row in rows if set(flow.inputs(row)) <= set(run.inputs)), None)
+    return [] if taken is None else flow.outputs(taken)
+
+
+def _node_case(flow: Flow, run: Run, snapshot: GraphSnapshot, node: int) -> Case:
+    """Return the case of a slope that is infinite or undefined, or too large for its dtype."""
+    row = call_of(flow, snapshot, node)
+    source = flow.events[row].source if row is not None else snapshot.source[node]
+    op = flow.events[row].op if row is not None else operator_word(snapshot.op[node])
+    name = expression(flow, row) if row is not None else op
+    first = input_names(flow, row)[0] if row is not None else "x"
+    values = flow.events[row].data.get("values", {}) if row is not None else {}
+    pole = next((one["pole"] for one in values.values() if one.get("pole")), None)
+    dtype, nan = _dtype_of_gradient(flow, snapshot, node, row), snapshot.measures["out_nan_count"][node]
+    if dtype in LARGEST and not nan:
+        kind, is_bad = "overflow", f"exceeds {LARGEST[dtype]:g}, the largest {dtype} number, and overflows"
+        remedy = f"a smaller scale of the loss, or compute {first} in float32"
+    else:
+        kind, is_bad = "nan-origin", f"is {'NaN' if nan else 'infinite'}"
+        remedy = _remedy(op, first, at_pole=pole is not None)
+    where = f"; its input at index {tuple(pole)} lies where the slope is infinite" if pole else ""
+    return Case(
+        kind=kind,
+        message=f"forward is finite, but the gradient of {name}{at(source)} {is_bad}{where}: the first bad gradient is "
+        "born there in backward.",
+        remedy=remedy,
+        source=source,
+        op=op,
+        marks=flow.marks(run, [row] if row is not None else [], "the first bad gradient is born here"),
+        evidence={"node": f"n{node}", "place": place(source), "values": values},
+    )
+
+
+def _dtype_of_gradient(flow: Flow, snapshot: GraphSnapshot, node: int, row: int | None) -> str:
+    """Return the dtype in which a node hands on its gradient: of a cast from half precision, that of its input."""
+    given = [flow.facts(tensor).dtype for tensor in flow.inputs(row)] if row is not None else []
+    narrow = (dtype for dtype in given if dtype in LARGEST)
+    return next(narrow, snapshot.dtype[node] or "")
+
+
+def _remedy(op: str, name: str, *, at_pole: bool) -> str:
+    """Return what to do about a slope without a value; a step without poles only passes on what had grown before."""
+    if op.strip("_") in _WITHOUT_POLES and not at_pole:
+        return f"scale the loss down, or normalise {name}: the gradient that arrives there is too large already"
+    return f"keep {name} away from the point where {op} has no slope, such as {_safe_call(op, name)}"
+
+
+def _safe_call(op: str, name: str) -> str:
+    """Return a call that keeps its input off the points without a slope."""
+    if op in ("acos", "asin", "arccos", "arcsin", "atanh", "arctanh"):
+        return f"{op}({operand(name)}.clamp(-1 + 1e-6, 1 - 1e-6))"
+    return f"{op}({name} + 1e-12)"

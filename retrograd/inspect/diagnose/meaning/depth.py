@@ -1,0 +1,196 @@
+"""Gradients that shrink or grow along a depth: the steps of a recurrence, or layers that one line applies."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ...snapshot import GraphSnapshot, SourceLine
+from ..base import Case
+from ..recorded.flow import Flow
+from ..recorded.nodes import call_of, ran
+from ..recorded.runs import Run
+from ..words import at, counted, listed, operator_word
+from .distance import PRODUCTS
+
+_SPAN = 1e6
+"""Ratio of gradients along the depth that counts as vanished or exploded."""
+_SHARE = 1e4
+"""Ratio of gradients at the two ends of a depth from which on that depth is what makes gradients small or large."""
+_FADED = 1e-9
+"""Share of a gradient that is left at the other end of a depth below which the first steps teach nothing."""
+_WEIGHTED = PRODUCTS | {"linear", "mm", "addmm", "baddbmm", "conv1d", "conv2d", "conv3d", "mv", "addmv"}
+"""Operators that shrink a gradient by the size of weights alone."""
+_DEPTH = 5
+"""Repetitions of one line from which on it is a depth."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """The nodes that one line made, in the order in which they ran."""
+
+    source: SourceLine | None
+    nodes: list[int] = field(default_factory=list)
+    gain: float = 0.0
+    """Logarithm of what they did to the gradient's norm, all together."""
+
+
+def grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+    """Yield the case of a depth along which the gradient changes by many orders."""
+    norms = {leaf: norm for leaf, arrived in flow.norms_in(run).items() if (norm := _largest(arrived))}
+    if not norms:
+        return
+    largest, smallest = max(norms.values()), min(norms.values())
+    lines = [line for line in _lines(snapshot) if len(line.nodes) >= _DEPTH]
+    if not lines:
+        return
+    if largest > _SPAN:
+        growing = [line for line in lines if _ends(snapshot, line)[1] > _ends(snapshot, line)[0] * _SHARE]
+        line = _first_of_a_depth(snapshot, sorted(growing, key=lambda one: -one.gain))
+        if line is not None and line.gain > math.log(_SHARE):
+            yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] == largest])
+    elif smallest < largest / _SPAN:
+        # Where other lines make up for what one takes away, the gradient that it gets does not shrink.
+        shrinking = [line for line in lines if _ends(snapshot, line)[1] < _ends(snapshot, line)[0] / _SHARE]
+        line = _first_of_a_depth(snapshot, sorted(shrinking, key=lambda one: one.gain))
+        if line is not None and line.gain < -math.log(_SHARE):
+            yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] < largest / _SPAN])
+    else:  # what is used at each depth, or gets as little at every depth, does not show it in its own gradient
+        yield from _faded(flow, run, lines, norms)
+
+
+def _faded(flow: Flow, run: Run, lines: list[_Line], norms: dict[int, float]) -> Iterator[Case]:
+    """Yield the case of a depth at whose far end next to nothing is left, however small all gradients are."""
+    snapshot = flow.graph_of(run)
+    for share in (_FADED, 1 / _SPAN):
+        faded = [line for line in lines if _ends(snapshot, line)[1] < _ends(snapshot, line)[0] * share]
+        line = _first_of_a_depth(snapshot, sorted(faded, key=lambda one: one.gain))
+        row = None if line is None else call_of(flow, snapshot, line.nodes[-1])
+        if line is None or row is None:
+            continue
+        behind = flow.leaves_behind(flow.behind(flow.inputs(row), row)).intersection(norms)
+        if share != _FADED or _iterates(flow, snapshot, line):  # only what nothing but the far end teaches
+            behind = {leaf for leaf in behind if norms[leaf] < _ends(snapshot, line)[0] / _SPAN}
+            behind -= {leaf for node in line.nodes for leaf in _taken(flow, snapshot, node)}
+        if behind:
+            yield _depth_case(flow, run, line, sorted(behind))
+            return
+
+
+def _iterates(flow: Flow, snapshot: GraphSnapshot, line: _Line) -> bool:
+    """Whether the steps take nothing but the state and what they share, as those of a fixed-point iteration do.
+
+    Where such steps contract, the first ones have nothing to teach: they know what the last ones know, and the start.
+    """
+    rows = [row for node in line.nodes if (row := call_of(flow, snapshot, node)) is not None]
+    first, second, *_, last = sorted(rows)
+    state = flow.descendants(flow.outputs(first), first)
+    between = state.calls & flow.behind(flow.inputs(last), last).calls
+    given = Counter(
+        one for row in between if row > second for one in flow.inputs(row) if one not in state.tensors
+    )  # the first step takes what was made of the start
+    return bool(given) and min(given.values()) > 1
+
+
+def _taken(flow: Flow, snapshot: GraphSnapshot, node: int) -> Sequence[int]:
+    """Return what the call of a node took."""
+    row = call_of(flow, snapshot, node)
+    return [] if row is None else flow.inputs(row)
+
+
+def _first_of_a_depth(snapshot: GraphSnapshot, lines: list[_Line]) -> _Line | None:
+    """Return the first line whose nodes follow one another; those of side branches do not."""
+    after: dict[int, list[int]] = {}
+    for source, target, _, _ in snapshot.edges():
+        after.setdefault(source, []).append(target)
+    for line in lines:
+        seen, todo = {line.nodes[0]}, [line.nodes[0]]
+        while todo:
+            fresh = [node for node in after.get(todo.pop(), ()) if node not in seen]
+            seen.update(fresh)
+            todo.extend(fresh)
+        if line.nodes[-1] in seen:
+            return line
+    return None
+
+
+def _ends(snapshot: GraphSnapshot, line: _Line) -> tuple[float, float]:
+    """Return the norms of the gradients that the first and the last node of a line got."""
+    first, last = (snapshot.measures["grad_norm"][line.nodes[place]] or 0.0 for place in (0, -1))
+    return first, last
+
+
+def _largest(norms: list[float | None]) -> float | None:
+    finite = [norm for norm in norms if norm is not None and math.isfinite(norm)]
+    return max(finite, default=None)
+
+
+def _lines(snapshot: GraphSnapshot) -> list[_Line]:
+    """Return what each line did to the gradient's norm."""
+    found: dict[tuple[SourceLine | None, str], _Line] = {}
+    passed_on = _passed_on(snapshot)
+    for node in ran(snapshot):
+        given, passed = snapshot.measures["grad_norm"][node], snapshot.measures["out_norm"][node]
+        if given is None or passed is None or not (0 < given < math.inf and 0 < passed < math.inf):
+            continue
+        line = found.setdefault((snapshot.source[node], snapshot.op[node]), _Line(snapshot.source[node]))
+        line.nodes.append(node)
+        line.gain += math.log(passed_on.get(node, passed) / given)
+    return list(found.values())
+
+
+def _passed_on(snapshot: GraphSnapshot) -> dict[int, float]:
+    """Return node -> norm of what it passed to the one node behind it that does not only lead to a leaf.
+
+    What a layer hands to its own weight and bias is often much more than what goes on along the depth.
+    """
+    behind: dict[int, set[int]] = {}
+    users: dict[int, set[int]] = {}
+    for source, target, _, _ in snapshot.edges():
+        behind.setdefault(source, set()).add(target)
+        users.setdefault(target, set()).add(source)
+    found = {}
+    for node, targets in behind.items():
+        going_on = [target for target in targets if any(behind.get(one) for one in behind.get(target, ()))]
+        if len(targets) > 1 and len(going_on) == 1 and len(users[going_on[0]]) == 1:
+            norm = snapshot.measures["grad_norm"][going_on[0]]
+            if norm is not None and 0 < norm < math.inf:
+                found[node] = norm
+    return found
+
+
+def _remedy(op: str, *, grows: bool) -> str:
+    """Return what to write instead, by the operator that changes the gradient."""
+    if grows:
+        return "clip gradients (torch.nn.utils.clip_grad_norm_), start orthogonally, or use gates or normalisation"
+    if op in _WEIGHTED:
+        return "start from larger weights (torch.nn.init.xavier_normal_), or use normalisation or residual connections"
+    return "use relu or gates in place of saturating functions, normalisation, or residual connections"
+
+
+def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int]) -> Case:
+    """Return the case of one line that is repeated along the depth."""
+    snapshot = flow.graph_of(run)
+    rows = [row for node in line.nodes if (row := call_of(flow, snapshot, node)) is not None]
+    op = flow.events[rows[0]].op if rows else operator_word(snapshot.op[line.nodes[0]])
+    norms = _ends(snapshot, line)
+    factor = (norms[1] / norms[0]) ** (1 / (len(line.nodes) - 1))
+    spelled = [name for name in flow.events[rows[0]].data.get("names", []) if name] if rows else []
+    made = [name for name in (flow.events[rows[0]].data.get("output_names") or []) if name] if rows else []
+    inside = f"{op}({', '.join(spelled)})" + (f" = {made[0]}" if made else "")
+    grows = norms[1] > norms[0]  # the gain counts what a sum hands to each of its inputs
+    verb = "grows (explodes)" if grows else "shrinks (vanishes)"
+    return Case(
+        kind="exploding" if grows else "vanishing",
+        message=f"the gradient {verb} about {factor:.3g} times per step through {inside}{at(line.source)}: from "
+        f"{norms[0]:.1e} to {norms[1]:.1e} over {counted(len(line.nodes), 'step')}, down to "
+        f"{listed(flow.name(leaf) for leaf in leaves)}.",
+        remedy=_remedy(op, grows=grows),
+        source=line.source,
+        op=op,
+        subjects=frozenset(leaves),
+        marks=flow.marks(run, rows[:1] + rows[-1:], f"{norms[0]:.1e} … {norms[1]:.1e}"),
+        evidence={"factor": factor, "steps": len(line.nodes), "norms": list(norms)},
+    )

@@ -1,0 +1,180 @@
+"""Two outputs of one network that are compared: computed alike at other inputs, or other entries of one result."""
+
+from __future__ import annotations
+
+import ast
+
+from ...program.syntax import parsed_expression
+from ..recorded.flow import Flow, Reached
+from .distance import ARRANGEMENTS
+from .held_by_data import compared_with_data, trained_otherwise
+
+SOFT_TARGETS = frozenset({"kl_div", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"})
+"""Losses whose second operand is the target, which may be probabilities."""
+_ADDING_UP = frozenset({"add", "sub", "rsub", "mul", "div", "neg", "mean", "sum", "stack"})
+"""How the parts of a loss become one number."""
+_SCALES = frozenset({"div", "mul", "true_divide"})
+_NORMS = frozenset({"norm", "linalg_norm", "vector_norm", "linalg_vector_norm"})
+
+
+def place_of(flow: Flow, call: int) -> tuple[object, str]:
+    """Return where a call stands: in which module, or else in which line."""
+    event = flow.events[call]
+    return event.data.get("scope") or event.source, event.op
+
+
+def alike(flow: Flow, mine: Reached, theirs: Reached, leaves: set[int]) -> bool:
+    """Whether two parts of a graph use leaves alike: in the same places, or by the same operators."""
+    places = [{place_of(flow, call) for call in part.calls} for part in (mine, theirs)]
+    return bool(places[0] & places[1]) or _uses(flow, mine, leaves) == _uses(flow, theirs, leaves)
+
+
+def _uses(flow: Flow, part: Reached, leaves: set[int]) -> set[tuple[str, frozenset[int]]]:
+    """Return by which operators leaves are used in a part of a graph."""
+    taken = ((flow.events[call].op, leaves.intersection(flow.inputs(call))) for call in part.calls)
+    return {(op, frozenset(used)) for op, used in taken if used}
+
+
+def takes_itself_as_target(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
+    """Whether the probabilities that a loss takes for its target are the same network's own, at another input.
+
+    A divergence taken both ways, in the step that ``calls`` are of, draws the two together on purpose.
+    """
+    if not _is_soft_target(flow, target, prediction, row):
+        return False
+    mine, theirs = flow.behind([prediction], row), flow.behind([target], row)
+    leaves = flow.leaves_behind(mine)
+    own = flow.leaves_behind(theirs)  # all but those of a predictor, if there is one
+    if not own or not own <= leaves or mine.calls & theirs.calls:
+        return False
+    if trained_otherwise(flow, theirs, row, calls) and not _is_sharpened(flow, target, prediction, row):
+        return False
+    return alike(flow, mine, theirs, leaves) and not _also_the_other_way(flow, mine, theirs, calls)
+
+
+def _is_sharpened(flow: Flow, target: int, prediction: int, row: int) -> bool:
+    """Whether a target alone is of scaled scores, which says which of the two is to follow the other."""
+    scaled = [_made_by(flow, given, row) in _SCALES for given in _scores(flow, (target, prediction), row)]
+    return scaled == [True, False]
+
+
+def _scores(flow: Flow, probabilities: tuple[int, ...], row: int) -> list[int]:
+    """Return what a softmax was taken of."""
+    made = [flow.last_producer(one, row, gradients=True) for one in probabilities]
+    return [flow.inputs(one)[0] for one in made if one is not None and flow.inputs(one)]
+
+
+def _is_soft_target(flow: Flow, target: int, prediction: int, row: int) -> bool:
+    """Whether a call is a loss with this target: probabilities beside logarithms, or else its second operand."""
+    op, makers = flow.events[row].operator, {_made_by(flow, one, row) for one in (target, prediction)}
+    if op == "mul" or (op in SOFT_TARGETS and makers == {"softmax", "log_softmax"}):
+        return _made_by(flow, target, row) == "softmax" and _made_by(flow, prediction, row) == "log_softmax"
+    return op in SOFT_TARGETS and flow.inputs(row)[1] == target
+
+
+def _made_by(flow: Flow, tensor: int, row: int) -> str:
+    made = flow.last_producer(tensor, row, gradients=True)
+    return "" if made is None else flow.events[made].op
+
+
+def _also_the_other_way(flow: Flow, mine: Reached, theirs: Reached, calls: set[int]) -> bool:
+    """Whether a like loss of the same step compares the two with their parts exchanged."""
+    for call in calls:
+        operands = flow.inputs(call)[:2]
+        pairs = (operands, operands[::-1]) if len(operands) == 2 else ()
+        for prediction, target in pairs:
+            if _is_soft_target(flow, target, prediction, call):
+                sides = [flow.behind([given], call).calls for given in (prediction, target)]
+                turned = sides[0] & theirs.calls and sides[1] & mine.calls
+                if turned and not sides[0] & mine.calls and not sides[1] & theirs.calls:
+                    return True
+    return False
+
+
+def only_draws_together(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
+    """Whether a loss is nothing but how alike a network's output and what a predictor makes of another one are.
+
+    That both are the same constant is its best value, unless what is predicted counts as a constant itself.
+    """
+    mine, theirs = flow.behind([prediction], row), flow.behind([target], row)
+    shared = flow.leaves_behind(theirs)
+    if not shared or not shared < flow.leaves_behind(mine) or mine.calls & theirs.calls:
+        return False
+    likenesses = {call for call in calls if flow.events[call].op == flow.events[row].op and is_likeness(flow, call)}
+    made = {out for call in likenesses for out in flow.outputs(call)}
+    after = flow.descendants(made, min(likenesses, default=row), flow.has_node)
+    adding = [call for call in after.calls - likenesses if flow.has_node(call)]
+    others = {one for call in adding for one in flow.inputs(call) if one not in after.tensors}
+    plain = all(flow.events[call].operator in _ADDING_UP for call in adding)
+    return plain and not any(map(flow.has_history, others)) and alike(flow, mine, theirs, shared)
+
+
+def is_likeness(flow: Flow, row: int) -> bool:
+    """Whether a call gives the cosine between its operands: by its name, or as the product of two of length one."""
+    if flow.events[row].op == "cosine_similarity":
+        return True
+    operands = flow.inputs(row)[:2]
+    return flow.events[row].op == "mul" and len(operands) == 2 and all(_is_unit(flow, one, row) for one in operands)
+
+
+def _is_unit(flow: Flow, tensor: int, row: int) -> bool:
+    """Whether a tensor was divided by its norm."""
+    made = flow.last_producer(tensor, row, gradients=True)
+    if made is None or flow.events[made].op == "normalize":
+        return made is not None
+    by = flow.inputs(made)[1:] if flow.events[made].op in ("div", "true_divide") else []
+    return any(_made_by(flow, one, made) in _NORMS for one in by)
+
+
+def are_neighbours(flow: Flow, value: int, prediction: int, row: int, calls: set[int]) -> bool:
+    """Whether both are entries of one result that another loss of the step, among ``calls``, holds to data.
+
+    Comparing them then says how neighbours go together, as a prior or the residual of an equation does.
+    """
+    one, other = _entries(flow, value, row), _entries(flow, prediction, row)
+    return one is not None and other is not None and one[0] == other[0] and compared_with_data(flow, one[0], calls)
+
+
+def comes_next(flow: Flow, value: int, prediction: int, row: int) -> bool:
+    """Whether a value holds the entries of one result that follow those of a prediction, as those of the next state."""
+    later, earlier = _entries(flow, value, row), _entries(flow, prediction, row)
+    if later is None or earlier is None or later[0] != earlier[0]:
+        return False
+    return any(map(_leaves_out_first, later[1])) and any(map(_leaves_out_last, earlier[1]))
+
+
+def _leaves_out_first(taken: ast.Slice) -> bool:
+    """Whether a slice is ``1:``."""
+    return taken.lower is not None and ast.unparse(taken.lower) == "1" and taken.upper is None and taken.step is None
+
+
+def _leaves_out_last(taken: ast.Slice) -> bool:
+    """Whether a slice is ``:-1``."""
+    from_first = taken.lower is None or ast.unparse(taken.lower) == "0"
+    return from_first and taken.upper is not None and ast.unparse(taken.upper) == "-1" and taken.step is None
+
+
+def _entries(flow: Flow, tensor: int, row: int) -> tuple[int, list[ast.Slice]] | None:
+    """Return what entries were picked of, and the slices that pick them; None for what was not picked."""
+    before = row
+    while True:
+        made = flow.last_producer(tensor, before, gradients=True)
+        if made is None or flow.events[made].op not in ARRANGEMENTS or not flow.inputs(made):
+            return None
+        if flow.events[made].op == "getitem":
+            return flow.inputs(made)[0], _slices(flow, tensor, made)
+        tensor, before = flow.inputs(made)[0], made
+
+
+def _slices(flow: Flow, tensor: int, made: int) -> list[ast.Slice]:
+    """Return the slices that a call picks by, as the program spells its result, or else all of its statement."""
+    for call in flow.used_in.get(tensor, ()):
+        names = dict(zip(flow.inputs(call), flow.events[call].data.get("names", ()), strict=False))
+        if picked := _slices_in(parsed_expression(names.get(tensor, ""))):
+            return picked
+    return _slices_in(flow.spelling.statement(flow.events[made].source))
+
+
+def _slices_in(tree: ast.AST | None) -> list[ast.Slice]:
+    """Return the slices that are written somewhere in a tree."""
+    return [] if tree is None else [part for part in ast.walk(tree) if isinstance(part, ast.Slice)]

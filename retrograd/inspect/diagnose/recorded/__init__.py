@@ -1,0 +1,1 @@
+"""The recording as checks ask it: calls, runs, steps, values."""

@@ -1,0 +1,330 @@
+"""``CallTable``: the calls of a recording, indexed by the tensors that they took, returned and wrote.
+
+A *call* is an event that computes (``CALLS``); its row is its place in the recording and therefore a time.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import takewhile
+from typing import Any
+
+from ...events import Event, Recording
+from ...snapshot import SourceLine
+from ...tensor_facts import TensorFacts
+from .row_table import RowTable
+from .runs import Run, runs_of
+
+CALLS = frozenset({"operation", "inplace", "cut", "function"})
+"""Kinds of events whose inputs and outputs are tensors."""
+
+
+class CallTable:
+    """The calls of one recording by tensor: who made, used and wrote each."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.events = recording.events
+        self.tensors = recording.tensors
+        self.runs: list[Run] = runs_of(recording)
+        """Backward runs, in order; nested ones included."""
+        self.made_in = RowTable()
+        """Tensor -> rows of the calls that returned it."""
+        self.used_in = RowTable()
+        """Tensor -> rows of the calls that took it as an argument."""
+        self.writes_to = RowTable()
+        """Storage -> rows of the calls that wrote into it."""
+        self.sharing = RowTable()
+        """Storage -> tensors that lie in it."""
+        self._recorded_in = RowTable()
+        """Tensor -> those of ``made_in`` that are part of the backward graph."""
+        self._recorded_writes = RowTable()
+        """The same of ``writes_to``."""
+        self._node_rows: list[int] = []
+        """Rows of the calls that made nodes."""
+        self._inputs: list[Sequence[int] | None] = [None] * len(self.events)
+        self._index()
+
+    def _index(self) -> None:
+        for tensor, facts in enumerate(self.tensors):
+            if facts.storage is not None:
+                self.sharing.add(facts.storage, tensor)
+        for row, event in enumerate(self.events):
+            if event.kind in CALLS and event.data.get("action", "forward") == "forward":
+                self._index_call(row, event)
+
+    def _index_call(self, row: int, event: Event) -> None:
+        """Enter a call under the tensors that it took and returned, and under the memory that it wrote."""
+        for tensor in self.inputs(row):
+            self.used_in.add(tensor, row)
+        recorded = self.has_node(row)
+        for tensor in dict.fromkeys(event.data.get("outputs", ())):
+            self.made_in.add(tensor, row)
+            if recorded:
+                self._recorded_in.add(tensor, row)
+        target = self.target(row)
+        storage = None if target is None else self.tensors[target].storage
+        if storage is not None:
+            self.writes_to.add(storage, row)
+            if recorded:
+                self._recorded_writes.add(storage, row)
+        if self.nodes(row):
+            self._node_rows.append(row)
+
+    # -- events by kind
+
+    @cached_property
+    def rows(self) -> dict[str, list[int]]:
+        """Kind of event -> its rows."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for row, event in enumerate(self.events):
+            found[event.kind].append(row)
+        return found
+
+    def of_kind(self, kind: str, **data: Any) -> Iterator[tuple[int, Event]]:
+        """Yield (row, event) for the events of a kind whose data has all these values."""
+        for row in self.rows.get(kind, ()):
+            event = self.events[row]
+            if all(event.data.get(key) == value for key, value in data.items()):
+                yield row, event
+
+    @cached_property
+    def error(self) -> Event | None:
+        """What ended the program, if an exception did."""
+        return next((self.events[row] for row in reversed(self.rows.get("error", []))), None)
+
+    @property
+    def error_text(self) -> str:
+        """Its message."""
+        return str(self.error.data.get("message", "")) if self.error else ""
+
+    # -- one call
+
+    def nodes(self, row: int) -> range:
+        """Return the sequence numbers of the nodes that a call made."""
+        data = self.events[row].data
+        made = data.get("nodes")
+        if made:
+            return range(made[0], made[1])
+        node = data.get("node")
+        return range(0) if node is None else range(node, node + 1)
+
+    def inputs(self, row: int) -> Sequence[int]:
+        """Return the tensors that a call took; one that writes also reads what it writes into."""
+        found = self._inputs[row]  # most checks ask for those of every call
+        if found is None:
+            found = self._inputs[row] = tuple(self._found_inputs(row))
+        return found
+
+    def _found_inputs(self, row: int) -> list[int]:
+        event = self.events[row]
+        found = list(dict.fromkeys(event.data.get("inputs", ())))
+        if _is_gradient(event):  # computed from all that the run went through
+            run = self._run_before(row)
+            found += [root for root in (run.roots if run else ()) if root not in found]
+        target = self.target(row)
+        return found if target is None or target in found else [target, *found]
+
+    def _run_before(self, row: int) -> Run | None:
+        """Return the last run that had ended at a row."""
+        place = bisect_left(self.runs, row, key=lambda run: run.begin)
+        while place and self.runs[place - 1].end >= row:  # still under way: as many as runs are nested
+            place -= 1
+        return self.runs[place - 1] if place else None
+
+    def last_begun(self, before: int) -> Run | None:
+        """Return the last run that began before a row."""
+        place = bisect_left(self.runs, before, key=lambda run: run.begin)
+        return self.runs[place - 1] if place else None
+
+    def begun_between(self, after: int, before: int) -> bool:
+        """Whether a run began after one row and before another."""
+        last = self.last_begun(before)
+        return last is not None and last.begin > after
+
+    def outputs(self, row: int) -> list[int]:
+        """Return the tensors whose values a call determined: its results, and all that lies in memory it wrote."""
+        found = list(self.events[row].data.get("outputs", ()))
+        target = self.target(row)
+        if target is not None:
+            found += [target, *self.same_memory(target)]
+        return list(dict.fromkeys(found))
+
+    def target(self, row: int) -> int | None:
+        """Return the tensor that a call wrote into."""
+        event = self.events[row]
+        return event.data.get("target") if event.kind in ("inplace", "cut") else None
+
+    def has_node(self, row: int) -> bool:
+        """Whether a call is part of the backward graph."""
+        event = self.events[row]
+        return bool(event.data.get("nodes")) or event.data.get("node") is not None or _is_gradient(event)
+
+    def is_leaf(self, tensor: int) -> bool:
+        """Whether no recorded call gave this tensor a history."""
+        facts = self.tensors[tensor]
+        return facts.leaf and not self._recorded_in.get(tensor) and not self._has_hidden_history(tensor, facts)
+
+    def _has_hidden_history(self, tensor: int, facts: TensorFacts) -> bool:
+        """Whether a view requires grad as the result does that it is of, and nobody said so: a hidden Function gave it.
+
+        As for the hooks that run before and after the backward of a module.
+        """
+        of = facts.view_of
+        seen = facts.requires_grad and facts.made_by is not None and not self._switched.get(tensor)
+        return of is not None and seen and self.tensors[of].requires_grad and not self.tensors[of].leaf
+
+    def trainable(self, tensors: Iterable[int]) -> set[int]:
+        """Return the leaves among tensors that ever required grad."""
+        return {one for one in tensors if self.requires_grad(one) and self.is_leaf(one)}
+
+    def has_history(self, tensor: int, row: int | None = None) -> bool:
+        """Whether a tensor has a history (before a row, when one is given)."""
+        made = self.producers(tensor, len(self.events) if row is None else row, gradients=True)
+        return next(made, None) is not None
+
+    def same_memory(self, tensor: int) -> list[int]:
+        """Return the other tensors that lie in the same memory."""
+        storage = self.tensors[tensor].storage
+        return [] if storage is None else [other for other in self.sharing[storage] if other != tensor]
+
+    def facts(self, tensor: int) -> TensorFacts:
+        """Return what the recording knows of a tensor."""
+        return self.tensors[tensor]
+
+    @cached_property
+    def _switched(self) -> dict[int, list[tuple[int, bool]]]:
+        """Tensor -> (row, new value) for each time its ``requires_grad`` was set."""
+        found: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+        for row, event in self.of_kind("leaf", change="requires_grad"):
+            found[event.data.get("tensor", -1)].append((row, bool(event.data.get("value"))))
+        return found
+
+    def requires_grad(self, tensor: int, row: int | None = None) -> bool:
+        """Whether a tensor required grad just before a row; without one, whether it ever did."""
+        switched = self._switched.get(tensor, [])
+        if row is None:
+            return self.tensors[tensor].requires_grad or any(value for _, value in switched)
+        before = [value for at, value in switched if at < row]
+        return before[-1] if before else self.tensors[tensor].requires_grad
+
+    def switched_off(self, tensor: int, before: int | None = None) -> int | None:
+        """Return the row at which ``requires_grad`` of a tensor was switched off, if it still was before a row.
+
+        Without a row: if it still was in the end.
+        """
+        switched = [(row, on) for row, on in self._switched.get(tensor, []) if before is None or row < before]
+        off = list(takewhile(lambda switch: not switch[1], reversed(switched)))  # said again, it is no switching
+        return off[-1][0] if off else None
+
+    def frozen_at(self, tensor: int, before: int | None = None) -> SourceLine | None:
+        """Return the line that switched ``requires_grad`` of a tensor off, as ``switched_off`` does."""
+        row = self.switched_off(tensor, before)
+        return None if row is None else self.events[row].source
+
+    @cached_property
+    def leaf_events(self) -> dict[tuple[int, str], list[int]]:
+        """(Leaf, change of it or action of an optimizer that holds it) -> the rows that tell of it."""
+        found: dict[tuple[int, str], list[int]] = defaultdict(list)
+        for row, event in self.of_kind("leaf"):
+            found[event.data.get("tensor", -1), event.data.get("change", "")].append(row)
+        for row, event in self.of_kind("optimizer"):
+            for tensor in held_by(event):
+                found[tensor, event.data.get("action", "")].append(row)
+        return found
+
+    @cached_property
+    def reads_of(self) -> dict[int, list[int]]:
+        """Tensor -> the rows at which the program looked at its ``.grad``."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for row, event in self.of_kind("read"):
+            if event.data.get("tensor") is not None:
+                found[event.data["tensor"]].append(row)
+        return found
+
+    @cached_property
+    def optimizer_steps(self) -> list[int]:
+        """The rows at which an optimizer stepped."""
+        return [row for row, _ in self.of_kind("optimizer", action="step")]
+
+    def stepped_between(self, begin: int, end: int) -> bool:
+        """Whether an optimizer stepped after one row and before another."""
+        following = bisect_right(self.optimizer_steps, begin)
+        return following < len(self.optimizer_steps) and self.optimizer_steps[following] < end
+
+    @cached_property
+    def optimized(self) -> dict[int, int]:
+        """Tensor -> row at which the first optimizer that holds it was made."""
+        found: dict[int, int] = {}
+        for row, event in self.of_kind("optimizer"):
+            for tensor in event.data.get("parameters", {}).values():
+                found.setdefault(tensor, row)
+        return found
+
+    @cached_property
+    def given_by_hand(self) -> set[int]:
+        """Tensors whose ``.grad`` the program set itself."""
+        return {event.data.get("tensor", -1) for _, event in self.of_kind("leaf", change="grad-set")}
+
+    # -- who made what a tensor holds
+
+    def writes_into(self, tensor: int) -> Sequence[int]:
+        """Return the rows of the calls that wrote into a tensor's memory."""
+        storage = self.facts(tensor).storage
+        return () if storage is None else self.writes_to.get(storage)
+
+    def written_after(self, tensor: int, row: int) -> bool:
+        """Whether a call wrote into a tensor's memory after a row."""
+        return any(write > row for write in self.writes_into(tensor)[-1:])
+
+    def producers(self, tensor: int, before: int, *, gradients: bool = False) -> Iterator[int]:
+        """Yield the rows, before a given one, of the calls that made or wrote what a tensor then held.
+
+        With ``gradients`` only those that are part of the backward graph.
+        """
+        for rows in self.producing(tensor, gradients=gradients):
+            yield from rows[: bisect_left(rows, before)]
+
+    def producing(self, tensor: int, *, gradients: bool = False) -> tuple[Sequence[int], Sequence[int]]:
+        """Return the rows of the calls that made a tensor, and of those that wrote into its memory."""
+        made, writes = (self._recorded_in, self._recorded_writes) if gradients else (self.made_in, self.writes_to)
+        storage = self.tensors[tensor].storage
+        return made.get(tensor), () if storage is None else writes.get(storage)
+
+    def last_producer(
+        self, tensor: int, before: int, wanted: Callable[[int], bool] | None = None, *, gradients: bool = False
+    ) -> int | None:
+        """Return the last one of the ``producers`` that is wanted."""
+        best = -1
+        for rows in self.producing(tensor, gradients=gradients):
+            for place in range(bisect_left(rows, before) - 1, -1, -1):
+                if rows[place] <= best:
+                    break
+                if wanted is None or wanted(rows[place]):
+                    best = rows[place]
+                    break
+        return None if best < 0 else best
+
+    # -- lines
+
+    def lines(self, row: int) -> list[SourceLine]:
+        """Return the user's lines on the stack during a call, innermost first."""
+        event = self.events[row]
+        stack = [
+            SourceLine(frame.get("file", ""), frame.get("line", 0), frame.get("function", ""))
+            for frame in event.data.get("stack", ())
+        ]
+        return stack or ([event.source] if event.source else [])
+
+
+def held_by(event: Event) -> set[int]:
+    """Return the parameters that an event's optimizer or module holds."""
+    return set(event.data.get("parameters", {}).values())
+
+
+def _is_gradient(event: Event) -> bool:
+    """Whether a call was ``autograd.grad`` with ``create_graph``, whose results have a history of their own."""
+    return event.kind == "operation" and event.op == "grad"

@@ -1,0 +1,1 @@
+"""What the lines of a program say: names, operands, conditions."""
