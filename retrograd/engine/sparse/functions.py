@@ -6,6 +6,7 @@ from typing import Any
 
 from ..table.methods import FUNCTIONS
 from ..table.registry import F
+from ..tensors.convert import dims_given
 from ..tensors.tensor import Tensor
 from .coo import SparseTensor
 from .creating import empty
@@ -32,7 +33,7 @@ def sparse_sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:  # noqa: 
     if dim is None:
         return input.coalesce().values().sum(dtype=dtype)
     given = input if dtype is None else input.to(dtype)
-    return F._sparse_sum(given, (dim,) if isinstance(dim, int) else tuple(dim))
+    return F._sparse_sum(given, dims_given(dim))
 
 
 def sparse_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:  # noqa: A002

@@ -9,7 +9,7 @@ import numpy as np
 from ..table.registry import F
 from ..table.rows import function, linear
 from ..tensors.base import wrap
-from ..tensors.convert import checked_dim
+from ..tensors.convert import checked_dim, dims_given
 from .coo import SparseTensor, answers_for
 from .places import numbers_of
 from .rows import entries_at, sparse_of
@@ -56,7 +56,7 @@ linear("_sparse_sum", sum_over, sparse=True, public=False, self=_spread)
 def _sum(self: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     if dim is None:
         return self._values().sum(dtype=dtype)
-    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    dims = dims_given(dim)
     found = sum_over(self if dtype is None else self.with_values(self._values().to(dtype)), dims)
     for place in sorted(d % self.dim() for d in dims) if keepdim else ():
         found = F.unsqueeze(found, place)

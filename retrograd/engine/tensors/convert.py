@@ -28,6 +28,11 @@ _MOST_DIMENSIONS: Final = 64
 """Of NumPy's arrays."""
 
 
+def dims_given(dim: Any) -> tuple[int, ...]:
+    """One dimension or several as a tuple."""
+    return (dim,) if isinstance(dim, (int, np.integer)) else tuple(dim)
+
+
 def checked_dim(dim: int, ndim: int) -> int:
     """A dimension counted from the front; ``IndexError`` when out of range."""
     span = max(ndim, 1)

@@ -13,6 +13,7 @@ from ...table.registry import COMPOSITES, F
 from ...table.rows import function, linear, nondifferentiable
 from ...tensors.absent import AbsentMemory
 from ...tensors.base import TensorBase
+from ...tensors.convert import dims_given
 from ...tensors.dtype_names import scalar_name
 from ...tensors.dtypes import to_numpy_dtype
 
@@ -25,7 +26,7 @@ def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
         return (0,)
     if dim is None:
         return tuple(range(ndim))
-    dims = (dim,) if isinstance(dim, (int, np.integer)) else tuple(dim)
+    dims = dims_given(dim)
     if not dims:
         return tuple(range(ndim))
     axes = []

@@ -12,7 +12,7 @@ from ...calls.refusals import refuse_kind
 from ...table.public import FUNCTIONS, NAMESPACES, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
-from ...tensors.convert import checked_dim
+from ...tensors.convert import checked_dim, dims_given
 from ..indexing import indexing
 from ..layers import native
 
@@ -182,7 +182,7 @@ def hash_tensor(input: Any, dim: Any = (), *, keepdim: bool = False, mode: int =
             "with the 'dim' argument."
         )
     words = array.astype({"f": np.float64, "u": np.uint64}.get(array.dtype.kind, np.int64)).view(np.uint64)
-    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    dims = dims_given(dim)
     axes = tuple(checked_dim(d, array.ndim) for d in dims) or tuple(range(array.ndim))
     mixed: Any = np.bitwise_xor.reduce(words, axis=axes if array.ndim else None, keepdims=keepdim)  # type: ignore[call-overload]
     return wrap(np.asarray(mixed))

@@ -16,7 +16,7 @@ from ...rules.matrix_checks import UNKNOWN_PRECISION, check_dtype, check_matrix,
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
-from ...tensors.convert import checked_dim
+from ...tensors.convert import checked_dim, dims_given
 from ...tensors.dtype_names import scalar_name
 from ...tensors.dtypes import to_numpy_dtype
 from .inverses import inv_ex
@@ -120,7 +120,7 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
                 "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got " + f"{A.ndim}D."
             )
         dim = tuple(range(A.ndim))
-    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    dims = dims_given(dim)
     if len(dims) == 1 and not isinstance(ord, str):
         return F._vector_norm(A, ord, dims, keepdim, dtype)
     if dims == (0,) and A.ndim == 1:

@@ -17,7 +17,7 @@ from ...tensors.dtypes import get_default_dtype
 from ...tensors.numbers_ import real_argument
 from ...warning import warn
 from ..shapes.broadcasting import broadcast_pair
-from .losses import reduced, reduction_of
+from .losses import check_reduction, reduced, reduction_of
 from .lower_bounds import at_least
 
 
@@ -171,8 +171,7 @@ def kl_div(
         if t._sig.numpy.kind != "f":
             kind = "Complex" if t._sig.numpy.kind == "c" else "Integral"
             raise RuntimeError(f"kl_div: {kind} inputs not supported.")
-    if reduction not in _KL_REDUCTIONS:
-        raise ValueError(f"{reduction} is not a valid value for reduction")
+    check_reduction(reduction, _KL_REDUCTIONS)
     if size_average is not None or reduce is not None:
         reduction = reduction_of(reduction, size_average, reduce)
     if reduction == "mean":

@@ -215,11 +215,16 @@ def _soft_cross_entropy(logs: Any, target: Any, weight: Any, reduction: str, smo
     return total if reduction == "sum" else over(total, rows)  # (of no rows: NaN)
 
 
+def check_reduction(reduction: str, known: tuple[str, ...] = _REDUCTIONS) -> None:
+    """``ValueError`` for a reduction that a loss does not know."""
+    if reduction not in known:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+
+
 def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
     """The reduction asked for; the arguments of old still count, with a warning."""
     if size_average is None and reduce is None:
-        if reduction not in _REDUCTIONS:
-            raise ValueError(f"{reduction} is not a valid value for reduction")
+        check_reduction(reduction)
         return reduction
     sums = size_average is None or size_average
     old = "none" if reduce is not None and not reduce else "mean" if sums else "sum"
@@ -231,6 +236,5 @@ def reduced(loss: Any, reduction: str) -> Any:
     """A loss per element as asked: ``"none"``, ``"sum"`` or ``"mean"``; ``ValueError`` for anything else."""
     if reduction == "none":
         return loss
-    if reduction not in ("mean", "sum"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
+    check_reduction(reduction)
     return loss.mean() if reduction == "mean" else loss.sum()

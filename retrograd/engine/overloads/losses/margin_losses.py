@@ -16,7 +16,7 @@ from ...tensors.absent import known_values
 from ...tensors.argument_checks import check_scalar_type
 from ...tensors.numbers_ import real_argument
 from .distances import pairwise_distance
-from .losses import reduced, reduction_of
+from .losses import check_reduction, reduced, reduction_of
 
 EMBEDDING_EPS = 1e-12
 
@@ -190,8 +190,7 @@ def triplet_margin_with_distance_loss(
     margin: float = 1.0, swap: bool = False, reduction: str = "mean",
 ) -> Any:  # fmt: skip
     """The triplet loss with a distance of one's own (default: the Euclidean one)."""
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
+    check_reduction(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     near, far = _near_and_far(anchor, positive, negative, distance_function or pairwise_distance, swap)

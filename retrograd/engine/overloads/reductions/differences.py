@@ -9,7 +9,7 @@ from ...rules.by_number import over, times
 from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase
-from ...tensors.convert import checked_dim
+from ...tensors.convert import checked_dim, dims_given
 from ...tensors.dtype_names import scalar_name
 
 # -- differences and areas
@@ -182,7 +182,7 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
     if input._sig.numpy.name == "uint8":
         raise RuntimeError("torch.gradient does not support uint8 input.")
     spacing = 1 if spacing is None else spacing
-    dims = tuple(range(input.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    dims = tuple(range(input.ndim)) if dim is None else dims_given(dim)
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     spacings = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)

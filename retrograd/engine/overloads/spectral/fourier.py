@@ -11,7 +11,7 @@ from ...calls.out_rules import Out
 from ...calls.refusals import refuse
 from ...table.public import check_tensor, public
 from ...table.registry import F
-from ...tensors.convert import checked_dim
+from ...tensors.convert import checked_dim, dims_given
 from ...tensors.dtype_names import scalar_name
 from ...tensors.dtypes import get_default_dtype
 from ..creation.creating import finish, numpy_of
@@ -144,7 +144,7 @@ def _dims_and_sizes(x: Any, s: Any, dim: Any) -> tuple[Dims, Dims]:
     """The dimensions to transform and their sizes (-1: as they are)."""
     sizes = None if s is None else tuple(int(n) for n in ((s,) if isinstance(s, int) else s))
     if dim is not None:
-        given = (dim,) if isinstance(dim, int) else tuple(dim)
+        given = dims_given(dim)
         dims = tuple(checked_dim(d, x.ndim) for d in given)
         refuse(len(set(dims)) != len(dims), "FFT dims must be unique")
     elif sizes is None:
@@ -245,7 +245,7 @@ for _single in (fft, ifft, rfft, irfft, hfft, ihfft):
 
 def _shift(x: Any, dim: Any, name: str, back: bool) -> Any:
     check_tensor(name, x)
-    dims = range(x.ndim) if dim is None else ((dim,) if isinstance(dim, int) else dim)
+    dims = range(x.ndim) if dim is None else dims_given(dim)
     axes = [checked_dim(d, x.ndim) for d in dims]
     shifts = [(x.shape[a] + 1) // 2 if back else x.shape[a] // 2 for a in axes]
     return x.roll(tuple(shifts), tuple(axes))
