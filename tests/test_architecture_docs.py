@@ -158,7 +158,9 @@ def test_map_of_rooms_is_whole() -> None:
         "inspect/program",
         "cli",
     )
-    files = [path for room in rooms for path in (ROOT / "retrograd" / room).glob("*.py") if path.name != "__init__.py"]
+    folders = [ROOT / "retrograd" / room for room in rooms]
+    folders += [folder for adapter in ("torch_", "engine_") for folder in (folders[1] / adapter).glob("[a-z]*/")]
+    files = [path for folder in folders for path in folder.glob("*.py") if path.name != "__init__.py"]
     unnamed = [path for path in files if path.stem not in known]
     observers = {path for path in unnamed if path.read_text(encoding="utf-8").startswith('"""Observes ')}  # as a whole
 

@@ -12,7 +12,7 @@ import pytest
 import retrograd as rg
 from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.journal import Journal
-from retrograd.inspect.sources.engine_ import calls
+from retrograd.inspect.sources.engine_.calls import calls
 
 
 def _step(w, x):

@@ -14,7 +14,7 @@ from recorded_pair import calls, of_kind, record
 import retrograd as rg
 from retrograd.engine.calls import fast_path
 from retrograd.engine.table.public import FUNCTIONS
-from retrograd.inspect.sources.engine_ import caller
+from retrograd.inspect.sources.engine_.calls import caller
 
 PROGRAMS = {
     "layers": """import torch

@@ -10,7 +10,7 @@ import weakref
 
 import retrograd as rg
 from retrograd.inspect import recording
-from retrograd.inspect.sources.engine_.call_plans import Plan
+from retrograd.inspect.sources.engine_.calls.call_plans import Plan
 
 
 def _recorded(program):

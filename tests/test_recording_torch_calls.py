@@ -8,7 +8,7 @@ import weakref
 import pytest
 
 from retrograd.inspect import recording
-from retrograd.inspect.sources.torch_ import calls as torch_calls
+from retrograd.inspect.sources.torch_.calls import calls as torch_calls
 
 torch = pytest.importorskip("torch")
 

@@ -19,7 +19,7 @@ WAYS = """
 import gc, os, runpy, sys, threading, warnings
 import torch
 from retrograd.inspect import diagnose, recording
-from retrograd.inspect.sources.torch_ import calls as torch_calls
+from retrograd.inspect.sources.torch_.calls import calls as torch_calls
 
 def changed_by_watching():
     module, graph = torch.nn.modules.module, torch.autograd.graph

@@ -10,8 +10,8 @@ import pytest
 
 from retrograd.inspect import recording
 from retrograd.inspect.event_data import MEASURES
-from retrograd.inspect.sources.torch_ import calls as torch_calls
-from retrograd.inspect.sources.torch_.node_hooks import NodeHooks
+from retrograd.inspect.sources.torch_.backward.node_hooks import NodeHooks
+from retrograd.inspect.sources.torch_.calls import calls as torch_calls
 
 torch = pytest.importorskip("torch")
 

@@ -11,8 +11,9 @@ import pytest
 
 import retrograd as torch
 from retrograd.inspect.sources.collect import collect
-from retrograd.inspect.sources.engine_ import outlines, repeats, source
-from retrograd.inspect.sources.engine_.facts import Facts
+from retrograd.inspect.sources.engine_ import source
+from retrograd.inspect.sources.engine_.backward import outlines, repeats
+from retrograd.inspect.sources.engine_.backward.facts import Facts
 
 
 def steady() -> None:

@@ -12,10 +12,10 @@ import pytest
 
 from retrograd.inspect import recording
 from retrograd.inspect.figure_schedule import AT_FIRST
-from retrograd.inspect.sources.torch_ import layout as layout_module
-from retrograd.inspect.sources.torch_.figures import GradientFigures, Memory
-from retrograd.inspect.sources.torch_.layout import Layout
-from retrograd.inspect.sources.torch_.values import Readable
+from retrograd.inspect.sources.torch_.values import layout as layout_module
+from retrograd.inspect.sources.torch_.values.figures import GradientFigures, Memory
+from retrograd.inspect.sources.torch_.values.layout import Layout
+from retrograd.inspect.sources.torch_.values.values import Readable
 
 torch = pytest.importorskip("torch")
 PIECE = 1 << 14

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from retrograd.inspect.sources.torch_ import products
-from retrograd.inspect.sources.torch_.products import PRODUCTS, QUICK, sum_of_squares
+from retrograd.inspect.sources.torch_.values import products
+from retrograd.inspect.sources.torch_.values.products import PRODUCTS, QUICK, sum_of_squares
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from retrograd.inspect import recording
-from retrograd.inspect.sources.torch_ import ranges
+from retrograd.inspect.sources.torch_.values import ranges
 
 torch = pytest.importorskip("torch")
 

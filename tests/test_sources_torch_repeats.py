@@ -9,7 +9,7 @@ import pytest
 
 from retrograd.inspect import recording
 from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS
-from retrograd.inspect.sources.torch_.repeats import Repeats
+from retrograd.inspect.sources.torch_.backward.repeats import Repeats
 
 torch = pytest.importorskip("torch")
 

@@ -15,7 +15,7 @@ import pytest
 from marked_lines import marks_of
 
 from retrograd.inspect import recording
-from retrograd.inspect.sources.torch_.watcher import WATCHER
+from retrograd.inspect.sources.torch_.watching.watcher import WATCHER
 
 torch = pytest.importorskip("torch")
 

@@ -21,7 +21,7 @@ START = """
 import resource, threading, time
 import torch
 from retrograd.inspect import log_hooks, recording, walk
-from retrograd.inspect.sources.torch_ import release as torch_release
+from retrograd.inspect.sources.torch_.backward import release as torch_release
 
 STACK = 4 << 20  # half of the usual one, so that graphs half as deep show the same
 DEPTH = 24_000  # above 20,000 or so it does not hold the release
@@ -212,7 +212,7 @@ def test_the_danger_is_real(warm, tmp_path):
 def test_cut_points_bound_every_path():
     """No path that avoids the chosen nodes is longer than the stride, skip connections notwithstanding."""
     from retrograd.inspect import walk
-    from retrograd.inspect.sources.torch_.release import cut_points
+    from retrograd.inspect.sources.torch_.backward.release import cut_points
 
     h = torch.ones(2, requires_grad=True)
     kept = [h]

@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ....engine import observe
-from .call_describer import CallDescriber
-from .calls import Calls
-from .checkpoints import Checkpoints
-from .functions import Functions
-from .hooks import Hooks
-from .leaves import Leaves
-from .lines import LINES, Follower
-from .nodes import Nodes
-from .owners import Owners
-from .runs import Runs, TakeSnapshot
-from .shared import SharedMemory
+from .backward.lines import LINES, Follower
+from .backward.nodes import Nodes
+from .backward.runs import Runs, TakeSnapshot
+from .calls.call_describer import CallDescriber
+from .calls.calls import Calls
+from .calls.leaves import Leaves
+from .calls.writes import Writes
+from .objects.checkpoints import Checkpoints
+from .objects.functions import Functions
+from .objects.hooks import Hooks
+from .objects.owners import Owners
+from .objects.shared import SharedMemory
 from .watching import Observer, Watching
-from .writes import Writes
 
 
 def observers_for(watching: Watching, take_snapshot: TakeSnapshot) -> list[Observer | Follower]:

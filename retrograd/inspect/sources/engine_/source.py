@@ -20,14 +20,14 @@ from ..base import Gradient, Node, Ran, Sink
 from ..collect import collect
 from ..hook_lines import attach
 from ..naming import Naming, add_origins
-from .entries import array_of
-from .facts import Facts
-from .lines import LINES
+from .backward.entries import array_of
+from .backward.facts import Facts
+from .backward.lines import LINES
+from .backward.repeats import Repeats
+from .backward.runs import TakeSnapshot
+from .backward.steps import stepping
+from .objects.replay import EngineReplay
 from .observers import observers_for, observing
-from .repeats import Repeats
-from .replay import EngineReplay
-from .runs import TakeSnapshot
-from .steps import stepping
 from .watching import Walked, Watching
 
 

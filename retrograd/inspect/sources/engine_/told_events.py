@@ -10,7 +10,7 @@ from ...events import Event
 from ...journal import Note
 from ...shared_parts import shared_texts
 from ...tensor_facts import TensorFacts
-from .names import named_by
+from .calls.names import named_by
 
 
 def event_as_told(note: Note, row: int, rows: list[TensorFacts]) -> Event:

@@ -21,7 +21,7 @@ from ...program.signals import let_pass
 from ...snapshot import GraphSnapshot, SourceLine
 from ...tensor_facts import TensorFacts
 from ..base import Node, Sink
-from .facts import memory_of
+from .backward.facts import memory_of
 
 F = TypeVar("F", bound=Callable[..., None])
 

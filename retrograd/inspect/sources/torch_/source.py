@@ -14,13 +14,13 @@ from ..base import Gradient, Node, Ran, Sink
 from ..collect import collect
 from ..hook_lines import attach
 from ..naming import Naming, add_origins
+from .backward.release import protect
+from .backward.repeats import Repeats
+from .backward.steps import stepping
+from .calls.tensors import number_of
 from .library import loaded_torch
-from .release import protect
-from .repeats import Repeats
-from .replay import TorchReplay
-from .steps import stepping
-from .tensors import number_of
-from .watcher import WATCHER
+from .objects.replay import TorchReplay
+from .watching.watcher import WATCHER
 
 NO_GRAPH = (
     "This tensor has no backward graph: it does not require gradients.",

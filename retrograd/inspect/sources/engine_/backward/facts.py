@@ -1,0 +1,140 @@
+"""Reads from our nodes what the graph walk stores in the snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import repeat
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from .....engine.aliasing.history import CopySlices
+from .....engine.function.node import BackwardCFunction
+from .....engine.nodes.accumulate import AccumulateGrad
+from .....engine.nodes.opnode import OpNode
+from .....engine.nodes.saved import SavedTensor
+from .....engine.tensors.base import TensorBase
+from .....engine.tensors.parameter import Parameter
+from .....engine.tensors.sig import Sig
+from .....engine.tensors.size import Size
+from .....engine.tensors.tensor import Tensor
+from ...base import Node
+from ..calls.saved import reader_of, readers
+
+NO_ARRAYS: frozenset[type] = frozenset({int, float, bool, str, type(None), Size, Sig})
+"""Classes of kept values that are no arrays and hold none."""
+
+
+class Facts:
+    """The engine's side of ``collect``."""
+
+    engine = "retrograd"
+    plain_tensors: frozenset[type] = frozenset({Tensor, Parameter})
+
+    def __init__(self) -> None:
+        self.saved_once: list[float | None] = []
+        """Bytes that each node keeps, memory that several keep counted for the first of them."""
+
+    def kind(self, node_type: type) -> str:
+        """Tell leaves, custom Functions and CopySlices from operators."""
+        if issubclass(node_type, AccumulateGrad):
+            return "leaf"
+        if issubclass(node_type, BackwardCFunction):
+            return "function"
+        return "copy" if issubclass(node_type, CopySlices) else "op"
+
+    def saved_bytes(self, order: list[Node]) -> list[int | None]:
+        """Add up the arrays that each node holds; None where hooks packed one, whose size only they know.
+
+        ``saved_once`` is filled on the way.
+        """
+        seen: set[int] = set()
+        found: list[int | None] = []
+        once = self.saved_once.append
+        for node in order:
+            if node.accumulates:
+                found.append(0)
+                once(0)
+                continue
+            read = readers.get(node.__class__)
+            arrays = saved_arrays(node) if read is None else _distinct(read(node) or ())
+            if arrays is None:
+                found.append(None)
+                once(None)
+                continue
+            held = new = 0
+            for array in arrays:
+                size = array.nbytes
+                held += size
+                memory = id(array if array.base is None else memory_of(array))
+                if memory not in seen:
+                    seen.add(memory)
+                    new += size
+            found.append(held)
+            once(new)
+        return found
+
+
+def memory_of(array: Any) -> Any:
+    """The array that owns an array's memory; between a strided view and what it shows NumPy keeps a holder of both."""
+    while (base := array.base) is not None:
+        if base.__class__ is not np.ndarray:
+            base = getattr(base, "base", None)
+            if base.__class__ is not np.ndarray:
+                break
+        array = base
+    return array
+
+
+def saved_arrays(node: Node) -> list[Any] | None:
+    """Return the distinct arrays that a node keeps for backward; None where hooks packed one."""
+    read = readers.get(node.__class__)
+    if read is None:
+        if isinstance(node, CopySlices):
+            node = node.fn
+        if not isinstance(node, OpNode):
+            return _distinct_of_any(getattr(node, "_saved", None) or ())
+        read = reader_of(node.__class__)
+    return _distinct(read(node) or ())
+
+
+def _distinct(kept: Iterable[Any]) -> list[Any] | None:
+    """The distinct arrays among what a node keeps; None where hooks packed one."""
+    found: list[Any] = []
+    for value in kept:  # mostly a few tensors and arrays
+        sort = value.__class__
+        if sort is Tensor or sort is Parameter:
+            value = value._array
+        elif sort is not np.ndarray:
+            if sort in NO_ARRAYS:
+                continue
+            return _distinct_of_any(kept)
+        if not found or (found[0] is not value and not any(map(is_, found, repeat(value)))):
+            found.append(value)
+    return found
+
+
+def _distinct_of_any(kept: Iterable[Any]) -> list[Any] | None:
+    """The same for values of any kind."""
+    found: dict[int, Any] = {}
+    waiting = list(kept)
+    for value in waiting:  # grows while it is read
+        sort = value.__class__
+        if sort is Tensor or sort is Parameter:
+            found[id(value._array)] = value._array
+        elif sort is np.ndarray:
+            found[id(value)] = value
+        elif sort in NO_ARRAYS:
+            continue
+        elif isinstance(value, (list, tuple)):
+            waiting.extend(value)
+        elif isinstance(value, SavedTensor):
+            if value.unpack_hook is not None:
+                return None
+            waiting.append(value.data)
+        elif isinstance(value, TensorBase):
+            found[id(value._array)] = value._array
+        elif hasattr(value, "nbytes") and hasattr(value, "strides"):
+            found[id(value)] = value
+    return list(found.values())

@@ -1,0 +1,253 @@
+"""Collects times and gradient statistics of the nodes of one backward run; made into columns when they are read."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Sequence
+from functools import partial
+from itertools import count
+from time import perf_counter_ns
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .....engine.tensors.base import TensorBase
+from ....event_data import MEASURES
+from ....snapshot import GraphSnapshot
+from ... import array_values as values
+from ...array_values import ordinary_norm
+from ...base import Node
+from .entries import array_of
+
+_GRADIENT = ("grad_norm", "grad_min", "grad_max", "grad_mean", "zero_share", "nan_count", "inf_count")
+_PASSED = ("out_norm", "out_zero_share", "out_nan_count", "out_inf_count", "out_tiny_share")
+_MANY = 10_000
+"""Nodes from which on a run is kept as columns at once: what they are made of takes several times their memory."""
+
+_Array, _ref = np.ndarray, weakref.ref
+Columns = dict[str, list[float | None]]
+
+
+class AllFigures(NamedTuple):
+    """The figures of one gradient, as they are noted where it arrives and where it is passed on."""
+
+    arrived: tuple[float, ...]
+    """Those of ``_GRADIENT``."""
+    passed: tuple[float, ...]
+    """Those of ``_PASSED``."""
+    size: int
+
+
+class _Gradient:
+    """Dies at once."""
+
+
+_NOBODY: tuple[weakref.ref[Any], None] = (weakref.ref(_Gradient()), None)
+"""In place of a gradient that is not known: nothing, of which nothing is known."""
+Figures = AllFigures | float
+"""Of a gradient of ordinary numbers in most runs the norm alone."""
+Ran = tuple[int, int | None, int | None, Figures | None, Figures | list[Figures] | None]
+"""A node that ran, or began to: its row, begin and end in ns, figures of what arrived and of what it passed on."""
+
+
+def arrived_figures(figures: Figures) -> tuple[float | None, ...]:
+    """The figures of ``_GRADIENT``; None: not taken in this run."""
+    return (figures, None, None, None, None, 0, 0) if isinstance(figures, float) else figures.arrived
+
+
+def _passed(figures: Figures) -> tuple[float | None, ...]:
+    """The figures of ``_PASSED``."""
+    return (figures, None, 0, 0, 0.0) if isinstance(figures, float) else figures.passed
+
+
+class Measures:
+    """What is known of the nodes of one run, by row of its snapshot."""
+
+    def __init__(
+        self, snapshot: GraphSnapshot, order: list[Node], saved: list[float | None], thread: int, *, whole: bool
+    ) -> None:
+        """``saved`` are the bytes that each node keeps; ``whole``: every figure is taken."""
+        self._snapshot = snapshot
+        self._whole = whole
+        self._rows = dict(zip(map(id, order), count()))
+        self._ran: list[Ran] = []
+        self._running: list[tuple[Node, int | None]] = []
+        """Nodes that are running, with their places in ``_ran``."""
+        self._known: dict[int, tuple[weakref.ref[Any], Figures | None]] = {}
+        """Figures by id of the array, of which many nodes take and pass on the same."""
+        self._columns = partial(_columns, self._ran, len(order), thread, perf_counter_ns(), saved)
+        # In the snapshot from the beginning: a hang is explained from a file that is saved while nodes run.
+        snapshot.measure_later(self._columns, lasting=False)
+
+    def figures(self, gradient: Any) -> Figures | None:
+        """Figures of a gradient, worked out once for the node that makes it and those that take it or pass it on.
+
+        To be called while NumPy is quiet.
+        """
+        reference, found = self._known.get(id(gradient), _NOBODY)
+        return found if reference() is gradient else self._taken(gradient)
+
+    def _taken(self, gradient: Any) -> Figures | None:
+        """Those of a gradient that is not known."""
+        found: Figures | None
+        if gradient.__class__ is _Array and gradient.base is None:  # mostly
+            found = (None if self._whole else ordinary_norm(gradient)) or figures_of(gradient, whole=self._whole)
+        elif isinstance(gradient, np.generic):  # a rule's arithmetic on arrays without dimensions; no weak reference
+            return figures_of(np.asarray(gradient), whole=self._whole)
+        elif isinstance(gradient, TensorBase):
+            return self._of_tensor(gradient)
+        else:
+            found = self._of_whole_memory(gradient) or figures_of(gradient, whole=self._whole)
+        self._known[id(gradient)] = (_ref(gradient), found)
+        return found
+
+    def _of_tensor(self, gradient: TensorBase) -> Figures | None:
+        """Those of a tensor; of a sparse one, whose entries are copied, they are known by itself."""
+        if not gradient.is_sparse:
+            return self.figures(gradient._array)
+        found = figures_of(array_of(gradient), whole=self._whole)
+        self._known[id(gradient)] = (weakref.ref(gradient), found)
+        return found
+
+    def _of_whole_memory(self, array: Any) -> Figures | None:
+        """Those of the array that an array is a transpose or another shape of."""
+        base = array.base
+        known = None if base is None else self._known.get(id(base))
+        if known is None or base.size != array.size or base.dtype is not array.dtype or not array.flags.forc:
+            return None
+        return known[1] if known[0]() is base else None
+
+    def forget(self) -> None:
+        """A gradient was changed in place."""
+        self._known.clear()
+
+    # -- nodes of a full run
+    def begins(self, node: Node, grads: list[Any]) -> None:
+        """Note what a node starts with."""
+        row, place = self._rows.get(id(node)), None
+        if row is not None:
+            place = len(self._ran)
+            arrived = self.figures(grads[0]) if grads and grads[0] is not None else None
+            self._ran.append((row, perf_counter_ns(), None, arrived, None))
+        self._running.append((node, place))
+
+    def ends(self, results: Any, now: int) -> None:
+        """Note what the innermost running node ends with."""
+        if self._running:
+            _, place = self._running.pop()
+            if place is not None:
+                row, began, _, arrived, _ = self._ran[place]
+                self._ran[place] = (row, began, now, arrived, self._all(results))
+
+    # -- nodes of a sweep
+    def swept(self, node: Node, grads: list[Any], results: Sequence[Any], began: int, ended: int) -> None:
+        """Note what a node took and passed on."""
+        row = self._rows.get(id(node))
+        if row is None:
+            return
+        known, taken, arrived = self._known.get, self._taken, None
+        if grads:  # as ``figures``, whose calls, three a node, would take as long as looking gradients up
+            gradient = grads[0]
+            reference, arrived = known(id(gradient), _NOBODY)
+            if reference() is not gradient:
+                arrived = taken(gradient)
+        passed: list[Figures] = []
+        for gradient in results:
+            reference, found = known(id(gradient), _NOBODY)
+            if reference() is not gradient:
+                found = taken(gradient)
+            if found is not None:
+                passed.append(found)
+        self._ran.append((row, began, ended, arrived, passed[0] if len(passed) == 1 else passed))
+
+    def took(self, leaves: list[tuple[Node, Any, int, int]]) -> list[Figures | None]:
+        """Note what leaves took, which pass on nothing; returns the figures."""
+        found = []
+        rows, figures, ran = self._rows, self.figures, self._ran
+        for node, gradient, began, ended in leaves:
+            arrived = figures(gradient)
+            found.append(arrived)
+            row = rows.get(id(node))
+            if row is not None:
+                ran.append((row, began, ended, arrived, None))
+        return found
+
+    def failed(self, node: Node, grads: list[Any]) -> None:
+        """Note what the node took at which a sweep ended."""
+        row = self._rows.get(id(node))
+        self._running.append((node, None))
+        if row is not None:
+            arrived = self.figures(grads[0]) if grads and grads[0] is not None else None
+            self._ran.append((row, None, None, arrived, None))
+
+    def _all(self, results: Sequence[Any]) -> Figures | list[Figures]:
+        """The figures of all that a node passes on; of a single gradient without a list."""
+        found: list[Figures] = []
+        figures = self.figures
+        for gradient in results:  # a list comprehension would be one call more
+            if (one := figures(gradient)) is not None:
+                found.append(one)
+        return found[0] if len(found) == 1 else found
+
+    def finish(self, begin: int, *, failed: bool) -> dict[str, Any]:
+        """Settle the measures; returns what the event of the run's end is to say, nodes counted from ``begin``."""
+        self._snapshot.measure_later(self._columns, lasting=True)
+        if len(self._rows) > _MANY:
+            _ = self._snapshot.measures
+        data: dict[str, Any] = {"nodes": len(self._ran)}
+        if failed and self._running and not self._running[-1][0].accumulates:
+            data["failed_node"] = self._running[-1][0]._sequence_nr() - begin
+        self._running.clear()
+        self._known.clear()
+        return data
+
+
+def figures_of(array: Any, *, whole: bool) -> Figures | None:
+    """The figures of an array, or those that are taken in any run; None for one without real or complex entries."""
+    if not values.has_data(array):
+        return None
+    norm = None if whole else values.ordinary_norm(array)
+    if norm is not None:
+        return norm
+    found = values.gradient_figures(array)
+    if found is None:
+        return None
+    norm, low, high, _, zero, nan, inf = found
+    tiny = 0.0
+    if array.dtype.kind == "f" and not values.has_no_tiny(array, found):
+        tiny = values.tiny_share(array, max(abs(low), abs(high)))
+    return AllFigures(found, (norm, zero, nan, inf, tiny), array.size)
+
+
+# -- columns
+
+
+def _columns(ran: list[Ran], size: int, thread: int, started: int, saved: list[float | None]) -> Columns:
+    """The columns of a run of so many nodes, of which these have run so far."""
+    columns: Columns = {name: [None] * size for name in MEASURES}
+    columns["saved_bytes"] = saved
+    times, begins = columns["time_us"], columns["started_us"]
+    for place, (row, began, ended, came, went) in enumerate(tuple(ran)):
+        columns["order"][row], columns["thread"][row] = place, thread
+        if began is not None and ended is not None:
+            times[row], begins[row] = (ended - began) / 1e3, (began - started) / 1e3
+        for names, found in ((_GRADIENT, came and arrived_figures(came)), (_PASSED, went and _together(went))):
+            for name, figure in zip(names, found or (), strict=False):
+                columns[name][row] = figure
+    return columns
+
+
+def _together(figures: Figures | list[Figures]) -> tuple[float | None, ...]:
+    """What is noted of all that a node passes on: norm, shares of zeros, numbers of NaN and infinities, tiny ones."""
+    if not isinstance(figures, list):
+        return _passed(figures)
+    norms, zero_shares, nans, infs, tiny_shares = zip(*map(_passed, figures), strict=True)
+    norm = math.sqrt(sum([one * one for one in norms]))
+    if None in zero_shares:  # then no entry that counts is tiny
+        return norm, None, sum(nans), sum(infs), max(tiny_shares)
+    sizes = [one.size for one in figures if isinstance(one, AllFigures)]
+    zeros = [share * size for share, size in zip(zero_shares, sizes, strict=True)]
+    tiny = sum([share * (size - none) for share, size, none in zip(tiny_shares, sizes, zeros, strict=True)])
+    nonzero = sum(sizes) - sum(zeros)
+    return norm, sum(zeros) / sum(sizes), sum(nans), sum(infs), tiny / nonzero if nonzero > 0 else 0.0

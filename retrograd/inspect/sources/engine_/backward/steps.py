@@ -1,0 +1,65 @@
+"""Steps through the nodes of our engine for a breakpoint, one after the other as they run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .....engine import observe
+from .....engine.tensors.base import TensorBase
+from ...base import Node, Ran
+from .entries import array_of
+from .lines import LINES, Follower
+
+
+class _Steps:
+    """The observer; what it calls may raise, and that leaves the run."""
+
+    def __init__(self, look: Callable[[Ran], None]) -> None:
+        self._look = look
+        self._thread = threading.get_ident()
+        self._incoming: list[tuple[Any, ...]] = []
+        self._busy = False
+
+    def node_began(self, node: Node, grads: list[Any]) -> None:
+        """Note what arrived: a leaf takes it over while it runs."""
+        if self._thread == threading.get_ident() and not self._busy:
+            self._incoming.append(tuple(map(_array, grads)))
+
+    def node_ended(self, node: Node, grads: list[Any], results: Any) -> None:
+        """Show the node."""
+        if self._thread != threading.get_ident() or self._busy or not self._incoming:
+            return
+        line = None
+        if LINES.tables is not None:
+            (line,), _ = LINES.tables.find([node._sequence_nr()])
+        self._busy = True
+        try:
+            self._look(Ran(node.name(), line, self._incoming.pop(), tuple(map(_array, results))))
+        finally:
+            self._busy = False
+
+    def backward_ended(self, error: BaseException | None) -> None:
+        """Forget what a failed run left."""
+        if error is not None and self._thread == threading.get_ident():
+            self._incoming.clear()
+
+
+@contextmanager
+def stepping(look: Callable[[Ran], None]) -> Iterator[None]:
+    """Call ``look`` for each node that runs on this thread."""
+    observers = (_Steps(look), Follower())
+    with LINES.watch():
+        for observer in observers:
+            observe.add(observer)
+        try:
+            yield
+        finally:
+            for observer in observers:
+                observe.remove(observer)
+
+
+def _array(g: Any) -> Any:
+    return array_of(g) if isinstance(g, TensorBase) else g

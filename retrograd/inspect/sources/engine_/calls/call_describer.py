@@ -1,0 +1,194 @@
+"""Describes operator calls for their events: the caller, names and numbers of the tensors, facts about values."""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+import weakref
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from .....engine import observe
+from .....engine.switches import state
+from .....engine.switches.state import STATE
+from .....engine.tensors.base import TensorBase
+from .....engine.tensors.tensor import Tensor
+from ....bounded import BoundedDict
+from ....events import Event
+from ....snapshot import SourceLine
+from ... import array_values as values
+from ...surroundings import Surroundings, described
+from ..told_events import event_as_told
+from ..watching import ThreadState, Watching
+from .call_sites import Site, Sites
+from .caller import Caller, caller_of
+from .names import Names, matched, worthy
+
+_PLAIN = (bool, int, float, str)
+_USUAL: Surroundings = (True, False, "", None)
+_SATURATED = 0.5
+"""Share of flat entries from which a summary of the inputs is kept."""
+
+
+class Pending(threading.local):
+    """What a thread has begun."""
+
+    write: Event | None = None
+    """An in-place write under way, sent already and completed when it is done."""
+    whole: weakref.ref[Any] | None = None
+    """The tensor of ``t[i] = v``, while the view that is written to is made."""
+    began = 0
+    """When the write under way began, in ns."""
+
+
+class CallDescriber:
+    """Describes calls for one watcher."""
+
+    def __init__(self, watching: Watching) -> None:
+        self.watching = watching
+        self.names = Names(watching)
+        self.sites = Sites(self.names, watching.sink.mention)
+        self._around: Surroundings = _USUAL
+        self.aliases: dict[int, str] = {}
+        """Number of a tensor that shares memory behind autograd's back -> how it was got: ``data`` or ``detach``."""
+        self.pending = Pending()
+        self._plain: BoundedDict[tuple[str, type, str], dict[str, Any]] = BoundedDict(50_000)
+
+    def caller(self) -> Caller | None:
+        """Who called, if that is to be recorded."""
+        if not self.watching.sink.wants():
+            return None
+        caller = caller_of(sys._getframe(4))  # not: this, who asks and its guard, who told that
+        return None if caller.internal or caller.frame is None else caller
+
+    def around(self, here: ThreadState) -> Surroundings:
+        """What is in force now on this thread."""
+        if state.MODE == observe.COUNT and not here.scopes and not here.runs:  # no other mode is on in any thread
+            return _USUAL
+        inference, scopes, runs = STATE.inference, here.scopes, here.runs
+        scope, run = scopes[-1] if scopes else "", runs[-1].number if runs else None
+        found = (STATE.grad_enabled and not inference, inference, scope, run)
+        latest = self._around  # read once: other threads set it, too
+        if found == latest:  # mostly it is as at the call before, and one object
+            return latest
+        self._around = found
+        return found
+
+    def given(self, inputs: Any, texts: Sequence[str] | None, line: SourceLine | None) -> dict[str, Any]:
+        """What every event of a call says of its inputs and surroundings; their names come with the event."""
+        more: dict[str, Any] = {}
+        numbers: Any = self.watching.sink.tensors.numbers(inputs)
+        if None in numbers:
+            self.number_new(texts, inputs, numbers, (), line, more)
+        return {"inputs": numbers, "names": [], **described(self.around(self.watching.here)), **more}
+
+    def number_new(
+        self,
+        texts: Sequence[str] | None,
+        inputs: Any,
+        numbers: list[Any],
+        within: Collection[int],
+        line: SourceLine | None,
+        more: dict[str, Any],
+    ) -> None:
+        """Number the operands of a call where that is None; ``more`` takes the values of those that are not finite."""
+        names = matched(texts, numbers, within, self.watching.sink.tensors.rows)
+        for place, text in enumerate(names):
+            if numbers[place] is None:
+                t = inputs[place]
+                numbers[place] = self.watching.number(t, line, name=worthy(text))
+                self.note_summary(more, t, only_bad=True)  # nobody saw it being made
+
+    def results(self, data: dict[str, Any], outputs: Any, names: list[str], line: SourceLine | None) -> None:
+        """Number the results of a call and note their names and values."""
+        data["outputs"] = self.numbers_of_results(outputs, names, line)
+        data["output_names"] = names
+        self.measure(data, outputs)
+
+    def numbers_of_results(self, outputs: Any, names: Sequence[str], line: SourceLine | None) -> list[int]:
+        """Number the results of a call."""
+        number = self.watching.number
+        return [number(t, line, worthy(name)) for t, name in zip(outputs, names, strict=True)]
+
+    def measure(self, data: dict[str, Any], outputs: Any) -> None:
+        """Note range and sum of each result."""
+        measured = [values.range_and_sum(t._array) for t in outputs]
+        data["range"] = [None if limits is None else list(limits) for limits, _ in measured]
+        data["checksum"] = [total for _, total in measured]
+
+    def note_values(
+        self,
+        data: dict[str, Any],
+        site: Site,
+        op: Any,
+        args: Any,
+        inputs: Any,
+        outputs: Any,
+        limits: Sequence[tuple[float, float] | None],
+    ) -> None:
+        """Note what the values of a call say, whose results have these limits."""
+        share = values.flat_share(site.name, outputs[0]._array, limits[0]) if site.may_be_flat else 0.0
+        if share:
+            data["flat_share"] = share
+        if share > _SATURATED or not all(map(values.is_finite, limits)):
+            self.judge(data, limits, op.name, [*inputs, *outputs])
+        if site.may_have_pole:
+            self._note_pole(data, site.row, args)
+
+    def judge(self, data: dict[str, Any], limits: Sequence[Sequence[float] | None], name: str, tensors: Any) -> None:
+        """Keep summaries of the tensors of a call whose results have these limits, where the values tell something."""
+        flat = data.get("flat_share", 0.0)
+        if flat == 1.0 or (flat > _SATURATED and name != "relu") or not all(map(values.is_finite, limits)):
+            for t in tensors:
+                self.note_summary(data, t)
+
+    def _note_pole(self, data: dict[str, Any], name: str, args: Any) -> None:
+        """Keep where an argument lies at a value at which the slope is infinite."""
+        found = values.pole(name, args)
+        if found is not None:
+            t = args[found[0]]
+            self.note_summary(data, t)
+            data["values"][str(self.watching.number(t))]["pole"] = found[1]
+
+    def note_summary(self, data: dict[str, Any], t: TensorBase, *, only_bad: bool = False) -> None:
+        """Keep a summary of a floating tensor, with ``only_bad`` only if something is not finite."""
+        if t._array.dtype.kind not in "fc":
+            return
+        if only_bad and values.is_finite(values.value_range(t._array)):
+            return
+        data.setdefault("values", {})[str(self.watching.number(t))] = values.summary(t._array)
+
+    def arguments(self, op: Any, args: Any) -> dict[str, Any] | None:
+        """Plain arguments by position, without those that are as usual; equal ones are one dictionary."""
+        plain: dict[str, Any] | None = None
+        for i, value in enumerate(args):
+            if isinstance(value, Tensor) or not _is_plain(value):
+                continue
+            if not (i >= op.required and value == op.defaults[i - op.required]):
+                plain = {str(i): value} if plain is None else plain | {str(i): value}
+        if plain is None or len(plain) != 1:
+            return plain
+        ((place, value),) = plain.items()
+        key = (place, value.__class__, repr(value))
+        known = self._plain.get(key)
+        if known is None:
+            known = self._plain[key] = plain
+        return known
+
+    def send(self, event: Event, texts: Sequence[str] | None, made: Sequence[int] = ()) -> None:
+        """Note an event, of whose line these are the texts, and say of what it made that it did."""
+        sink = self.watching.sink
+        sink.mention(event.source)
+        sink.note((event_as_told, event, texts, event.data["inputs"], made))
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether an argument is a number or text, or a few of them."""
+    if isinstance(value, TensorBase):
+        return False
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, (tuple, list)):
+        return bool(value) and len(value) <= 16 and all(isinstance(v, _PLAIN) for v in value)
+    return isinstance(value, _PLAIN)

@@ -1,0 +1,99 @@
+"""Caches what all calls of an operator from one place of the user's program have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+from ....bounded import BoundedDict
+from ....program.frames import source_line
+from ....snapshot import SourceLine
+from ...function_shapes import FLAT, POLES
+from .caller import Caller, spelled
+from .lost_writes import writes_by_index
+from .names import Names, worthy
+
+
+@dataclass(slots=True)
+class Site:
+    """One operator, called at one instruction of the user."""
+
+    code: CodeType
+    """Kept, so that its id stays its own."""
+    line: SourceLine | None
+    row: str
+    """What PyTorch calls the operator."""
+    name: str
+    """What the user's line calls it."""
+    texts: tuple[str, ...] | None
+    """How the line spells the tensors that go in, None where it says nothing of them."""
+    targets: tuple[str, ...]
+    """What it assigns the results to."""
+    variables: tuple[str, ...]
+    """The same, empty where that is not what a user would call a tensor."""
+    may_be_flat: bool
+    """Whether its slope is zero at some results."""
+    may_have_pole: bool
+    """Whether its slope is infinite at some arguments."""
+    nested: bool
+    """Whether the line stands in a function, so that who called that is worth knowing."""
+    several: bool
+    """Whether the user's call may take several operators."""
+    may_tell: bool
+    """Whether there may be something to tell of finite values."""
+    may_lose: bool
+    """Whether it may write to one place twice."""
+    function: str
+    """The public function that it was called by, empty if it was none."""
+    plans: list[Any]
+    """Each ``Plan`` of a call from here, for the ways on which it was reached."""
+    others: tuple[tuple[Any, ...], dict[str, Any] | None] = ((), None)
+    """Arguments of the latest call with plain ones among them, without its operands, and what was said of them."""
+
+
+class Sites:
+    """The places that one watcher has seen."""
+
+    def __init__(self, names: Names, mention: Callable[[SourceLine | None], None]) -> None:
+        """``mention`` is told of lines."""
+        self._names = names
+        self._mention = mention
+        self._known: BoundedDict[tuple[int, int, int, str, bool], Site] = BoundedDict(50_000)
+
+    def at(self, caller: Caller, op: Any) -> Site:
+        """The place of a call; operators live as long as the process."""
+        frame = caller.frame
+        assert frame is not None
+        key = (id(frame.f_code), frame.f_lasti, id(op), caller.function, caller.module)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._look_at(caller, op)
+        return known
+
+    def _look_at(self, caller: Caller, op: Any) -> Site:
+        """Find out what all calls of an operator from this place have in common."""
+        frame, names, row = caller.frame, self._names, spelled(op.name)
+        assert frame is not None
+        line = source_line(frame)
+        self._mention(line)
+        texts = names.texts(caller)
+        name, targets = names.cast(caller, op.name) or caller.function or row, tuple(names.targets(caller))
+        return Site(
+            code=frame.f_code,
+            line=line,
+            row=row,
+            name=name,
+            texts=None if texts is None else tuple(texts),
+            targets=targets,
+            variables=tuple(map(worthy, targets)),
+            may_be_flat=name in FLAT,
+            may_have_pole=row in POLES,
+            nested=line is not None and line.function != "<module>",
+            several=row != name,
+            may_tell=name in FLAT or row in POLES,
+            may_lose=writes_by_index(op),
+            function=caller.function,
+            plans=[],
+        )

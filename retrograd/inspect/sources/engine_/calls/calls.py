@@ -1,0 +1,251 @@
+"""Observes every call of an operator: what went in and came out, what was kept, what left the graph."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Iterable
+from itertools import repeat
+from math import isfinite
+from operator import is_
+from types import FrameType
+from typing import Any
+
+from .....engine.aliasing.views import requires_grad
+from .....engine.switches.state import STATE
+from .....engine.tensors.base import TensorBase
+from ....events import Event
+from ....program.frames import source_line
+from ....program.stacks import stack_of
+from ... import array_values as values
+from ..backward.facts import memory_of
+from ..backward.lines import LINES
+from ..objects.shared import SharedMemory
+from ..watching import Observer, ThreadState, Watching, guarded, report_problem
+from .call_describer import CallDescriber
+from .call_facts import event_of_call
+from .call_plans import Plan, plan_of
+from .call_sites import Site
+from .caller import Caller, caller_of
+from .index_tensors import index_tensors
+from .lost_writes import lost_writes
+from .names import fitting
+from .saved import saved_numbers, saved_positions
+
+_PLAIN = frozenset({int, float, bool, str, type(None)})
+"""Types of arguments that hold no tensors within."""
+_NONE: tuple[int, ...] = ()
+_MADE = 64
+"""Results after which a call of the user counts as a new one: a loop comes to the same place again and again."""
+_SCALARS = ("float", "int", "bool", "complex")
+
+
+class Calls(Observer):
+    """Sends ``operation`` and ``cut``."""
+
+    def __init__(self, watching: Watching, describer: CallDescriber, shared: SharedMemory) -> None:
+        super().__init__(watching)
+        self._describer = describer
+        self._shared = shared
+        self._unwritten: set[int] = set()
+        """Numbers of tensors in memory that nobody had written when they were made: what stands there tells nothing."""
+
+    # -- operations
+    def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
+        """An operator ran; as ``guarded`` as the others, but lines are followed on any thread."""
+        frame = sys._getframe(2)  # not: this and who tells
+        watching = self.watching
+        here = watching.local.state
+        latest = here.plan
+        plan = user = None
+        if latest is not None and not here.deaf:
+            plan = latest.next
+            if plan is None or plan.op is not op or (user := plan.user(frame)) is None:
+                plan, user = latest.foresee_other(frame, op)
+        if plan is None or user is None:
+            caller = caller_of(frame)
+            user = caller.frame
+            LINES.follow(node, user, frame)
+            if here.deaf or user is None or caller.internal:
+                return
+        else:
+            LINES.follow_planned(node, plan, user, frame)
+        if not watching.sink.wants():
+            return
+        here.deaf = True
+        try:
+            plan = plan or plan_of(self._describer.sites.at(caller, op), op, frame, user)
+            if latest is not None and latest.next is not plan:
+                latest.comes_before(plan)
+            here.plan = plan
+            if plan.begins_write:
+                pending = self._describer.pending
+                pending.whole = pending.whole or weakref.ref(inputs[0])
+            else:
+                self._note_call(here, plan, user, args, node, inputs, outputs, took)
+        except BaseException as failure:  # never the program's business
+            report_problem(watching, failure)
+        finally:
+            here.deaf = here.quiet
+
+    def _note_call(
+        self, here: ThreadState, plan: Plan, user: FrameType, args: Any, node: Any, inputs: Any, outputs: Any, took: int
+    ) -> None:
+        """Note what must be seen while the tensors live; ``event_of_call`` makes the event of it."""
+        describer, sink, site, out = self._describer, self.watching.sink, plan.site, outputs[0]
+        call_at = (id(user), plan.instruction)
+        if here.call_at != call_at or len(here.made) > _MADE:
+            here.call_at, here.made = call_at, []
+        made = here.made
+        within = tuple(made) if site.several and made else _NONE
+        more: dict[str, Any] = {}
+        tensors = sink.tensors
+        numbers: Any = tensors.numbers(inputs)
+        if None in numbers:
+            describer.number_new(site.texts, inputs, numbers, within, site.line, more)
+        arguments = None
+        if len(args) != len(inputs) or plan.op.lists:  # not all arguments are operands
+            seen, arguments = site.others
+            if len(args) != len(inputs) + len(seen) or not all(map(is_, args, (*inputs, *seen))):
+                arguments, indices = self._other_arguments(site, plan.op, args, inputs)
+                numbers += [number for number in indices if number not in numbers]
+            if site.may_lose and (lost := lost_writes(plan.op, args)):
+                more["duplicates"] = lost
+        results: Any
+        others: Any = _NONE
+        if node is not None and out._fn is node and out._meta is None and len(outputs) == 1:
+            memory, fresh = out._array, out._sig
+            results, storage = tensors.reserve(out, memory if memory.base is None else memory_of(memory))
+            made.append(results)
+        else:
+            results = describer.numbers_of_results(outputs, fitting(site.targets, outputs), site.line)
+            storage, fresh, others = -1, None, [values.range_and_sum(t._array) for t in outputs[1:]]
+            made += results
+        limits, total = values.range_and_sum(out._array)
+        if site.may_tell or others or (total is not None and not isfinite(total)):
+            ranges = [limits, *[limits for limits, _ in others]]
+            describer.note_values(more, site, plan.op, args, inputs, outputs, ranges)
+        kind, place, saves, stack = "operation", None, _NONE, plan.stack
+        if node is not None:
+            place, saves = node._number - self.watching.begin, saved_positions(node, inputs)
+            if saves and self._shared.memories:
+                kept = saved_numbers(saves, numbers, results if fresh is None else [results])
+                self._shared.keeps(kept, [*inputs, *outputs], user)
+        elif reason := self._reason(inputs, outputs):
+            kind, more["reason"], stack = "cut", reason, stack_of(user)
+        sink.note(
+            (event_of_call, kind, site, describer.around(here), tuple(numbers), len(inputs), within, arguments,
+             results, fresh, storage, limits, total, others, took, place, saves, stack, more or None)
+        )  # fmt: skip
+
+    def _other_arguments(
+        self, site: Site, op: Any, args: Any, inputs: Any
+    ) -> tuple[dict[str, Any] | None, Iterable[int]]:
+        """Describe arguments that are no operands; returns the plain ones, and the numbers of tensors among them."""
+        arguments = self._describer.arguments(op, args)
+        rest = args[len(inputs) :]
+        if all(map(is_, args, inputs)) and _PLAIN.issuperset(map(type, rest)):
+            site.others = (rest, arguments)
+        if _alone(args, inputs):
+            return arguments, ()
+        return arguments, dict.fromkeys(index_tensors(args, self.watching.sink.tensors))
+
+    @guarded
+    def created(self, t: TensorBase) -> None:
+        """A tensor was made from nothing, or from numbers."""
+        self._made(t)
+
+    @guarded
+    def allocated(self, t: TensorBase) -> None:
+        """A tensor was made in memory that nobody has written."""
+        self._made(t, unwritten=True)
+
+    def _made(self, t: TensorBase, *, unwritten: bool = False) -> None:
+        caller = self._describer.caller()
+        if caller is None:
+            return
+        line = source_line(caller.frame)
+        data = self._describer.given([], [], line)
+        self._results(data, [t], caller, unwritten=unwritten)
+        self._describer.judge(data, data["range"], "", [t])
+        name = caller.function or self._describer.names.form(caller) or "tensor"
+        self._shared.comes_in(name, t)
+        self._describer.send(Event("operation", name, line, data), (), data["outputs"])
+
+    @guarded
+    def copied(self, given: Any, t: TensorBase) -> None:
+        """A tensor was made of other tensors' values."""
+        for source in [given] if isinstance(given, TensorBase) else _tensors_within(given):
+            if requires_grad(source) or (t._meta is not None and t._meta.is_parameter):
+                self._cut("copy", source, t)
+
+    # -- the way out
+    @guarded
+    def cut(self, reason: str, t: TensorBase, result: Any) -> None:
+        """A value was taken out of the graph."""
+        self._cut(reason.rstrip("_"), t, result)
+
+    def _cut(self, reason: str, t: TensorBase, result: Any) -> None:
+        """Send what left the graph, or a plain operation where nothing of a graph was left."""
+        caller = self._describer.caller()
+        if caller is None or (caller.function and reason != "copy"):  # a function of ours reads a value for itself
+            return
+        line = source_line(caller.frame)
+        texts = self._describer.names.texts(caller)
+        data = self._describer.given([t], texts, line)
+        made = [result] if isinstance(result, TensorBase) and result is not t else []
+        self._results(data, made, caller, unwritten=data["inputs"][0] in self._unwritten and not t._version)
+        if reason in ("data", "detach") and made:
+            self._describer.aliases[data["outputs"][0]] = reason
+            self.watching.sink.tensors.entered(data["outputs"][0]).view_of = data["inputs"][0]
+        kind = "cut" if requires_grad(t) or reason == "numpy" else "operation"
+        if kind == "cut":
+            data["reason"] = reason
+            data["stack"] = self._describer.names.stack(caller.frame)
+        form = self._describer.names.form(caller)
+        spelled = form if reason == "copy" or (reason == "item" and form in _SCALARS) else ""
+        self._describer.send(Event(kind, spelled or reason, line, data), texts, data["outputs"])
+        if reason == "numpy":
+            self._shared.goes_out(t, data["inputs"][0], caller.frame)
+
+    def _results(self, data: dict[str, Any], made: list[TensorBase], caller: Caller, *, unwritten: bool) -> None:
+        """Note what was made, and its values unless they are those of memory that nobody has written."""
+        describer = self._describer
+        names = describer.names.of_outputs(caller, made)
+        if not unwritten:
+            describer.results(data, made, names, source_line(caller.frame))
+            return
+        data["outputs"] = describer.numbers_of_results(made, names, source_line(caller.frame))
+        data["output_names"] = names
+        data["range"], data["checksum"] = [None] * len(made), [None] * len(made)
+        self._unwritten.update(data["outputs"])
+
+    def _reason(self, inputs: Any, outputs: Any) -> str:
+        """Return why a call's results, which have no node, left the graph; "" if none of the operands was in it."""
+        if self.watching.here.forwards or not any(requires_grad(t) for t in inputs):
+            return ""
+        if any(requires_grad(t) for t in outputs):  # a view of a leaf counts as the leaf, grad mode or not
+            return ""
+        if STATE.inference:
+            return "inference"
+        if not STATE.grad_enabled:
+            return "no_grad"
+        return "nondifferentiable" if all(t._sig.differentiable for t in outputs) else "integer"
+
+
+def _alone(args: Any, inputs: Any) -> bool:
+    """Whether no tensor is among the arguments of an operator but its operands."""
+    return all(value.__class__ in _PLAIN or any(map(is_, repeat(value), inputs)) for value in args)
+
+
+def _tensors_within(value: Any) -> list[TensorBase]:
+    """Tensors in nested lists."""
+    if not isinstance(value, (list, tuple)):
+        return []
+    waiting, found = list(value[:1000]), []
+    for one in waiting:  # grows while it is read
+        if isinstance(one, TensorBase):
+            found.append(one)
+        elif isinstance(one, (list, tuple)) and len(waiting) < 1000:
+            waiting.extend(one[:1000])
+    return found

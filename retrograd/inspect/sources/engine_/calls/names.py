@@ -1,0 +1,147 @@
+"""Finds the names of a call's tensors in the user's source line."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Collection, Sequence
+from types import FrameType, ModuleType
+from typing import Any
+
+from ....bounded import BoundedDict
+from ....event_data import Stack
+from ....program.spelling import Spelling, is_name, spelling_at
+from ....program.stacks import stack_of
+from ....program.syntax import parsed_expression
+from ....tensor_facts import TensorFacts
+from ..watching import Watching
+from .caller import Caller
+
+_CASTS = ("half", "float", "double", "bfloat16", "int", "long", "short", "bool", "cfloat", "cdouble", "type")
+_NO_NAMES: tuple[list[str], ...] = ([], [""], ["", ""], ["", "", ""])
+_DOTTED = re.compile(r"[\w.]+$")
+
+
+class Names:
+    """Names for the inputs and outputs of calls, for one watcher."""
+
+    def __init__(self, watching: Watching) -> None:
+        self._watching = watching
+        self._texts: BoundedDict[int, tuple[Spelling, list[str], list[str]]] = BoundedDict(50_000)
+        """Id of a spelling -> the spelling, kept so that its id stays its own, texts of its operands, and targets."""
+
+    def texts(self, caller: Caller) -> list[str] | None:
+        """How the line spells what may be tensors; None where a module of ours stands between."""
+        return None if caller.module or caller.frame is None else self._known(caller.frame)[1]
+
+    def of_outputs(self, caller: Caller, outputs: Any) -> list[str]:
+        """What the line assigns the outputs to."""
+        return list(fitting(self.targets(caller), outputs))
+
+    def targets(self, caller: Caller) -> list[str]:
+        """What the line assigns to."""
+        return [] if caller.module or caller.frame is None else self._known(caller.frame)[2]
+
+    def _known(self, frame: FrameType) -> tuple[Spelling, list[str], list[str]]:
+        spelling = spelling_at(frame)
+        known = self._texts.get(id(spelling))
+        if known is None:
+            texts = _tensor_texts(frame, spelling)
+            known = self._texts[id(spelling)] = (spelling, list(texts), list(spelling.targets))
+        return known
+
+    def form(self, caller: Caller) -> str:
+        """The name of the function as the line calls it."""
+        form = spelling_at(caller.frame).form
+        return form if form.islower() and not caller.module else ""
+
+    def cast(self, caller: Caller, row: str) -> str:
+        """``half`` and the like, which are one row."""
+        form = self.form(caller) if row == "_to_copy" else ""
+        return form if form in _CASTS else ""
+
+    def stack(self, frame: FrameType | None) -> list[Stack]:
+        """The user's frames that lead to a call."""
+        return stack_of(frame)
+
+
+def matched(
+    texts: Sequence[str] | None, numbers: Sequence[int | None], within: Collection[int], rows: Sequence[TensorFacts]
+) -> Sequence[str]:
+    """Which of the texts of a line belongs to each of the inputs of a call, by their numbers; None for new ones.
+
+    ``within`` are the numbers of tensors that the same call has made on its way: the line has no words for them.
+    """
+    count = len(numbers)
+    if texts is None:
+        return [""] * count
+    if len(texts) != count:
+        if count == 1 and texts:
+            texts = texts[:1]
+        else:  # those by which tensors are known
+            known = ["" if number is None else rows[number].name for number in numbers]
+            texts = [name if name in texts else "" for name in known]
+    if not within:
+        return texts
+    return ["" if number in within else text for number, text in zip(numbers, texts, strict=True)]
+
+
+def named_by(
+    texts: Sequence[str] | None, numbers: Sequence[int], within: Collection[int], rows: Sequence[TensorFacts]
+) -> Sequence[str]:
+    """As ``matched``; tensors that have no name get the one that they have in the line."""
+    names = matched(texts, numbers, within, rows)
+    for number, text in zip(numbers, names, strict=True):
+        if text and not rows[number].name:
+            rows[number].name = worthy(text)
+    return names
+
+
+def worthy(text: str) -> str:
+    """The text if it is what a user would call a tensor."""
+    return text if text and _is_name(text) else ""
+
+
+def fitting(targets: Sequence[str], outputs: Any) -> Sequence[str]:
+    """The targets of a line, if they are as many as the results of a call, else no names."""
+    if len(targets) == len(outputs):
+        return targets
+    return _NO_NAMES[len(outputs)] if len(outputs) < len(_NO_NAMES) else [""] * len(outputs)
+
+
+@functools.lru_cache(maxsize=20_000)
+def _is_name(text: str) -> bool:
+    return is_name(text)
+
+
+def _tensor_texts(frame: FrameType, spelling: Spelling) -> tuple[str, ...]:
+    """Texts of the operands that may be tensors: no numbers and other constants, and no module in front of a call."""
+    texts: list[str] = []
+    if spelling.receiver and not (_DOTTED.match(spelling.receiver) and _is_module(frame, spelling.receiver)):
+        texts.append(spelling.receiver)
+    for place, operand in enumerate(spelling.operands):
+        texts.extend(spelling.parts.get(place, (operand,)))
+    texts.extend(spelling.keywords.values())
+    return tuple(text for text in texts if not _is_constant(text))
+
+
+def _is_module(frame: FrameType, receiver: str) -> bool:
+    """Whether the receiver of a call begins with a module's name (``torch.nn.functional``)."""
+    root = receiver.partition(".")[0]
+    code = frame.f_code
+    if root in code.co_varnames or root in code.co_cellvars:
+        return False
+    return isinstance(frame.f_globals.get(root), ModuleType)
+
+
+@functools.lru_cache(maxsize=20_000)
+def _is_constant(text: str) -> bool:
+    """Whether a text is a number, string, slice or a tuple of them."""
+    if not text:
+        return False
+    node = parsed_expression(text)
+    if node is None:
+        return ":" in text
+    kinds = (ast.Constant, ast.Slice, ast.UnaryOp, ast.Tuple, ast.List, ast.USub, ast.Load, ast.UAdd)
+    return all(isinstance(part, kinds) for part in ast.walk(node))

@@ -1,0 +1,145 @@
+"""Observes in-place writes: attempted, done or refused, and through which view they reach the memory."""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+from typing import Any
+
+from .....engine.aliasing.views import requires_grad
+from .....engine.switches.state import peek_number
+from .....engine.tensors.base import TensorBase
+from ....events import Event
+from ....program.frames import source_line
+from ..backward.facts import memory_of
+from ..objects.shared import SharedMemory
+from ..watching import Observer, Watching, guarded, version
+from .call_describer import CallDescriber
+from .caller import Caller, spelled
+from .lost_writes import lost_writes
+from .saved import saved_numbers, saved_positions
+
+
+class Writes(Observer):
+    """Sends ``inplace``, and calls that raised."""
+
+    hears_updates = False
+
+    def __init__(self, watching: Watching, describer: CallDescriber, shared: SharedMemory) -> None:
+        super().__init__(watching)
+        self._describer = describer
+        self._shared = shared
+
+    @guarded
+    def writing(self, op: Any, args: Any) -> None:
+        """An in-place operator is tried: should it be refused, this is what is known of it."""
+        caller = self._describer.caller()
+        if caller is None or not isinstance(args[0], TensorBase):
+            return
+        site = self._describer.sites.at(caller, op)
+        t = self._written_tensor(args[0], caller)
+        inputs = [t, *self._values_written(args, caller)]
+        data = self._describer.given(inputs, site.texts, site.line)
+        target = data["inputs"][0]
+        before = version(t)
+        data |= {"target": target, "version": [before, before], "through": self._through(target, t)}
+        data |= {"outputs": [target], "output_names": [""]}
+        if _overlaps(t._array):
+            data["overlap"] = True
+        arguments = self._describer.arguments(op, args)
+        if arguments:
+            data["arguments"] = arguments
+        data["stack"] = self._describer.names.stack(caller.frame)
+        name = caller.function or site.row + "_"
+        event = Event("inplace", name if name.endswith(("_", "item")) else name + "_", site.line, data)
+        self._describer.pending.write = event
+        self._describer.send(event, site.texts)
+        self._describer.pending.began = perf_counter_ns()
+
+    @guarded
+    def inplace(self, op: Any, args: Any, node: Any, t: TensorBase, inputs: Any) -> None:
+        """It was done."""
+        event, self._describer.pending.write = self._describer.pending.write, None
+        if event is None:
+            return
+        data = event.data
+        data["time_us"] = (perf_counter_ns() - self._describer.pending.began) / 1e3
+        data["version"][1] = version(t)
+        if node is not None:
+            begin = self.watching.begin
+            data["nodes"] = [node._number - begin, peek_number() - begin]
+            given = [t, *[a for a in args[1:] if isinstance(a, TensorBase)]][: len(data["inputs"])]
+            data["saves"] = saved_numbers(saved_positions(node, given), data["inputs"], [data["target"]])
+        if lost := lost_writes(op, args):
+            data["duplicates"] = lost
+        self._describer.measure(data, [t])
+        self._describer.judge(data, data["range"], op.name, [*inputs, t])
+        self._note_gradient(event, t)
+        self._shared.written(t)
+
+    @guarded
+    def writing_out(self, value: TensorBase, out: TensorBase) -> None:
+        """A result is about to be written into ``out=``."""
+        caller = self._describer.caller()
+        if caller is None:
+            return
+        line = source_line(caller.frame)
+        data = self._describer.given([value, out], None, line)
+        now = version(out)
+        data |= {"target": data["inputs"][1], "version": [now, now + 1], "through": "out"}
+        data["stack"] = self._describer.names.stack(caller.frame)
+        self._describer.send(Event("inplace", caller.function, line, data), None)
+
+    @guarded
+    def refused(self, name: str, args: Any, error: BaseException) -> None:
+        """A call raised."""
+        text = f"{type(error).__name__}: {error}"
+        event, self._describer.pending.write = self._describer.pending.write, None
+        if event is not None:
+            event.kind, event.data["error"] = "operation", text
+            self.watching.sink.explain(error, event.source)
+            return
+        caller = self._describer.caller()
+        if caller is None:
+            return
+        line = source_line(caller.frame)
+        inputs = [a for a in args if isinstance(a, TensorBase)]
+        texts = self._describer.names.texts(caller)
+        data = self._describer.given(inputs, texts, line) | {"outputs": [], "error": text}
+        self._describer.send(Event("operation", caller.function or spelled(name), line, data), texts)
+        self.watching.sink.explain(error, line)
+
+    def _values_written(self, args: Any, caller: Caller) -> list[TensorBase]:
+        """The other operands of a write; a number that ``t[i] = 0.0`` was made a tensor of is not the user's."""
+        known = self.watching.sink.tensors.known
+        given = [a for a in args[1:] if isinstance(a, TensorBase)]
+        return [a for a in given if caller.function != "setitem" or requires_grad(a) or known(a) is not None]
+
+    def _written_tensor(self, t: TensorBase, caller: Caller) -> TensorBase:
+        """The tensor that the user's line writes to: ``t[i] = v`` writes to a view that nobody else sees."""
+        whole, self._describer.pending.whole = self._describer.pending.whole, None
+        if whole is None or caller.function != "setitem":
+            return t
+        held = whole()
+        return held if held is not None and memory_of(held._array) is memory_of(t._array) else t
+
+    def _through(self, number: int, t: TensorBase) -> str:
+        """The way to the memory that a write takes."""
+        table = self.watching.sink.tensors
+        seen: int | None = number
+        while seen is not None:
+            if seen in self._describer.aliases:
+                return self._describer.aliases[seen]
+            seen = table.view_of(seen)
+        return "view" if t._meta is not None and t._meta.view is not None else ""
+
+    def _note_gradient(self, event: Event, t: TensorBase) -> None:
+        """A write that leaves some leaf's ``.grad`` all zero has cleared it."""
+        target = event.data["target"]
+        leaf = self.watching.gradients.get(target)
+        if leaf is not None and event.data["range"] == [[0.0, 0.0]]:
+            data = {"tensor": leaf, "change": "grad-zeroed"}
+            self.watching.send(Event("leaf", event.op, event.source, data))
+
+
+def _overlaps(array: Any) -> bool:
+    return any(stride == 0 and size > 1 for size, stride in zip(array.shape, array.strides, strict=True))

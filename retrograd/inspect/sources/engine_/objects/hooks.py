@@ -1,0 +1,98 @@
+"""Observes hooks: registered, removed, run, and whether they changed what they were given."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from .....engine.nodes.node import GraphNode
+from .....engine.tensors.base import TensorBase
+from ....events import Event
+from ....program.frames import source_line, user_frame
+from ....snapshot import SourceLine
+from ... import array_values as values
+from ...object_numbers import ObjectNumbers
+from ..backward.entries import array_of
+from ..watching import Observer, Watching, guarded
+
+
+class Hooks(Observer):
+    """Sends ``hook``."""
+
+    def __init__(self, watching: Watching) -> None:
+        super().__init__(watching)
+        self._coming: tuple[str, dict[str, Any], SourceLine | None] | None = None
+        self._known: dict[int, tuple[str, dict[str, Any], SourceLine | None]] = {}
+        """Handle -> kind, what it is on, and where it was registered."""
+        self._modules = ObjectNumbers()
+        self._before: dict[int, list[float | None]] = {}
+        """By handle of a hook that is running: sums of what it was given."""
+
+    @guarded
+    def hooking(self, kind: str, target: Any, hook: Any) -> None:
+        """A hook is about to be registered."""
+        line = source_line(user_frame(sys._getframe(1)))
+        on: dict[str, Any] = {"hook": _name(hook)}
+        if isinstance(target, TensorBase):
+            on["tensor"] = self.watching.number(target, line)
+        elif isinstance(target, GraphNode) and not target.accumulates:
+            on["node"] = target._sequence_nr() - self.watching.begin
+        elif kind == "module":
+            on["owner"] = self._modules.of(target)
+            on["type"] = type(target).__name__
+        self._coming = kind, on, line
+
+    @guarded
+    def hooked(self, handle: int) -> None:
+        """It was registered under a handle."""
+        coming, self._coming = self._coming, None
+        if coming is not None:
+            self._known[handle] = coming
+            kind, on, line = coming
+            self.watching.send(Event("hook", kind, line, {"action": "registered", "handle": handle, **on}))
+
+    @guarded
+    def unhooked(self, handle: int) -> None:
+        """A handle was removed."""
+        known = self._known.pop(handle, None)
+        if known is not None:
+            line = source_line(user_frame(sys._getframe(1)))
+            self.watching.send(Event("hook", known[0], line, {"action": "removed", "handle": handle, **known[1]}))
+
+    @guarded
+    def hook_began(self, handle: int, hook: Any, given: Any) -> None:
+        """A hook is about to run."""
+        self._before[handle] = _sums(given)
+
+    @guarded
+    def hook_ended(self, handle: int, hook: Any, given: Any, result: Any) -> None:
+        """It has run."""
+        before = self._before.pop(handle, [])
+        kind, on, line = self._known.get(handle, ("tensor", {"hook": _name(hook)}, None))
+        data: dict[str, Any] = {"action": "ran", "handle": handle, **on, "returned": result is not None}
+        if kind in ("tensor", "node-pre") and before != _sums(given):
+            data["in_place"] = True
+            if self.watching.run is not None and self.watching.run.measures is not None:
+                self.watching.run.measures.forget()
+        if self.watching.run is not None:
+            data["run"] = self.watching.run.number
+        self.watching.send(Event("hook", kind, line, data))
+
+
+def _sums(given: Any) -> list[float | None]:
+    """Sums of the gradients that a hook is given, by which a change is seen."""
+    found: list[float | None] = []
+    for one in given:
+        for g in one if isinstance(one, (tuple, list)) else (one,):
+            found.append(_sum(g) if isinstance(g, TensorBase) else None)
+    return found
+
+
+def _sum(g: TensorBase) -> float | None:
+    total = values.range_and_sum(array_of(g))[1]
+    return None if total != total else total
+
+
+def _name(hook: Any) -> str:
+    name = getattr(hook, "__qualname__", None) or getattr(hook, "__name__", None) or type(hook).__name__
+    return str(name)

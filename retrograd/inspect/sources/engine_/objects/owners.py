@@ -1,0 +1,204 @@
+"""Observes modules and optimizers, which own the parameters that a program trains."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+from .....engine.aliasing.views import requires_grad
+from ....bounded import BoundedDict
+from ....events import Event
+from ....journal import Note
+from ....program.frames import source_line, user_frame
+from ....program.modules import attribute, held_parameters, is_training
+from ....program.names import unregistered
+from ....snapshot import SourceLine
+from ....tensor_facts import TensorFacts
+from ... import named_scopes
+from ...module_names import Roots, below, variable_of
+from ...object_numbers import ObjectNumbers
+from ...optimizer_settings import GroupSettings
+from ..backward.lines import Lines
+from ..calls.caller import note_module
+from ..watching import Observer, Watching, guarded
+
+
+class Owners(Observer):
+    """Sends ``module`` and ``optimizer``, and knows which module is running."""
+
+    def __init__(self, watching: Watching, lines: Lines) -> None:
+        super().__init__(watching)
+        self._lines = lines
+        self._call: Any = None
+        self._roots = Roots(self._met)
+        self._optimizers = ObjectNumbers()
+        self._settings = GroupSettings()
+        self._mentioned: set[SourceLine | None] = set()
+        """The lines of optimizers' calls."""
+        self._parameters: BoundedDict[tuple[tuple[int, ...], ...], dict[str, int]] = BoundedDict(1_000)
+        """Numbers of parameters by group -> the same by place."""
+
+    # -- modules
+    @guarded
+    def module_began(self, module: Any) -> None:
+        """A module is called."""
+        scopes = self.watching.here.scopes
+        call = type(module).__call__.__code__
+        if call is not self._call:
+            self._call = call
+            note_module(call)
+        modules = self.watching.here.modules
+        around = modules[-1] if modules else ""
+        path = self._roots.path(module, around, sys._getframe(1))
+        scopes.append(path if len(scopes) == len(modules) else f"{scopes[-1]}/{below(path, around)}")
+        modules.append(path)
+        self._lines.enter(scopes[-1])
+
+    @guarded
+    def module_ended(self, module: Any) -> None:
+        """It is done."""
+        here = self.watching.here
+        if here.modules:
+            here.modules.pop()
+            self._leave(here.scopes)
+
+    @guarded
+    def scope_began(self, name: str) -> None:
+        """A stretch of the program begins that the user gave a name."""
+        scopes = self.watching.here.scopes
+        scopes.append(f"{scopes[-1]}/{name}" if scopes else name)
+        self._lines.enter(scopes[-1])
+        named_scopes.notify_followers(self.watching.sink, name, True)
+
+    @guarded
+    def scope_ended(self, name: str) -> None:
+        """It is over."""
+        self._leave(self.watching.here.scopes)
+        named_scopes.notify_followers(self.watching.sink, name, False)
+
+    def _leave(self, scopes: list[str]) -> None:
+        """Leave the innermost scope."""
+        if scopes:
+            scopes.pop()
+        self._lines.enter(scopes[-1] if scopes else "")
+
+    def modules(self) -> list[tuple[str, Any]]:
+        """The outermost modules that still live, with names."""
+        return self._roots.modules()
+
+    def close(self) -> None:
+        """Break the circle, so that a recording dies with its last reference."""
+        self._roots.close()
+
+    def _met(self, name: str, module: Any, caller: FrameType) -> None:
+        """Send what an outermost module holds."""
+        watching = self.watching
+        line = source_line(user_frame(caller))
+        parameters, frozen = {}, []
+        for dotted, parameter in held_parameters(module):
+            parameters[dotted] = watching.number(parameter)
+            watching.sink.tensors.name(parameter, dotted, parameter=True)
+            if not requires_grad(parameter):
+                frozen.append(dotted)
+        data: dict[str, Any] = {"name": name, "type": type(module).__name__, "parameters": parameters, "frozen": frozen}
+        strangers = {dotted: watching.number(tensor) for dotted, tensor in unregistered(module)}
+        if strangers:
+            data["unregistered"] = strangers
+        if not is_training(module):
+            data["training"] = False
+        watching.send(Event("module", type(module).__name__, line, data | {"owner": len(self._roots) - 1}))
+
+    # -- optimizers
+    def optimizer(self, action: str, optimizer: Any) -> None:
+        """An optimizer was made, steps, or clears gradients; what it does within another one's step is part of that."""
+        here = self.watching.local.state
+        if here.deaf:
+            here.within += action != "made"
+        else:
+            self._works(action, optimizer)
+
+    @guarded
+    def _works(self, action: str, optimizer: Any) -> None:
+        """An optimizer of the program's own is at work."""
+        watching = self.watching
+        owner = self._optimizers.find(optimizer)
+        caller = sys._getframe(3)
+        name = None
+        if owner is None:
+            owner, name = self._optimizers.of(optimizer), variable_of(optimizer, caller)
+        line = source_line(user_frame(caller))
+        if line not in self._mentioned:
+            watching.sink.mention(line)
+            self._mentioned.add(line)
+        param_groups = attribute(optimizer, "param_groups")
+        groups, settings = [group["params"] for group in param_groups], self._settings.of(param_groups)
+        numbers = tuple([self._numbers(group, line) for group in groups])
+        placed = self._parameters.get(numbers) or self._placed(numbers)
+        watching.sink.note((_working, line, type(optimizer).__name__, action, owner, name, placed, settings))
+        if action == "zero_grad" and watching.wants("full"):
+            note = watching.sink.note
+            for group, row in zip(groups, numbers, strict=True):
+                for leaf, number in zip(group, row, strict=True):
+                    meta = leaf._meta
+                    if meta is not None and meta.grad is not None:
+                        note((_clearing, line, number))
+        watching.here.quiet = action != "made"
+
+    def _numbers(self, parameters: list[Any], line: SourceLine | None) -> tuple[int, ...]:
+        """The numbers of the parameters of a group."""
+        found: list[Any] = self.watching.sink.tensors.numbers(parameters)
+        if None in found:
+            found = [self.watching.number(p, line) for p in parameters]
+        return tuple(found)
+
+    def _placed(self, numbers: tuple[tuple[int, ...], ...]) -> dict[str, int]:
+        """Parameters by their place among the groups; the steps of an optimizer share what is said of them."""
+        placed = {f"{i}.{j}": number for i, group in enumerate(numbers) for j, number in enumerate(group)}
+        self._parameters[numbers] = placed
+        return placed
+
+    def optimizer_done(self, optimizer: Any) -> None:
+        """It is done."""
+        here = self.watching.here
+        if here.within:
+            here.within -= 1
+        else:
+            here.quiet = here.deaf = here.elsewhere
+
+    def closure_began(self) -> None:
+        """A step calls what the program computes its loss with."""
+        here = self.watching.local.state
+        if not here.within:
+            here.quiet = here.deaf = here.elsewhere
+
+    def closure_ended(self) -> None:
+        """The step goes on."""
+        here = self.watching.local.state
+        if not here.within:
+            here.quiet = here.deaf = True
+
+
+def _working(note: Note, row: int, rows: list[TensorFacts]) -> Event:
+    """Make the event of an optimizer; ``Maker``."""
+    _, line, sort, *facts = note
+    return Event.later("optimizer", sort, line, _at_work, (sort, *facts))
+
+
+def _at_work(facts: tuple[Any, ...]) -> dict[str, Any]:
+    """What is said of an optimizer's work."""
+    sort, action, owner, name, parameters, settings = facts
+    named = {} if name is None else {"name": name}
+    told = {"action": action, "type": sort, "owner": owner, **named, "parameters": parameters}
+    return {**told, "settings": settings}
+
+
+def _clearing(note: Note, row: int, rows: list[TensorFacts]) -> Event:
+    """Make the event of a leaf whose gradient an optimizer is about to clear; ``Maker``."""
+    _, line, number = note
+    return Event.later("leaf", "zero_grad", line, _cleared, (number,))
+
+
+def _cleared(facts: tuple[Any, ...]) -> dict[str, Any]:
+    """What is said of a leaf whose gradient an optimizer is about to clear."""
+    return {"tensor": facts[0], "change": "grad-cleared", "value": False}

@@ -1,0 +1,247 @@
+"""Measures the nodes of one backward run through hooks that hold no node and are gone when the run is over.
+
+Before a node runs its gradient is copied and the clock read; its time ends where the next hook begins.  What a node
+passes on is what arrives at the nodes behind it, unless several add up there: only then it is looked at itself.
+A node that passes on what it gets has no hook, nor a leaf without a gradient so far: their times count with those of
+the nodes before them.  Hooks only take down; everything else is worked out when the run is over, or read.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Container, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from time import perf_counter_ns
+from typing import Any, NamedTuple
+
+from ....snapshot import GraphSnapshot
+from ...base import Node
+from ...measure_columns import Taken, live_columns, measured_columns
+from ..calls.calls import note_problem
+from ..library import LIBRARY
+from ..values.figures import GradientFigures, Memory
+from ..values.layout import Looking, Place, Way
+from ..values.values import Readable
+from .node_hooks import NodeHooks
+
+MAX_NODES = 250_000
+"""Larger graphs are run without measures: hooks on them would take minutes."""
+
+
+class Arrival(NamedTuple):
+    """A gradient that is about to be added to that of a leaf."""
+
+    row: int
+    leaf: weakref.ref[Any]
+    before: str
+
+
+class How(NamedTuple):
+    """How one run is measured."""
+
+    listening: bool
+    """Whether a mode sees what is called here."""
+    leaves_only: bool
+    """Nothing else is hooked."""
+    all_leaves: bool
+    """Also those leaves are hooked whose gradient could be read later."""
+    whole: bool
+    """Every figure of a gradient is taken."""
+
+
+class Measures:
+    """The measures of one run, by row of its snapshot."""
+
+    def __init__(
+        self,
+        order: list[Node],
+        leaves: dict[int, Any],
+        snapshot: GraphSnapshot,
+        looking: Looking,
+        memory: Memory,
+        how: How,
+    ) -> None:
+        """``leaves``: their tensors, by row."""
+        self.arrivals: list[Arrival] = []
+        """In order of execution, once the run is over."""
+        self.count = 0
+        """How many nodes ran."""
+        self._readable = Readable()
+        self._reads = self._readable.now()
+        self._figures = GradientFigures(self._readable, looking.layout, memory, whole=how.whole)
+        self._looking, self._passing, self._places = looking, looking.known, looking.layout.places
+        self._ways: list[Way] = looking.ways if self._reads else [False] * len(snapshot)
+        self._saved = snapshot.measures.get("saved_bytes")
+        self._begins: list[int] = []
+        """Row, begin and end of the looking, by turns."""
+        self._ends: dict[int, int] = {}
+        self._met: dict[int, Arrival] = {}
+        """What hooks at leaves saw, by row."""
+        self._later: dict[int, weakref.ref[Any]] = {}
+        """Leaves without a hook, by row: they run as soon as another row has run."""
+        self._unseen: Callable[[], AbstractContextManager[None]] | None = None
+        if how.listening:
+            self._unseen = LIBRARY.torch._C.DisableTorchFunction
+        self._look = self._looker()
+        self._hooks = NodeHooks()
+        late = not (how.leaves_only or how.all_leaves) and self._reads
+        self._attach(order, leaves, late=late, leaves_only=how.leaves_only)
+        self._started = perf_counter_ns()
+        # In the snapshot from the beginning: a hang is explained from a file that is saved while nodes run.
+        snapshot.measure_later(
+            partial(live_columns, len(snapshot), self._begins, looking.known.before, self._saved), lasting=False
+        )
+
+    # -- hooks
+    def _attach(self, order: list[Node], leaves: dict[int, Any], *, late: bool, leaves_only: bool) -> None:
+        """Hook every node that needs it; ``late``: leaves may be looked at when the run is over."""
+        hooks, ways, before = self._hooks, self._ways, self._before()
+        try:
+            hooks.before(self._leaf_hooks(order, leaves, self._passing.following if late else ()))
+            if not leaves_only:
+                hooks.before((order[row], partial(before, row, ways[row])) for row in self._looking.hooked)
+                results = self._passing.looked_at if self._reads else {}
+                hooks.after((order[row], partial(self._after, row, looked_at)) for row, looked_at in results.items())
+        except BaseException:
+            hooks.remove()
+            raise
+
+    def _leaf_hooks(
+        self, order: list[Node], leaves: dict[int, Any], following: Container[int]
+    ) -> Iterator[tuple[Node, Callable[[Any], None]]]:
+        """Yield hooks of leaves; those ``following`` others, without a gradient so far, are looked at later."""
+        ways, later, plain = self._ways, self._later, self._readable.plain
+        for row, tensor in leaves.items():
+            leaf = weakref.ref(tensor)
+            if (
+                row in following
+                and tensor.grad is None
+                and type(tensor) in plain
+                and not tensor._post_accumulate_grad_hooks
+            ):
+                later[row] = leaf
+            else:
+                yield order[row], partial(self._before_leaf, row, leaf, ways[row])
+
+    def detach(self) -> None:
+        """Take all hooks off."""
+        self._hooks.remove()
+
+    def _looker(self) -> Callable[[int, Place | None, Any], None]:
+        """Return what takes a gradient down."""
+        take, hidden = self._figures.taker(), self._unseen
+        if hidden is None:
+            return take
+
+        def take_unseen(key: int, place: Place | None, gradient: Any) -> None:
+            with hidden():
+                take(key, place, gradient)
+
+        return take_unseen
+
+    def _before(self) -> Callable[[int, Way, Any], None]:
+        """Return the hook that runs before each node; it touches as little as possible, for all of that is cold."""
+        look, note, now = self._look, self._begins.extend, perf_counter_ns
+
+        def before(row: int, way: Way, gradients: Any) -> None:
+            began = now()
+            if way is not False and gradients and gradients[0] is not None:
+                look(row, way, gradients[0])
+            note((row, began, now()))
+
+        return before
+
+    def _before_leaf(self, row: int, leaf: weakref.ref[Any], way: Way, gradients: Any) -> None:
+        """The hook that runs before a gradient is added to that of a leaf."""
+        began = perf_counter_ns()
+        if gradients:
+            if way is not False and gradients[0] is not None:
+                self._look(row, way, gradients[0])
+            self._arrives(row, leaf)
+        self._begins.extend((row, began, perf_counter_ns()))
+
+    def _after(self, row: int, positions: list[tuple[int, int]], results: Any, grads: Any) -> None:
+        """The hook that runs after a node some of whose results must be looked at."""
+        self._ends[row] = perf_counter_ns()
+        for position, edge in positions:
+            result = results[position] if position < len(results) else None
+            if result is not None:
+                key = len(self._ways) + edge
+                self._look(key, self._places.get(key), result)
+
+    def _arrives(self, row: int, leaf: weakref.ref[Any]) -> None:
+        """Note what the gradient of a leaf was before another one is added."""
+        tensor = leaf()
+        if tensor is not None:
+            try:
+                with (self._unseen or nullcontext)():
+                    self._met[row] = Arrival(row, leaf, self._held(tensor))
+            except Exception as problem:
+                note_problem(problem)
+
+    def _held(self, tensor: Any) -> str:
+        """Say what a leaf's ``.grad`` was."""
+        grad = tensor.grad
+        if grad is None:
+            return "none"
+        array = self._readable.array(grad) if self._reads else None
+        return "zero" if array is not None and not array.any() else "kept"
+
+    # -- the end
+    @property
+    def last(self) -> int | None:
+        """Row of the node with a hook that began last."""
+        return self._begins[-3] if self._begins else None
+
+    def finish(self, snapshot: GraphSnapshot) -> None:
+        """Work the figures out, and let the measures of the snapshot be made of them."""
+        finished = perf_counter_ns()
+        sequence = self._sequence()
+        self.count = len(sequence)
+        self._figures.end()
+        taken = Taken(
+            sequence=sequence,
+            runs=self._begins,
+            ends=self._ends,
+            started=self._started,
+            finished=finished,
+            figures=self._figures,
+            passing=self._passing,
+            edge_source=snapshot.edge_source,
+            edge_target=snapshot.edge_target,
+            saved_bytes=self._saved,
+        )
+        snapshot.measure_later(partial(measured_columns, taken), lasting=True)
+
+    def _sequence(self) -> list[int]:
+        """Return the rows of the nodes that ran in the order in which they did, and look at the leaves that waited."""
+        before, followers, met, later = self._passing.before, self._looking.followers, self._met, self._later
+        found: list[int] = []
+        for row in self._begins[::3]:
+            found += before.get(row, ())
+            found.append(row)
+            if row in met:
+                self.arrivals.append(met[row])
+            for leaf_row in followers.get(row, ()):
+                leaf = later.get(leaf_row)
+                if leaf is not None and self._look_late(leaf_row, leaf):
+                    found += before.get(leaf_row, ())
+                    found.append(leaf_row)
+        return found
+
+    def _look_late(self, row: int, reference: weakref.ref[Any]) -> bool:
+        """Look at what a leaf without a hook got; False if it got nothing."""
+        leaf, way = reference(), self._ways[row]
+        grad = None if leaf is None else leaf.grad
+        if grad is None:
+            return False
+        if way is not False:
+            self._look(row, way, grad)
+        self.arrivals.append(Arrival(row, reference, "none"))
+        return True
+
+    def figures_of(self, arrivals: list[Arrival]) -> tuple[GradientFigures, list[int]]:
+        """Return what knows the figures of what arrived in leaves, and by which keys."""
+        keys = self._looking.measured_by
+        return self._figures, [keys[arrival.row] for arrival in arrivals]

@@ -1,0 +1,87 @@
+"""Steps through the nodes of PyTorch for a breakpoint, with hooks that exist for one run only."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ....program.signals import let_pass
+from ...base import Node, Origins, Ran
+from ...collect import short_name
+from ...patches import Patches
+from ..calls.calls import is_traced
+from ..library import loaded_torch
+from ..watching.own_numbers import own_numbers
+
+
+@contextmanager
+def stepping(
+    look: Callable[[Ran], None], nodes_behind: Callable[[list[Any]], list[Node]], origins: Callable[[], Origins | None]
+) -> Iterator[None]:
+    """Call ``look`` for each node of the runs that this thread starts; does nothing without PyTorch."""
+    torch = loaded_torch()
+    if torch is None:
+        yield
+        return
+    thread = threading.get_ident()
+
+    def hooked(original: Callable[..., Any]) -> Callable[..., Any]:
+        def _engine_run_backward(t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            if threading.get_ident() != thread or is_traced():
+                return original(t_outputs, *args, **kwargs)
+            remove = _attach(torch, nodes_behind(list(t_outputs)), look, origins())
+            try:
+                return original(t_outputs, *args, **kwargs)
+            finally:
+                remove()
+
+        return _engine_run_backward
+
+    patches = Patches()
+    for holder in (torch.autograd.graph, torch.autograd):
+        patches.wrap(holder, "_engine_run_backward", hooked)
+    try:
+        yield
+    finally:
+        patches.undo()
+
+
+def _attach(torch: Any, order: list[Node], look: Callable[[Ran], None], origins: Origins | None) -> Callable[[], None]:
+    """Hook every node; the function returned removes the hooks."""
+    current = torch._C._current_autograd_node
+
+    def after(grad_inputs: Any, grad_outputs: Any) -> None:
+        node = current()
+        line = None
+        if origins is not None:
+            (line,), _ = origins.find([node._sequence_nr()])
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            incoming, outgoing = _arrays(torch, grad_outputs), _arrays(torch, grad_inputs)
+        look(Ran(short_name(node.name()), line, incoming, outgoing))
+
+    with own_numbers():
+        handles = [node.register_hook(after) for node in order]
+
+    def remove() -> None:
+        while handles:
+            handles.pop().remove()
+
+    return remove
+
+
+def _arrays(torch: Any, gradients: Any) -> tuple[Any, ...]:
+    return tuple(None if g is None else _array(torch, g) for g in gradients)
+
+
+def _array(torch: Any, gradient: Any) -> Any:
+    """Return a gradient as a NumPy array, None if it cannot be one."""
+    try:
+        plain = gradient.detach()
+        if plain.dtype == torch.bfloat16:
+            plain = plain.float()
+        return plain.cpu().numpy()
+    except Exception as failure:
+        let_pass(failure)
+        return None

@@ -1,0 +1,68 @@
+"""Where the tensors stand among the arguments of a call: found out once for all calls with arguments of these types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any
+
+from ....bounded import BoundedDict
+
+Place = tuple[int | str, int]
+"""Position or keyword of an argument, and a place in the list there, -1 for none."""
+Pick = Callable[[Sequence[Any]], tuple[Any, ...]]
+_HOMES = frozenset({"builtins", "torch", "torch.nn.parameter"})
+"""Modules of the types whose forms are remembered: classes of the program's own may go."""
+
+
+class Form:
+    """Arguments of certain types, under certain keywords; functions pick from all values, those of keywords last."""
+
+    __slots__ = ("lists", "others", "places", "tensors")
+
+    def __init__(self, count: int, names: Sequence[str], kinds: Sequence[type], tensor: type) -> None:
+        """``count``: how many stand at positions."""
+        where = [*range(count), *names]
+        inside = [place for place, kind in enumerate(kinds) if issubclass(kind, tensor)]
+        self.places: tuple[Place, ...] = tuple((where[place], -1) for place in inside)
+        self.tensors = _picker(inside)
+        self.others = _picker([place for place in range(len(kinds)) if place not in inside])
+        self.lists = tuple(place for place, kind in enumerate(kinds) if kind is list or kind is tuple)
+        """Where lists and tuples stand, which may hold tensors."""
+
+
+class Forms:
+    """The forms of the calls that were seen."""
+
+    def __init__(self, tensor: type) -> None:
+        self._tensor = tensor
+        self._known: BoundedDict[tuple[Any, ...], Form] = BoundedDict(10_000)
+
+    def of(self, args: tuple[Any, ...], kwargs: dict[str, Any], values: Sequence[Any]) -> Form | None:
+        """Return the form of arguments, of which ``values`` are all; None if there are tensors in lists."""
+        kinds = tuple(map(type, values))
+        key = (kinds, *kwargs) if kwargs else kinds
+        form = self._known.get(key)
+        if form is None:
+            form = Form(len(args), list(kwargs), kinds, self._tensor)
+            if all(kind.__module__ in _HOMES for kind in kinds):
+                self._known[key] = form
+        for place in form.lists:
+            for entry in values[place]:
+                if isinstance(entry, self._tensor):
+                    return None
+        return form
+
+
+def _picker(places: Sequence[int]) -> Pick:
+    """Return what picks the values at these places."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    if not places:
+        return _none
+    place = places[0]
+    return lambda values: (values[place],)
+
+
+def _none(values: Sequence[Any]) -> tuple[Any, ...]:
+    return ()

@@ -1,0 +1,243 @@
+"""Turns the calls seen by a thread's function mode into events of the recordings that want them."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Hashable, Sequence
+from operator import attrgetter
+from types import FrameType
+from typing import Any, Protocol
+
+from ....program.frames import is_foreign, user_frame
+from ....program.signals import let_pass
+from ...origins import Marks, Settled
+from ..library import LIBRARY
+from .argument_forms import Forms, Place
+from .rules import Rule, judge
+
+_HANDLER = "handle_torch_function"
+_TOO_MANY = 10_000
+"""Arguments of one call that are looked at."""
+_version, _requires_grad = attrgetter("_version"), attrgetter("requires_grad")
+
+
+class Call:
+    """One call of a PyTorch function: what went in, what came out, and where it stands."""
+
+    __slots__ = (
+        *("after", "args", "before", "direct", "error", "form", "frame", "grad", "inference", "inputs", "kwargs"),
+        *("marks", "others", "places", "required", "result", "rule", "settled", "versions"),
+    )
+
+    form: Hashable
+    """Equal for calls whose arguments are of the same types, and whose tensors stand at the same places."""
+    inputs: Sequence[Any]
+    """Tensors among the arguments, lists flattened."""
+    places: Sequence[Place]
+    """Where each stands."""
+    others: Sequence[Any]
+    """Arguments that are no tensors."""
+    versions: list[int]
+    required: tuple[bool, ...]
+    """Which of them required a gradient."""
+    before: int
+    after: int
+    """The thread's counter of nodes."""
+    grad: bool
+    inference: bool
+    frame: FrameType | None
+    """The user's frame."""
+    settled: Settled | None
+    """What is known of that frame, if it answers for other calls, too."""
+    direct: bool
+    """Whether that frame made this very call, not one of a library's function that made it."""
+
+    def __init__(self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], marks: Marks) -> None:
+        self.rule = rule
+        self.args = args
+        self.kwargs = kwargs
+        self.marks = marks
+        """Those of the thread."""
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def read_inputs(self, forms: Forms, tensor_type: type) -> None:
+        """Find the tensors among the arguments and note their versions."""
+        values = (*self.args, *self.kwargs.values()) if self.kwargs else self.args
+        form = forms.of(self.args, self.kwargs, values)
+        if form is None:
+            self._read_each(tensor_type)
+        else:
+            self.form, self.places = form, form.places
+            self.inputs, self.others = form.tensors(values), form.others(values)
+        self.versions = versions_of(self.inputs)
+        self.required = tuple(map(_requires_grad, self.inputs))
+
+    def _read_each(self, tensor_type: type) -> None:
+        """Look at each argument, and into lists."""
+        inputs, places, others = list[Any](), list[Place](), list[Any]()
+        given: list[tuple[int | str, Any]] = [*enumerate(self.args), *self.kwargs.items()]
+        for position, argument in given:
+            if isinstance(argument, tensor_type):
+                inputs.append(argument)
+                places.append((position, -1))
+                continue
+            others += (argument,) if isinstance(position, int) else (position, argument)
+            if type(argument) in (list, tuple):
+                for place, entry in enumerate(argument):
+                    if isinstance(entry, tensor_type) and len(inputs) < _TOO_MANY:
+                        inputs.append(entry)
+                        places.append((position, place))
+        self.inputs, self.places, self.others = inputs, places, others
+        self.form = (len(self.args), *places)
+
+    def outputs(self, tensor_type: type) -> list[Any]:
+        """Return the tensors that came out."""
+        result = self.result
+        if isinstance(result, tensor_type):
+            return [result]
+        if isinstance(result, (list, tuple)):
+            return [entry for entry in result[:_TOO_MANY] if isinstance(entry, tensor_type)]
+        return []
+
+    def written(self) -> list[int]:
+        """Return the places among the inputs of tensors that the call wrote to, that of ``out=`` first."""
+        after = versions_of(self.inputs)
+        if after == self.versions:
+            return []
+        found = [place for place, (now, before) in enumerate(zip(after, self.versions, strict=True)) if now != before]
+        return sorted(found, key=lambda place: self.places[place][0] != "out") if len(found) > 1 else found
+
+
+def version_of(tensor: Any) -> int:
+    """Return a tensor's version; one of inference mode has none."""
+    try:
+        return int(tensor._version)
+    except Exception as failure:
+        let_pass(failure)
+        return -1
+
+
+def unseen_version_of(tensor: Any) -> int:
+    """Return what ``version_of`` does, where the program's modes and classes would be asked."""
+    with LIBRARY.torch._C.DisableTorchFunction():
+        return version_of(tensor)
+
+
+def versions_of(tensors: Sequence[Any]) -> list[int]:
+    """Return what ``version_of`` does for each of several tensors."""
+    try:
+        return list(map(_version, tensors))
+    except Exception as failure:
+        let_pass(failure)
+        return [version_of(tensor) for tensor in tensors]
+
+
+class Inside:
+    """What one thread is in the middle of."""
+
+    def __init__(self) -> None:
+        self.run: int | None = None
+        """Backward run."""
+        self.functions = 0
+        """Custom Functions whose forward runs."""
+        self.optimizer = False
+        """An optimizer that steps: what it calls is not listened to."""
+
+
+class Listener(Protocol):
+    """The receivers of calls."""
+
+    def __call__(self, call: Call, inside: Inside) -> None:
+        """Take a call that has ended, made by a thread that is inside of this."""
+
+
+class Caller:
+    """Calls functions for a mode and tells the listeners; what goes wrong with telling is no business of theirs."""
+
+    def __init__(self) -> None:
+        torch: Any = LIBRARY.torch
+        self._rules: dict[Any, Rule] = {}
+        self._tensor: type = torch.Tensor
+        self._forms = Forms(torch.Tensor)
+        self._grad_mode = torch.is_grad_enabled
+        self._inference = torch.is_inference_mode_enabled
+        self._unseen = torch._C.DisableTorchFunction
+
+    def rule(self, func: Any) -> Rule:
+        """Return what a function is."""
+        try:
+            found = self._rules.get(func)
+            if found is None:
+                found = self._rules[func] = judge(func)
+        except Exception as failure:  # not hashable, or without a name
+            let_pass(failure)
+            return judge(None)
+        return found
+
+    def begin(
+        self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], marks: Marks, before: int
+    ) -> Call | None:
+        """Note what goes into a call; ``before`` is the thread's counter of nodes."""
+        try:
+            call = Call(rule, args, kwargs, marks)
+            with self._unseen():
+                call.read_inputs(self._forms, self._tensor)
+            call.grad, call.inference, call.before = self._grad_mode(), self._inference(), before
+        except Exception as failure:
+            let_pass(failure)
+            return None
+        return call
+
+    def end(
+        self, call: Call, frame: FrameType | None, after: int, listeners: tuple[Listener, ...], inside: Inside
+    ) -> None:
+        """Tell the listeners of a call that has ended, well or with an error; ``after`` is the counter of nodes now."""
+        try:
+            call.after = after
+            settled = call.settled = call.marks.settled
+            if settled is None:
+                call.direct, call.frame = _is_direct(frame), user_frame(frame)
+            else:
+                call.direct, call.frame = False, settled.frame
+            with self._unseen():
+                for listener in listeners:
+                    listener(call, inside)
+        except Exception as problem:
+            note_problem(problem)
+
+
+def _is_direct(frame: FrameType | None) -> bool:
+    """Whether the user's code made a call itself; functions of PyTorch written in Python pass it on first."""
+    if frame is not None and frame.f_code.co_name == _HANDLER:
+        frame = frame.f_back.f_back if frame.f_back is not None else None
+        if frame is not None and frame.f_code.co_name == "wrapped":
+            frame = frame.f_back
+    return frame is not None and not is_foreign(frame.f_code)
+
+
+def is_traced() -> bool:
+    """Whether ``torch.compile`` or ``torch.jit.trace`` follows the program: what they see must not be ours."""
+    torch: Any = LIBRARY.torch
+    return bool(torch.compiler.is_compiling()) or torch._C._get_tracing_state() is not None
+
+
+def unseen(report: Callable[..., None], *args: Any) -> None:
+    """Report something without being seen by modes; what goes wrong is no business of the program."""
+    torch: Any = LIBRARY.torch
+    try:
+        with torch._C.DisableTorchFunction():
+            report(*args)
+    except Exception as problem:
+        note_problem(problem)
+
+
+PROBLEMS: list[str] = []
+"""What went wrong in here, for our own tests; the program is not bothered with it."""
+
+
+def note_problem(problem: BaseException) -> None:
+    """Remember a few of our own errors; what is the program's own goes on."""
+    let_pass(problem)
+    if len(PROBLEMS) < 20:
+        PROBLEMS.append("".join(traceback.format_exception(problem)))

@@ -1,0 +1,156 @@
+"""Facts of one call beyond its tensors: plain arguments, values, repeated indices, overlapping memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ....event_data import Values
+from ....program.signals import let_pass
+from ...array_values import Array, flat_share, is_finite, summary
+from ...function_shapes import POLES
+from ..library import LIBRARY
+from ..values.ranges import Figures, Ranges, range_of
+from ..values.values import Readable
+from .calls import Call
+from .tensors import dtype_name
+
+_PLAIN = (bool, int, float, str)
+_MAX_TEXT = 100
+_MAX_VALUED = 16
+"""Results of one call whose values are looked at."""
+_ALLOCATING = frozenset({"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"})
+"""What stands in memory that nobody has written tells nothing."""
+
+
+def arguments_of(call: Call) -> dict[str, object]:
+    """Return the plain arguments by position or keyword."""
+    found: dict[str, object] = {}
+    tensor = LIBRARY.torch.Tensor
+    for key, value in [*enumerate(call.args), *call.kwargs.items()]:
+        kind = type(value)
+        if kind is tensor:
+            continue
+        if kind in _PLAIN:
+            found[str(key)] = value[:_MAX_TEXT] if kind is str else value
+        elif kind in (tuple, list) and value and len(value) <= 8 and all(type(entry) in _PLAIN for entry in value):
+            found[str(key)] = list(value)
+        elif kind.__name__ in ("dtype", "device"):
+            found[str(key)] = dtype_name(value) if kind.__name__ == "dtype" else str(value)
+        elif kind.__name__ == "Size":
+            found[str(key)] = [int(size) for size in value]
+    return found
+
+
+def measured(
+    call: Call, numbers: Sequence[int], outputs: list[Any], results: Sequence[int], more: dict[str, Any], ranges: Ranges
+) -> Figures:
+    """Return ranges and sums of what came out, by turns, nothing where nothing was read.
+
+    ``more`` gets what is telling of that and of what went in.
+    """
+    readable, op = ranges.readable, call.rule.op
+    if op in _ALLOCATING or not readable.now():
+        return ()
+    measures: Figures = ()
+    values: dict[str, Values] = {}
+    first = numbers[0] if numbers else None
+    for number, tensor in zip(results, outputs[:_MAX_VALUED], strict=False):
+        found, array = ranges.of(call, tensor, number, first)
+        measures = (*measures, *found) if measures else found
+        if array is not None:
+            limits = range_of(found)
+            if not is_finite(limits):
+                values[str(number)] = summary(array)
+            flat = flat_share(op, array, limits) if tensor is outputs[0] else 0.0
+            if flat:
+                more["flat_share"] = flat
+    if values or op in POLES:
+        _summarize_inputs(numbers, call, values, readable)
+        if values:
+            more["values"] = values
+    return measures
+
+
+def _summarize_inputs(numbers: Sequence[int], call: Call, values: dict[str, Values], readable: Readable) -> None:
+    """Add the inputs of a call that made something not finite, and those at which its slope is infinite."""
+    made_bad, pole = bool(values), POLES.get(call.rule.op)
+    written = set(call.written())
+    for place, tensor in enumerate(call.inputs):
+        number = str(numbers[place])
+        array = None if place in written or number in values else readable.array(tensor)
+        if array is None or not array.size:
+            continue
+        if made_bad:
+            values[number] = summary(array)
+        if pole is not None and call.places[place] == (pole[0], -1):
+            where = _pole(call, array, pole[1])
+            if where is not None:
+                values.setdefault(number, summary(array))["pole"] = where
+
+
+def _pole(call: Call, array: Array, at: float | None) -> list[int] | None:
+    """Return the index of the first entry at which the slope is infinite."""
+    if call.rule.op == "pow":
+        power = call.args[1] if len(call.args) > 1 else None
+        if not isinstance(power, float) or power >= 1.0:
+            return None
+    if "norm" in call.rule.op:
+        return None if array.any() else [0] * array.ndim
+    hit = np.abs(array) == 1 if at is None else array == at
+    if not hit.any():
+        return None
+    return [int(part) for part in np.unravel_index(int(np.argmax(hit)), array.shape)]
+
+
+def overlaps(tensor: Any) -> bool:
+    """Whether entries of a tensor share memory with each other, as after ``expand``."""
+    try:
+        return any(step == 0 and size > 1 for step, size in zip(tensor.stride(), tensor.shape, strict=True))
+    except Exception as failure:
+        let_pass(failure)
+        return False
+
+
+def duplicates_in(call: Call, readable: Readable) -> int:
+    """Return how many places an indexed write hits more than once, if it does not add them up."""
+    if not readable.now() or call.kwargs.get("accumulate") or call.kwargs.get("reduce"):
+        return 0
+    if call.rule.op.startswith("index_put") and len(call.args) > 3 and call.args[3]:
+        return 0
+    if call.rule.op.startswith("scatter"):
+        return _scattered_twice(call)
+    index = _index_of(call)
+    torch: Any = LIBRARY.torch
+    if not index or any(not isinstance(part, torch.Tensor) or part.dtype == torch.bool for part in index):
+        return 0
+    try:
+        rows = torch.stack([part.flatten() for part in torch.broadcast_tensors(*index)])
+    except RuntimeError:
+        return 0
+    return int(rows.shape[1] - torch.unique(rows, dim=1).shape[1])
+
+
+def _scattered_twice(call: Call) -> int:
+    """Return how many entries of a tensor ``scatter`` loses: an index repeats along the dimension it is for."""
+    given = dict(zip(("self", "dim", "index", "src"), call.args, strict=False)) | call.kwargs
+    index, source, along = given.get("index"), given.get("src"), given.get("dim")
+    tensor = LIBRARY.torch.Tensor
+    if not isinstance(index, tensor) or not isinstance(source, tensor) or not isinstance(along, int) or not index.dim():
+        return 0
+    ordered = index.sort(along).values
+    count = ordered.shape[along] - 1
+    return int((ordered.narrow(along, 0, count) == ordered.narrow(along, 1, count)).sum()) if count > 0 else 0
+
+
+def _index_of(call: Call) -> list[Any]:
+    """Return the index tensors of an indexed write; a full slice counts for nothing."""
+    if call.rule.op.startswith("index_copy"):
+        return [call.args[2]] if len(call.args) > 2 else []
+    if len(call.args) < 2:
+        return []
+    index = call.args[1]
+    parts = list(index) if isinstance(index, (tuple, list)) else [index]
+    return [part for part in parts if not (isinstance(part, slice) and part == slice(None)) and part is not Ellipsis]

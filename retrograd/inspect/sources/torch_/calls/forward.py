@@ -1,0 +1,291 @@
+"""Writes calls of PyTorch functions into one recording: operations, in-place writes, cuts, reads, changed leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ....event_data import Stack
+from ....events import Event
+from ....program.frames import source_line
+from ....program.stacks import stack_of
+from ....snapshot import SourceLine
+from ...base import Sink
+from ...surroundings import Surroundings
+from ..library import LIBRARY
+from ..objects.hooks import Hooks
+from ..objects.shared import SharedMemory
+from ..values.ranges import Ranges
+from ..values.values import Readable
+from .call_facts import Ways, event_of_call
+from .call_sites import Site, Sites
+from .calls import Call, Inside, version_of
+from .facts import duplicates_in, measured, overlaps
+from .names import assigned
+from .rules import COPIED_INDEXED, IN_PLACE_INDEXED, NONDIFFERENTIABLE_CASTS
+from .saved import Kept, SavedSizes, saves_of
+from .tensors import number_of
+
+_NONE: tuple[Any, ...] = ()
+
+
+class ForwardWriter:
+    """The listener of one recording at level ``full``."""
+
+    def __init__(self, sink: Sink, inside_here: Callable[[], Inside]) -> None:
+        torch: Any = LIBRARY.torch
+        self.sink = sink
+        self.table = sink.tensors
+        self.saved = SavedSizes()
+        self._inside = inside_here
+        self._tensor: type = torch.Tensor
+        self._parameter: type = torch.nn.Parameter
+        self._readable = Readable()
+        self._ranges = Ranges(self._readable)
+        self.shared = SharedMemory(sink, self._readable)
+        self.hooks = Hooks(sink, lambda: inside_here().run)
+        self._sites = Sites(sink.mention)
+        self._ways: Ways = {}
+        self._latest_around: Surroundings = (True, False, "", None)
+        self.gradients: dict[int, int] = {}
+        """Number of a gradient -> its leaf."""
+
+    def listens(self) -> bool:
+        """Whether calls are taken at this moment: those of optimizers are not."""
+        return not self._inside().optimizer and self.sink.wants()
+
+    def __call__(self, call: Call, inside: Inside) -> None:
+        """Take one call."""
+        if inside.optimizer or not self.sink.wants():
+            return
+        kind = call.rule.kind
+        if kind in ("operation", "cut"):
+            self._operation(call, inside)
+        elif kind == "hook":
+            self._hook(call)
+        elif kind == "read":
+            self._read(call)
+        elif kind == "leaf":
+            self._leaf(call)
+
+    def close(self) -> None:
+        """Leave the program as it was."""
+        self.hooks.close()
+
+    def _hook(self, call: Call) -> None:
+        """Note a hook that was registered."""
+        if call.error is None and call.inputs:
+            site = self._sites.at(call)
+            number = number_of(self.table, call.inputs[0], site.names(call)[0], source=site.line)
+            self.hooks.registered(call.rule.reason, call.inputs[0], number, call.result, site.line)
+
+    # -- operations
+    def _operation(self, call: Call, inside: Inside) -> None:
+        """Note a call that computes, writes in place or leaves the graph; ``event_of_call`` makes its event."""
+        outputs, written = call.outputs(self._tensor), call.written()
+        if not outputs and not written and call.error is None and call.rule.kind != "cut":
+            return
+        site = self._sites.at(call)
+        line, names = site.line, site.names(call)
+        numbers = self._numbers(call.inputs, names, line)
+        kind, more = self._kind(call, outputs, written, numbers, inside)
+        stack = self._stack(call) if site.nested or kind != "operation" else None
+        targets = site.target if len(outputs) == 1 else assigned(site.spelling, len(outputs))
+        results = self._numbers(outputs, targets, line)
+        same = site.is_as_before(call)
+        arguments = site.said if same else site.arguments(call)
+        nodes, saves = self._nodes(call, site, outputs, numbers + results, same=same)
+        if written or not site.harmless:
+            self._ranges.forget(call.rule)
+        measures = measured(call, numbers, outputs, results, more, self._ranges)
+        around = self._around(call, call.marks.scope, inside.run)
+        self.sink.note(
+            (event_of_call, kind, site, self._ways, around, numbers, names, arguments, nodes, results, saves,
+             measures, stack, more or None)
+        )  # fmt: skip
+        if call.rule.reason == "numpy":
+            self.shared.hands_out(call.result, call.inputs[0] if call.inputs else None, call.frame)
+        if written:
+            self._write_beside(call, site, written, kind, numbers)
+
+    def _kind(
+        self, call: Call, outputs: list[Any], written: list[int], numbers: Sequence[int], inside: Inside
+    ) -> tuple[str, dict[str, Any]]:
+        """Return which kind of event a call is, and what only few calls have."""
+        kind, more = "operation", dict[str, Any]()
+        if True in call.required and (reason := self._reason(call, outputs, written, inside)):
+            kind, more["reason"] = "cut", reason
+        elif written:
+            kind = "inplace"
+            self._add_write(more, call, written[0], numbers)
+        if call.error is not None:
+            more["error"] = f"{type(call.error).__name__}: {call.error}"
+        if call.rule.op in COPIED_INDEXED:
+            self._add_duplicates(more, call)
+        return kind, more
+
+    def _nodes(
+        self, call: Call, site: Site, outputs: list[Any], numbers: tuple[int, ...], *, same: bool
+    ) -> tuple[tuple[int, int] | None, tuple[int, ...]]:
+        """Return which nodes a call made, and the tensors they keep; ``numbers`` of inputs, then outputs."""
+        if call.after <= call.before:
+            return None, _NONE
+        begin = call.marks.begin
+        made = (call.before - begin, call.after - begin)
+        if not outputs:
+            return made, _NONE
+        kept = saves_of(call, outputs, self.saved, site.kept, same=same)
+        return made, self._note_kept(kept, call, outputs, made[0], numbers)
+
+    def _numbers(self, tensors: Sequence[Any], names: Sequence[str], line: SourceLine | None) -> tuple[int, ...]:
+        """Return the numbers of tensors; new ones get these names."""
+        found = self.table.numbers(tensors)
+        if None in found:
+            for place, number in enumerate(found):
+                if number is None:
+                    found[place] = number_of(self.table, tensors[place], names[place], source=line)
+        return tuple(found)  # type: ignore[arg-type]
+
+    def _around(self, call: Call, scope: str, run: int | None) -> Surroundings:
+        """Return what was in force around a call; mostly it is as at the call before, and one object."""
+        found = (call.grad, call.inference, scope, run)
+        if found != self._latest_around:
+            self._latest_around = found
+        return self._latest_around
+
+    def _add_write(self, more: dict[str, Any], call: Call, place: int, numbers: Sequence[int]) -> None:
+        """Add what an in-place write hit."""
+        target = call.inputs[place]
+        number = more["target"] = numbers[place]
+        more["version"] = [call.versions[place], version_of(target)]
+        if call.places[place][0] == "out":
+            more["through"] = "out"
+        if overlaps(target):
+            more["overlap"] = True
+        if call.rule.op in IN_PLACE_INDEXED:
+            self._add_duplicates(more, call)
+        leaf = self.gradients.get(number)
+        if leaf is not None and call.rule.op in ("zero_", "fill_"):
+            self._change(leaf, "grad-zeroed", call)
+
+    def _add_duplicates(self, more: dict[str, Any], call: Call) -> None:
+        """Add how many places an indexed write hits more than once."""
+        repeated = duplicates_in(call, self._readable)
+        if repeated:
+            more["duplicates"] = repeated
+
+    def _write_beside(self, call: Call, site: Site, written: list[int], kind: str, numbers: Sequence[int]) -> None:
+        """Note what a call wrote to besides its result: running statistics, lists of tensors."""
+        entered, names = self.table.entered, site.names(call)
+        hit = {entered(numbers[written[0]]).storage} if kind == "inplace" else set()
+        for place in written[kind == "inplace" :]:
+            memory = entered(numbers[place]).storage
+            if memory in hit:  # a view of what is known to be written
+                continue
+            hit.add(memory)
+            more: dict[str, Any] = {}
+            self._add_write(more, call, place, numbers)
+            self.sink.note(
+                (event_of_call, "inplace", site, self._ways, (call.grad, False, "", None), (numbers[place],),
+                 (names[place],), None, None, _NONE, _NONE, _NONE, self._stack(call), more)
+            )  # fmt: skip
+
+    def _note_kept(
+        self, kept: Kept, call: Call, outputs: list[Any], first: int, numbers: Sequence[int]
+    ) -> tuple[int, ...]:
+        """Note what nodes keep, from the ``first`` on, and return the tensors; ``numbers`` of inputs, then outputs."""
+        places, tensors, results = kept
+        add, entered = self.saved.add, self.table.entered
+        for node, size in results:
+            add(first + node, ("result", first + node), size)
+        if not places:
+            return _NONE
+        operands = [*call.inputs, *outputs]
+        for node, place in tensors:
+            memory = entered(numbers[place]).storage
+            if memory is not None:  # a sparse tensor has none, and would not tell its bytes
+                add(first + node, memory, operands[place].nbytes)
+        if self.table.lent:
+            for place in places:
+                self.shared.keeps(operands[place], call.frame)
+        return (numbers[places[0]],) if len(places) == 1 else tuple(sorted({numbers[place] for place in places}))
+
+    # -- cuts
+    def _reason(self, call: Call, outputs: list[Any], written: list[int], inside: Inside) -> str:
+        """Return why the results have no history although an input has one; "" if they have."""
+        for tensor in outputs:
+            if tensor.requires_grad:
+                return ""
+        if inside.functions or (inside.run is not None and not call.grad):
+            return ""
+        if call.rule.kind == "cut":
+            return call.rule.reason
+        if not outputs or written:
+            return ""
+        if call.inference:
+            return "inference"
+        if not call.grad:
+            return "no_grad"
+        return "integer" if call.rule.op in NONDIFFERENTIABLE_CASTS else "nondifferentiable"
+
+    # -- leaves
+    def _read(self, call: Call) -> None:
+        """Note a look at ``.grad`` that finds nothing, or that of a tensor which is no leaf."""
+        tensor = call.inputs[0]
+        found = call.result
+        if found is not None:
+            if not isinstance(found, self._tensor):
+                return
+            number = number_of(self.table, tensor, self._sites.at(call).names(call)[0])
+            leaf = self.table.entered(number).name
+            self.gradients[number_of(self.table, found, f"{leaf}.grad" if leaf else "")] = number
+            if tensor.is_leaf:
+                return
+        elif not call.direct:
+            return
+        self._report_leaf("read", call, {"leaf": tensor.is_leaf, "retains_grad": tensor.retains_grad})
+
+    def _leaf(self, call: Call) -> None:
+        """Note that a leaf was changed."""
+        change = call.rule.reason
+        if call.error is not None and not call.inputs:
+            return
+        more: dict[str, Any] = {}
+        if change == "requires_grad":
+            value = call.args[1] if len(call.args) > 1 else call.kwargs.get("requires_grad", True)
+            more["value"] = bool(value)
+            if value and call.error is None:
+                self.table.requires_grad(number_of(self.table, call.inputs[0]))
+        elif change == "grad-set":
+            given = call.args[1] if len(call.args) > 1 else None
+            change = "grad-cleared" if given is None else "grad-set"
+            if isinstance(given, self._tensor):
+                array = self._readable.array(given) if self._readable.now() else None
+                change = "grad-zeroed" if array is not None and not array.any() else change
+                self.gradients[number_of(self.table, given)] = number_of(self.table, call.inputs[0])
+        elif change == "written" and len(call.args) > 1:
+            more["given"] = number_of(self.table, call.args[1])
+        self._report_leaf("leaf", call, {"change": change, **more})
+
+    def _report_leaf(self, kind: str, call: Call, more: dict[str, Any]) -> None:
+        """Report what happened to the first argument."""
+        site = self._sites.at(call)
+        line, name = site.line, site.names(call)[0]
+        data = {"tensor": number_of(self.table, call.inputs[0], name, source=line), "names": [name], **more}
+        data["stack"] = self._stack(call)
+        if call.error is not None:
+            data["error"] = f"{type(call.error).__name__}: {call.error}"
+        self.sink(Event(kind, op=call.rule.op, source=line, data=data))
+
+    def _change(self, leaf: int, change: str, call: Call) -> None:
+        data = {"tensor": leaf, "change": change, "stack": self._stack(call)}
+        self.sink(Event("leaf", op=call.rule.op, source=source_line(call.frame), data=data))
+
+    # -- places
+    def _stack(self, call: Call) -> list[Stack]:
+        settled = call.settled
+        if settled is None:
+            return stack_of(call.frame)
+        if settled.stack is None:
+            settled.stack = stack_of(settled.frame)
+        return settled.stack

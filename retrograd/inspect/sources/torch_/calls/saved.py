@@ -1,0 +1,241 @@
+"""What PyTorch's nodes save for backward, inferred from class and call, without unpacking."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+from ....bounded import BoundedDict
+from ....program.signals import let_pass
+from ....snapshot import GraphSnapshot
+from ..backward.release import raise_stack_limit
+from .calls import Call
+from .tensors import shape_of
+
+_PREFIX = "_raw_saved_"
+_MAX_NODES = 40
+"""Nodes of one call that are looked at."""
+_SAFE_TOUCHES = 15_000
+_SAFE_TOUCHES_THREAD = 800
+_MAX_SIZES = 500_000
+
+_RESULTS = frozenset({"result", "result0", "output", "out"})
+_FIRST = frozenset({"self", "input", "mat1", "batch1", "tensor1", "query", "condition"})
+_SECOND = frozenset(
+    {"other", "mat2", "weight", "batch2", "tensor2", "exponent", "target", "vec", "key", "mask", "index"}
+)
+_THIRD = frozenset({"value", "end"})
+_NEEDED_BY = {
+    "MulBackward0": {"self": 1, "other": 0},
+    "MmBackward0": {"self": 1, "mat2": 0},
+    "BmmBackward0": {"self": 1, "mat2": 0},
+    "MvBackward0": {"self": 1, "vec": 0},
+    "DotBackward0": {"self": 1, "tensor": 0},
+    "DivBackward0": {"self": 1},
+    "AddmmBackward0": {"mat1": 2, "mat2": 1},
+    "AddbmmBackward0": {"batch1": 2, "batch2": 1},
+    "BaddbmmBackward0": {"batch1": 2, "batch2": 1},
+    "AddcmulBackward0": {"tensor1": 2, "tensor2": 1},
+    "ConvolutionBackward0": {"input": 1, "weight": 0},
+    "PowBackward1": {"result": 1},
+}
+"""Node -> saved value -> the edge for whose sake alone it is kept."""
+_ADDING = ("Add", "Baddbmm")
+"""Nodes of products whose first input is what the product is added to."""
+_VIEWS = ("T", "View", "Reshape", "UnsafeView", "Transpose", "Permute", "Expand", "Unsqueeze", "Squeeze", "Alias")
+
+Edges = Sequence[tuple[Any, int]]
+_saved_names: dict[type, tuple[str, ...]] = {}
+
+
+class Kept(NamedTuple):
+    """What the nodes of one call keep for backward."""
+
+    places: tuple[int, ...]
+    """Among inputs and then outputs, each once."""
+    tensors: tuple[tuple[int, int], ...]
+    """Node, counted from the first of the call, and the place of a tensor that it keeps."""
+    results: tuple[tuple[int, int], ...]
+    """The same of what the call made for itself, with bytes in place of a place."""
+
+
+_NOTHING = Kept((), (), ())
+
+
+class SavedSizes:
+    """Which memory the nodes of a recording keep: sequence number from the beginning -> storages and bytes by turns."""
+
+    def __init__(self) -> None:
+        self.of_node: dict[int, tuple[Any, ...]] = {}
+        self._touched = threading.local()
+
+    def add(self, number: int, storage: Hashable, size: int) -> None:
+        """Note what one node keeps."""
+        if storage is None:
+            return
+        if len(self.of_node) >= _MAX_SIZES:
+            self.of_node.clear()
+        known = self.of_node.get(number)
+        self.of_node[number] = (storage, size) if known is None else (*known, storage, size)
+
+    def fill(self, snapshot: GraphSnapshot) -> None:
+        """Fill in what the nodes of a graph keep, each memory counted once over the graph in the measure."""
+        self.begin_anew()
+        counted: set[Hashable] = set()
+        once: list[float | None] = [None] * len(snapshot)
+        sizes = snapshot.saved_bytes = list(snapshot.saved_bytes)  # which an earlier snapshot may have, too
+        of_node, first = self.of_node, snapshot.first_seq
+        for place, number in enumerate(snapshot.seq):
+            entry = None if number is None else of_node.get(first + number)
+            if entry is None:
+                continue
+            if len(entry) == 2:
+                memory, size = entry
+                sizes[place], once[place] = size, 0.0 if memory in counted else float(size)
+                counted.add(memory)
+                continue
+            kept = dict(zip(entry[::2], entry[1::2], strict=True))
+            sizes[place] = sum(kept.values())
+            once[place] = float(sum(size for memory, size in kept.items() if memory not in counted))
+            counted.update(kept)
+        if counted:
+            snapshot.measures["saved_bytes"] = once
+
+    def may_touch(self, nodes: int) -> bool:
+        """Whether that many more nodes may be looked at: deep graphs that were cannot be freed on a small stack."""
+        count = self._touched.count = getattr(self._touched, "count", 0) + nodes
+        if count <= _SAFE_TOUCHES_THREAD:
+            return True
+        main = threading.current_thread() is threading.main_thread()
+        if count <= (_SAFE_TOUCHES if main else _SAFE_TOUCHES_THREAD):
+            return True
+        if not main:
+            return False
+        if count > getattr(self._touched, "allowed", 0):
+            if not raise_stack_limit(2 * count):
+                return False
+            self._touched.allowed = 2 * count
+        return True
+
+    def begin_anew(self) -> None:
+        """The graph at hand is taken care of by a walk."""
+        self._touched.count = 0
+
+
+def saves_of(call: Call, outputs: list[Any], sizes: SavedSizes, known: BoundedDict[Any, Kept], *, same: bool) -> Kept:
+    """Return what the nodes of a call keep.
+
+    ``known`` is what was found of other calls from the same place; of those that make several nodes it holds for calls
+    with the ``same`` arguments beside the tensors.
+    """
+    made, first = call.after - call.before, outputs[0]
+    if made > _MAX_NODES or not sizes.may_touch(1):
+        return _NOTHING
+    root = first.grad_fn if first.requires_grad and not _is_stale_view(first) else None
+    place = -1 if root is None else root._sequence_nr() - call.before
+    if not 0 <= place < made:
+        return _NOTHING
+    if made > 1 and not same:
+        return _look_at(call, root) if sizes.may_touch(made) else _NOTHING
+    shapes = map(shape_of, call.inputs) if made > 1 else ()
+    key = (made, type(root), place, *call.required, *shapes)
+    kept = known.get(key)
+    if kept is None:
+        if not sizes.may_touch(made):
+            return _NOTHING
+        kept = known[key] = _look_at(call, root)
+    return kept
+
+
+def _look_at(call: Call, root: Any) -> Kept:
+    """Ask the nodes of a call what they keep, from that of the result on."""
+    made, tensors, results = call.after - call.before, list[tuple[int, int]](), list[tuple[int, int]]()
+    for node in _nodes_of(root, call):
+        edges = node.next_functions if made > 1 or _names_of(node) else ()
+        for name in _kept_names(node, edges):
+            place = _place_of(name, node, call, edges, node is root)
+            number = node._sequence_nr() - call.before
+            if place is not None:
+                tensors.append((number, place))
+            elif name in _RESULTS:
+                results.append((number, _output_size(node)))
+    return Kept(tuple(sorted({place for _, place in tensors})), tuple(tensors), tuple(results))
+
+
+def _nodes_of(root: Any, call: Call) -> list[Any]:
+    """Return the nodes that a call made, from that of its result on."""
+    found = [root]
+    if call.after - call.before == 1:
+        return found
+    seen = {root}
+    for node in found:  # grows while it is read
+        for following, _ in node.next_functions:
+            if following is not None and following not in seen and _is_inside(following, call):
+                seen.add(following)
+                found.append(following)
+    return found
+
+
+def _is_inside(node: Any, call: Call) -> bool:
+    return bool(call.before <= node._sequence_nr() < call.after)
+
+
+def _output_size(node: Any) -> int:
+    """Return the bytes of a node's first output, 0 if unknown."""
+    try:
+        first = node._input_metadata[0]
+        return math.prod(int(size) for size in first.shape) * int(first.dtype.itemsize)
+    except Exception as failure:
+        let_pass(failure)
+        return 0
+
+
+def _is_stale_view(tensor: Any) -> bool:
+    """Whether asking for a tensor's node would make the engine build one."""
+    return bool(tensor._is_view() and tensor._version)
+
+
+def _names_of(node: Any) -> tuple[str, ...]:
+    """Return the names of the tensors that nodes of a class keep."""
+    names = _saved_names.get(type(node))
+    if names is None:
+        names = tuple(name[len(_PREFIX) :] for name in dir(type(node)) if name.startswith(_PREFIX))
+        _saved_names[type(node)] = names
+    return names
+
+
+def _kept_names(node: Any, edges: Edges) -> Sequence[str]:
+    """Return the names of the tensors that a node keeps, given which of its inputs need a gradient."""
+    names = _names_of(node)
+    needs = _NEEDED_BY.get(type(node).__name__)
+    if needs is None:
+        return names
+    return [
+        name for name in names if name not in needs or (needs[name] < len(edges) and edges[needs[name]][0] is not None)
+    ]
+
+
+def _place_of(name: str, node: Any, call: Call, edges: Edges, last: bool) -> int | None:
+    """Return which tensor of a call a saved value is, inputs first, then outputs; None for what the call made itself.
+
+    ``last`` says that the node is the one of the call's result.
+    """
+    if name in _RESULTS:
+        return len(call.inputs) if last else None
+    position = 0 if name in _FIRST else 1 if name in _SECOND else 2 if name in _THIRD else None
+    if position is None:
+        return None
+    adding = 1 if type(node).__name__.startswith(_ADDING) else 0
+    if position + adding < len(edges):
+        made = edges[position + adding][0]
+        if made is not None and _is_inside(made, call) and not type(made).__name__.startswith(_VIEWS):
+            return None
+    if call.rule.op == "einsum":  # its first argument is the equation
+        return position if position < len(call.inputs) else None
+    position += adding if call.rule.op.startswith("add") or call.rule.op == "baddbmm" else 0
+    for place, where in enumerate(call.places):
+        if where == (position, -1):
+            return place
+    return None

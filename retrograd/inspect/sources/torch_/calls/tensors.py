@@ -1,0 +1,94 @@
+"""Numbers PyTorch's tensors in the table of one recording and describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....bounded import BoundedDict
+from ....program.signals import let_pass
+from ....program.spelling import is_name
+from ....snapshot import SourceLine
+from ....tensor_facts import TensorFacts
+from ....tensor_table import TensorTable
+
+_dtypes: dict[Any, str] = {}
+_shapes: BoundedDict[Any, tuple[int, ...]] = BoundedDict(10_000)
+
+
+def number_of(
+    table: TensorTable, tensor: Any, name: str = "", *, source: SourceLine | None = None, made_by: int | None = None
+) -> int:
+    """Return a tensor's number; one that is new gets the name if that is what a user calls a tensor."""
+    known = table.known(tensor)
+    return number_new(table, tensor, name, source=source, made_by=made_by) if known is None else known
+
+
+def number_new(
+    table: TensorTable, tensor: Any, name: str = "", *, source: SourceLine | None = None, made_by: int | None = None
+) -> int:
+    """Number a tensor that is not known yet."""
+    memory, lent = _memory_of(tensor)
+    if lent:
+        table.lent = True
+    required, base = tensor.requires_grad, tensor._base
+    facts = TensorFacts(
+        shape_of(tensor),
+        dtype_name(tensor.dtype),
+        None,
+        required,
+        not required or tensor.is_leaf,
+        name if name and is_name(name) else "",
+        made_by=made_by,
+        view_of=None if base is None else table.known(base),
+        source=source,
+    )
+    return table.add(tensor, facts, memory=memory)
+
+
+def numbers_of(table: TensorTable, tensors: Sequence[Any], *, source: SourceLine | None = None) -> list[int]:
+    """Return the numbers of several tensors, of which most are known."""
+    return [
+        number_new(table, tensor, source=source) if number is None else number
+        for tensor, number in zip(tensors, table.numbers(tensors), strict=True)
+    ]
+
+
+def is_lent(tensor: Any) -> bool:
+    """Whether somebody else has a hold on a tensor's memory: then PyTorch may not resize it."""
+    return _memory_of(tensor)[1]
+
+
+def _memory_of(tensor: Any) -> tuple[Any, bool]:
+    """Return what owns a tensor's memory, and whether it is lent.
+
+    The owner is the one object of Python that PyTorch has of a storage, which lives as long as that.  None for tensors
+    without memory (sparse, meta) and those that do not tell.
+    """
+    try:
+        storage = tensor.untyped_storage()
+        return (storage if storage.nbytes() else None), not storage.resizable()
+    except Exception as failure:
+        let_pass(failure)
+        return None, False
+
+
+def dtype_name(dtype: Any) -> str:
+    """Return a dtype's name without its library's prefix."""
+    name = _dtypes.get(dtype)
+    if name is None:
+        name = _dtypes[dtype] = str(dtype).rpartition(".")[2]
+    return name
+
+
+def shape_of(tensor: Any) -> tuple[int, ...]:
+    """Return a shape as plain numbers; equal ones are one object.  That of a nested tensor is empty."""
+    try:
+        extent = tensor.shape
+        known = _shapes.get(extent)
+        if known is None:
+            known = _shapes[extent] = tuple(int(size) for size in extent)
+    except Exception as failure:
+        let_pass(failure)
+        return ()
+    return known

@@ -1,0 +1,104 @@
+"""Records when checkpointed blocks of a PyTorch program begin, end and are recomputed."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ....events import Event
+from ....program.frames import leave_no_frame, source_line, user_frame
+from ...patches import Patches
+from ..calls.calls import unseen
+
+
+class _Running(threading.local):
+    """The blocks that run on one thread."""
+
+    def __init__(self) -> None:
+        self.blocks: list[list[tuple[Any, int, Event]]] = []
+        """Innermost last: for each recording its row and event."""
+
+
+class Checkpoints:
+    """Reports to every recording of level ``backward`` or ``full`` that watches the thread."""
+
+    def __init__(
+        self, watches: Callable[[], Iterable[Any]], run: Callable[[], int | None], threads: Callable[[], int]
+    ) -> None:
+        self._watches = watches
+        self._run = run
+        self._threads = threads
+        """Tells how many threads are being watched."""
+        self._blocks = itertools.count()
+        self._running = _Running()
+
+    def install(self, patches: Patches) -> None:
+        """Wrap what a checkpoint is made of; older and newer releases may lack it, and then nothing is seen."""
+        module: Any = sys.modules.get("torch.utils.checkpoint")
+        if module is None:
+            return
+        patches.wrap(module, "_checkpoint_without_reentrant_generator", self._wrap_generator)
+
+    def _wrap_generator(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Let the generator behind non-reentrant checkpoints say when its block begins, ends and is recomputed."""
+
+        def _checkpoint_without_reentrant_generator(function: Any, *args: Any, **kwargs: Any) -> Any:
+            block, name = next(self._blocks), str(getattr(function, "__qualname__", type(function).__name__))
+
+            def computed(*given: Any, **words: Any) -> Any:
+                unseen(self._begin, "recompute", block, name)
+                try:
+                    return function(*given, **words)
+                except BaseException as error:
+                    leave_no_frame(error)
+                    raise
+                finally:
+                    unseen(self._end, block, name)
+
+            random = bool(args[0]) if args else kwargs.get("preserve_rng_state", True)
+            return self._followed(original(computed, *args, **kwargs), block, name, random=random)
+
+        return _checkpoint_without_reentrant_generator
+
+    def _followed(self, steps: Any, block: int, name: str, *, random: bool) -> Iterator[Any]:
+        """Go along with the generator: what stands between its two halves is the forward of the block."""
+        value = next(steps)
+        unseen(self._begin, "forward", block, name, {"keeps_random_state": random})
+        try:
+            yield value
+        except BaseException as error:
+            unseen(self._end, block, name)
+            try:
+                steps.throw(error)
+            except StopIteration:
+                return
+            raise
+        unseen(self._end, block, name)
+        yield from steps
+
+    def _begin(self, action: str, block: int, name: str, more: dict[str, Any] | None = None) -> None:
+        self._running.blocks.append(
+            [(watch, *self._send(watch, action, block, name, more)) for watch in self._watches()]
+        )
+
+    def _end(self, block: int, name: str) -> None:
+        """Say in both events where the stretch between them lies."""
+        for watch, row, begun in self._running.blocks.pop() if self._running.blocks else ():
+            end, ended = self._send(watch, "ended", block, name)
+            for event in (begun, ended):
+                event.data["first"], event.data["end"] = row + 1, end
+
+    def _send(
+        self, watch: Any, action: str, block: int, name: str, more: dict[str, Any] | None = None
+    ) -> tuple[int, Event]:
+        data: dict[str, Any] = {"action": action, "block": block, "function": name, **(more or {})}
+        run = self._run()
+        if run is not None:
+            data["run"] = run
+        if self._threads() > 1:
+            data["mixed"] = True
+        event = Event("checkpoint", op="checkpoint", source=source_line(user_frame(sys._getframe(1))), data=data)
+        return watch.sink(event), event

@@ -1,0 +1,176 @@
+"""Tracks the hooks of a PyTorch program: where registered, how often run, whether they replaced their argument."""
+
+from __future__ import annotations
+
+import os
+import sys
+import weakref
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import Any
+
+from ....events import Event
+from ....program.frames import leave_no_frame, source_line, user_frame
+from ....snapshot import SourceLine
+from ...object_numbers import ObjectNumbers
+from ...patches import Patches
+from ..calls.calls import is_traced, unseen, unseen_version_of
+from ..library import LIBRARY
+
+_OWN = os.path.dirname(__file__)
+"""Where hooks of our own are taken off."""
+_MAX_HOOKED = 100_000
+"""Nodes with hooks that are remembered."""
+
+
+class Heard:
+    """Stands for a hook on a tensor and reports when it runs; the original is put back when the watch ends."""
+
+    def __init__(self, hook: Any, report: Callable[[bool, bool], None]) -> None:
+        self.hook = hook
+        self.report: Callable[[bool, bool], None] | None = report
+
+    def __call__(self, given: Any) -> Any:
+        before, result = unseen_version_of(given), None
+        try:
+            result = self.hook(given)
+            return result
+        except BaseException as error:
+            leave_no_frame(error)
+            raise
+        finally:  # one that raises has run, too
+            if self.report is not None:
+                unseen(self.report, unseen_version_of(given) != before, result is not None)
+
+
+class Hooks:
+    """The hooks on tensors of one recording."""
+
+    def __init__(self, sink: Any, run: Callable[[], int | None]) -> None:
+        self._sink = sink
+        self._run = run
+        self._placed: list[tuple[weakref.ref[Any], int, Heard]] = []
+
+    def registered(self, kind: str, tensor: Any, number: int, handle: Any, line: SourceLine | None) -> None:
+        """A hook was registered: report it, and listen to it."""
+        key = getattr(handle, "id", None)
+        attribute = "_backward_hooks" if kind == "tensor" else "_post_accumulate_grad_hooks"
+        holder = getattr(tensor, attribute, None)
+        if key is None or not holder or key not in holder:
+            return
+        hook = holder[key]
+        described = {"handle": key, "tensor": number, "hook": _name(hook)}
+        self._sink(Event("hook", op=kind, source=line, data={"action": "registered", **described}))
+
+        def ran(in_place: bool, returned: bool) -> None:
+            data: dict[str, Any] = {"action": "ran", **described, "returned": returned}
+            if in_place and kind == "tensor":
+                data["in_place"] = True
+            run = self._run()
+            if run is not None:
+                data["run"] = run
+            self._sink(Event("hook", op=kind, source=line, data=data))
+
+        heard = holder[key] = Heard(hook, ran)
+        self._placed.append((weakref.ref(holder) if _can_refer(holder) else weakref.ref(tensor), key, heard))
+
+    def close(self) -> None:
+        """Put the program's own hooks back."""
+        for reference, key, heard in self._placed:
+            heard.report = None
+            holder = reference()
+            if isinstance(holder, LIBRARY.torch.Tensor):
+                holder = holder._backward_hooks
+            if holder and holder.get(key) is heard:
+                holder[key] = heard.hook
+        self._placed.clear()
+
+
+class Hooked:
+    """Knows at which nodes gradients pass through a hook of the program first."""
+
+    def __init__(self) -> None:
+        self.numbers: set[int] = set()
+        """Sequence numbers of the nodes."""
+
+    def wrap_register(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Make ``Tensor.register_hook`` tell."""
+
+        def register_hook(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            handle = original(tensor, *args, **kwargs)
+            if not is_traced():
+                unseen(self._note, tensor)
+            return handle
+
+        return register_hook
+
+    def _note(self, tensor: Any) -> None:
+        if tensor.grad_fn is not None:
+            if len(self.numbers) >= _MAX_HOOKED:
+                self.numbers = set(sorted(self.numbers)[_MAX_HOOKED // 2 :])
+            self.numbers.add(tensor.grad_fn._sequence_nr())
+
+
+class Handles:
+    """Reports hooks that are hung on modules, and hooks of any sort that are taken off, to recordings that watch."""
+
+    REGISTERING = (
+        *("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"),
+        *("register_full_backward_pre_hook", "register_backward_hook"),
+    )
+    """Methods of ``torch.nn.Module``."""
+
+    def __init__(self, watches: Callable[[], Iterable[Any]]) -> None:
+        self._watches = watches
+        self._modules = ObjectNumbers()
+
+    def install(self, patches: Patches) -> None:
+        """Wrap the methods that hang hooks on modules, and that of the handle."""
+        torch: Any = LIBRARY.torch
+        for name in self.REGISTERING:
+            patches.wrap(torch.nn.Module, name, self._wrap_register)
+        patches.wrap(torch.utils.hooks.RemovableHandle, "remove", self._wrap_remove)
+
+    def _wrap_register(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def register(module: Any, *args: Any, **kwargs: Any) -> Any:
+            handle = original(module, *args, **kwargs)
+            unseen(self._registered, module, args[0] if args else kwargs["hook"], handle, sys._getframe(1))
+            return handle
+
+        return register
+
+    def _registered(self, module: Any, hook: Any, handle: Any, caller: FrameType) -> None:
+        owner = self._modules.of(module)
+        line = source_line(user_frame(caller))
+        for watch in self._watches():
+            data = {"action": "registered", "handle": handle.id, "owner": owner, "hook": _name(hook)}
+            data["type"] = type(module).__name__
+            watch.sink(Event("hook", op="module", source=line, data=data))
+
+    def _wrap_remove(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
+        def remove(handle: Any) -> None:
+            original(handle)
+            caller = sys._getframe(2)  # below the wrapper that patches put around this
+            if os.path.dirname(caller.f_code.co_filename) != _OWN:
+                unseen(self._removed, handle, caller)
+
+        return remove
+
+    def _removed(self, handle: Any, caller: FrameType) -> None:
+        line = source_line(user_frame(caller))
+        for watch in self._watches():
+            watch.sink(Event("hook", op="handle", source=line, data={"action": "removed", "handle": handle.id}))
+
+
+def _name(hook: Any) -> str:
+    """Return what a program calls a hook."""
+    return str(getattr(hook, "__qualname__", None) or getattr(hook, "__name__", None) or type(hook).__name__)
+
+
+def _can_refer(holder: Any) -> bool:
+    """Whether an object can be referred to weakly; an ``OrderedDict`` can."""
+    try:
+        weakref.ref(holder)
+    except TypeError:
+        return False
+    return True

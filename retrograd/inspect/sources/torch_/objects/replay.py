@@ -1,0 +1,79 @@
+"""Calls a custom Function of PyTorch again on copies of its inputs, without effect on the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ...kept_calls import Array, Seen
+from ..library import LIBRARY
+from ..values.values import Readable
+
+
+class TensorReader:
+    """Sees the tensors among a Function's arguments, so that they can be copied."""
+
+    def __init__(self) -> None:
+        torch: Any = LIBRARY.torch
+        self._torch = torch
+        self._tensor = torch.Tensor
+        self._plain = (torch.Tensor, torch.nn.Parameter)
+        self._narrow = (torch.bfloat16, torch.float16)
+        self._readable = Readable()
+
+    def opens(self) -> bool:
+        """Whether calls are recorded by autograd at this moment, and values can be read unnoticed."""
+        return bool(self._torch.is_grad_enabled()) and self._readable.now()
+
+    def __call__(self, value: Any) -> Seen | None:
+        """Return what there is to see of a tensor, None for other objects; raises ``TypeError`` for odd tensors."""
+        if not isinstance(value, self._tensor):
+            return None
+        if type(value) not in self._plain or value.layout is not self._torch.strided or value.is_meta:
+            raise TypeError("not a plain tensor")
+
+        def copy(piece: tuple[slice, ...]) -> Array:
+            taken = value.detach()[piece].clone().cpu()  # numpy() of the program's own memory would forbid to resize it
+            taken = taken.float() if taken.dtype in self._narrow else taken
+            array: Array = taken.resolve_conj().resolve_neg().numpy()
+            return array
+
+        return Seen(tuple(value.shape), str(value.dtype), value.requires_grad, copy)
+
+
+class TorchReplay:
+    """PyTorch as the comparison with finite differences calls it."""
+
+    def __init__(self) -> None:
+        self._torch: Any = LIBRARY.torch
+        self.tensor_type: type = self._torch.Tensor
+
+    def tensor(self, array: Array, *, requires_grad: bool = False) -> Any:
+        """Return a new tensor with a copy of these values."""
+        return self._torch.from_numpy(np.array(array)).requires_grad_(requires_grad)
+
+    def array(self, tensor: Any) -> Array:
+        """Return a copy of a tensor's values."""
+        found: Array = tensor.detach().to_dense().resolve_conj().resolve_neg().cpu().numpy().copy()
+        return found
+
+    def differentiable(self, tensor: Any) -> bool:
+        """Whether a gradient can start here."""
+        return bool(tensor.requires_grad) and (tensor.is_floating_point() or tensor.is_complex())
+
+    def gradients(self, root: Any, inputs: Sequence[Any], *, create_graph: bool = False) -> tuple[Any, ...]:
+        """Return the gradients of a scalar with respect to the inputs, None for those that were not used."""
+        found: tuple[Any, ...] = self._torch.autograd.grad(root, inputs, create_graph=create_graph, allow_unused=True)
+        return found
+
+    @contextmanager
+    def same_random_numbers(self) -> Iterator[None]:
+        """Leave the generator as it is found."""
+        state = self._torch.get_rng_state()
+        try:
+            yield
+        finally:
+            self._torch.set_rng_state(state)

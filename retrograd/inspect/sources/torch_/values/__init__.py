@@ -1,0 +1,1 @@
+"""Statistics of values, read from the memory of tensors."""

@@ -1,0 +1,307 @@
+"""Statistics of the gradients of one run: copied on arrival and computed in batches, or norms alone.
+
+Between two kernels of PyTorch nothing of ours is in the processor's caches, so whatever runs there costs several times
+what it does in a loop.  Gradients are therefore only copied there, each to a place that was allotted to it before
+(``layout``), into memory that is freed with the run; nothing of the program is held.  In a run of which only norms are
+wanted (``figure_schedule``) there is no copy either: the squares are summed in place, which reads what the last kernel
+has just written and writes nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+import weakref
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+
+from .....locks import reentrant_lock
+from ...array_values import LEAST, MOST, Array, gradient_figures, sum_of_squares, tiny_share
+from ...measure_columns import Worked
+from ..calls.calls import note_problem
+from . import products
+from .layout import Layout, Place
+from .products import QUICK
+from .values import Readable
+
+FIGURES = 9
+"""Norm squared, minimum, maximum, sum, number of zeros, of NaN and of infinities, size, share of tiny entries."""
+NOT_TAKEN = slice(1, 5)
+"""Those that are NaN where norms alone are taken."""
+
+_PIECE = 1 << 14
+"""Entries of a long gradient that are worked out as one row."""
+_AT_ONCE = 1 << 18
+"""Bytes that are worked out together, little enough to stay in a cache meanwhile."""
+_PART = 4096
+"""Entries that are multiplied and added up at once."""
+_SAFE = 1e15
+"""Entries below this in magnitude can be squared and added up in single precision."""
+_SMALL = 1e-15
+
+
+class Memory:
+    """Where gradients are copied to, one for all runs: memory that was never touched costs more than a copy.
+
+    What was copied in a run is worked out when somebody reads its figures, which in many runs nobody does, or when the
+    next run needs the room.
+    """
+
+    def __init__(self) -> None:
+        self.lock = reentrant_lock()
+        self._spare: Array | None = None
+        self._wanted = False
+        self._waiting: Callable[[], GradientFigures | None] = _nothing
+
+    def take(self, size: int) -> Array:
+        """Return so many bytes."""
+        with self.lock:
+            self.work_out()
+            self._wanted = True
+            room, self._spare = self._spare, None  # None also inside another run
+            return room if room is not None and room.nbytes >= size else np.empty(size, np.uint8)
+
+    def keep(self, figures: GradientFigures) -> None:
+        """Let figures wait until they are read."""
+        with self.lock:
+            self.work_out()
+            self._waiting = weakref.ref(figures)
+
+    def work_out(self) -> None:
+        """Work out what waits, if it can still be read."""
+        figures, self._waiting = self._waiting(), _nothing
+        if figures is not None:
+            figures.close()
+
+    def give_back(self, room: Array) -> None:
+        """Keep room that is no longer used, while somebody watches."""
+        if self._wanted:
+            self._spare = room
+
+    def forget(self) -> None:
+        """Nobody watches any more."""
+        self._spare, self._wanted = None, False
+
+
+def _nothing() -> None:
+    """Stand for a reference to what is gone."""
+
+
+class GradientFigures:
+    """Takes gradients down, each under a key that its layout may have a place for."""
+
+    def __init__(self, readable: Readable, layout: Layout, memory: Memory, *, whole: bool) -> None:
+        """``whole``: every figure is taken, else norms alone where they tell that a gradient is an ordinary one."""
+        self._readable, self._layout, self._memory, self._whole = readable, layout, memory, whole
+        self._room = memory.take(layout.size) if whole else np.empty(0, np.uint8)
+        self._waiting: list[dict[int, int]] = [{} for _ in layout.groups]
+        """For each group of places the keys of the gradients that lie there, by place."""
+        self._norms: list[float] = []
+        """Key, sum of squares and length, by turns, of the gradients of which no more is taken."""
+        self._keys: list[int] = []
+        """Of the gradients that were worked out, in the order of ``_done``."""
+        self._done: list[Array] = []
+        self._not_finite: set[int] = set()
+        """Keys of those worked out that have a NaN or an infinity."""
+        self._found: Worked | None = None
+        self._rows: dict[int, int] | None = None
+        """Key -> row of what was found, once somebody asks for one."""
+
+    def taker(self) -> Callable[[int, Place | None, Any], None]:
+        """Return what takes a gradient down; most are plain, and of the length that is known."""
+        return self._copier() if self._whole else self._multiplier()
+
+    def _copier(self) -> Callable[[int, Place | None, Any], None]:
+        """Return what copies a gradient to its place."""
+        address_of, add, flush = self._readable.address_finder(), self._add, self._flush
+        waiting, base, copy = self._waiting, self._room.ctypes.data, ctypes.memmove
+
+        def take(key: int, place: Place | None, gradient: Any) -> None:
+            try:
+                address = 0 if place is None or gradient.is_neg() else address_of(gradient, place.size)
+                if place is None or not address:
+                    add(key, gradient)
+                    return
+                there = waiting[place.group]
+                if place.slot in there:
+                    flush(place.group)
+                copy(base + place.offset, address, place.size)
+                there[place.slot] = key
+            except Exception as problem:  # what goes wrong is no business of the program
+                note_problem(problem)
+
+        return take
+
+    def _multiplier(self) -> Callable[[int, Place | None, Any], None]:
+        """Return what adds up the squares of a gradient; if they are no ordinary number, every figure is taken."""
+        address_of, add, note = self._readable.address_finder(), self._add, self._norms.extend
+
+        def take(key: int, place: Place | None, gradient: Any) -> None:
+            try:
+                address = 0 if place is None else address_of(gradient, place.size)
+                if place is None or not address:
+                    add(key, gradient)
+                    return
+                length, product = place.length, place.product
+                if length <= QUICK:
+                    squares = product(length, address, 1, address, 1)
+                else:
+                    squares = products.sum_of_squares(product, address, length, place.dtype.itemsize)
+                if LEAST < squares < MOST:
+                    note((key, squares, length))
+                else:
+                    add(key, gradient)
+            except Exception as problem:
+                note_problem(problem)
+
+        return take
+
+    def _add(self, key: int, gradient: Any) -> None:
+        """Take a gradient of any sort down, unless it has no entries that can be read."""
+        readable = self._readable
+        found = readable.array(gradient)
+        if found is None or not found.size:
+            return
+        flat, wide = found.ravel(order="K"), gradient.dtype in readable.wide
+        squares = 0.0 if self._whole or not wide else sum_of_squares(flat, QUICK)
+        if LEAST < squares < MOST:
+            self._norms.extend((key, squares, flat.size))
+        else:
+            self._take_all(key, flat, str(gradient.dtype).rpartition(".")[2])
+
+    def _take_all(self, key: int, flat: Array, dtype: str) -> None:
+        """Take every figure of one gradient."""
+        with np.errstate(all="ignore"):
+            row = _in_pieces(flat) if flat.dtype.name == dtype else _slowly(flat, dtype)
+        self._note_worked_out([key], np.array([row]))
+
+    def _flush(self, number: int) -> None:
+        """Work out what waits in a group."""
+        waiting, group = self._waiting[number], self._layout.groups[number]
+        if not waiting:
+            return
+        rows = self._room[group.begin : group.end].view(group.dtype).reshape(-1, group.length)
+        taken = sorted(waiting)
+        if len(taken) < len(rows):
+            rows = rows[taken]
+        with np.errstate(all="ignore"):  # those that overflow are worked out again
+            found = _figures(rows)
+        self._note_worked_out([waiting[slot] for slot in taken], found)
+        waiting.clear()
+
+    def _note_worked_out(self, keys: list[int], found: Array) -> None:
+        self._keys += keys
+        self._done.append(found)
+        self._not_finite.update(keys[row] for row in np.flatnonzero(found[:, 5] + found[:, 6]).tolist())
+
+    def end(self) -> None:
+        """The run is over: what was copied may wait, and is gone at once when nobody can read it any more."""
+        if self._whole:
+            self._memory.keep(self)
+
+    def close(self) -> Worked:
+        """Work out what waits, and return everything."""
+        with self._memory.lock:
+            if self._found is None:
+                self._found = self._close()
+            return self._found
+
+    def _close(self) -> Worked:
+        for number in range(len(self._waiting)):
+            self._flush(number)
+        if self._whole:
+            self._memory.give_back(self._room)
+        taken = np.array(self._norms).reshape(-1, 3)
+        norms = np.zeros((len(taken), FIGURES))
+        norms[:, 0], norms[:, NOT_TAKEN], norms[:, 7] = taken[:, 1], math.nan, taken[:, 2]
+        keys = taken[:, 0].astype(int).tolist()
+        found = Worked([*self._keys, *keys], np.concatenate([*self._done, norms]))
+        self._room, self._norms, self._done = self._room[:0].copy(), [], []
+        return found
+
+    def of(self, key: int) -> list[float] | None:
+        """Return the figures of one gradient, None if it was not taken down."""
+        keys, table = self.close()
+        if self._rows is None:
+            self._rows = {key: row for row, key in enumerate(keys)}
+        row = self._rows.get(key)
+        return None if row is None else table[row].tolist()
+
+    def not_finite(self, keys: Collection[int]) -> set[int]:
+        """Return those gradients that have an entry which is not finite; what waits mostly goes on waiting."""
+        if self._whole and not all(map(self._waits_finite, keys)):
+            self.close()
+        return self._not_finite.intersection(keys)
+
+    def _waits_finite(self, key: int) -> bool:
+        """Whether a gradient is finite, as far as it was only copied so far."""
+        place = self._layout.places.get(key)
+        if place is None or self._waiting[place.group].get(place.slot) != key:
+            return True
+        flat = self._room[place.offset : place.offset + place.size].view(place.dtype)
+        return math.isfinite(sum_of_squares(flat, QUICK))
+
+    def __reduce__(self) -> Any:  # a snapshot can be copied
+        return Worked, tuple(self.close())
+
+
+def _figures(rows: Array) -> Array:
+    """Return the figures of each row of an array; most are plain arrays of ordinary numbers."""
+    count, size = rows.shape
+    found = np.zeros((FIGURES, count))
+    step, ones = max(1, _AT_ONCE // rows[0].nbytes), _ones(size, rows.dtype)
+    for begin in range(0, count, step):
+        part, to = rows[begin : begin + step], slice(begin, begin + step)
+        found[1, to], found[2, to] = np.minimum.reduce(part, 1), np.maximum.reduce(part, 1)
+        found[0, to], found[3, to] = _products(part, part), _products(part, ones)
+        zero = np.equal(part, 0)
+        for row in np.flatnonzero(np.logical_or.reduce(zero, 1)).tolist():
+            found[4, begin + row] = np.count_nonzero(zero[row])
+    found[7] = size
+    largest = np.maximum(found[2], -found[1])
+    for row in np.flatnonzero(~((largest > _SMALL) & (largest < _SAFE))).tolist():  # also those with NaN
+        if largest[row] != 0:
+            found[:, row] = _slowly(rows[row], rows.dtype.name)
+    return found.T
+
+
+def _products(rows: Array, others: Array) -> Array:
+    """Return the sum of products of each row; long ones in parts, which BLAS takes on one thread."""
+    size = rows.shape[1]
+    if size <= _PART or size % _PART:
+        found: Array = np.vecdot(rows, others)
+        return found
+    parts = np.vecdot(rows.reshape(-1, size // _PART, _PART), others.reshape(-1, size // _PART, _PART))
+    return np.asarray(parts.sum(1))
+
+
+@functools.lru_cache(maxsize=64)
+def _ones(size: int, dtype: np.dtype[Any]) -> Array:
+    """Return an array of ones."""
+    return np.ones(size, dtype)
+
+
+def _in_pieces(flat: Array) -> Array | tuple[float, ...]:
+    """Return the figures of one long array, read piece by piece, each while it lies in the cache."""
+    whole = flat.size - flat.size % _PIECE
+    pieces = [_figures(flat[:whole].reshape(-1, _PIECE))] if whole else []
+    if whole < flat.size:
+        pieces.append(_figures(flat[whole:].reshape(1, -1)))
+    rows = np.concatenate(pieces)
+    found = rows.sum(0)
+    found[1], found[2], found[8] = rows[:, 1].min(), rows[:, 2].max(), 0
+    usual = _SMALL < max(-found[1], found[2]) < _SAFE and not found[5] + found[6]
+    return found if usual else _slowly(flat, flat.dtype.name)
+
+
+def _slowly(array: Array, dtype: str) -> tuple[float, ...]:
+    """Return the figures of a gradient with entries that are not finite, very large or all very small."""
+    found = gradient_figures(array)
+    assert found is not None, "a floating array with entries has figures"
+    norm, low, high, mean, zeros, nan, inf = found
+    size = array.size
+    tiny = tiny_share(array, max(abs(low), abs(high)), dtype)
+    return norm * norm, low, high, mean * size, round(zeros * size), nan, inf, size, tiny

@@ -1,0 +1,155 @@
+"""Memory layout for copies of the gradients of one graph: equal dtype and length are rows of one matrix.
+
+One call of NumPy then computes a statistic of many gradients.  Which gradients to expect is known from the snapshot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ....snapshot import GraphSnapshot
+from ...base import Node
+from ...passing import LatestPassings, Passing, latest_first
+from .products import PRODUCTS, Product
+
+_LONGEST = 1 << 14
+"""Entries of the longest gradients that are copied: with more, that would cost as much as what it spares."""
+_GROUP_BYTES = 1 << 22
+"""Most memory of one group; further gradients of its length take the places of earlier ones."""
+_BYTES = 1 << 25
+"""Most memory of all of them; what finds no place is worked out where it arrives."""
+_ALIGNED = 64
+_DTYPES = {name: np.dtype(name) for name in ("float32", "float64")}
+
+Sort = tuple[str, int]
+"""Dtype and length of a gradient."""
+
+
+class Place(NamedTuple):
+    """Where one gradient is copied to, and what it is expected to be."""
+
+    offset: int
+    size: int
+    """In bytes, as the offset."""
+    slot: int
+    """Number within its group."""
+    group: int
+    length: int
+    dtype: np.dtype[Any]
+    product: Product
+    """Multiplies vectors of that dtype."""
+
+
+Way = Place | None | Literal[False]
+"""The place that a gradient is copied to; None: it is looked at in the general way, False: not at all."""
+
+
+class Group(NamedTuple):
+    """Room for gradients of one dtype and length."""
+
+    dtype: np.dtype[Any]
+    length: int
+    begin: int
+    end: int
+
+
+class Layout:
+    """Places by key, and the groups they belong to."""
+
+    def __init__(self, expected: Iterable[tuple[int, Sort]]) -> None:
+        """``expected``: the key of each gradient with its dtype and length."""
+        expected = list(expected)
+        self.places: dict[int, Place] = {}
+        self.groups: list[Group] = []
+        self.size = 0
+        """Of all groups, in bytes."""
+        numbers = {sort: self._group(*sort, count) for sort, count in Counter(sort for _, sort in expected).items()}
+        used: Counter[int] = Counter()
+        for key, sort in expected:
+            number = numbers[sort]
+            if number is not None:
+                self.places[key] = self._place(number, used[number])
+                used[number] += 1
+
+    def _group(self, name: str, length: int, count: int) -> int | None:
+        """Make room for as many gradients of one sort as is sensible, and return its number; None if there is none."""
+        each = length * _DTYPES[name].itemsize
+        size = each * min(count, max(1, _GROUP_BYTES // each))
+        if self.size + size > _BYTES:
+            return None
+        self.groups.append(Group(_DTYPES[name], length, self.size, self.size + size))
+        self.size += -(-size // _ALIGNED) * _ALIGNED
+        return len(self.groups) - 1
+
+    def _place(self, number: int, used: int) -> Place:
+        """Return the place of the next gradient of a group."""
+        group = self.groups[number]
+        each = group.length * group.dtype.itemsize
+        slot = used % ((group.end - group.begin) // each)
+        product = PRODUCTS[group.dtype.name]
+        return Place(group.begin + slot * each, each, slot, number, group.length, group.dtype, product)
+
+
+class Looking(NamedTuple):
+    """What is looked at in one graph, and where that is copied to."""
+
+    known: Passing
+    layout: Layout
+    """Its keys are rows, and behind them edges."""
+    ways: list[Way]
+    """For each row how what arrives there is looked at."""
+    measured_by: list[int]
+    """As in ``Passing``."""
+    hooked: list[int]
+    """Rows of the nodes with hooks that are no leaves."""
+    followers: dict[int, list[int]]
+    """Row with a hook -> the leaves that run as soon as it has run, as in ``Passing``."""
+
+
+def _looking(known: Passing, snapshot: GraphSnapshot) -> Looking:
+    """Make out the places for a graph."""
+    layout = Layout(_expected(known, snapshot))
+    measured_by = known.measured_by.tolist()
+    ways: list[Way] = [layout.places.get(row) if source == row else False for row, source in enumerate(measured_by)]
+    hooked = [row for row, kind in enumerate(snapshot.kind) if kind != "leaf" and row not in known.quiet]
+    followers: dict[int, list[int]] = {}
+    for leaf, row in known.following.items():
+        followers.setdefault(row, []).append(leaf)
+    return Looking(known, layout, ways, measured_by, hooked, followers)
+
+
+def _expected(known: Passing, snapshot: GraphSnapshot) -> Iterator[tuple[int, Sort]]:
+    """Yield the key of each gradient to be looked at, with its dtype and length, if those are known and ordinary."""
+    dtype = snapshot.dtype
+    for row, length in enumerate(known.entries):
+        if 0 < length <= _LONGEST and dtype[row] in _DTYPES:
+            yield row, (str(dtype[row]), length)
+    for results in known.looked_at.values():
+        for _, edge in results:
+            row = snapshot.edge_target[edge]
+            length = math.prod(snapshot.shape[row] or ())
+            if not snapshot.edge_output_nr[edge] and 0 < length <= _LONGEST and dtype[row] in _DTYPES:
+                yield len(snapshot) + edge, (str(dtype[row]), length)
+
+
+class Latest:
+    """Remembers what is looked at in the latest graphs."""
+
+    def __init__(self) -> None:
+        self._passings = LatestPassings()
+        self._looking: list[Looking] = []
+
+    def read(self, order: list[Node], snapshot: GraphSnapshot, loud: Collection[int]) -> Looking:
+        """Return what is looked at in a graph."""
+        known = self._passings.read(order, snapshot, loud)
+        for looking in self._looking:
+            if looking.known is known:
+                return looking
+        looking = _looking(known, snapshot)
+        self._looking = latest_first(looking, self._looking, lambda one: len(one.ways))
+        return looking

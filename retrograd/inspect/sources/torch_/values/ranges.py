@@ -1,0 +1,94 @@
+"""Range and sum of the results of calls: read from memory, or known because a call only rearranges entries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...array_values import Array, is_finite, range_and_sum, row_range_and_sum
+from ...function_shapes import FLAT
+from ..calls.calls import Call, version_of
+from ..calls.rules import Rule
+from .values import Readable
+
+_SAME_ENTRIES = frozenset(
+    {
+        *("view", "reshape", "view_as", "reshape_as", "flatten", "unflatten", "contiguous", "clone"),
+        *(
+            "t",
+            "T",
+            "mT",
+            "transpose",
+            "permute",
+            "swapaxes",
+            "swapdims",
+            "movedim",
+            "moveaxis",
+            "squeeze",
+            "unsqueeze",
+        ),
+    }
+)
+"""Calls that give every entry of their first argument once, if as many come out."""
+_MOST = 256
+"""Tensors whose figures are remembered."""
+
+
+Range = tuple[float, float] | None
+"""NaN twice if there is one; None where there is nothing to read."""
+Figures = tuple[float | None, ...]
+"""Minimum, maximum (both NaN if there is one) and sum of each of several tensors; None where there is none."""
+_NONE: Figures = (None, None, None)
+
+
+def range_of(figures: Figures) -> Range:
+    """Return the range of the first tensor."""
+    low, high = figures[0], figures[1]
+    return None if low is None or high is None else (low, high)
+
+
+class Ranges:
+    """Range and sum of tensors, by their numbers; what was read since somebody may have written is not used again."""
+
+    def __init__(self, readable: Readable) -> None:
+        self.readable = readable
+        self._known: dict[int, tuple[int, int, Any, Figures]] = {}
+        """Number -> version, number of entries, dtype, figures."""
+        self._shared = False
+        """Whether the program has arrays of NumPy that share memory with tensors, and may write there unseen."""
+
+    def forget(self, rule: Rule) -> None:
+        """A call was made that may have changed what is known."""
+        self._known.clear()
+        self._shared = self._shared or "numpy" in rule.op or rule.reason == "numpy"
+
+    def of(self, call: Call, tensor: Any, number: int, first: int | None) -> tuple[Figures, Array | None]:
+        """Return the figures of a result, and what they were read from, if that may tell more.
+
+        ``first`` is the number of the call's first tensor.  The array is only to be read while the call is looked at.
+        """
+        op = call.rule.op
+        if op in _SAME_ENTRIES and first in self._known:
+            version, entries, dtype, figures = self._known[first]
+            if (version, entries, dtype) == (call.versions[0], tensor.numel(), tensor.dtype):
+                return self._note(number, tensor, entries, dtype, figures), None
+        row = self.readable.flat(tensor) if op not in FLAT else None
+        quick = None if row is None or not row.size else row_range_and_sum(row)
+        if row is not None and quick is not None:
+            dtype = self.readable.by_char[row.dtype.char]
+            return self._note(number, tensor, row.size, dtype, (*quick[0], quick[1])), None
+        array = self.readable.array(tensor)
+        limits, total = (None, None) if array is None else range_and_sum(array)
+        if limits is None:
+            return ((None, None, total) if array is not None else _NONE), array
+        figures = (*limits, total)
+        if is_finite(limits):
+            self._note(number, tensor, tensor.numel(), tensor.dtype, figures)
+        return figures, array
+
+    def _note(self, number: int, tensor: Any, entries: int, dtype: Any, figures: Figures) -> Figures:
+        """Remember the figures of a tensor, unless they may change unseen, and return them."""
+        if not self._shared:
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            self._known[number] = (version_of(tensor), entries, dtype, figures)
+        return figures

@@ -1,0 +1,184 @@
+"""Reads the values of PyTorch tensors as arrays, without effects that the program could notice.
+
+Memory is read by its address, since ``Tensor.numpy()`` would make the storage impossible to resize for good.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ....bounded import BoundedDict
+from ....program.signals import let_pass
+from ...array_values import Array, unrepeated
+from ...sparse_entries import summed
+from ..library import LIBRARY
+
+
+class Readable:
+    """Tells whether values can be read without the program noticing, and reads them.
+
+    They cannot where the program itself looks at every kernel (a ``TorchDispatchMode``) or where there are none
+    (``vmap``, fake and meta tensors); other devices than the CPU would have to be waited for.
+    """
+
+    def __init__(self) -> None:
+        torch: Any = LIBRARY.torch
+        self.plain = frozenset({torch.Tensor, torch.nn.Parameter})
+        self.strided = torch.strided
+        self._sparse = torch.sparse_coo
+        self.wide: dict[Any, np.dtype[Any]] = {
+            torch.float32: np.dtype(np.float32),
+            torch.float64: np.dtype(np.float64),
+        }
+        self.by_char = {numbers.char: dtype for dtype, numbers in self.wide.items()}
+        self.by_name = {str(dtype).rpartition(".")[2]: dtype for dtype in self.wide}
+        self._narrow = frozenset({torch.bfloat16, torch.float16})
+        self._transforms = torch._C._functorch.peek_interpreter_stack
+        self._dispatch_modes = torch._C._len_torch_dispatch_stack
+        self._sizes: BoundedDict[tuple[Any, Any], int] = BoundedDict(10_000)
+        self._types: BoundedDict[int, Any] = BoundedDict(10_000)
+
+    def now(self) -> bool:
+        """Whether anything may be read at all at this moment."""
+        return self._transforms() is None and not self._dispatch_modes()
+
+    def address_finder(self) -> Callable[[Any, int], int]:
+        """Return what gives the address of a plain tensor whose entries lie side by side and take so many bytes.
+
+        It gives 0 for any other tensor, and asks few questions, for it is called between two kernels; the entries may
+        be negated lazily (``is_neg``).
+        """
+        plain, size_in_one_piece = self.plain, self.size_in_one_piece
+
+        def address_of(tensor: Any, size: int) -> int:
+            try:
+                if (
+                    type(tensor) in plain
+                    and tensor.nbytes == size
+                    and (tensor.is_contiguous() or size_in_one_piece(tensor) * tensor.itemsize == size)
+                    and not tensor.storage_offset()
+                    and tensor.is_cpu
+                ):
+                    address: int = tensor.data_ptr()
+                    return address
+            except RuntimeError:  # sparse, and others without memory of that kind
+                pass
+            return 0
+
+        return address_of
+
+    def flat(self, tensor: Any) -> Array | None:
+        """Return the entries of a plain tensor as one row, in their order in memory, with few questions.
+
+        None for any other tensor, and where they do not lie side by side.
+        """
+        try:
+            dtype = self.wide.get(tensor.dtype)
+            if (
+                dtype is None
+                or type(tensor) not in self.plain
+                or tensor.layout is not self.strided
+                or not (tensor.is_contiguous() or self.size_in_one_piece(tensor))
+                or tensor.storage_offset()
+                or not tensor.is_cpu
+                or tensor.is_neg()
+            ):
+                return None
+            pointer, size = tensor.data_ptr(), tensor.nbytes
+            return (
+                np.ndarray(size // dtype.itemsize, dtype, self._bytes(size).from_address(pointer)) if pointer else None
+            )
+        except Exception as failure:
+            let_pass(failure)
+            return None
+
+    def array(self, tensor: Any) -> Array | None:
+        """Return a floating tensor as an array, narrow dtypes converted; None if it cannot be had.
+
+        The array shares the tensor's memory without holding it: it is only to be read while the tensor lives.
+        """
+        try:
+            dtype = self.wide.get(tensor.dtype)
+            if dtype is None and tensor.dtype not in self._narrow:
+                return None
+            if tensor.layout is self._sparse:
+                return self._entries(tensor)
+            pointer = self.pointer(tensor)
+            if dtype is None:
+                return _converted(tensor.detach()) if pointer else None
+            if pointer:
+                return self._view(tensor, dtype, pointer)
+            return np.empty(tensor.shape, dtype) if self.is_plain(tensor) and not tensor.numel() else None
+        except Exception as failure:  # of a shape that it does not tell, …
+            let_pass(failure)
+            return None
+
+    def _entries(self, tensor: Any) -> Array | None:
+        """Return the entries of a sparse tensor, those of one place added up, as an array of their own."""
+        indices, values = tensor._indices(), self.array(tensor._values())
+        pointer = self.pointer(indices)
+        if values is None or not (pointer or not indices.numel()):
+            return None
+        places = self._view(indices, np.dtype(np.int64), pointer) if pointer else np.empty(indices.shape, np.int64)
+        return summed(places, values)
+
+    def _view(self, tensor: Any, dtype: np.dtype[Any], pointer: int) -> Array:
+        """Return memory as an array."""
+        shape, size = tensor.shape, dtype.itemsize
+        if tensor.is_contiguous():
+            return np.ndarray(shape, dtype, self._bytes(tensor.numel() * size).from_address(pointer))
+        strides = tensor.stride()
+        last = sum((length - 1) * stride for length, stride in zip(shape, strides, strict=True))
+        memory = self._bytes((last + 1) * size).from_address(pointer)
+        return np.ndarray(shape, dtype, memory, strides=tuple(stride * size for stride in strides))
+
+    def _bytes(self, size: int) -> Any:
+        """Return the type of that many bytes."""
+        found = self._types.get(size)
+        if found is None:
+            found = self._types[size] = ctypes.c_char * size
+        return found
+
+    def is_plain(self, tensor: Any) -> bool:
+        """Whether a tensor's memory holds its values."""
+        return type(tensor) in self.plain and tensor.is_cpu and tensor.layout is self.strided and not tensor.is_neg()
+
+    def size_in_one_piece(self, tensor: Any) -> int:
+        """Return how many entries lie side by side, in whatever order; 0 if they do not."""
+        if tensor.is_contiguous():
+            return int(tensor.numel())
+        layout = (tensor.shape, tensor.stride())
+        size = self._sizes.get(layout)
+        if size is None:
+            size = self._sizes[layout] = _entries_side_by_side(*layout)
+        return size
+
+    def pointer(self, tensor: Any) -> int:
+        """Return the address of a tensor's first entry, 0 if there is none that may be read."""
+        if not self.is_plain(tensor) or (tensor.storage_offset() and not tensor.untyped_storage().nbytes()):
+            return 0
+        pointer: int = tensor.data_ptr()  # at the beginning of memory that was freed early it is 0
+        return pointer
+
+
+def _converted(tensor: Any) -> Array:
+    """Return a narrow tensor as an array, where it is expanded without its repetitions in memory."""
+    strides = tensor.stride()
+    if 0 in strides:
+        return np.broadcast_to(tensor[unrepeated(strides)].float().numpy(), tensor.shape)
+    array: Array = tensor.float().numpy()
+    return array
+
+
+def _entries_side_by_side(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """Return how many entries a tensor has if no two share memory and none is left out between them, else 0."""
+    size = 1
+    for stride, length in sorted(zip(strides, shape, strict=True)):
+        if length != 1 and stride != size:
+            return 0
+        size *= length
+    return size

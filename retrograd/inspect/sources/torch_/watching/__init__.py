@@ -1,0 +1,1 @@
+"""What is put in place while somebody watches, and put back."""

@@ -1,0 +1,81 @@
+"""The gateway of all backward runs: each run is reported before and after, and its calls are listened to."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from ....garbage import collector_paused
+from ....program.frames import user_frame
+from ...origins import OriginTables
+from ..backward.runs import Asked, RunWriter
+from ..calls.calls import is_traced, unseen
+from ..library import LIBRARY
+from .mode import put_on, take_off
+from .scopes import Scopes
+from .watched_threads import WatchedThreads
+from .watches import Watches
+
+
+class BackwardCalls:
+    """Stands around ``_engine_run_backward`` while somebody watches."""
+
+    def __init__(self, watches: Watches, threads: WatchedThreads, tables: OriginTables, scopes: Scopes) -> None:
+        self._watches, self._thread, self._tables = watches, threads.here, tables
+        self._pause, self._scopes = threads.pause, scopes
+
+    def wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Make PyTorch's function report each run; what it returns or raises passes on unchanged."""
+
+        def _engine_run_backward(t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_traced() or not self._watches.any_sees():
+                return original(t_outputs, *args, **kwargs)
+            frame = user_frame(sys._getframe(1))
+            writers = self._begin(Asked(t_outputs, args, kwargs), frame)
+            error: BaseException | None = None
+            given: Any = None
+            try:
+                given = original(t_outputs, *args, **kwargs)
+                return given
+            except BaseException as raised:
+                error = raised
+                raise
+            finally:
+                self._end(writers, error, frame)
+                for writer in writers:
+                    unseen(writer.returned, given, frame)
+                given = error = frame = None
+
+        return _engine_run_backward
+
+    def _begin(self, asked: Asked, frame: FrameType | None) -> list[RunWriter]:
+        """A run begins: report it, and listen to what is called during it."""
+        here = self._thread
+        self._pause.end()
+        marks = self._tables.here()
+        if here.stack:
+            self._scopes.forget_stale(frame, marks, here.stack)
+        marks.gap(LIBRARY.torch.autograd._get_sequence_nr(), marks.line)
+        nested = bool(here.outer)
+        writers = [RunWriter(watch, asked, marks, nested=nested) for watch in self._watches.seeing()]
+        with collector_paused():  # also until what was looked at is gone again
+            for writer in writers:
+                unseen(writer.begin, frame)
+        listening = here.mode is not None and bool(here.mode.listeners) and put_on(here.mode)
+        here.outer.append((here.inside.run, listening))
+        here.inside.run = writers[-1].number if writers else None
+        return writers
+
+    def _end(self, writers: list[RunWriter], error: BaseException | None, frame: FrameType | None) -> None:
+        """A run is over: go back to what was in force around it, and report it."""
+        here = self._thread
+        here.inside.run, listening = here.outer.pop()
+        if listening:
+            take_off(here.mode)
+        # Made by the run itself: create_graph, checkpoints.
+        self._tables.here().gap(LIBRARY.torch.autograd._get_sequence_nr(), frame)
+        with collector_paused():
+            for writer in writers:
+                unseen(writer.end, error, frame)

@@ -1,0 +1,137 @@
+"""Everything of ours that is in PyTorch while somebody watches: put there in one go, and taken away in one go.
+
+It is a ``TorchFunctionMode`` on each watched thread, global module and optimizer hooks, and wrappers: of
+``_engine_run_backward``, of what shows warnings, of constructors, and (to reach threads that start later) of the
+thread bootstrap.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ...naming import NameMemory
+from ...origins import OriginTables
+from ...patches import Patches
+from ..backward.node_hooks import install_entering
+from ..calls.calls import Inside
+from ..calls.forward import ForwardWriter
+from ..library import LIBRARY
+from ..objects.checkpoint import Checkpoints
+from ..objects.functions import Functions
+from ..objects.hooks import Handles
+from ..objects.owners import Owners
+from ..objects.parameters import Parameters
+from ..objects.warnings_ import wrap_show
+from .backward_calls import BackwardCalls
+from .entered_scopes import EnteredScopes
+from .own_numbers import own_numbers
+from .scopes import Scopes
+from .watched_threads import WatchedThreads
+from .watches import Lasting, Watches
+
+
+class Installation:
+    """Made when the first watch begins (or PyTorch arrives), undone when the last one ends."""
+
+    def __init__(self, watches: Watches, threads: WatchedThreads, lasting: Lasting) -> None:
+        self._watches, self._threads, self._lasting = watches, threads, lasting
+        self.tables = OriginTables()
+        """Where nodes came from."""
+        self.memory = NameMemory()
+        """Names learned under the present watches."""
+        self._owners = Owners(watches.seeing, threads.pause)
+        self.scopes = Scopes(self._owners.module)
+        self._entered = EnteredScopes(watches, threads, self.tables, self.scopes)
+        self._functions: Functions | None = None
+        self._patches = Patches()
+        self._handles: list[Any] = []
+
+    def install(self) -> None:
+        """Put in place what every level of recording needs."""
+        torch: Any = LIBRARY.torch
+        module = torch.nn.modules.module
+        with own_numbers():
+            self._handles += self._entered.install(module)
+        backward = BackwardCalls(self._watches, self._threads, self.tables, self.scopes)
+        for holder in (torch.autograd.graph, torch.autograd):
+            self._patches.wrap(holder, "_engine_run_backward", backward.wrap)
+        self._patches.wrap(module, "_has_any_global_hook", self._wrap_has_hooks)
+        self._patches.wrap(warnings, "_showwarnmsg", wrap_show)
+        self._patches.wrap(threading.Thread, "_bootstrap_inner", self._wrap_bootstrap)
+        self._patches.wrap(torch.nn.Parameter, "__new__", Parameters(self._watches.seeing_calls).wrap_new)
+        Handles(self._watches.seeing_calls).install(self._patches)
+        self._follow_optimizers(torch)
+
+    def _follow_optimizers(self, torch: Any) -> None:
+        """Let optimizers tell what they do."""
+        optimizer: Any = sys.modules[torch.optim.Optimizer.__module__]
+        self._patches.wrap(optimizer.Optimizer, "__init__", self._owners.wrap_init)
+        self._patches.wrap(optimizer.Optimizer, "zero_grad", self._owners.wrap_zero_grad)
+        with own_numbers():
+            self._handles.append(optimizer.register_optimizer_step_pre_hook(self._owners.step_begins))
+            self._handles.append(optimizer.register_optimizer_step_post_hook(self._owners.step_ended))
+
+    def _wrap_has_hooks(self, original: Callable[[], Any]) -> Callable[[], Any]:
+        """Answer for the program's own hooks only: torch.compile warns when there are global hooks."""
+        module: Any = sys.modules["torch.nn.modules.module"]
+
+        def _has_any_global_hook() -> Any:
+            ours = {handle.id for handle in self._handles}
+            backward = module._global_backward_pre_hooks or module._global_backward_hooks
+            forward = {**module._global_forward_pre_hooks, **module._global_forward_hooks}
+            return bool(backward) or any(key not in ours for key in forward)
+
+        return _has_any_global_hook
+
+    def _wrap_bootstrap(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
+        """Let threads that start later be watched from their first line to their last."""
+
+        def _bootstrap_inner(thread: Any) -> None:
+            if not self._watches.any_sees():
+                return original(thread)
+            self._threads.join(self.tables)
+            try:
+                return original(thread)
+            finally:
+                self._threads.leave()  # PyTorch cannot free a mode on a thread that is gone
+
+        return _bootstrap_inner
+
+    def serve(self) -> None:
+        """Give each watch what its level needs; for a new watch, or after one has left."""
+        if any(watch.level != "graph" for watch in self._watches) and self._functions is None:
+            self._functions = self._follow_functions()
+            install_entering(self._patches)
+        for watch in self._watches:
+            if watch.level == "full" and watch.forward is None:
+                watch.forward = ForwardWriter(watch.sink, self._inside)
+        self._threads.tune()
+
+    def _follow_functions(self) -> Functions:
+        """Let custom Functions and checkpoints tell what they do, from level ``backward`` on."""
+        torch: Any = LIBRARY.torch
+        seeing = self._watches.seeing_backward
+        functions = Functions(seeing, self.tables.here, self._inside)
+        functions.install()
+        self._patches.wrap(torch.autograd.function.BackwardCFunction, "apply", functions.wrap_rule)
+        self._patches.wrap(torch.Tensor, "register_hook", self._lasting.hooked.wrap_register)
+        checkpoints = Checkpoints(seeing, lambda: self._inside().run, self._threads.count)
+        checkpoints.install(self._patches)
+        return functions
+
+    def _inside(self) -> Inside:
+        return self._threads.here.inside
+
+    def undo(self) -> None:
+        """Take everything away."""
+        self._entered.uninstall()
+        if self._functions is not None:
+            self._functions.uninstall()
+        self._patches.undo()
+        while self._handles:
+            self._handles.pop().remove()
+        self._threads.abandon()

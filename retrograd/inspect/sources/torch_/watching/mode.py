@@ -1,0 +1,136 @@
+"""The ``TorchFunctionMode`` that sees every function a thread calls and notes which user line made which nodes.
+
+The mode never touches a node: it reads the thread's counter of nodes before and after the call.  Recordings at level
+``full`` listen to the calls themselves.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from types import FrameType
+from typing import Any
+
+from ....program.frames import applying_frame, leave_no_frame, user_frame
+from ...origins import Marks
+from ..calls.calls import Caller, Inside, Listener
+from ..calls.rules import FACT
+from ..library import LIBRARY
+
+
+@functools.cache
+def _mode_class() -> type:
+    """Return the mode's class, made when PyTorch is there."""
+    torch: Any = LIBRARY.torch
+    counter = torch.autograd._get_sequence_nr
+    is_compiling, jit_state = torch.compiler.is_compiling, torch._C._get_tracing_state
+    caller = Caller()
+
+    class OriginMode(torch.overrides.TorchFunctionMode):
+        """Notes lines for one thread; passes every call on unchanged."""
+
+        def __init__(self, marks: Marks, thread: int, inside: Inside) -> None:
+            self.marks = marks
+            self.thread = thread
+            self.inside = inside
+            self.active = True
+            self.listeners: tuple[Listener, ...] = ()
+
+        def __torch_function__(
+            self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        ) -> Any:
+            if not self.active or is_compiling() or jit_state() is not None:  # as is_traced, but for each call
+                return func(*args, **(kwargs or {}))
+            before, heard = counter(), None
+            rule = caller.rule(func)
+            try:
+                if rule is FACT and before == self.marks.end:
+                    return func(*args, **(kwargs or {}))
+                if self.listeners and rule.kind != "ignored" and not self.inside.optimizer:
+                    heard = caller.begin(rule, args, kwargs or {}, self.marks, before)
+                try:
+                    result = func(*args, **(kwargs or {}))  # by no function of ours: programs may recurse deeply
+                    if heard is not None:
+                        heard.result = result
+                    return result
+                except BaseException as error:
+                    if heard is not None:
+                        heard.error = error
+                    raise
+                finally:
+                    after = counter()
+                    if after != self.marks.end:
+                        _note(self.marks, before, after, sys._getframe(1))
+                    if heard is not None:
+                        caller.end(heard, sys._getframe(1), after, self.listeners, self.inside)
+                        heard = result = None
+            except BaseException as error:
+                leave_no_frame(error)
+                raise
+
+    return OriginMode
+
+
+def _note(marks: Marks, before: int, after: int, caller: FrameType) -> None:
+    """Note the nodes of one call, and those made since the last one: a custom Function is not seen itself."""
+    if before > marks.end:
+        marks.gap(before, applying_frame(caller, _defines_apply) or marks.line)
+    marks.note(before, after, user_frame(caller) if marks.settled is None else marks.settled.frame)
+
+
+def _defines_apply(file: str) -> bool:
+    """Whether a file is the one in which PyTorch defines ``Function.apply``."""
+    return file.endswith("function.py") and "torch" in file
+
+
+def push_mode(marks: Marks, inside: Inside) -> Any:
+    """Put a new mode on the stack of the current thread, which is ``inside`` of this, and return it."""
+    torch: Any = LIBRARY.torch
+    mode = _mode_class()(marks, threading.get_ident(), inside)
+    torch.overrides._push_mode(mode)
+    return mode
+
+
+def pop_mode(mode: Any) -> bool:
+    """Take a mode off if it is on top, so that it can be put back where it was; False if it is not."""
+    torch: Any = LIBRARY.torch
+    stack = torch.overrides._get_current_function_mode_stack()
+    if not stack or stack[-1] is not mode:
+        return False
+    torch.overrides._pop_mode()
+    return True
+
+
+def put_back(mode: Any, above: int = 0) -> None:
+    """Put a mode that was taken off back, below as many modes as it stood below."""
+    torch: Any = LIBRARY.torch
+    overrides = torch.overrides
+    taken = [overrides._pop_mode() for _ in range(min(above, overrides._len_torch_function_stack()))]
+    overrides._push_mode(mode)
+    while taken:
+        overrides._push_mode(taken.pop())
+
+
+def put_on(mode: Any) -> bool:
+    """Put a mode on top if it is not on: a function that is told to a mode runs without it; False if it is on."""
+    torch: Any = LIBRARY.torch
+    if mode in torch.overrides._get_current_function_mode_stack():
+        return False
+    torch.overrides._push_mode(mode)
+    return True
+
+
+def take_off(mode: Any) -> int | None:
+    """Take a mode off the current thread's stack; return how many stand above it, None if it is not there."""
+    torch: Any = LIBRARY.torch
+    overrides = torch.overrides
+    if mode not in overrides._get_current_function_mode_stack():
+        return None
+    above = []
+    while (top := overrides._pop_mode()) is not mode:
+        above.append(top)
+    count = len(above)
+    while above:
+        overrides._push_mode(above.pop())
+    return count

@@ -1,0 +1,27 @@
+"""Numbers for handles of our own hooks, from a range of their own: the program's handles count as if unwatched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..library import LIBRARY
+
+_LOWEST = -(2**62)
+"""Far below zero, where PyTorch starts: hooks of the program are in the same dictionaries, under their numbers."""
+
+_given = 0
+"""How many numbers have been given; none is given twice, as several breakpoints may have hooks on one node."""
+
+
+@contextmanager
+def own_numbers() -> Iterator[None]:
+    """Let handles that are made in here take numbers that no handle of the program has."""
+    global _given
+    handle: Any = LIBRARY.torch.utils.hooks.RemovableHandle
+    theirs, handle.next_id = handle.next_id, _LOWEST + _given
+    try:
+        yield
+    finally:
+        _given, handle.next_id = handle.next_id - _LOWEST, theirs

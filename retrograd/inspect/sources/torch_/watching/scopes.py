@@ -1,0 +1,189 @@
+"""Tracks the module and the named scope that each thread of a PyTorch program is in."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from ....program.frames import is_foreign, user_frame
+from ....program.modules import attributes_of, is_training
+from ...module_names import Roots, below
+from ...origins import Marks, Settled
+from ..library import LIBRARY
+from .mode import put_back, take_off
+
+_FAST_PATHS = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerEncoder")
+"""Modules of torch.nn that compute otherwise (in eval mode) while any TorchFunctionMode is on."""
+_OF_TORCH = "torch.nn.modules."
+_FUNCTIONS = ("activation", "distance_function")
+"""Attributes in which modules of torch.nn keep functions, perhaps of the user."""
+
+
+class Running:
+    """One module that is running, or scope that is open: what it is called, and what to go back to when it ends."""
+
+    __slots__ = (
+        "above",
+        "identity",
+        "inside",
+        "line",
+        "mode",
+        "mode_is_off",
+        "path",
+        "scope",
+        "settled",
+        "under_named",
+    )
+
+    inside: str
+    """The innermost module that runs: this one, or the one around."""
+    under_named: bool
+    """Whether a scope of the user's is open."""
+    mode_is_off: bool
+    """Whether the mode is off while this one runs."""
+    above: int
+    """How many modes of the program stood above it when it was taken off."""
+
+    def __init__(self, identity: int | str, path: str, marks: Marks, around: Running | None) -> None:
+        self.identity = identity
+        """Of a module its id, of a scope of the user's its name."""
+        self.path = path
+        """Of a module its place among modules; "" of a scope of the user's."""
+        self.scope = marks.scope
+        self.line, self.settled = marks.line, marks.settled
+        self.mode: Any = None
+        """The mode, if this one took it off or put it on."""
+        if around is None:
+            self.inside, self.under_named, self.mode_is_off, self.above = path, not path, False, 0
+        else:
+            self.inside = path or around.inside
+            self.under_named = around.under_named or not path
+            self.mode_is_off, self.above = around.mode_is_off, around.above
+
+    def leave(self, marks: Marks) -> None:
+        """Go back to what was in force before."""
+        marks.scope, marks.line, marks.settled = self.scope, self.line, self.settled
+        if self.mode is not None and self.mode_is_off:
+            put_back(self.mode, self.above)
+        elif self.mode is not None:
+            take_off(self.mode)
+
+
+class Scopes:
+    """The outermost modules of the watched program, and entering and leaving of modules."""
+
+    def __init__(self, met: Callable[[str, Any, FrameType], None]) -> None:
+        self._roots = Roots(met)
+        torch: Any = LIBRARY.torch
+        self._counter = torch.autograd._get_sequence_nr
+        self._call = torch.nn.Module._call_impl.__code__
+        self._of_torch: set[type] = set()
+        self._fast_paths = tuple(getattr(torch.nn, name) for name in _FAST_PATHS)
+        self._hooks = (torch.nn.modules.module._global_forward_pre_hooks, torch.nn.modules.module._global_forward_hooks)
+
+    def modules(self) -> list[tuple[str, Any]]:
+        """Return the outermost modules that still live, in order of their first call, with names."""
+        return self._roots.modules()
+
+    def enter(self, module: Any, marks: Marks, stack: list[Running], mode: Any) -> None:
+        """A module begins to run on this thread; ``stack`` holds the thread's running modules."""
+        caller, made = sys._getframe(2), self._counter()
+        if made > marks.end:
+            marks.gap(made, marks.line)
+        outer = stack[-1] if stack else None
+        around = "" if outer is None else outer.inside
+        path = self._roots.path(module, around, caller)
+        running = Running(id(module), path, marks, outer)
+        if mode is not None:
+            self._settle(module, running, marks, mode, caller)
+        stack.append(running)
+        marks.scope = f"{marks.scope}/{below(path, around)}" if running.under_named else path
+
+    def _settle(self, module: Any, running: Running, marks: Marks, mode: Any, caller: FrameType) -> None:
+        """Settle which line answers for what a module calls, and turn the mode off where it has nothing to see."""
+        closed = self._is_closed(module)
+        if closed and marks.settled is None:
+            marks.settled = Settled(marks.line or user_frame(caller))
+            marks.line = marks.settled.frame
+        elif not closed and marks.settled is not None:
+            marks.line = marks.settled = None
+        by_fast_path = issubclass(type(module), self._fast_paths) and not is_training(module)
+        off = by_fast_path or (closed and not mode.listeners)
+        if off and not running.mode_is_off:
+            above = take_off(mode)
+            if above is not None:
+                running.above, running.mode_is_off, running.mode = above, True, mode
+                marks.line = marks.line or user_frame(caller)
+        elif running.mode_is_off and not off:
+            put_back(mode, running.above)
+            running.mode_is_off, running.mode, marks.line = False, mode, None
+
+    def _is_closed(self, module: Any) -> bool:
+        """Whether nothing of the user's runs in a module: then all that it calls is called for one line of the user.
+
+        Modules inside are asked for themselves.
+        """
+        cls, own = type(module), attributes_of(module)
+        before, after = self._hooks
+        if (
+            not (cls in self._of_torch or self._is_of_torch(cls))
+            or own["_forward_pre_hooks"]
+            or own["_forward_hooks"]
+            or len(before) + len(after) > 2
+            or "forward" in own
+        ):
+            return False
+        for name in _FUNCTIONS:
+            code = getattr(own[name], "__code__", None) if name in own else None
+            if code is not None and not is_foreign(code):
+                return False
+        return True
+
+    def _is_of_torch(self, cls: type) -> bool:
+        """Whether a class of modules is one of torch.nn; those are remembered, for they stay."""
+        if cls.__module__.startswith(_OF_TORCH):
+            self._of_torch.add(cls)
+            return True
+        return False
+
+    def leave(self, module: Any, marks: Marks, stack: list[Running]) -> None:
+        """A module has ended, also by an exception; modules above it that never said so have ended, too."""
+        self._leave(id(module), marks, stack)
+        if marks.settled is not None and attributes_of(module)["_forward_hooks"]:
+            marks.line = marks.settled = None  # its hooks are about to run: lines of their own
+
+    def enter_named(self, name: str, marks: Marks, stack: list[Running]) -> None:
+        """A scope that the user named begins on this thread."""
+        marks.gap(self._counter(), marks.line)
+        stack.append(Running(name, "", marks, stack[-1] if stack else None))
+        marks.scope = f"{marks.scope}/{name}".lstrip("/")
+
+    def leave_named(self, name: str, marks: Marks, stack: list[Running]) -> None:
+        """It has ended."""
+        self._leave(name, marks, stack)
+
+    def _leave(self, identity: int | str, marks: Marks, stack: list[Running]) -> None:
+        if not stack or (stack[-1].identity != identity and all(entry.identity != identity for entry in stack)):
+            return
+        made = self._counter()
+        if made > marks.end:
+            marks.gap(made, marks.line)
+        while stack:
+            entry = stack.pop()
+            entry.leave(marks)
+            if entry.identity == identity:
+                return
+
+    def forget_stale(self, frame: FrameType | None, marks: Marks, stack: list[Running]) -> None:
+        """End the modules if none is running: a KeyboardInterrupt that somebody caught ends them unheard."""
+        depth = next((depth for depth, entry in enumerate(stack) if entry.path), None)
+        if depth is None:
+            return
+        while frame is not None:
+            if frame.f_code is self._call:
+                return
+            frame = frame.f_back
+        while len(stack) > depth:
+            stack.pop().leave(marks)

@@ -1,0 +1,79 @@
+"""The function mode on each watched thread, and what else belongs to one thread."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from ...origins import OriginTables
+from ..calls.calls import Inside
+from ..library import LIBRARY
+from .mode import push_mode, take_off
+from .pause import OptimizerPause
+from .scopes import Running
+from .watches import Watches
+
+
+class ThreadState(threading.local):
+    """What belongs to one thread."""
+
+    mode: Any = None
+    paused = False
+    """Whether the mode is off for a while."""
+
+    def __init__(self) -> None:
+        self.stack: list[Running] = []
+        """The modules that run and the scopes that are open."""
+        self.inside = Inside()
+        self.outer: list[tuple[int | None, bool]] = []
+        """What each run under way goes back to: the run around it, and whether the mode was put on for it."""
+
+
+class WatchedThreads:
+    """Puts a mode on threads and takes it off; a mode can only be taken off on its own thread."""
+
+    def __init__(self, watches: Watches) -> None:
+        self._watches = watches
+        self.here = ThreadState()
+        self.pause = OptimizerPause(self.here)
+        self._modes: set[Any] = set()
+        """The modes in force, of all threads."""
+
+    def count(self) -> int:
+        """Return how many threads are watched."""
+        return len(self._modes)
+
+    def join(self, tables: OriginTables) -> None:
+        """Note the lines of the current thread from now on."""
+        here = self.here
+        if here.mode is not None and not here.mode.active:
+            self.leave()  # left over from a watch that another thread ended
+        if here.mode is None:
+            torch: Any = LIBRARY.torch
+            here.mode = push_mode(tables.here(torch.autograd._get_sequence_nr()), here.inside)
+            here.inside.optimizer = False
+            self._modes.add(here.mode)
+            self._tune(here.mode)
+
+    def leave(self) -> None:
+        """Stop noting the lines of the current thread."""
+        mode, self.here.mode, self.here.paused = self.here.mode, None, False
+        if mode is not None:
+            mode.active, mode.marks.line, mode.marks.settled = False, None, None
+            self._modes.discard(mode)
+            take_off(mode)
+        self.here.stack.clear()
+
+    def abandon(self) -> None:
+        """Switch all modes off; one of another thread stays there, idle, until that thread is watched again."""
+        while self._modes:
+            self._modes.pop().active = False
+
+    def tune(self) -> None:
+        """Tell every mode which recordings at level ``full`` listen to the calls of its thread."""
+        for mode in list(self._modes):
+            self._tune(mode)
+
+    def _tune(self, mode: Any) -> None:
+        forward = (watch.forward for watch in self._watches if watch.sees(mode.thread))
+        mode.listeners = tuple(writer for writer in forward if writer is not None)
