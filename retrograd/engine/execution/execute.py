@@ -73,6 +73,14 @@ def _run(
     return _run_at_depth(task, roots, values)
 
 
+def run_within(roots: list[Any], grads: list[Any], inputs: list[Any], create_graph: bool) -> list[Any]:
+    """The gradients, as tensors, of the inputs of a graph of which only the running node knows."""
+    task = GraphTask(keep_graph=create_graph, create_graph=create_graph, tensors=True, seen=SeenTensors(()))
+    task.within_node = True
+    task.restrict(roots, inputs, capture=True)
+    return _run_at_depth(task, roots, grads)
+
+
 def _run_at_depth(task: GraphTask, roots: list[Any], values: list[Any]) -> list[Any]:
     depth = len(STATE.tasks)
     if depth % _HOP_DEPTH != _HOP_DEPTH - 1:

@@ -30,6 +30,9 @@ _task_ids = itertools.count().__next__
 class GraphTask:
     """One backward run: its options, dependency counts, gradient buffers and captures."""
 
+    within_node = False
+    """Whether this is how one node computes: then anomaly mode checks and explains that node, not those of the run."""
+
     def __init__(self, *, keep_graph: bool, create_graph: bool, tensors: bool, seen: SeenTensors) -> None:
         self.id = _task_ids()
         self.seen = seen
@@ -119,7 +122,8 @@ class GraphTask:
         for edge, g in zip(roots, grads, strict=True):
             self.deliver(edge, g)
         outside = STATE.grad_enabled
-        self.running = STATE.nodes
+        if not self.within_node:
+            self.running = STATE.nodes
         STATE.tasks.append(self)
         try:
             set_grad_enabled_here(self.create_graph)
@@ -178,7 +182,8 @@ class GraphTask:
                 if edge is not None:
                     self.deliver(edge, g)
         except BaseException as error:
-            explain_failure(node)
+            if not self.within_node:
+                explain_failure(node)
             if error.__class__ is ValueError and "broadcast" in str(error):  # a rule on arrays of other shapes
                 raise size_mismatch(shapes_in(error), error) from error
             raise
@@ -192,7 +197,7 @@ class GraphTask:
             results = self.run_post_hooks_of(node, results, ())
         if not self.keep_graph:
             node._release()
-        if state.ANOMALY:
+        if state.ANOMALY and not self.within_node:
             check_for_nan(node, results)
         for edge, g in zip(node._edges, results, strict=True):
             if edge is not None:
@@ -243,7 +248,7 @@ class GraphTask:
             node._release()
             if watched:
                 observe.notify("released", node)
-        if state.ANOMALY:
+        if state.ANOMALY and not self.within_node:
             check_for_nan(node, results)
         return results
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..aliasing.views import gradient_edge
 from ..execution import watchers
-from ..execution.execute import run_backward
-from ..execution.sweep import possible, sweep_within
+from ..execution.execute import run_within
+from ..execution.sweep import sweep_within
 from ..forward_mode.forward_ad import carries_tangent
 from ..switches import state
 from ..switches.state import STATE, set_grad_enabled_here
@@ -158,12 +158,7 @@ def _run_backward(pairs: list[tuple[Any, Any]], inputs: list[Any], arrays: bool,
     roots, grads = [edge for edge, _ in pairs], [g for _, g in pairs]
     if not pairs:
         return [None] * len(inputs)
-    if arrays and possible():
-        return sweep_within(roots, grads, inputs)
-    if arrays:
-        grads = [wrap(g) for g in grads]
-    found = run_backward(roots, grads, inputs, keep_graph=recorded, create_graph=recorded, capture=True)
-    return [getattr(t, "_array", t) for t in found] if arrays else found
+    return sweep_within(roots, grads, inputs) if arrays else run_within(roots, grads, inputs, recorded)
 
 
 def _own(value: Any, recorded: bool) -> Any:
