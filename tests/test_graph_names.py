@@ -81,6 +81,7 @@ torch.stack([x, x * 2]) | torch.mv(x, x[0]) | torch.complex(x, x * 2).abs() | to
 torch.view_as_real(torch.complex(x, x * 2)) | F.poisson_nll_loss(x, p) | F.binary_cross_entropy_with_logits(x, p)
 x.tanh().asin() | x.sigmoid().logit() | x[0].index_add(0, i, x[1, :3]) | F.conv_transpose1d(b, b.reshape(4, 2, 4))
 F.grid_sample(b.unsqueeze(1), b[:, :2].reshape(2, 2, 2, 2), align_corners=False) | F.silu(x) | torch.hypot(x, p)
+F.rms_norm(x, (4,)) | x.exp().rsqrt()
 x * b[0, 0, 0] | x * x.sum() | torch.xlogy(p, x.exp()) | torch.xlogy(x, p) | F.kl_div(x, p) | x.repeat(2, 3)
 x.repeat(2, 1, 2) | x.tile(3) | torch.special.xlog1py(x, p)
 """

@@ -35,3 +35,8 @@ def number_minus(number: Any, x: Any) -> Any:
 def squared(x: Any) -> Any:
     """``x ** 2``, which in PyTorch's formulas is a power."""
     return F._pow_scalar(x, 2) if hasattr(x, "_sig") else x * x
+
+
+def cubed(x: Any) -> Any:
+    """``x ** 3`` in the same way."""
+    return F._pow_scalar(x, 3) if hasattr(x, "_sig") else x * x * x
