@@ -43,11 +43,11 @@ def handled() -> Iterator[None]:
 
 SOURCES = "retrograd.inspect.sources"
 PLACES = [
-    ("retrograd", "graph", f"{SOURCES}.engine_.runs.source_line"),
-    ("retrograd", "backward", f"{SOURCES}.engine_.nodes.Measures"),
+    ("retrograd", "graph", f"{SOURCES}.engine_.backward.runs.source_line"),
+    ("retrograd", "backward", f"{SOURCES}.engine_.backward.nodes.Measures"),
     ("retrograd", "full", f"{SOURCES}.array_values.range_and_sum"),
-    ("torch", "backward", f"{SOURCES}.torch_.runs.source_line"),
-    ("torch", "full", f"{SOURCES}.torch_.calls._is_direct"),
+    ("torch", "backward", f"{SOURCES}.torch_.backward.runs.source_line"),
+    ("torch", "full", f"{SOURCES}.torch_.calls.calls._is_direct"),
 ]
 
 
