@@ -233,7 +233,8 @@ def test_a_reader_that_leaves_is_no_difference_and_no_finding(run_json: Path, co
         whole = [sys.executable, "-m", "retrograd", command, *words]
         done = subprocess.run(whole, stdout=nobody, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
 
-    assert (done.returncode, done.stderr) == (-signal.SIGPIPE, "")
+    said = [line for line in done.stderr.splitlines() if "was recorded at level" not in line]
+    assert (done.returncode, said) == (-signal.SIGPIPE, [])
 
 
 def test_a_full_standard_output(run_json: Path) -> None:

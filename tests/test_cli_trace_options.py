@@ -13,6 +13,7 @@ from retrograd.cli.commands.trace import command
 from retrograd.cli.group import cli
 from retrograd.cli.target import choose
 from retrograd.errors import UsageError
+from retrograd.inspect.layout import dot_program
 
 SETTINGS = """
 [tool.retrograd]
@@ -168,6 +169,8 @@ REFUSED = {
     "the script as output": (("here.py", "-o", "here.py", "-f", "svg"), 2, "is the program itself"),
     "the script by another name": (("here.py", "-o", "same.svg"), 2, "is the program itself"),
     "a step that is none": (("here.py", "--step", "first"), 2, "'first' is not"),
+    "times at a level without them": (("here.py", "-o", "x.trace.json"), 2, "--level backward"),
+    "colours at a level without them": (("here.py", "--color-by", "grad-norm"), 2, "no measure 'grad-norm'"),
     "a layout that is none": (("here.py", "--layout", "round"), 2, "round"),
 }
 
@@ -194,3 +197,36 @@ def test_refused_before_the_program_runs(place: Path, name: str, monkeypatch: py
     assert outcome.exit_code == code, outcome.output
     assert outcome.stdout == ""
     assert words in " ".join(outcome.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "instead"),
+    [
+        (["x.png"], "Or write an .svg"),
+        (["x.pdf"], "Or write an .svg"),
+        (["x.svg", "--layout", "dot"], "Or use --layout"),
+    ],
+)
+def test_no_graphviz_is_said_before_the_program_runs(
+    place: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], instead: str
+) -> None:
+    """A long run is not lost for want of Graphviz."""
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(dot_program, "_command", lambda fmt: [])
+    monkeypatch.setattr(trace, "run_and_report", lambda target, *_: pytest.fail(f"{target.label} was run"))
+    outcome = CliRunner().invoke(cli, ["trace", "here.py", "-o", *arguments])
+
+    assert outcome.exit_code == 3, outcome.output
+    assert "there is no 'dot' on PATH" in outcome.stderr
+    assert instead in outcome.stderr
+
+
+def test_a_layout_of_settings_is_no_matter_for_a_recording(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What draws nothing needs no Graphviz, whatever layout the settings name."""
+    ran = []
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(dot_program, "_command", lambda fmt: [])
+    monkeypatch.setattr(trace, "run_and_report", lambda target, *_: ran.append(target.label))
+    outcome = CliRunner().invoke(cli, ["trace", "here.py", "-o", "run.json", "--layout", "dot"])
+
+    assert (outcome.exit_code, ran) == (0, ["here.py"])

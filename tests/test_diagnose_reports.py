@@ -178,6 +178,20 @@ def test_exit_codes(tmp_path: Path) -> None:
     assert run("leaves.py", cwd=tmp_path).code == 7
 
 
+def test_a_recording_that_holds_too_little_is_said_to(tmp_path: Path) -> None:
+    """Silence about a recording of structure alone is no health: stderr says so, and how to record."""
+    (tmp_path / "good.py").write_text("import retrograd as torch\ntorch.ones(2, requires_grad=True).sum().backward()\n")
+    said = {}
+    for level in ("graph", "full"):
+        retrograd("trace", "-q", "--level", level, "-o", f"{level}.json", "good.py", cwd=tmp_path, engine=True)
+        said[level] = run(f"{level}.json", "-f", "github", cwd=tmp_path)
+
+    assert [said[level].code for level in said] == [0, 0]
+    assert "level 'graph'" in said["graph"].err
+    assert "retrograd trace --level full" in said["graph"].err
+    assert (said["full"].err, said["full"].out, said["graph"].out) == ("", "", "")
+
+
 def test_table_of_kinds_is_current() -> None:
     """docs/diagnosis.md lists the kinds as the checks tell them."""
     maker = runpy.run_path(str(ROOT / "docs" / "make_diagnosis.py"))

@@ -302,11 +302,25 @@ def test_findings_lead_to_their_nodes(chromium: Browser, tmp_path: Path) -> None
     said = text(chromium, "details")
 
     assert data(chromium, "chosen") == "n12"
-    for part in ("y was <b>detached</b>", "cut <here>", "keep y", "cut by detach"):
+    for part in ("y was <b>detached</b>", "cut <here>", "Write instead: keep y", "cut by detach"):
         assert part in said
     assert int(data(chromium, "open")) > 0
     assert chromium.run("document.querySelectorAll('main b').length") == 0
     quiet(chromium)
+
+
+def test_a_long_name_leaves_room_for_the_shape(chromium: Browser, tmp_path: Path) -> None:
+    """In the outline the name of a parameter ends before its shape, however long it is and wherever its dots are."""
+    made = network()
+    for name in ("very_" * 40, f"{'outer.' * 20}weight", f"outer.{'weight_' * 30}"):
+        made.name[made.kind.index("leaf")] = name
+        chromium.open(write(tmp_path, made))
+        row = f"[...document.querySelectorAll('#outline button')].find(one => one.title === {name!r}).parentElement"
+        ends = chromium.run(f"[...{row}.children].map(one => [one.getBoundingClientRect().left, one.scrollWidth])")
+        right = chromium.run(f"{row}.firstChild.getBoundingClientRect().right")
+
+        assert right <= ends[1][0]
+        assert chromium.run(f"getComputedStyle({row}.firstChild).overflowX") == "hidden"
 
 
 def test_cells_of_a_notebook(chromium: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

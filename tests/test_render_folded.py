@@ -20,6 +20,7 @@ from retrograd.inspect.events import Recording
 from retrograd.inspect.findings import Finding, Mark
 from retrograd.inspect.output import save
 from retrograd.inspect.render import RenderOptions, renderer_for
+from retrograd.inspect.render.marks import carried
 from retrograd.inspect.render.theme import DARK, LIGHT
 from retrograd.inspect.snapshot import GraphSnapshot
 
@@ -250,6 +251,32 @@ def test_findings_on_what_is_not_drawn_stand_above_the_drawing(fold: tuple[str, 
     assert lines[0] == "⚠ elsewhere"
     assert [line.partition("⚠ ")[2] for line in lines if "⚠" in line] == ["elsewhere", "right here", "far away"]
     assert sum("cut: detached" in line for line in lines) == 1
+
+
+def test_a_finding_of_an_equal_graph_is_marked_where_the_last_is_drawn(tmp_path: Path) -> None:
+    """A loop makes one graph again and again: what is found at its first step stands on the node of the last, too."""
+    with rg.debug(level="full") as trace:
+        w = rg.ones(4, 1, requires_grad=True)
+        for _ in range(3):
+            ((rg.ones(4, 4) @ w) - rg.ones(4)).pow(2).mean().backward()
+            w.grad = None
+    save(trace.recording, str(tmp_path / "x.svg"))
+    (marked,) = groups((tmp_path / "x.svg").read_text(encoding="utf-8"), "marked")
+
+    assert [finding.kind for finding in trace.findings] == ["broadcast"]
+    assert "broadcast to (4, 4) (backward 0)" in "".join(marked.itertext())
+
+
+def test_findings_of_other_graphs_are_not_carried() -> None:
+    """Only a graph that is the same in all columns is marked, once, and one that has a mark of its own as it is."""
+    one, like, other = (snapshot([("Sum", ""), ("Exp", "")], [(0, 1)]) for _ in range(3))
+    other.shape[1] = (7,)
+    finding = Finding("x", "words", marks=(Mark(0, 1, "here"),))
+
+    assert carried([finding], [one, like], 1)[0].marks == (Mark(0, 1, "here"), Mark(1, 1, "here"))
+    assert carried([finding], [one, like, other], 2) == [finding]
+    assert carried([finding], [one, like], 0) == [finding]
+    assert carried([Finding("y", "no place")], [one, like], 1)[0].marks == ()
 
 
 def test_saved_drawings_show_what_a_diagnosis_finds(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from ..errors import OutputError, UsageError
 from ..inspect.events import Recording
 from ..inspect.output import save, with_findings
-from ..inspect.render import RenderOptions, renderer_for
+from ..inspect.render import Demanding, RenderOptions, renderer_for
 from ..inspect.render.formats.tree import print_tree
+from ..inspect.render.scale import check_level
 from ..inspect.writing import STDOUT, check_writable
 from .launcher import Launch
 from .messages import forget_stdout, report_failure, say
@@ -47,6 +48,15 @@ def plan(paths: tuple[str, ...], fmt: str | None, launch: Launch | None = None) 
         check_writable(path)
         outputs.append(Output(shown, path, renderer.name))
     return outputs
+
+
+def check_drawable(outputs: list[Output], options: RenderOptions, level: str) -> None:
+    """Raise now what would be raised when a program has been recorded at this level, perhaps for hours."""
+    check_level(options.color_by, level)
+    for output in outputs:
+        renderer = renderer_for(output.fmt)
+        if isinstance(renderer, Demanding):
+            renderer.demand(options, level)
 
 
 def absolute(output: str | None) -> str | None:

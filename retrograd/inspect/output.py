@@ -12,6 +12,8 @@ from .events import Recording
 from .garbage import collector_paused
 from .progress import LARGE_FILE, progress
 from .render import InPieces, RenderOptions, renderer_for
+from .render.base import chosen_steps
+from .render.marks import carried
 from .render.scale import known_measures, scale
 from .snapshot import GraphSnapshot
 from .writing import STDOUT, check_writable, write_output
@@ -60,10 +62,14 @@ def recording_of(what: Any) -> Recording:
 
 
 def with_findings(recording: Recording, options: RenderOptions) -> RenderOptions:
-    """Return options with what a diagnosis of the recording finds, unless they hold findings already."""
+    """Return options with what a diagnosis of the recording finds, unless they hold findings already.
+
+    Raises ``UsageError`` for a step that the recording does not have.
+    """
     if options.findings or not recording.snapshots:
         return options
-    return replace(options, findings=tuple(diagnose(recording)))
+    seen_first = chosen_steps(recording, options)[-1]
+    return replace(options, findings=tuple(carried(diagnose(recording), recording.snapshots, seen_first)))
 
 
 def check_measure(recording: Recording, options: RenderOptions) -> None:

@@ -106,6 +106,11 @@ class GraphSnapshot:
         """Whether there are measures, without making them."""
         return self._measured is not None or bool(self.measures)
 
+    def is_like(self, other: GraphSnapshot) -> bool:
+        """Whether two graphs differ in their measures and labels at most, as steps of a training loop do."""
+        columns = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names", "engine")
+        return all(getattr(self, column) == getattr(other, column) for column in columns)
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """Show the graph in a notebook, if a display was registered by ``show_by``."""
         return _displays[-1](self) if _displays else {"text/plain": repr(self)}

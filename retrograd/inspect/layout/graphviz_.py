@@ -19,7 +19,7 @@ _MARGIN = 24.0
 _CLUSTER = "cluster_"
 _SHEET, _CLOSE = 0, -1
 """Among the numbers of frames: the whole sheet, which is no cluster, and the end of a cluster."""
-_OURS = "Use --layout layered, which needs no Graphviz and is linear in the graph."
+OURS = "Use --layout layered, which needs no Graphviz and is linear in the graph."
 
 
 def layout(view: View, sizes: Sequence[Size], *, time_limit: float = TIME_LIMIT) -> NestedLayout:
@@ -30,11 +30,11 @@ def layout(view: View, sizes: Sequence[Size], *, time_limit: float = TIME_LIMIT)
     """
     if not view.boxes:
         return NestedLayout([], [Box(0.0, 0.0, 0.0, 0.0)], [], 0.0, 0.0)
-    answer = run_dot("".join(_statements(view, sizes)), "json0", instead=_OURS, time_limit=time_limit)
+    answer = run_dot("".join(_statements(view, sizes)), "json0", instead=OURS, time_limit=time_limit)
     try:
         return _read(json.loads(answer), view, sizes)
     except (ValueError, KeyError, IndexError, TypeError) as error:
-        raise LayoutError(f"Graphviz gave an answer that makes no layout ({error!r}).", _OURS) from error
+        raise LayoutError(f"Graphviz gave an answer that makes no layout ({error!r}).", OURS) from error
 
 
 def _statements(view: View, sizes: Sequence[Size]) -> Iterator[str]:

@@ -12,9 +12,18 @@ from pathlib import Path
 from ...errors import UnknownFormatError
 from ..plugins import plugins_in
 from . import formats
-from .base import InPieces, Renderer, RenderOptions, capped, chosen_snapshots
+from .base import Demanding, InPieces, Renderer, RenderOptions, capped, chosen_snapshots
 
-__all__ = ["InPieces", "RenderOptions", "Renderer", "capped", "chosen_snapshots", "renderer_for", "renderers"]
+__all__ = [
+    "Demanding",
+    "InPieces",
+    "RenderOptions",
+    "Renderer",
+    "capped",
+    "chosen_snapshots",
+    "renderer_for",
+    "renderers",
+]
 
 
 @functools.cache

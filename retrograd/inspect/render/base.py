@@ -75,6 +75,14 @@ class InPieces(Protocol):
         """Yield the text that ``render`` returns."""
 
 
+@runtime_checkable
+class Demanding(Protocol):
+    """A renderer that does not draw everywhere, or not everything, and says so before a program runs for nothing."""
+
+    def demand(self, options: RenderOptions, level: str) -> None:
+        """Raise what ``render`` would raise of any recording of this level, where that is certain."""
+
+
 def chosen_snapshots(recording: Recording, options: RenderOptions) -> list[GraphSnapshot]:
     """Return the snapshots that ``options.step`` asks for, in order; never an empty list.
 

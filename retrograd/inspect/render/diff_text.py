@@ -10,6 +10,7 @@ from ..graph_diff import GraphDiff, NodeDiff, change_text
 from ..lineup.divergence import Divergence
 from ..lineup.endings import Ending
 from ..lineup.lineup import Lineup
+from ..lineup.results import OtherResult
 from ..lineup.run import Place
 from .console_page import literal
 from .json_text import json_text
@@ -64,13 +65,20 @@ def lineup_lines(found: Lineup, rows: int = ROWS) -> Iterator[tuple[str, str]]:
     if found.divergence is not None:
         yield from _divergence_lines(found.divergence, found.names)
     if found.result is not None:
-        place = place_words(Place(None, None, found.result.op, found.result.name, found.result.source))
-        sides = f"{clean(found.result.before)} → {clean(found.result.after)}"
-        yield f"The first result that differs: {place}: {sides}", ""
+        yield _first_result(found.result), ""
     yield from _odd_lines(found)
     yield from _limited([*_partial_lines(found)], rows, "yellow")
     yield from _limited([*_norm_lines(found)], rows, "yellow")
     yield from _ending_lines(found)
+
+
+def _first_result(result: OtherResult) -> str:
+    """Return the sentence about the first result that is not the same; runs that part name their lines themselves."""
+    sides = f"{clean(result.before)} → {clean(result.after)}"
+    if result.what == "call":
+        return f"The first result that differs: {sides}"
+    place = place_words(Place(None, None, result.op, result.name, result.source))
+    return f"The first result that differs: {place}: {sides}"
 
 
 def _headlines(found: Lineup) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...errors import LayoutError, UsageError
 from ..graph_diff import STATUSES
 from ..layout import Size, graphviz_, nested
-from ..layout.dot_program import has_dot
+from ..layout.dot_program import has_dot, require_dot
 from ..layout.text_size import shortened, text_width
 from ..progress import followed
 from . import labels
@@ -18,7 +18,7 @@ from .scale import Scale, scale
 from .scene import Scene
 from .svg_groups import card_markup, edge_group, frame_group, node_group, number, path_data, text, tip, tip_name
 
-__all__ = ["Drawing", "draw", "number", "path_data", "text"]
+__all__ = ["Drawing", "check_layout", "draw", "number", "path_data", "text"]
 
 _LABEL_ROOM = 96.0
 _MOST_LABELS = 16
@@ -80,6 +80,12 @@ def _frame_titles(scene: Scene) -> list[tuple[str, str]]:
         ending = f"  × {frame.repeats}" if frame.repeats > 1 else ""
         titles.append((shortened(labels.clean(scopes[frame.scope].label), _FRAME_TITLE, 260.0, bold=True), ending))
     return titles
+
+
+def check_layout(options: RenderOptions) -> None:
+    """Raise ``LayoutError`` if the layout that is asked for cannot be had on this machine."""
+    if options.layout == "dot":
+        require_dot(graphviz_.OURS)
 
 
 def _layout(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..findings import SEVERITIES, Finding, Severity
@@ -36,6 +36,29 @@ def unplaced(findings: Iterable[Finding], drawn: Mapping[int, int]) -> list[Note
         if not any(0 <= mark.node < drawn.get(mark.snapshot, 0) for mark in finding.marks)
     ]
     return sorted(notes, key=lambda note: SEVERITIES.index(note.severity))
+
+
+def carried(findings: Iterable[Finding], snapshots: Sequence[GraphSnapshot], step: int) -> list[Finding]:
+    """Return findings that also mark the graph of a step where they mark only one like it, of another step.
+
+    Steps of a training loop have one graph; a finding names the first at which it is seen, and the last is drawn.
+    """
+    return [_carried(finding, snapshots, step) for finding in findings]
+
+
+def _carried(finding: Finding, snapshots: Sequence[GraphSnapshot], step: int) -> Finding:
+    """Return one of them; its words on the other graph say of which step they are."""
+    marked = {mark.snapshot for mark in finding.marks if 0 <= mark.snapshot < len(snapshots)}
+    alike = next((number for number in sorted(marked) if snapshots[number].is_like(snapshots[step])), step)
+    if step in marked or alike == step:
+        return finding
+    when = f" ({snapshots[alike].label})" if snapshots[alike].label else ""
+    more = [
+        replace(mark, snapshot=step, text=f"{mark.text or finding.message}{when}")
+        for mark in finding.marks
+        if mark.snapshot == alike
+    ]
+    return replace(finding, marks=(*finding.marks, *more))
 
 
 def with_ghosts(

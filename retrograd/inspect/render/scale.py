@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from ...errors import UsageError
+from ..event_data import LEVELS
 from ..snapshot import GraphSnapshot
 from .labels import bytes_text, time_text
 from .theme import HEATS
@@ -95,6 +96,12 @@ def known_measures(snapshot: GraphSnapshot) -> list[str]:
     columns = {"saved_bytes", *snapshot.measures}
     short = [name for name, parts in MEASURES.items() if columns.issuperset(parts)]
     return short + sorted(columns)
+
+
+def check_level(color_by: str | None, level: str) -> None:
+    """Raise ``UsageError`` for a measure that no recording of this level has."""
+    if level == LEVELS[0] and color_by in MEASURES and color_by != "saved-bytes":
+        raise UsageError(f"Level {level!r} records no measure {color_by!r} to colour by.", "Add --level backward.")
 
 
 def scale(snapshot: GraphSnapshot, color_by: str | None) -> Scale:

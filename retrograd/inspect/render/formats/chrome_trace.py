@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ....errors import NoGraphError
 from ...columns import nonfinite_word
+from ...event_data import LEVELS
 from ...events import Recording
 from ...snapshot import GraphSnapshot
 from ..base import RenderOptions, chosen_snapshots
@@ -29,6 +30,11 @@ class ChromeTraceRenderer:
     name = "chrome-trace"
     suffixes = (".trace.json",)
     binary = False
+
+    def demand(self, options: RenderOptions, level: str) -> None:
+        """Raise ``NoGraphError`` for a level at which no times are recorded."""
+        if level == LEVELS[0]:
+            raise _no_times()
 
     def render(self, recording: Recording, options: RenderOptions) -> str:
         """Return the trace; raises ``NoGraphError`` when no node of the chosen runs has a time."""
@@ -48,6 +54,14 @@ class Slice(NamedTuple):
     thread: int
 
 
+def _no_times() -> NoGraphError:
+    """Return the error for a recording without times."""
+    return NoGraphError(
+        "No node has a time, so there is nothing to draw along a time axis.",
+        "Record the run with: retrograd trace SCRIPT --level backward -o run.json",
+    )
+
+
 def trace_json(processes: list[tuple[str, list[GraphSnapshot]]]) -> str:
     """Return a trace with one process for each named list of backward runs.
 
@@ -57,10 +71,7 @@ def trace_json(processes: list[tuple[str, list[GraphSnapshot]]]) -> str:
     for number, (name, snapshots) in enumerate(processes):
         events += _process(number, clean(name), snapshots)
     if not any(event["ph"] == "X" for event in events):
-        raise NoGraphError(
-            "No node has a time, so there is nothing to draw along a time axis.",
-            "Record the run with: retrograd trace SCRIPT --level backward -o run.json",
-        )
+        raise _no_times()
     lines = ",\n".join(json.dumps(event, ensure_ascii=False, allow_nan=False) for event in events)
     return f'{{"displayTimeUnit": "ns", "traceEvents": [\n{lines}\n]}}\n'
 

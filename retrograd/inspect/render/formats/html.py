@@ -12,13 +12,13 @@ from ...garbage import collector_paused
 from ...snapshot import GraphSnapshot
 from .. import labels, theme
 from ..base import RenderOptions, capped, chosen_steps
-from ..drawing import draw, number, text
+from ..drawing import check_layout, draw, number, text
 from ..marks import unplaced, with_ghosts
 from ..page.account import cells_data, findings_data, sources_data
 from ..page.hooks import hooks_data
 from ..page.measures import measure_data
 from ..page.packing import Packed, Packing, Plain
-from ..page.structure import same_structure, structure_data
+from ..page.structure import structure_data
 from ..scale import measure_name
 from ..scene import scene
 
@@ -42,6 +42,10 @@ class HtmlRenderer:
     name = "html"
     suffixes = (".html", ".htm")
     binary = False
+
+    def demand(self, options: RenderOptions, level: str) -> None:
+        """Raise ``LayoutError`` if the layout that is asked for cannot be had."""
+        check_layout(options)
 
     @collector_paused()
     def render(self, recording: Recording, options: RenderOptions) -> str:
@@ -109,7 +113,7 @@ def _structures(
     structures: list[dict[str, Any]] = []
     structure_of = []
     for at, snapshot in enumerate(snapshots):
-        if at == 0 or not same_structure(snapshot, snapshots[at - 1]):
+        if at == 0 or not snapshot.is_like(snapshots[at - 1]):
             structures.append(structure_data(snapshot, options, packing))
         structure_of.append(len(structures) - 1)
     return structures, structure_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ...events import Recording
-from ...layout.dot_program import run_dot
+from ...layout.dot_program import require_dot, run_dot
 from ..base import RenderOptions
 from . import dot
 
@@ -19,6 +19,10 @@ class PdfRenderer:
     name = "pdf"
     suffixes = (".pdf",)
     binary = True
+
+    def demand(self, options: RenderOptions, level: str) -> None:
+        """Raise ``LayoutError`` where Graphviz is missing."""
+        require_dot(INSTEAD)
 
     def render(self, recording: Recording, options: RenderOptions) -> bytes:
         """Return the PDF; raises ``LayoutError`` where Graphviz is missing, fails or takes too long."""

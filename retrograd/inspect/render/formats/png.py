@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...events import Recording
-from ...layout.dot_program import run_dot
+from ...layout.dot_program import require_dot, run_dot
 from ..base import RenderOptions
 from . import dot
 
@@ -16,6 +16,10 @@ class PngRenderer:
     name = "png"
     suffixes = (".png",)
     binary = True
+
+    def demand(self, options: RenderOptions, level: str) -> None:
+        """Raise ``LayoutError`` where Graphviz is missing."""
+        require_dot(INSTEAD)
 
     def render(self, recording: Recording, options: RenderOptions) -> bytes:
         """Return the PNG; raises ``LayoutError`` where Graphviz is missing, fails or takes too long."""

@@ -7,7 +7,7 @@ from ...garbage import collector_paused
 from ...layout.text_size import text_width, wrapped
 from .. import labels, theme
 from ..base import RenderOptions, chosen_steps
-from ..drawing import draw, number, text
+from ..drawing import check_layout, draw, number, text
 from ..legend import legend
 from ..marks import Note, unplaced
 from ..scene import Scene, scene
@@ -27,6 +27,10 @@ class SvgRenderer:
     name = "svg"
     suffixes = (".svg",)
     binary = False
+
+    def demand(self, options: RenderOptions, level: str) -> None:
+        """Raise ``LayoutError`` if the layout that is asked for cannot be had."""
+        check_layout(options)
 
     @collector_paused()
     def render(self, recording: Recording, options: RenderOptions) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...fold import Folded, fold
-from ...snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
+from ...snapshot import GraphSnapshot, SourceLine
 from .. import labels
 from ..base import RenderOptions
 from .faces import atom_sizes, group_sizes
@@ -15,12 +15,6 @@ from .groups import Groups, groups_of
 from .interiors import Interiors, interiors_of
 from .links import Links, links_of
 from .packing import Packing, table
-
-
-def same_structure(one: GraphSnapshot, other: GraphSnapshot) -> bool:
-    """Return whether two graphs differ in their measures and labels at most, as steps of a training loop do."""
-    columns = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names", "engine")
-    return all(getattr(one, column) == getattr(other, column) for column in columns)
 
 
 def structure_data(snapshot: GraphSnapshot, options: RenderOptions, packing: Packing) -> dict[str, Any]:
