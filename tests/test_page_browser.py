@@ -323,6 +323,17 @@ def test_a_long_name_leaves_room_for_the_shape(chromium: Browser, tmp_path: Path
         assert chromium.run(f"getComputedStyle({row}.firstChild).overflowX") == "hidden"
 
 
+def test_parameters_stand_by_name(chromium: Browser, tmp_path: Path) -> None:
+    """The outline lists parameters as a reader seeks them: those of a module together, block 2 before block 10."""
+    made = network()
+    names = iter(("10.weight", "2.weight", "10.bias", "2.bias", "head.weight", "head.bias"))
+    made.name = [next(names) if kind == "leaf" else None for kind in made.kind]
+    chromium.open(write(tmp_path, made))
+    listed = chromium.run("[...document.querySelectorAll('#outline li[data-thing] > .link')].map(one => one.title)")
+
+    assert listed == ["2.bias", "2.weight", "10.bias", "10.weight", "head.bias", "head.weight"]
+
+
 def test_cells_of_a_notebook(chromium: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines of cells are called what IPython calls them, in the outline, the details and to the search."""
     monkeypatch.setattr(account, "cell_name", lambda file: "Cell In[4]" if file == "loop.py" else "")

@@ -1,7 +1,7 @@
 // ---- outline: findings, modules as a tree, parameters.
 
 const outline = byId("outline");
-const MOST_ROWS = 300;
+const MOST_ROWS = 300, MOST_SORTED = 10000;
 
 function fillOutline() {
   const { data, graph } = state, parts = [];
@@ -11,11 +11,19 @@ function fillOutline() {
     tools.className = "tools";
     parts.push(section(`Modules ${graph.boxCount - 1}`, tools, moduleTree()));
   }
-  const leaves = [];
-  for (let node = 0; node < graph.nodes; node++) if (graph.isLeaf(node)) leaves.push(node);
+  const leaves = parametersInOrder(graph);
   parts.push(section(`Parameters ${leaves.length}`, longList(leaves, parameterRow)));
   outline.replaceChildren(...parts);
   markOutline();
+}
+
+// By name, so that those of one module stand together; very many as the walk met them, since sorting takes its time.
+function parametersInOrder(graph) {
+  const leaves = [];
+  for (let node = 0; node < graph.nodes; node++) if (graph.isLeaf(node)) leaves.push(node);
+  if (leaves.length > MOST_SORTED) return leaves;
+  const { compare } = new Intl.Collator("en", { numeric: true }), names = new Map(leaves.map((node) => [node, graph.title(node)]));
+  return leaves.sort((one, other) => compare(names.get(one), names.get(other)) || one - other);
 }
 
 function findingList(findings) {
