@@ -13,7 +13,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.errors import UsageError
-from retrograd.inspect.breakpoints import BreakpointReached
+from retrograd.inspect import BreakpointReached
 
 ENGINES = ["retrograd", "torch"]
 

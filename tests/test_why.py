@@ -57,6 +57,30 @@ def test_zero(torch):
     assert "relu" in answer.text.lower()
 
 
+def test_what_the_last_run_did_not_bring(torch):
+    """A finite gradient that is added to an infinite one is not blamed, nor one that cancels another for being zero."""
+    w, v = torch.zeros(2, requires_grad=True), torch.zeros(2, requires_grad=True)
+    torch.log(w).sum().backward()
+    (v * 2.0).sum().backward()
+    with rg.debug() as trace:
+        (w * 2.0 - v * 2.0).sum().backward()
+    answers = [rg.inspect.why(tensor, trace) for tensor in (w, v)]
+
+    assert [answer.state for answer in answers] == ["nonfinite", "zero"]
+    for answer in answers:
+        assert "what arrived in backward 0 is not" in answer.text
+        assert "backward adds to it" in answer.text
+
+
+def test_not_finite_from_the_start(torch):
+    """An infinite gradient that backward was given is so from its start."""
+    with rg.debug() as trace:
+        w = torch.ones(2, requires_grad=True)
+        (w * 2.0).sum().backward(torch.tensor(float("inf")))
+
+    assert "from the start of backward on" in rg.inspect.why(w, trace).text
+
+
 def test_what_a_tensor_tells_by_itself(torch):
     """Without a trace, and of tensors that keep no gradient."""
     with rg.debug() as trace:

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers see of `_HOMES`
+    from .breakpoints import BreakpointReached as BreakpointReached
     from .compare import compare as compare
     from .debug import debug as debug
     from .diagnose import diagnose as diagnose
@@ -38,6 +39,7 @@ _HOMES = {
     "recording": ("record", "recording"),
     "save": ("output", "save"),
     "load": ("loading", "load_recording"),
+    "BreakpointReached": ("breakpoints", "BreakpointReached"),
     "GraphSnapshot": ("snapshot", "GraphSnapshot"),
     "SourceLine": ("snapshot", "SourceLine"),
     "Recording": ("events", "Recording"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
@@ -100,6 +101,13 @@ def _without_trace(state: str, gradient: Gradient) -> str:
 _WORDS = {"zero": "zero everywhere", "nonfinite": "not finite", "fine": "finite and not zero", "none": "None"}
 
 
+_ELSEWHERE = {
+    "zero": "it cancels what was in .grad before (backward adds to it), or .grad was cleared or written to.",
+    "nonfinite": ".grad was so before (backward adds to it until zero_grad() clears it), or was written to.",
+}
+"""Where a gradient comes from that did not arrive in the last backward run."""
+
+
 class _Seen:
     """A tensor that a recording knows."""
 
@@ -164,7 +172,10 @@ class _Seen:
         head = f"The gradient of {self.name} is {_WORDS[state]}"
         for snapshot in reversed(self.trace.graphs):
             if state != "fine" and self.name in snapshot.name and snapshot.measures:
-                order = _way_down(snapshot, snapshot.name.index(self.name))
+                leaf = snapshot.name.index(self.name)
+                if _arrived(snapshot, leaf, state) is False:
+                    return f"{head}, but what arrived in {snapshot.label or 'backward'} is not: {_ELSEWHERE[state]}", ()
+                order = _way_down(snapshot, leaf)
                 path = tuple(_node_text(snapshot, row) for row in reversed(order))
                 born = next((row for row in order if _born(snapshot, row, state)), None)
                 if born is not None:
@@ -191,6 +202,17 @@ def _way_down(snapshot: GraphSnapshot, leaf: int) -> list[int]:
         rows.append(at)
         at = came[at]
     return rows[::-1]
+
+
+def _arrived(snapshot: GraphSnapshot, leaf: int, state: str) -> bool | None:
+    """Whether the gradient that reached a leaf was zero, or not finite; None where that was not measured."""
+    value = {name: column[leaf] for name, column in snapshot.measures.items()}
+    norm = value.get("grad_norm")
+    if norm is None:
+        return None
+    if state == "zero":
+        return norm == 0.0
+    return not math.isfinite(norm) or bool((value.get("nan_count") or 0) + (value.get("inf_count") or 0))
 
 
 def _born(snapshot: GraphSnapshot, row: int, state: str) -> bool:
