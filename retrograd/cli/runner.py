@@ -33,6 +33,8 @@ from functools import partial
 from typing import NoReturn
 
 from ..inspect.program.texts import keep_text
+from ..inspect.sources.patches import Patches
+from .blamed import blame_nobody_below
 from .environment import Environment
 from .interrupts import leave_by_interrupt
 from .requested import Execute, Prepare
@@ -88,6 +90,7 @@ class Run:
         self.before = Environment()
         """What the process had before the program began."""
         self._process = os.getpid()
+        self._patches = Patches()
 
     def begin(self) -> Prepare:
         """Make room for the program and return what prepares it: reads and compiles it.
@@ -97,6 +100,7 @@ class Run:
         self.before = Environment()
         main = _fresh_main()
         sys.argv[:] = self._target.argv
+        blame_nobody_below(self._patches)
         return partial(_PREPARE[self._target.kind], self._target, main)
 
     def end(self, error: BaseException | None, tracers: Tracers = NONE) -> Ending:
@@ -109,6 +113,7 @@ class Run:
         if ending.error is not None and self._failed is not None and os.getpid() == self._process:
             self._failed(ending.error)
         _end_as_python_does(tracers)
+        self._patches.undo()
         return Ending(ending.code, ending.error, forked=os.getpid() != self._process)
 
 

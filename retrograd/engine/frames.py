@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import traceback
+from itertools import takewhile
 from types import FrameType
 
 import numpy as np
 
 ENGINE = os.path.dirname(__file__) + os.sep
 """How the names of the engine's files begin, generated code's included."""
+_COMMAND_LINE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "cli", "main.py")
 _OURS = (ENGINE, os.path.dirname(np.__file__) + os.sep)
 
 
@@ -17,6 +20,12 @@ def outside(frame: FrameType | None, ours: str | tuple[str, ...] = ENGINE) -> Fr
     while frame is not None and frame.f_code.co_filename.startswith(ours):
         frame = frame.f_back
     return frame
+
+
+def program_stack(frame: FrameType | None) -> list[str]:
+    """This frame and those around it as ``traceback.format_stack`` gives them, as far as they are the program's."""
+    frames = takewhile(lambda entry: entry[0].f_code.co_filename != _COMMAND_LINE, traceback.walk_stack(frame))
+    return traceback.StackSummary.extract(iter([*frames][::-1])).format()
 
 
 def is_from_elsewhere(error: BaseException) -> bool:

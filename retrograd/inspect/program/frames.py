@@ -22,6 +22,7 @@ from ..snapshot import SourceLine
 _PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
 _SAMPLES = os.path.join(_PACKAGE, "_samples") + os.sep
 _WATCHING = os.path.join(_PACKAGE, "inspect") + os.sep
+_COMMAND_LINE = os.path.join(_PACKAGE, "cli", "main.py")
 _STDLIB = tuple({sysconfig.get_paths()[key] + os.sep for key in ("stdlib", "platstdlib")})
 _SITE = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 INTERCEPTORS = ("__torch_function__", "__torch_dispatch__")
@@ -64,6 +65,11 @@ def _library_folders() -> tuple[str, ...]:
     """Folders of the libraries and runners that are imported now."""
     files = (getattr(sys.modules.get(name), "__file__", None) for name in _LIBRARIES + _RUNNERS)
     return tuple(os.path.dirname(file) + os.sep for file in files if file)
+
+
+def is_command_line(frame: FrameType) -> bool:
+    """Whether this is the frame in which the command line runs a program: nothing around it is the program's."""
+    return frame.f_code.co_filename == _COMMAND_LINE
 
 
 def forget_judgements() -> None:

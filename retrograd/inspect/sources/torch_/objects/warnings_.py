@@ -19,8 +19,8 @@ from ..library import LIBRARY
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 """The folder of the adapter: what lies in it is called only while somebody watches."""
 _HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
-_DEPTH = 2
-"""Frames above the one that warned: the function below and the wrapper around it."""
+DEPTH = 2
+"""Frames of ours above the one that called what is wrapped: the function below and the wrapper around it."""
 
 
 def wrap_show(original: Callable[[Any], None]) -> Callable[[Any], None]:
@@ -28,7 +28,7 @@ def wrap_show(original: Callable[[Any], None]) -> Callable[[Any], None]:
 
     def _showwarnmsg(message: Any) -> None:
         try:
-            new = _put_right(message, sys._getframe(_DEPTH))
+            new = _put_right(message, sys._getframe(DEPTH))
         except Exception:  # show it as it is
             new = True
         if new:
@@ -39,10 +39,10 @@ def wrap_show(original: Callable[[Any], None]) -> Callable[[Any], None]:
 
 def _put_right(message: Any, frame: FrameType) -> bool:
     """Let a warning name the right line; False if that line has given this warning already."""
-    frames = _stack(frame)
+    frames = stack(frame)
     places = [(one.f_code.co_filename, one.f_lineno) for one in frames]
     place = places.index((message.filename, message.lineno))
-    blamed, right = frames[place], _unwatched(frames)[place]
+    blamed, right = frames[place], unwatched(frames)[place]
     if right is blamed:
         return True
     given = (str(message.message), message.category, message.lineno)
@@ -50,7 +50,7 @@ def _put_right(message: Any, frame: FrameType) -> bool:
     return _note(given, blamed.f_globals, right.f_globals, right.f_lineno)
 
 
-def _stack(frame: FrameType | None) -> list[FrameType]:
+def stack(frame: FrameType | None) -> list[FrameType]:
     """Return a frame and all that called it."""
     frames = []
     while frame is not None:
@@ -59,7 +59,7 @@ def _stack(frame: FrameType | None) -> list[FrameType]:
     return frames
 
 
-def _unwatched(frames: list[FrameType]) -> list[FrameType]:
+def unwatched(frames: list[FrameType]) -> list[FrameType]:
     """Return the frames there would be without us, innermost first."""
     kept: list[FrameType] = []
     skip = 0

@@ -1,8 +1,8 @@
 """Everything of ours that is in PyTorch while somebody watches: put there in one go, and taken away in one go.
 
 It is a ``TorchFunctionMode`` on each watched thread, global module and optimizer hooks, and wrappers: of
-``_engine_run_backward``, of what shows warnings, of constructors, and (to reach threads that start later) of the
-thread bootstrap.
+``_engine_run_backward``, of what shows warnings and formats the stacks of anomaly mode, of constructors, and (to reach
+threads that start later) of the thread bootstrap.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ..backward.node_hooks import install_entering
 from ..calls.calls import Inside
 from ..calls.forward import ForwardWriter
 from ..library import LIBRARY
+from ..objects.anomaly import wrap_format
 from ..objects.checkpoint import Checkpoints
 from ..objects.functions import Functions
 from ..objects.hooks import Handles
@@ -61,6 +62,7 @@ class Installation:
             self._patches.wrap(holder, "_engine_run_backward", backward.wrap)
         self._patches.wrap(module, "_has_any_global_hook", self._wrap_has_hooks)
         self._patches.wrap(warnings, "_showwarnmsg", wrap_show)
+        self._patches.wrap(sys.modules.get("torch.fx.traceback"), "format_stack", wrap_format)
         self._patches.wrap(threading.Thread, "_bootstrap_inner", self._wrap_bootstrap)
         self._patches.wrap(torch.nn.Parameter, "__new__", Parameters(self._watches.seeing_calls).wrap_new)
         Handles(self._watches.seeing_calls).install(self._patches)
