@@ -122,6 +122,19 @@ def test_settings_that_make_no_sense(tmp_path: Path, monkeypatch: pytest.MonkeyP
         parsed("x.py")
 
 
+def test_a_shared_setting_of_no_command_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A misspelt key for all commands is not passed over in silence; one that another command has is."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[tool.retrograd]\nlayot = 'dot'\n")
+    refused = CliRunner().invoke(cli, ["stats", "x.json"])
+    (tmp_path / "pyproject.toml").write_text("[tool.retrograd]\nlayout = 'dot'\nall-figures = true\n")
+    passed = CliRunner().invoke(cli, ["stats", "x.json"])
+
+    assert refused.exit_code == 2
+    assert "unknown key 'layot'. Did you mean 'layout'?" in refused.stderr
+    assert "Cannot read the recording 'x.json'" in passed.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "module", "code", "kind", "argv"),
     [

@@ -7,6 +7,7 @@ both, and the command line over all.
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,11 @@ from ..errors import UsageError
 FILE = "pyproject.toml"
 
 
-def defaults_for(command: click.Command) -> dict[str, Any]:
-    """Return option name -> value as click wants it; raises ``UsageError`` for a file or value that makes no sense."""
+def defaults_for(command: click.Command, parent: click.Context | None = None) -> dict[str, Any]:
+    """Return option name -> value as click wants it; raises ``UsageError`` for a file or value that makes no sense.
+
+    ``parent`` knows the other commands, for a key that this one has not may be theirs.
+    """
     table = _tool_table()
     options = _settable(command)
     own = table.get(command.name or "", {})
@@ -32,6 +36,8 @@ def defaults_for(command: click.Command) -> dict[str, Any]:
             f"[tool.retrograd.{command.name}] in {FILE} has the unknown key {unknown[0]!r}.", f"Keys: {known}."
         )
     shared = {key: value for key, value in table.items() if not isinstance(value, dict)}
+    if parent is not None:
+        _refuse_unknown(set(shared) - _spellings(options), parent)
     merged = {key.replace("-", "_"): value for key, value in {**shared, **own}.items()}
     return {
         option.name: _fitting(merged[key], option, key)
@@ -69,6 +75,19 @@ def _settable(command: click.Command) -> dict[str, click.Option]:
 def _spellings(options: dict[str, click.Option]) -> set[str]:
     """Return the keys that name an option: ``max_nodes`` and ``max-nodes``."""
     return set(options) | {name.replace("_", "-") for name in options}
+
+
+def _refuse_unknown(keys: set[str], parent: click.Context) -> None:
+    """Raise ``UsageError`` for a key that is an option of no command; the others are loaded only if there is one."""
+    group = parent.command
+    if not keys or not isinstance(group, click.Group):
+        return
+    commands = [group.get_command(parent, name) for name in group.list_commands(parent)]
+    known = set().union(*(_spellings(_settable(command)) for command in commands if command is not None))
+    for key in sorted(keys - known - {*group.list_commands(parent)}):
+        near = difflib.get_close_matches(key, sorted(known), n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else "Keys are the long options of commands, such as 'layout'."
+        raise UsageError(f"[tool.retrograd] in {FILE} has the unknown key {key!r}.", hint)
 
 
 def _fitting(value: Any, option: click.Option, name: str) -> Any:

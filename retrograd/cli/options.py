@@ -22,7 +22,7 @@ class ConfiguredCommand(click.Command):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Read the defaults, then parse."""
-        extra.setdefault("default_map", defaults_for(self))
+        extra.setdefault("default_map", defaults_for(self, parent))
         return super().make_context(info_name, args, parent, **extra)
 
 
