@@ -62,3 +62,21 @@ def test_E_25_nodes_of_third_order_are_induced_by_the_recorded_node(text: str) -
 def names_below(node: Any) -> list[str]:
     """Names of the nodes that a node leads to."""
     return [n.name() for n, _ in node.next_functions if n is not None]
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_F_45_second_derivatives_of_squared_differences(reduction: str) -> None:
+    """F-45: by the incoming gradient, input and target, also where only some of them are asked for."""
+
+    def derived(engine: Any) -> list[Any]:
+        x, t = sines(engine, 3, 4), sines(engine, 4, 3).T.detach().requires_grad_()
+        y = engine.nn.functional.mse_loss(x, t * t, reduction=reduction)
+        g = engine.full_like(y, 3.0).requires_grad_()
+        first = engine.autograd.grad(y, x, g, create_graph=True)[0]
+        found = [engine.autograd.grad(first.sin().sum(), each, create_graph=True) for each in ([g], [x], [x, t, g])]
+        found.append(engine.autograd.grad(found[-1][0].sin().sum(), [x, t, g]))
+        return [part.detach().numpy() for parts in found for part in parts]
+
+    for ours, theirs in zip(derived(retrograd), derived(torch), strict=True):
+        assert ours.shape == theirs.shape
+        assert abs(ours - theirs).max() < 1e-12

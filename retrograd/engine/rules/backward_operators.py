@@ -28,17 +28,21 @@ from ..table.rows import function
 from ..tensors.base import LAZY, TensorBase, wrap
 
 
-def backward_operator(name: str, rule: Rule, tensors: str = "self", *, constant: str = "", node: str = "") -> Rule:
+def backward_operator(
+    name: str, rule: Rule, tensors: str = "self", *, constant: str = "", node: str = "", derived: Rule | None = None
+) -> Rule:
     """The rule of an operand, recorded as one node where it is applied to tensors.
 
     ``tensors`` are those of its arguments that the gradient is derived by, beside the incoming one; ``constant`` the
-    other tensors among them.
+    other tensors among them; ``derived`` the joint rule of the node, where that takes less than to apply the rule once
+    more.
     """
     names = ("grad_output", *parameters_of(unwrap(rule))[0][1:])
     wanted = ("grad_output", *tensors.split())
     row = function(
         f"_{name}_back", _Forward(rule, names), node=node or f"{camel_case(name)}BackwardBackward0",
-        tensors=f"grad_output {tensors} {constant}", constant=constant, joint=_Gradients(rule, names, wanted),
+        tensors=f"grad_output {tensors} {constant}", constant=constant,
+        joint=derived or _Gradients(rule, names, wanted),
     )  # fmt: skip
 
     def applied(*values: Any) -> Any:

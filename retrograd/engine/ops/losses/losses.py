@@ -127,7 +127,19 @@ def _mse_slope(g: Any, self: Any, target: Any, reduction: str) -> Any:
     return g * difference * 2.0
 
 
-_mse_back = backward_operator("mse_loss", _mse_slope, "self target")
+def _mse_curvature(
+    g: Any, needs: tuple[bool, ...], grad_output: Any, self: Any, target: Any, reduction: str
+) -> tuple[Any, ...]:
+    """Gradients of an incoming gradient, self and target by that of the slope, which is linear in each of them."""
+    into_grad = _mse_slope(g, self, target, reduction) if needs[0] else None
+    if not (needs[1] or needs[2]):
+        return into_grad, None, None
+    factor = 2.0 / max(count(g.shape), 1) if reduction == "mean" else 2.0
+    by_self = g * grad_output * factor
+    return into_grad, by_self if needs[1] else None, -by_self if needs[2] else None
+
+
+_mse_back = backward_operator("mse_loss", _mse_slope, "self target", derived=_mse_curvature)
 function(
     "_mse_loss", _mse_loss, node="MseLossBackward0", promote="common", layout="operands",
     self=_mse_back, target=lambda g, self, target, reduction: _mse_back(g, target, self, reduction), kinds="f",

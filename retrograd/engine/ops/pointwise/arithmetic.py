@@ -133,6 +133,9 @@ def _mul(self: Any, other: Any) -> Any:
     return _by_number(np.multiply, self, other)
 
 
+_mul.of_wider = np.multiply  # type: ignore[attr-defined]
+
+
 elementwise(
     "mul",
     _mul,
@@ -146,6 +149,9 @@ elementwise(
 def _div(self: Any, other: Any) -> Any:
     """True division."""
     return _by_number(np.true_divide, self, other)
+
+
+_div.of_wider = np.true_divide  # type: ignore[attr-defined]
 
 
 elementwise(
