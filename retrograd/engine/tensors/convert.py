@@ -30,7 +30,9 @@ _MOST_DIMENSIONS: Final = 64
 
 def dims_given(dim: Any) -> tuple[int, ...]:
     """One dimension or several as a tuple."""
-    return (dim,) if isinstance(dim, (int, np.integer)) else tuple(dim)
+    if isinstance(dim, (int, np.integer)):
+        return (int(dim),)
+    return tuple(dim)
 
 
 def checked_dim(dim: int, ndim: int) -> int:
