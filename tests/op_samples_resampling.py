@@ -46,6 +46,13 @@ MODES = [
         [real(1, 2, 3, 3, 2), {"scale_factor": 1.5, "mode": "area"}],
         note="area",
     ),
+    *calls(
+        NN + "interpolate",
+        [real(2, 2, 2), {"scale_factor": 1.4, "mode": "linear"}],
+        [real(1, 2, 2, 3), {"scale_factor": 1.4, "mode": "bilinear"}],
+        [real(1, 2, 2, 3, 4), {"scale_factor": 1.4, "mode": "trilinear"}],
+        note="dimensions that keep their size",
+    ),
     *calls(NN + "upsample", [IMAGE, {"scale_factor": 2, "mode": "bilinear"}]),
     *calls(NN + "upsample_nearest", [IMAGE, {"scale_factor": 2}]),
     *calls(NN + "upsample_bilinear", [IMAGE, {"scale_factor": 2}]),

@@ -44,10 +44,11 @@ def _places(n: int, m: int, align: bool, given: Any, real: Any) -> Any:
 
 
 def _linear(n: int, m: int, align: bool, given: Any, real: Any) -> Any:
-    at = np.maximum(_places(n, m, align, given, real), 0)
+    keeps = n == m  # such a dimension mixes no neighbours, whatever scale was given for it
+    at = np.arange(m, dtype=real) if keeps else np.maximum(_places(n, m, align, given, real), 0)
     low = np.minimum(np.floor(at).astype(np.int64), n - 1)
     part = np.clip(at - low, 0, 1)
-    high = low if n == m else np.minimum(low + 1, n - 1)  # a dimension that keeps its size mixes no neighbours
+    high = low if keeps else np.minimum(low + 1, n - 1)
     return np.stack((low, high)), np.stack((1 - part, part))
 
 
