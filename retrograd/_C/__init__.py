@@ -16,6 +16,7 @@ from ..engine.overriding.dispatch_classes import disabled_torch_dispatch_impl as
 from ..engine.overriding.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from ..engine.overriding.overrides import disabled_torch_function_impl as _disabled_torch_function_impl
 from ..engine.random import Generator
+from ..engine.rules.matrix_checks import _LinAlgError
 from ..engine.switches.engine_switches import is_grad_layout_enforced as _is_grad_layout_enforcement_enabled
 from ..engine.switches.engine_switches import is_multithreading_enabled as _is_multithreading_enabled
 from ..engine.switches.modes import is_grad_enabled
@@ -33,7 +34,8 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "TensorBase",
     "_DisableTorchDispatch", "_disabled_torch_dispatch_impl", "_disabled_torch_function_impl",
-    "_WeakTensorRef", "_current_autograd_node", "_current_graph_task_execution_order", "_current_graph_task_id",
+    "_LinAlgError", "_WeakTensorRef",
+    "_current_autograd_node", "_current_graph_task_execution_order", "_current_graph_task_id",
     "_is_fwd_grad_enabled", "_is_grad_layout_enforcement_enabled", "_is_multithreading_enabled",
     "_set_fwd_grad_enabled", "_set_grad_enabled", "_will_engine_execute_node", "is_grad_enabled",
 ]  # fmt: skip

@@ -190,25 +190,29 @@ class CallSource:
         return lines
 
     def _computing(self) -> list[str]:
-        """The forward, without NumPy's warnings; errors are raised by the general path, which words them."""
+        """The forward, without NumPy's warnings; errors are raised by the general path, which words them.
+
+        It is called when the error has been left: otherwise tracebacks would show both.
+        """
         if self.formula is not None:
-            inner = [f"_d = run_quietly({self._kernel(self.formula)})"]
+            forward = f"run_quietly({self._kernel(self.formula)})"
         else:
-            given = ", ".join(self._argument(name) for name in self.op.params)
-            inner = [f"_d = run_quietly({self._forward()}, {given})"]
+            forward = f"run_quietly({self._forward()}, {', '.join(self._argument(name) for name in self.op.params)})"
         errors = "ValueError, TypeError, OverflowError, RuntimeError"  # the last one also where another thread computes
-        lines = ["try:", *indented(inner), f"except ({errors}) as _error:", *self._refused()]
-        if self.op.aux:
-            lines.append(f"_d, {', '.join('_aux_' + name for name in self.op.aux)} = _d")
-        return [*lines, "if _d.__class__ is not ndarray: _d = asarray(_d)", *self._arranging()]
+        return [
+            f"try: {', '.join(['_d', *['_aux_' + name for name in self.op.aux]])} = {forward}",
+            f"except ({errors}) as _error:",
+            "    if is_from_elsewhere(_error): raise",  # what a signal's handler raised meanwhile is the program's
+            "    _d = None",
+            "if _d.__class__ is not ndarray:",
+            f"    if _d is None: {self.leave}",
+            "    _d = asarray(_d)",
+            *self._arranging(),
+        ]
 
     def _forward(self) -> str:
         """The forward; where halves are computed otherwise, the one of wider numbers without a look at the arrays."""
         return "(_of_wider if sig.floats is not None else _forward)" if "_of_wider" in self.namespace else "_forward"
-
-    def _refused(self) -> list[str]:
-        """The general path says what does not fit; but what a signal's handler raised meanwhile is the program's."""
-        return ["    if is_from_elsewhere(_error): raise", f"    {self.leave}"]
 
     def _arranging(self) -> list[str]:
         """Lines that give the result the layout of PyTorch's, where the forward may have chosen another.

@@ -91,7 +91,7 @@ class ViewCallSource(CallSource):
         return [
             f"try: _d = _forward({', '.join(self._argument(name) for name in self.op.params)})",
             "except (ValueError, TypeError, OverflowError) as _error:",
-            *self._refused(),
+            *_refused(self),
         ]
 
     def _result(self) -> list[str]:
@@ -134,7 +134,7 @@ class PiecesCallSource(CallSource):
             f"if _d.__class__ is not ndarray: {self.leave}",
             f"try: _plan = plans.get((sig{given},)) or planned({tensor}{given})",
             "except (ValueError, TypeError, OverflowError) as _error:",
-            *self._refused(),
+            *_refused(self),
         ]
 
     def _result(self) -> list[str]:
@@ -160,6 +160,11 @@ _UNRECORDED = "if _tag != INFERENCE: _tag = NO_GRAD"
 
 def _origin(source: CallSource) -> list[str]:
     return [line.format(x=source.tensors[0]) for line in _ORIGIN]
+
+
+def _refused(source: CallSource) -> list[str]:
+    """The general path says what does not fit; but what a signal's handler raised meanwhile is the program's."""
+    return ["    if is_from_elsewhere(_error): raise", f"    {source.leave}"]
 
 
 def _no_inference(source: CallSource) -> str:

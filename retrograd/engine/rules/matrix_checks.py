@@ -18,6 +18,7 @@ class _LinAlgError(RuntimeError):
     """A matrix that the computation cannot take: singular, or not positive-definite."""
 
 
+_LinAlgError.__module__ = "retrograd._C"  # as tracebacks and pickles of PyTorch name it
 LinAlgError = _LinAlgError
 """PyTorch's public name; tracebacks show the other one."""
 
