@@ -185,3 +185,56 @@ def test_ordinary_norm(dtype, shape):
             assert array_values.ordinary_norm(array) is None
     assert array_values.ordinary_norm(array * 0) is None
     assert array_values.ordinary_norm(np.ones(3, np.float16)) is None
+
+
+def calls_of(trace, op):
+    """The calls of an operator, in order."""
+    return [event for event in trace.recording.events if event.op == op and event.kind == "operation"]
+
+
+def test_ranges_of_calls_are_taken_on_schedule_and_their_sums_always():
+    """The sum of what a call gives is that of its values in every step, its range in steps of the schedule."""
+    rg.manual_seed(0)
+    w, x = rg.randn(30, 40, requires_grad=True), rg.randn(60, 30)
+    sums = []
+    with rg.debug() as trace:
+        for _ in range(EVERY + 1):
+            h = x @ w
+            sums.append(h.sum().item())
+            rg.tanh(h).sum().backward()
+
+    products = calls_of(trace, "matmul")
+    assert [event.data["checksum"][0] for event in products] == pytest.approx(sums, rel=1e-3, abs=1e-3)
+    ranged = [run for run, event in enumerate(products) if event.data["range"] != [None]]
+    assert ranged == [0, 1, EVERY]
+    assert all(event.data["range"] != [None] for event in calls_of(trace, "tanh"))
+
+
+@pytest.mark.parametrize("shape", [(40,), (60, 70), (300, 1001)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sum_of_ordinary(dtype, shape):
+    """It is the very sum that is taken with the range, and None where the range must be looked at."""
+    array = np.random.default_rng(0).standard_normal(shape).astype(dtype)
+
+    for one in (array, array.T):
+        assert array_values.sum_of_ordinary(one) == array_values.range_and_sum(one)[1]
+    for odd in (np.nan, np.inf, -np.inf):
+        array.ravel()[-1:] = odd
+        with np.errstate(all="raise"):
+            assert array_values.sum_of_ordinary(array) is None
+    assert array_values.sum_of_ordinary(np.zeros(shape, dtype)) is None
+
+
+def test_what_is_not_finite_has_a_range_in_any_step():
+    """A call whose result first overflows in a step that is not on the schedule is told with what it was given."""
+    rg.manual_seed(0)
+    w, x = rg.randn(30, 40, requires_grad=True), rg.randn(60, 30)
+    with rg.debug() as trace:
+        for run in range(AT_FIRST + 3):
+            h = x @ w
+            loss = rg.exp(h + (200.0 if run == AT_FIRST + 1 else 0.0)).mean()
+            loss.backward()
+
+    finding = trace.findings[0]
+    assert (finding.kind, finding.op) == ("nan-origin", "exp")
+    assert "between" in finding.message

@@ -1,4 +1,4 @@
-"""The figure schedule: in which backward runs every figure of a gradient is taken.
+"""The figure schedule: in which backward runs every figure of a gradient is taken, and of the results of calls before it.
 
 Norm, number of NaN and of infinities, and share of tiny entries are taken of every gradient in every run: one product
 of the gradient with itself tells them all as long as it is an ordinary number, and where it is not (NaN, infinity,
@@ -6,6 +6,10 @@ overflow, nothing but zeros, underflow) every figure is taken.  So what the chec
 
 Minimum, maximum, mean and share of zeros of ordinary gradients take four passes more.  They are taken in the first
 runs and in one of many after that, and are None (not measured) in the others.
+
+On our engine so are minimum and maximum of what a call gives, in the calls that come before such a run.  Its sum is
+taken of every call, and tells by itself that all entries are finite; where it is zero or not finite, and of calls whose
+range a check asks for in any run (``Site.ranged``), the range is always taken.
 """
 
 from __future__ import annotations
@@ -24,6 +28,12 @@ class FigureSchedule:
 
     def __init__(self, *, always: bool = False) -> None:
         self._always = always
+        self.whole = True
+        """Whether the next run is one of those in which every figure is taken."""
+
+    def comes(self, run: int) -> None:
+        """The next run has this number."""
+        self.whole = self.takes_all(run)
 
     def takes_all(self, run: int) -> bool:
         """Whether every figure is taken in the backward run with this number, counted from 0."""

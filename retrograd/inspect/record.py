@@ -146,6 +146,7 @@ class Recorder:
         """Return the number of a backward run that begins now."""
         with self._lock:
             self._runs += 1
+            self.figures.comes(self._runs)
             if self._runs == self._next_count:
                 self._next_count *= 2
                 self.tensors.count_living(len(self._journal.entries))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import repeat, zip_longest
+from itertools import compress, repeat, zip_longest
 from typing import Any
 
 from ..columns import Plain
@@ -47,7 +47,7 @@ def first_other_result(before: Recording, after: Recording, tolerance: float = 0
         if one is None or other is None or _call(one) != _call(other):
             return _parted(one, other)
         for key in _FIGURES:
-            pair = one.data.get(key), other.data.get(key)
+            pair = _measured(one.data.get(key), other.data.get(key))
             if not _same(*pair, tolerance):
                 return _found(before, one, key, pair)
     return None
@@ -65,6 +65,14 @@ def _result_events(recording: Recording, kinds: frozenset[str]) -> Iterator[Even
 
 def _call(event: Event) -> tuple[str, str]:
     return event.kind, event.op
+
+
+def _measured(one: Any, other: Any) -> tuple[Any, Any]:
+    """Return figures of several results without those that only one of two runs took."""
+    if not (isinstance(one, list) and isinstance(other, list) and len(one) == len(other)):
+        return one, other
+    taken = [None not in pair for pair in zip(one, other, strict=True)]
+    return list(compress(one, taken)), list(compress(other, taken))
 
 
 def _same(one: Any, other: Any, tolerance: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,25 @@ def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | Non
         low, high = float(_MIN(array, None)), float(_MAX(array, None))
     with np.errstate(all="ignore"):
         return (low, high), float(_SUM(array, None, np.float64)) * (size // array.size)
+
+
+def sum_of_ordinary(array: Array) -> float | None:
+    """The sum that ``range_and_sum`` gives, by one pass, if it shows that all entries are finite and some are not zero.
+
+    None where ``range_and_sum`` has to look.
+    """
+    ones = _ONES.get(array.dtype.char) if array.__class__ is np.ndarray else None
+    size = array.size
+    if ones is None or size <= _FEW:
+        return None
+    if size <= _QUICK:
+        total: float = _product(array.ravel("K"), ones[size]).item()  # of which NumPy never warns
+    elif array.flags.forc:
+        with np.errstate(all="ignore"):
+            total = _total(array.ravel("K"))
+    else:
+        return None
+    return total if total and isfinite(total) else None
 
 
 def row_range_and_sum(row: Array) -> tuple[tuple[float, float], float] | None:

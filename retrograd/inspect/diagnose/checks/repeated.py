@@ -59,8 +59,11 @@ def _calls(flow: Flow, begin: int, end: int) -> list[Event]:
     return [event for event in flow.events[begin:end] if event.kind in _CALLS and event.source]
 
 
-def _figures(event: Event) -> tuple[object, object]:
-    return event.data.get("checksum"), event.data.get("range")
+def _equal_results(one: Event, other: Event) -> bool:
+    """Whether two calls gave the same, by sums and ranges of their results; a range that was not taken says nothing."""
+    ranges = [event.data.get("range") or [] for event in (one, other)]
+    measured = all(mine == theirs for mine, theirs in zip(*ranges, strict=False) if mine and theirs)
+    return measured and one.data.get("checksum") == other.data.get("checksum")
 
 
 def _reseeded(flow: Flow) -> tuple[list[Event], list[Event]] | None:
@@ -74,7 +77,7 @@ def _reseeded(flow: Flow) -> tuple[list[Event], list[Event]] | None:
         spread = (event.data.get("range") or [None])[0]
         if not draws_numbers(event) or not spread or not spread[0] < spread[1]:
             continue
-        key = (event.op, event.source, str(_figures(event)))
+        key = (event.op, event.source, str((event.data.get("checksum"), event.data.get("range"))))
         begin = first.setdefault(key, row)
         if begin != row:
             first_leaves, leaves = _trained(flow, begin, row), _trained(flow, row, len(flow.events))
@@ -154,13 +157,13 @@ def _same_data(flow: Flow, pair: tuple[list[Event], list[Event]], first: Run, *,
     given = [{one for event in events for one in event.data.get("inputs", ())} for events in pair]
     data = {one for one in given[0] & given[1] if not flow.requires_grad(one)}
     steps = list(zip(*_aligned(*pair), strict=False))
-    begun_alike = bool(steps) and steps[0][0].data.get("checksum") and _figures(steps[0][0]) == _figures(steps[0][1])
+    begun_alike = bool(steps) and steps[0][0].data.get("checksum") and _equal_results(*steps[0])
     if not (own_inputs and begun_alike) and not any(min(flow.used_in[one]) < first.begin for one in data):
         return False
     drawn: set[int] = set()
     for mine, theirs in steps:
         made = set(mine.data.get("outputs", ()))
-        if _figures(mine) == _figures(theirs):
+        if _equal_results(mine, theirs):
             continue
         if not draws_numbers(mine) and drawn.isdisjoint(mine.data.get("inputs", ())):
             return False
@@ -196,7 +199,7 @@ def _first_difference(
     """
     pairs = zip(*_aligned(one, other), strict=False)
     for mine, theirs in takewhile(lambda pair: same_call(*pair) and same_shapes(flow, *pair), pairs):
-        if _figures(mine) != _figures(theirs) and "empty" not in mine.op:
+        if not _equal_results(mine, theirs) and "empty" not in mine.op:
             drawn = draws_numbers(mine) or (_brought_in(flow, mine) and _draws_elsewhere(flow, mine, drawing))
             same = mine.data.get("arguments") == theirs.data.get("arguments")
             if drawn and (same or not draws_numbers(mine)):
@@ -210,7 +213,7 @@ def _drawn_before(flow: Flow, mine: Event, theirs: Event) -> tuple[Event, Event]
     """Return the calls that drew, before either stretch, the weights that two equal calls take."""
     for one, other in zip(mine.data.get("inputs", ()), theirs.data.get("inputs", ()), strict=False):
         pair = [_drew(flow, leaf) for leaf in (one, other)] if one != other and flow.is_leaf(one) else [None, None]
-        if pair[0] and pair[1] and same_call(pair[0], pair[1]) and _figures(pair[0]) != _figures(pair[1]):
+        if pair[0] and pair[1] and same_call(pair[0], pair[1]) and not _equal_results(pair[0], pair[1]):
             return pair[0], pair[1]
     return None
 
@@ -294,6 +297,6 @@ def _how_they_differ(one: Event, other: Event) -> str:
     ]
     if sums == ["?", "?"]:
         return "its values are other ones in the second"
-    if _figures(one) == _figures(other):
+    if _equal_results(one, other):
         return "the order of its entries is another one in the second"
     return f"its sum is {sums[0]} in the first and {sums[1]} in the second"

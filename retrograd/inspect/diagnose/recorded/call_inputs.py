@@ -42,8 +42,19 @@ def _infinite(end: Any) -> bool:
 
 
 def limits_of(flow: Flow, tensor: int, before: int) -> Any:
-    """Return ``[least, most]`` of a tensor before a row, as known of the last call that made or wrote it, or None."""
-    return limits_and_sum(flow, tensor, before)[0]
+    """Return ``[least, most]`` of a tensor before a row, as known of the last call that made or wrote it, or None.
+
+    Where that was not measured (``figure_schedule``), the row may have looked at its inputs.
+    """
+    return limits_and_sum(flow, tensor, before)[0] or _summarized(flow, tensor, before)
+
+
+def _summarized(flow: Flow, tensor: int, row: int) -> list[float] | None:
+    """Return the limits of a call's input, all finite, of which the call keeps a summary."""
+    summary = flow.events[row].data.get("values", {}).get(str(tensor)) if row < len(flow.events) else None
+    if not summary or summary.get("nan") or summary.get("inf") or "min" not in summary:
+        return None
+    return [summary["min"], summary["max"]]
 
 
 def limits_and_sum(flow: Flow, tensor: int, before: int) -> tuple[Any, float | None]:

@@ -161,7 +161,8 @@ def _explained(event: Event, limits: tuple[float, float], they_get: str) -> tupl
         return "saturation", message, f"normalise the input of {op}, or start with smaller weights"
     arguments = event.data.get("arguments", {})
     if op in _CLAMPS and _is_relu(op, arguments):
-        message = f"every entry of {shown} is cut off (its input is at most {high:g}): {they_get} no gradient."
+        known = "" if math.isnan(high) else f" (its input is at most {high:g})"
+        message = f"every entry of {shown} is cut off{known}: {they_get} no gradient."
         return "dead-relu", message, _REVIVING
     if op in _STEPS | _CLAMPS or "rounding_mode" in arguments:
         message = f"{shown} has derivative zero everywhere it was used, so {they_get} a gradient of zero."

@@ -9,6 +9,7 @@ from typing import Any
 
 from ....bounded import BoundedDict
 from ....program.frames import source_line
+from ....random_functions import DRAWING
 from ....snapshot import SourceLine
 from ...function_shapes import FLAT, POLES
 from .caller import Caller, spelled
@@ -43,6 +44,8 @@ class Site:
     """Whether the user's call may take several operators."""
     may_tell: bool
     """Whether there may be something to tell of finite values."""
+    ranged: bool
+    """Whether the range of its result is asked for in any run: it shows what is flat, and which numbers were drawn."""
     may_lose: bool
     """Whether it may write to one place twice."""
     function: str
@@ -93,6 +96,7 @@ class Sites:
             nested=line is not None and line.function != "<module>",
             several=row != name,
             may_tell=name in FLAT or row in POLES,
+            ranged=name in FLAT or DRAWING.fullmatch(name) is not None,
             may_lose=writes_by_index(op),
             function=caller.function,
             plans=[],

@@ -121,7 +121,9 @@ class Calls(Observer):
             results = describer.numbers_of_results(outputs, fitting(site.targets, outputs), site.line)
             storage, fresh, others = -1, None, [values.range_and_sum(t._array) for t in outputs[1:]]
             made += results
-        limits, total = values.range_and_sum(out._array)
+        limits, total = None, None if sink.figures.whole or site.ranged else values.sum_of_ordinary(out._array)
+        if total is None:
+            limits, total = values.range_and_sum(out._array)
         if site.may_tell or others or (total is not None and not isfinite(total)):
             ranges = [limits, *[limits for limits, _ in others]]
             describer.note_values(more, site, plan.op, args, inputs, outputs, ranges)
