@@ -122,7 +122,7 @@ class OperationData(TypedDict, total=False):
     values: dict[str, Values]
     """Summaries, by tensor number as text; only of tensors that are non-finite, saturated or otherwise telling."""
     range: list[Annotated[list[float], 2] | None]
-    """``[min, max]`` of each floating output (NaN if any is), cheap and so kept for every call."""
+    """``[min, max]`` of each floating output (NaN if any is); None where it was not taken (``figure_schedule``)."""
     checksum: list[float | None]
     """Sum of each floating output: two runs of one program are compared by it."""
     flat_share: float

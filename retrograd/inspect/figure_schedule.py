@@ -1,4 +1,4 @@
-"""The figure schedule: in which backward runs every figure of a gradient is taken, and of the results of calls before it.
+"""The figure schedule: in which backward runs every figure of a gradient is taken, and of calls before them.
 
 Norm, number of NaN and of infinities, and share of tiny entries are taken of every gradient in every run: one product
 of the gradient with itself tells them all as long as it is an ordinary number, and where it is not (NaN, infinity,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable
-from itertools import chain
+from itertools import chain, compress, repeat
+from operator import call, is_
 from typing import Any
 
 from ..locks import lock
@@ -41,10 +42,10 @@ class _Living:
 
     def throw_out(self) -> None:
         """Forget who has died."""
-        for key, reference in list(self.references.items()):
-            if reference() is None:
-                del self.references[key]
-                del self.numbers[key]
+        gone = map(is_, map(call, self.references.values()), repeat(None))
+        for key in list(compress(self.references, gone)):
+            del self.references[key]
+            del self.numbers[key]
 
     def clear(self) -> None:
         """Forget all."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import is_
+from types import NoneType
 from typing import Any
 
 from ..bounded import BoundedDict
@@ -16,14 +18,23 @@ class GroupSettings:
 
     def __init__(self) -> None:
         self._told: BoundedDict[tuple[tuple[Any, ...], ...], list[dict[str, Any]]] = BoundedDict(1_000)
+        self._latest: tuple[list[Any], list[dict[str, Any]]] = ([], [])
+        """Plain numbers that groups held at the latest look, with what was told of them: mostly they still do."""
 
     def of(self, groups: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return, for each group, those settings that are plain numbers; a rate in a tensor is not looked into."""
-        values = tuple([tuple([_plain(group.get(setting)) for setting in SETTINGS]) for group in groups])
-        told = self._told.get(values)
-        if told is None:
-            told = self._told[values] = [_named(group) for group in values]
-        return told
+        held = [group.get(setting) for group in groups for setting in SETTINGS]
+        known, told = self._latest  # read once: other threads set it, too
+        if len(held) == len(known) and all(map(is_, held, known)):
+            return told
+        plain = list(map(_plain, held))
+        values = tuple([tuple(plain[i : i + len(SETTINGS)]) for i in range(0, len(plain), len(SETTINGS))])
+        found = self._told.get(values)
+        if found is None:
+            found = self._told[values] = [_named(group) for group in values]
+        if all(map(_is_fixed, held)):
+            self._latest = held, found
+        return found
 
 
 def _plain(value: Any) -> Any:
@@ -31,6 +42,11 @@ def _plain(value: Any) -> Any:
     if type(value) in (float, int):
         return value
     return tuple(map(_plain, value)) if type(value) in (tuple, list) else None
+
+
+def _is_fixed(value: Any) -> bool:
+    """Whether a value can be kept and stays what it is: a number, a tuple of some, or none at all."""
+    return all(map(_is_fixed, value)) if type(value) is tuple else type(value) in (float, int, NoneType)
 
 
 def _named(values: tuple[Any, ...]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, repeat
+from itertools import chain, compress, count, repeat
 from operator import attrgetter, call, is_not
 from typing import Any
 
@@ -45,9 +45,13 @@ class KeptArrays:
         """Bytes of each array, and the first place of each array and of each memory."""
         value_at = values.__getitem__
         arrays = [*map(_array_of, map(value_at, self._tensors)), *map(value_at, self._arrays)]
-        by_array = by_memory = first_places(list(map(id, arrays)))
-        if any(map(is_not, map(_base_of, arrays), repeat(None))):
-            by_memory = first_places([id(a if a.base is None else memory_of(a)) for a in arrays])
+        ids = list(map(id, arrays))
+        by_array = by_memory = first_places(ids)
+        borrowing = list(compress(count(), map(is_not, map(_base_of, arrays), repeat(None))))
+        if borrowing:
+            for place in borrowing:
+                ids[place] = id(memory_of(arrays[place]))
+            by_memory = first_places(ids)
         return list(map(_nbytes, arrays)), by_array, by_memory
 
     def are_those_of(self, nodes: Sequence[Node]) -> bool:

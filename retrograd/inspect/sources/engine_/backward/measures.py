@@ -164,9 +164,11 @@ class Measures:
     def took(self, leaves: list[tuple[Node, Any, int, int]]) -> list[Figures | None]:
         """Note what leaves took, which pass on nothing; returns the figures."""
         found = []
-        rows, figures, ran = self._rows, self.figures, self._ran
+        rows, known, taken, ran = self._rows, self._known.get, self._taken, self._ran
         for node, gradient, began, ended in leaves:
-            arrived = figures(gradient)
+            reference, arrived = known(id(gradient), _NOBODY)  # as ``figures``
+            if reference() is not gradient:
+                arrived = taken(gradient)
             found.append(arrived)
             row = rows.get(id(node))
             if row is not None:

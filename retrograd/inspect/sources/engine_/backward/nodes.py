@@ -92,13 +92,13 @@ class Nodes(Observer):
         numbers = sink.tensors.numbers(tensors)
         for (_, array, _, _), leaf, known, found in zip(leaves, tensors, numbers, figures, strict=True):
             number = watching.enter(leaf, None, "") if known is None else known
-            held, gradient = leaf._meta.grad, _NONE
+            held, gradient, written = leaf._meta.grad, _NONE, leaf._meta.storage
             if held is not None:  # another thread may have cleared it
                 memory = held._array
                 held_number, storage = reserve(held, memory if memory.base is None else memory_of(memory))
                 gradients[held_number] = number
                 gradient = (held_number, storage, held._sig)
-            written = version(leaf)
+            written = 0 if written is None else written.version  # as ``version``
             worst = None if found.__class__ is float else _worst(array, found)
             note((_event_of_gradient, line, *gradient, number, before, written, place, found, array.size, worst))
         self._keep_filled(run, tensors)

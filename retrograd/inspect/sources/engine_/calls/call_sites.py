@@ -16,6 +16,9 @@ from .caller import Caller, spelled
 from .lost_writes import writes_by_index
 from .names import Names, worthy
 
+_STEEP = (None, None)
+"""In place of an entry of ``FLAT``: nowhere flat."""
+
 
 @dataclass(slots=True)
 class Site:
@@ -42,10 +45,11 @@ class Site:
     """Whether the line stands in a function, so that who called that is worth knowing."""
     several: bool
     """Whether the user's call may take several operators."""
-    may_tell: bool
-    """Whether there may be something to tell of finite values."""
     ranged: bool
-    """Whether the range of its result is asked for in any run: it shows what is flat, and which numbers were drawn."""
+    """Whether the range of its result is asked for in any run: it shows which numbers were drawn, and what is flat.
+
+    Of a relu the sum does, too: it is zero where all units are off.
+    """
     may_lose: bool
     """Whether it may write to one place twice."""
     function: str
@@ -95,8 +99,7 @@ class Sites:
             may_have_pole=row in POLES,
             nested=line is not None and line.function != "<module>",
             several=row != name,
-            may_tell=name in FLAT or row in POLES,
-            ranged=name in FLAT or DRAWING.fullmatch(name) is not None,
+            ranged=FLAT.get(name, _STEEP)[1] is not None or DRAWING.fullmatch(name) is not None,
             may_lose=writes_by_index(op),
             function=caller.function,
             plans=[],

@@ -124,7 +124,7 @@ class Calls(Observer):
         limits, total = None, None if sink.figures.whole or site.ranged else values.sum_of_ordinary(out._array)
         if total is None:
             limits, total = values.range_and_sum(out._array)
-        if site.may_tell or others or (total is not None and not isfinite(total)):
+        if site.may_have_pole or (limits and site.may_be_flat) or others or (total is not None and not isfinite(total)):
             ranges = [limits, *[limits for limits, _ in others]]
             describer.note_values(more, site, plan.op, args, inputs, outputs, ranges)
         kind, place, saves, stack = "operation", None, _NONE, plan.stack
