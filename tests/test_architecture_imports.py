@@ -35,6 +35,7 @@ DATA = (
     "event_data",
     "event_types",
     "figure_schedule",
+    "random_functions",
     "findings",
     "plugins",
     "garbage",
