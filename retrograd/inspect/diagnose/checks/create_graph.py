@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..meaning.expected_gradients import updated_by_hand
+from ..meaning.expected_gradients import expected_gradients, updated_by_hand
 from ..recorded.ends_of_loops import few_of_each_line
 from ..recorded.flow import Flow
 from ..recorded.operator_kinds import LINEAR
@@ -32,13 +32,16 @@ def find(flow: Flow) -> Iterator[Case]:
     """
     by_hand = {leaf for leaf in flow.accumulated if updated_by_hand(flow, leaf)}
     trained = {*flow.optimized, *by_hand} or set(flow.accumulated)
+    starving = expected_gradients(flow).keys() - flow.got_gradient
     reported: set[SourceLine | None] = set()
     for row, outputs in _gradients(flow):
         source = flow.events[row].source
         if source in reported:
             continue
         case = _case_of(flow, outputs, row)
-        if case is not None and (case.explains_error or _depends_on(flow, trained, row)):
+        if case is None or not (case.explains_error or _depends_on(flow, trained, row)):
+            case = _starving_case(flow, outputs, row, starving)
+        if case is not None:
             reported.add(source)
             yield case
     yield from _taken_in_vain(flow)
@@ -54,6 +57,37 @@ def _case_of(flow: Flow, gradients: list[int], row: int) -> Case | None:
         if updated is not None:
             return _update_case(flow, tensor, row, updated)
     return None
+
+
+def _starving_case(flow: Flow, gradients: list[int], row: int, starving: set[int]) -> Case | None:
+    """Return the case of leaves that could get a gradient only through these gradients, and never get one.
+
+    As a learned learning rule, or the weights of examples: what is stepped along the gradient depends on them.
+    """
+    taken = flow.last_begun(row)
+    through = set() if taken is None else starving & flow.leaves_behind(flow.reached_by(taken)) - set(taken.inputs)
+    losses = [run for run in flow.runs if run.begin > row and run.accumulates and not run.error] if through else []
+    for run in losses:
+        used = [one for one in gradients if one in flow.behind(run.roots, run.begin, gradients=False).tensors]
+        if used and through.isdisjoint(flow.reached_by(run).tensors):
+            return _starved_case(flow, used[0], row, run, sorted(through))
+    return None
+
+
+def _starved_case(flow: Flow, gradient: int, row: int, run: Run, leaves: list[int]) -> Case:
+    """Return the case of leaves that get no gradient because the one that depends on them has no history."""
+    event = flow.events[row]
+    names = listed(flow.name(leaf) for leaf in leaves)
+    return Case(
+        kind="missing-create-graph",
+        message=f"{names} {'gets' if len(leaves) == 1 else 'get'} no gradient: {flow.root_name(run)} depends on "
+        f"{'it' if len(leaves) == 1 else 'them'} only through {flow.name(gradient, event.source)}, a gradient taken"
+        f"{at(event.source)} without create_graph=True, which has no history.",
+        remedy=_with_graph(flow.spelling.text(event.source)),
+        source=event.source,
+        op="grad",
+        subjects=frozenset({gradient, *leaves}),
+    )
 
 
 def _depends_on(flow: Flow, trained: set[int], row: int) -> bool:
@@ -177,18 +211,23 @@ def _case(flow: Flow, tensor: int, row: int, run: Run) -> Case:
     named = flow.spelling.has_name(tensor) or not assigned(line)
     name = flow.name(tensor, event.source) if named else assigned(line)  # of grad(...)[0]
     root = flow.root_name(run)
-    fix = f"{line[:-1]}, create_graph=True)" if line.endswith(")") and "create_graph" not in line else ""
     return Case(
         kind="missing-create-graph",
         message=f"{name}, a gradient taken{at(event.source)} without create_graph=True, has no history, so what {root} "
         "gets from it is a constant that changes no gradient.",
-        remedy=fix.replace(", retain_graph=True", "") or "torch.autograd.grad(..., create_graph=True)",
+        remedy=_with_graph(line),
         source=event.source,
         op="grad",
         subjects=frozenset({tensor}),
         explains_error=bool(run.error),
         marks=flow.marks(run, [], ""),
     )
+
+
+def _with_graph(line: str) -> str:
+    """Return a statement that takes a gradient, as one that gives it a history."""
+    fix = f"{line[:-1]}, create_graph=True)" if line.endswith(")") and "create_graph" not in line else ""
+    return fix.replace(", retain_graph=True", "") or "torch.autograd.grad(..., create_graph=True)"
 
 
 def _taken_in_vain(flow: Flow) -> Iterator[Case]:

@@ -11,7 +11,7 @@ from ..base import Case, Check, Kind, Stage
 from ..phrases import OVERLAPPING
 from ..recorded.failed_hooks import hook_that_failed
 from ..recorded.flow import Flow
-from ..statements.spelling import out_of_place
+from ..statements.spelling import is_name, out_of_place, receiver
 from ..words import at, counted, function_name, times
 
 KINDS = {
@@ -95,7 +95,8 @@ def _hung_on(flow: Flow, event: Event) -> str:
     """Return the name of what a hook hangs on."""
     tensor = event.data.get("tensor")
     if tensor is not None:
-        return flow.name(tensor, event.source)
+        spelled = "" if flow.spelling.has_name(tensor) else receiver(flow.spelling.text(event.source), "register_hook")
+        return spelled if is_name(spelled) else flow.name(tensor, event.source)
     return f"the {event.data.get('type') or 'module'} module" if event.op == "module" else "a node"
 
 

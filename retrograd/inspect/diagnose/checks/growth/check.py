@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from ....events import Event
@@ -13,9 +14,9 @@ from ...base import Case, Check, Kind, Stage
 from ...meaning.carried_tensors import CarriedTensor, carried_tensor
 from ...recorded.flow import Flow
 from ...recorded.runs import Run
-from ...statements.spelling import argument, rebound
+from ...statements.spelling import argument, assigned, rebound
 from ...words import at, counted, in_code
-from .evaluated import ends_of_passes
+from .evaluated import collected_passes, ends_of_passes
 from .unrolled import carried_for_nothing
 
 KINDS = {
@@ -40,12 +41,14 @@ Of anything but a single number: backward runs in between, for within one step a
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of this family."""
-    kept = list(_kept_results(flow)) or list(_kept_meanwhile(flow))
+    cyclic = {out for row, _, _ in _outputs_on_ctx(flow) for out in flow.outputs(row)}  # which hold themselves
+    kept = list(_kept_results(flow, cyclic)) or list(_kept_meanwhile(flow, cyclic))
     longer = _longer_runs(flow, kept)
     if longer is not None:
         yield longer
     yield from _running_sums(flow, {tensor for case in kept for tensor in case.subjects})
     yield from kept
+    yield from _collected(flow, {case.source for case in kept})
     yield from carried_for_nothing(flow)
     yield from _kept_on_ctx(flow)
     yield from _cycles(flow)
@@ -198,10 +201,9 @@ def _scaled(flow: Flow, row: int, mine: set[int], line: SourceLine | None) -> st
     return ""
 
 
-def _kept_results(flow: Flow) -> Iterator[Case]:
+def _kept_results(flow: Flow, cyclic: set[int]) -> Iterator[Case]:
     """Yield a case for each line whose results of many steps, with their graphs, were still alive at the end."""
     by_line: dict[SourceLine | None, list[int]] = {}
-    cyclic = {out for row, _, _ in _outputs_on_ctx(flow) for out in flow.outputs(row)}
     for tensor, facts in enumerate(flow.tensors):
         if facts.kept and not facts.leaf and facts.source is not None and tensor not in cyclic:
             by_line.setdefault(facts.source, []).append(tensor)
@@ -226,7 +228,7 @@ def _only_saved(flow: Flow, made_at: SourceLine | None, tensors: list[int]) -> b
     return saved and flow.leading_to(others).issuperset(tensors)
 
 
-def _kept_meanwhile(flow: Flow) -> Iterator[Case]:
+def _kept_meanwhile(flow: Flow, cyclic: set[int]) -> Iterator[Case]:
     """Yield a case for each line whose results of many steps lived at once for a while, and no later run used them.
 
     As those of a list that is a local variable of a function which has returned when the program ends.
@@ -235,7 +237,8 @@ def _kept_meanwhile(flow: Flow) -> Iterator[Case]:
     taken = Counter(row for run in losses for row in flow.reached_by(run).calls)
     by_line: dict[SourceLine | None, dict[int, int]] = {}
     for tensor, facts in enumerate(flow.tensors):
-        if facts.lasted is not None and not facts.kept and not facts.leaf and facts.source is not None:
+        lived = facts.lasted is not None and not facts.kept and tensor not in cyclic
+        if lived and not facts.leaf and facts.source is not None:
             rows = [row for row in flow.made_in.get(tensor, ()) if flow.has_node(row)]
             if rows and taken[rows[-1]] <= 1:
                 by_line.setdefault(facts.source, {})[rows[-1]] = tensor
@@ -249,6 +252,17 @@ def _kept_meanwhile(flow: Flow) -> Iterator[Case]:
             yield _kept_case(flow, made_at, [tensors[row] for row in rows], steps + 1)
 
 
+def _collected(flow: Flow, told: set[SourceLine | None]) -> Iterator[Case]:
+    """Yield a case for each line whose results of many forward passes were kept with their graphs until joined."""
+    reported = set(told)
+    for tensors in collected_passes(flow):
+        case = _kept_case(flow, flow.facts(tensors[-1]).source, tensors, len(tensors))
+        if case.source not in reported:
+            reported.add(case.source)
+            remedy = f"{case.remedy}; evaluate under torch.no_grad()"
+            yield replace(case, severity="warning", remedy=remedy)
+
+
 def _counted(flow: Flow) -> int:
     """Return the row at which living tensors were counted last."""
     return max((facts.lasted for facts in flow.tensors if facts.lasted is not None), default=len(flow.events))
@@ -257,9 +271,12 @@ def _counted(flow: Flow) -> int:
 def _kept_case(flow: Flow, made_at: SourceLine | None, tensors: list[int], steps: int) -> Case:
     """Return the case of one line whose results are kept."""
     name = flow.name(tensors[-1], made_at)
+    given = assigned(flow.spelling.text(made_at))
+    if given and not name.isidentifier():  # its place in a list, or no name at all
+        name = given
     source = _put_away(flow, name, made_at) or made_at
     number = flow.facts(tensors[-1]).shape in _NUMBERS
-    named = flow.spelling.has_name(tensors[-1])
+    named = bool(given) or flow.spelling.has_name(tensors[-1])
     remedy = f"keep {name}.item(), or {name}.detach()" if number else f"keep {name}.detach()"
     return Case(
         kind="graph-growth",

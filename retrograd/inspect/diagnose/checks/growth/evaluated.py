@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 from ...recorded.flow import Flow
 
+FEW = 5
+"""Forward passes of one line from which on they count as steps."""
+_JOINING = frozenset({"cat", "concat", "concatenate", "stack", "vstack", "hstack"})
 _NUMBERS = ((), (1,))
 """Shapes of a single number, as metrics are."""
 
@@ -24,6 +28,33 @@ def ends_of_passes(flow: Flow, tensors: list[int]) -> list[int]:
         return []
     made = set().union(*(one.calls for one in passes))
     return ends if all(made.isdisjoint(flow.reached_by(run).calls) for run in flow.runs) else []
+
+
+def collected_passes(flow: Flow) -> Iterator[list[int]]:
+    """Yield the results of one line that a call joins, each of a forward pass of its own that nothing runs backward.
+
+    As outputs of all batches are collected and joined at the end of an evaluation; until then each keeps its graph.
+    """
+    taken = set().union(*(flow.reached_by(run).calls for run in flow.runs))
+    for kind in ("operation", "cut"):
+        for row, event in flow.of_kind(kind):
+            parts = list(dict.fromkeys(flow.inputs(row))) if event.operator in _JOINING and row not in taken else []
+            lines = {flow.facts(one).source for one in parts}
+            if len(parts) >= FEW and len(lines) == 1 and _are_passes(flow, parts, row, taken):
+                yield parts
+
+
+def _are_passes(flow: Flow, parts: list[int], row: int, taken: set[int]) -> bool:
+    """Whether tensors that a call joins are made by calls of their own, of the same leaves, which are weights."""
+    if not all(flow.has_history(one, row) for one in parts):
+        return False
+    passes = [flow.behind([one], row) for one in parts]
+    leaves = [flow.leaves_behind(one) for one in passes]
+    if not leaves[0] or any(one != other for one, other in pairwise(leaves)):
+        return False
+    calls = [one.calls for one in passes]
+    apart = sum(map(len, calls)) == len(set().union(*calls))
+    return apart and taken.isdisjoint(calls[0]) and any(flow.facts(leaf).parameter for leaf in leaves[0])
 
 
 def _takes_leaves(flow: Flow, calls: set[int]) -> bool:

@@ -64,7 +64,8 @@ class Call:
     def read_inputs(self, forms: Forms, tensor_type: type) -> None:
         """Find the tensors among the arguments and note their versions."""
         values = (*self.args, *self.kwargs.values()) if self.kwargs else self.args
-        form = forms.of(self.args, self.kwargs, values)
+        copied = self.rule.reason == "copy"  # of lists within lists, too
+        form = None if copied and any(map(_is_list, values)) else forms.of(self.args, self.kwargs, values)
         if form is None:
             self._read_each(tensor_type)
         else:
@@ -88,6 +89,10 @@ class Call:
                     if isinstance(entry, tensor_type) and len(inputs) < _TOO_MANY:
                         inputs.append(entry)
                         places.append((position, place))
+                    elif _is_list(entry):
+                        within = _within(entry, tensor_type, _TOO_MANY - len(inputs))
+                        inputs += within
+                        places += [(position, place)] * len(within)
         self.inputs, self.places, self.others = inputs, places, others
         self.form = (len(self.args), *places)
 
@@ -107,6 +112,23 @@ class Call:
             return []
         found = [place for place, (now, before) in enumerate(zip(after, self.versions, strict=True)) if now != before]
         return sorted(found, key=lambda place: self.places[place][0] != "out") if len(found) > 1 else found
+
+
+def _is_list(value: object) -> bool:
+    return type(value) in (list, tuple)
+
+
+def _within(entry: Any, tensor_type: type, most: int) -> list[Any]:
+    """Return the tensors that a list within a list holds, in their order."""
+    found: list[Any] = []
+    waiting = list(reversed(entry[:_TOO_MANY]))
+    while waiting and len(found) < most:
+        one = waiting.pop()
+        if isinstance(one, tensor_type):
+            found.append(one)
+        elif _is_list(one) and len(waiting) < _TOO_MANY:
+            waiting += reversed(one[:_TOO_MANY])
+    return found
 
 
 def version_of(tensor: Any) -> int:
