@@ -15,6 +15,8 @@ read           ``.grad`` of a tensor was read                               full
 leaf           a leaf's ``requires_grad``, ``.grad`` or memory was changed  full
 module         a module was called for the first time: its parameters       graph
 optimizer      an optimizer was made, stepped, or cleared gradients         graph
+stray          an attribute that switches nothing was set, as it turns out  full
+               when watching ends: ``module.requires_grad``
 hook           a hook was registered, removed, or ran                       backward
 function       a custom Function's forward or backward ran                  backward
 checkpoint     a checkpointed block began, or was computed again            backward
@@ -219,6 +221,16 @@ class OwnersData(TypedDict, total=False):
     """Of an optimizer's groups: ``lr``, ``momentum``, ``weight_decay`` and ``betas``, where they are plain numbers."""
 
 
+class StrayData(TypedDict, total=False):
+    """Data of ``stray``; ``Event.op`` is the attribute, ``Event.source`` the one line that sets one of this name."""
+
+    path: str
+    """What it was set on: a module, or a parameter with its name misspelt."""
+    value: bool
+    inputs: list[int]
+    """The parameters that it was to switch."""
+
+
 class HookData(TypedDict, total=False):
     """Data of ``hook``; ``Event.op`` is ``tensor``, ``node``, ``node-pre``, ``post-accumulate`` or ``module``."""
 
@@ -313,6 +325,7 @@ DATA_OF_KIND: dict[str, type] = {
     "accumulate": LeafData,
     "module": OwnersData,
     "optimizer": OwnersData,
+    "stray": StrayData,
     "hook": HookData,
     "function": FunctionData,
     "checkpoint": CheckpointData,

@@ -142,6 +142,11 @@ class Recorder:
             with self._lock:
                 self._read_line(line)
 
+    def files(self) -> list[str]:
+        """Return the user's files of which a line was mentioned."""
+        with self._lock:
+            return list(self.recording.sources)
+
     def begin_run(self) -> int:
         """Return the number of a backward run that begins now."""
         with self._lock:

@@ -36,6 +36,9 @@ class Sink(Protocol):
     def mention(self, line: SourceLine | None) -> None:
         """Keep the text of a user's line."""
 
+    def files(self) -> list[str]:
+        """Return the user's files of which a line was mentioned."""
+
     def begin_run(self) -> int:
         """Return the number of a backward run that begins now; other runs may be under way."""
 

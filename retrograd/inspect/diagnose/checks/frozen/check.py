@@ -17,6 +17,7 @@ from ...recorded.runs import Run
 from ...words import at, counted, in_code, listed
 from .by_name import caught_by_name
 from .in_optimizers import held_for_nothing
+from .stray_switches import thawed_in_vain
 
 KINDS = {"frozen-parameter": Kind("`requires_grad` was switched off", "error", Stage.STATEMENT)}
 
@@ -33,6 +34,7 @@ def find(flow: Flow) -> Iterator[Case]:
     yield from _asked_in_vain(flow)
     yield from held_for_nothing(flow)
     yield from caught_by_name(flow)
+    yield from thawed_in_vain(flow)
 
 
 CHECK = Check("chain", KINDS, find)

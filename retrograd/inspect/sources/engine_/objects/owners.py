@@ -19,9 +19,10 @@ from ... import named_scopes
 from ...module_names import Roots, below, variable_of
 from ...object_numbers import ObjectNumbers
 from ...optimizer_settings import GroupSettings
+from ...stray_attributes import report_strays
 from ..backward.lines import Lines
 from ..calls.caller import note_module
-from ..watching import Observer, Watching, guarded
+from ..watching import Observer, Watching, guarded, report_problem
 
 
 class Owners(Observer):
@@ -88,7 +89,12 @@ class Owners(Observer):
         return self._roots.modules()
 
     def close(self) -> None:
-        """Break the circle, so that a recording dies with its last reference."""
+        """Look for what modules were told in vain; break the circle, so that a recording dies with its last reference."""
+        if self.watching.wants("full"):
+            try:
+                report_strays(self.watching.sink, self._roots.modules())
+            except Exception as failure:  # never the program's business
+                report_problem(self.watching, failure)
         self._roots.close()
 
     def _met(self, name: str, module: Any, caller: FrameType) -> None:

@@ -17,6 +17,8 @@ from ....program.stacks import forget_stacks
 from ...base import Origins, Sink, Source
 from ...naming import NameMemory
 from ..importing import AfterImport
+from ...stray_attributes import report_strays
+from ..calls.calls import unseen
 from ..library import loaded_torch
 from .installation import Installation
 from .watched_threads import WatchedThreads
@@ -58,6 +60,8 @@ class Watcher:
         try:
             yield
         finally:
+            if level == "full" and self._installed is not None:
+                unseen(report_strays, sink, self.modules())
             self._end(me)
 
     def _begin(self, watch: Watch) -> None:

@@ -1,0 +1,61 @@
+"""Attributes that switch nothing: ``module.requires_grad = True``, and ``requires_grad`` misspelt on a parameter.
+
+Python lets a program set any attribute, so nothing refuses these.  They are looked for once, when watching ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
+
+from ..events import Event
+from ..program.assignments import line_assigning
+from ..program.modules import attributes_of, held_parameters, inner_modules
+from .base import Sink
+
+_SWITCH = "requires_grad"
+_ALIKE = 0.85
+
+
+class Stray(NamedTuple):
+    """One attribute, what it was set on and to, and the parameters that it was to switch."""
+
+    name: str
+    value: bool
+    path: str
+    """Of the module or parameter, ``model/layers/0``."""
+    parameters: list[Any]
+
+
+def report_strays(sink: Sink, modules: list[tuple[str, Any]]) -> None:
+    """Send an event for each such attribute of modules and of what they hold."""
+    for stray in strays_of(modules):
+        numbers = [sink.tensors.known(parameter) for parameter in stray.parameters]
+        known = [number for number in numbers if number is not None]
+        data = {"path": stray.path, "value": stray.value, "inputs": known}
+        sink(Event("stray", stray.name, line_assigning(stray.name, sink.files()), data))
+
+
+def strays_of(modules: list[tuple[str, Any]]) -> Iterator[Stray]:
+    """Yield those of named modules."""
+    for root, outermost in modules:
+        for dotted, module in inner_modules(outermost):
+            path = "/".join([root, *dotted.split(".")]) if dotted else root
+            for name, value in _switches(module):
+                yield Stray(name, value, path, [parameter for _, parameter in held_parameters(module)])
+        for dotted, parameter in held_parameters(outermost):
+            for name, value in _switches(parameter):
+                if name != _SWITCH:
+                    yield Stray(name, value, f"{root}/{dotted.replace('.', '/')}", [parameter])
+
+
+def _switches(holder: Any) -> Iterator[tuple[str, bool]]:
+    """Yield the attributes of its own that are named like the switch of a tensor."""
+    for name, value in attributes_of(holder).items():
+        if isinstance(value, bool) and isinstance(name, str) and _is_alike(name):
+            yield name, value
+
+
+def _is_alike(name: str) -> bool:
+    return abs(len(name) - len(_SWITCH)) <= 5 and SequenceMatcher(None, name, _SWITCH).ratio() >= _ALIKE
