@@ -2,6 +2,7 @@
 import torch
 from torch import nn
 
+torch.manual_seed(0)
 net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
 params = list(net.parameters())  #! params = net.parameters()
 print(sum(p.numel() for p in params), "parameters")  #< cause

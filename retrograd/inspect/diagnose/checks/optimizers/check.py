@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -52,7 +53,7 @@ def find(flow: Flow) -> Iterator[Case]:
     if not missing:
         return
     stale = [leaf for leaf in held if leaf not in flow.got_gradient and not _used(flow, leaf)]
-    late = _late(flow, missing)
+    late = _late(flow, missing) or _replaced(flow, missing)
     if stale or late or not strangers.isdisjoint(missing) or _share_a_module(flow, missing, held):
         yield _case(flow, _Mismatch(missing, stale, strangers, max(held.values())))
     elif (case := misgiven(flow, missing) or forgotten(flow, missing, set(held))) is not None:
@@ -78,6 +79,26 @@ def _late(flow: Flow, missing: list[int]) -> bool:
     """Whether a leaf came to be after the optimizer that its gradients are for, and not to be used as it is."""
     served, settled = optimizers_served(flow), used_as_they_are(flow)
     return any(made_since(flow, [leaf], served[leaf]) for leaf in missing if leaf in served and leaf not in settled)
+
+
+def _replaced(flow: Flow, missing: list[int]) -> bool:
+    """Whether an optimizer steps in vain what got gradients before, while as many leaves of the same shapes get them.
+
+    As when a model is built anew from a checkpoint, and the optimizer still holds the one before.
+    """
+    served: set[int] = set()
+    for event, runs in steps_with_runs(flow):
+        stepped, reached = held_by(event), set().union(*map(flow.arrivals_in, runs))
+        taught = reached.intersection(missing)
+        vain = bool(taught) and stepped <= served and stepped.isdisjoint(reached)
+        if vain and _shapes(flow, stepped) == _shapes(flow, taught):
+            return True
+        served |= reached
+    return False
+
+
+def _shapes(flow: Flow, leaves: set[int]) -> Counter[tuple[int, ...]]:
+    return Counter(flow.facts(leaf).shape for leaf in leaves)
 
 
 def _used(flow: Flow, leaf: int) -> bool:
