@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import Any
 
@@ -46,20 +46,39 @@ def write_event(number: int, name: str, frame: FrameType | None, version: int) -
 
 
 def array_write(file: str, tensor: str = "") -> SourceLine | None:
-    """Return the first line that writes into an array shared with a tensor, best with the one of that name."""
+    """Return the first line that writes into an array shared with a tensor, best with the one of that name.
+
+    Where the program writes into nothing that is called so, into what ends in the same word: ``self.obs[0] = x`` for
+    ``from_numpy(obs)``; and where it has no such line either, the one that shares the memory.
+    """
     tree = parsed("".join(lines_of(file)))
     if tree is None:
         return None
     shared: dict[str, str] = {}
-    for array, name in _shared(tree):
+    sharing: set[int] = set()
+    for array, name, line in _shared(tree):
         shared[array] = shared.get(array) or name
-    found = [(name, line, function) for name, line, function in _writes(tree) if name in shared]
-    best = [one for one in found if tensor and shared[one[0]] == tensor] or found
+        sharing.add(line)
+    writes = list(_writes(tree))
+    found = [one for one in writes if one[0] in shared]
+    best = [one for one in found if tensor and shared[one[0]] == tensor] or found or _alike(writes, shared)
+    if not best and len(sharing) == 1:
+        best = [("", sharing.pop(), "")]
     return SourceLine(file, best[0][1], best[0][2]) if best else None
 
 
-def _shared(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield (array, tensor) for arrays that share memory with a tensor, each as the program spells it."""
+_Write = tuple[str, int, str]
+"""What is written into, line and function."""
+
+
+def _alike(writes: list[_Write], shared: Mapping[str, str]) -> list[_Write]:
+    """Return the writes into attributes that are called like an array that is shared."""
+    words = {array.rpartition(".")[2] for array in shared}
+    return [one for one in writes if "." in one[0] and one[0].rpartition(".")[2] in words]
+
+
+def _shared(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
+    """Yield (array, tensor, line) for arrays that share memory with a tensor, each as the program spells it."""
     for node in ast.walk(tree):
         target = ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else ""
         inside = ast.walk(node) if target else iter([node])
@@ -68,15 +87,15 @@ def _shared(tree: ast.AST) -> Iterator[tuple[str, str]]:
                 continue
             if call.func.attr == "numpy":
                 given = ast.unparse(call.func.value).partition(".detach")[0]
-                yield target, given
-                yield ast.unparse(call), given  # written into on the spot
+                yield target, given, call.lineno
+                yield ast.unparse(call), given, call.lineno  # written into on the spot
             elif call.func.attr in SHARING and call.args:
                 given = ast.unparse(call.args[0])
-                yield given.partition("[")[0], target
-                yield target, given
+                yield given.partition("[")[0], target, call.lineno
+                yield target, given, call.lineno
 
 
-def _writes(tree: ast.AST) -> Iterator[tuple[str, int, str]]:
+def _writes(tree: ast.AST) -> Iterator[_Write]:
     """Yield (array, line, function) for each statement that writes into an array."""
     todo: list[tuple[ast.AST, str]] = [(tree, "<module>")]
     while todo:

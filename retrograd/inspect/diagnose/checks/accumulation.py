@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import pairwise
 
+from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
+from ..recorded.calls import held_by
 from ..recorded.clearing import cleared_at
 from ..recorded.flow import Flow
 from ..recorded.runs import Run
@@ -108,16 +110,33 @@ def _pile_case(flow: Flow, pile: _Pile) -> Case:
     names = listed(f"{flow.name(leaf)}.grad" for leaf in pile.leaves)
     verb, them = ("is", "it") if len(pile.leaves) == 1 else ("are", "them")
     update = at(flow.events[pile.update].source) if pile.update is not None else ""
+    mistaken = _cleared_again(flow, pile)
+    clearing = _clearing(flow, pile)
+    instead = "" if mistaken is None else f"; {flow.spelling.text(mistaken)}{at(mistaken)} clears another one again"
     return Case(
         kind="missing-zero-grad",
         message=f"{names} {verb} never cleared: {times(pile.arrivals)} backward{at(pile.source)} added to {them}, "
-        f"although the values were updated in between{update}; old gradients accumulate.",
-        remedy=f"{_clearing(flow, pile)} in every step",
-        source=pile.source,
+        f"although the values were updated in between{update}; old gradients accumulate{instead}.",
+        remedy=f"{clearing} in every step" if mistaken is None else f"{clearing} there",
+        source=mistaken or pile.source,
         op="backward",
         subjects=frozenset(pile.leaves),
         evidence={"leaves": [flow.name(leaf) for leaf in pile.leaves], "backward_calls": pile.arrivals},
     )
+
+
+def _cleared_again(flow: Flow, pile: _Pile) -> SourceLine | None:
+    """Return the line that clears, once more in the same step, an optimizer with none of the leaves that pile up."""
+    before: dict[object, tuple[int, Event]] = {}
+    for row, event in flow.of_kind("optimizer", action="zero_grad"):
+        owner = event.data.get("owner")
+        earlier = before.get(owner)
+        before[owner] = row, event
+        if earlier is None or earlier[1].source == event.source or held_by(event).intersection(pile.leaves):
+            continue
+        if not flow.begun_between(earlier[0], row) and not flow.stepped_between(earlier[0], row):
+            return event.source
+    return None
 
 
 def _clearing(flow: Flow, pile: _Pile) -> str:

@@ -15,6 +15,7 @@ from ..recorded.calls import held_by
 from ..recorded.flow import Flow
 from ..recorded.leaves_by_line import answer_per_leaf
 from ..recorded.runs import Run
+from ..statements.spelling import assigned, returns
 from ..words import at, listed
 
 KINDS = {
@@ -30,6 +31,8 @@ class _End:
     name: str = ""
     instead: int | None = None
     """The call that overwrote the name, if one did."""
+    taken: SourceLine | None = None
+    """The line that took the result of a function and gave it the name, if that is how it got one."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -100,14 +103,28 @@ def _set_aside(flow: Flow) -> set[int]:
 
 def _end_of(flow: Flow, leaf: int) -> _End:
     """Follow the values of a leaf to the last call with a name, and look what the program did with that name."""
-    made = (row for tensor in flow.descendants([leaf]).tensors for row in flow.made_in.get(tensor, ()))
+    made = {row for tensor in flow.descendants([leaf]).tensors for row in flow.made_in.get(tensor, ())}
     reached = sorted(row for row in made if flow.has_node(row) or _kept_cut(flow.events[row]))
+    if any(map(flow.has_node, reached)):  # then what an evaluation computed tells nothing
+        reached = [row for row in reached if flow.has_node(row) or flow.events[row].data.get("grad")]
     for row in reversed(reached):
         outputs = flow.events[row].data.get("outputs", ())
-        name = next((name for name in flow.events[row].data.get("output_names", ()) if name), "")
+        name = next((name for name in flow.events[row].data.get("output_names", ()) if name.strip("_")), "")
         if outputs and name:
             return _End(row, name, _overwritten(flow, row, name))
+        if row == reached[-1] and (taken := _taken(flow, row)) is not None:
+            return taken
     return _End(reached[-1]) if reached else _End()
+
+
+def _taken(flow: Flow, row: int) -> _End | None:
+    """Return the end at a call whose result a function returns as it is to a line that gives it a name."""
+    text = flow.spelling.text(flow.events[row].source)
+    for caller in flow.lines(row)[1:] if returns(text) else ():
+        name = assigned(flow.spelling.text(caller))
+        if name or not returns(flow.spelling.text(caller)):
+            return _End(row, name, taken=caller) if name.strip("_") else None
+    return None
 
 
 def _kept_cut(event: Event) -> bool:
@@ -133,7 +150,7 @@ def _source(flow: Flow, end: _End, leaf: int) -> SourceLine | None:
     """Return the line to blame."""
     if end.instead is not None:
         return flow.events[end.instead].source
-    return flow.events[end.row].source if end.row is not None else flow.facts(leaf).source
+    return end.taken or (flow.events[end.row].source if end.row is not None else flow.facts(leaf).source)
 
 
 def _case_of_block(flow: Flow, block: Block) -> Case:
@@ -184,7 +201,7 @@ def _lost(flow: Flow, end: _End, source: SourceLine | None, names: str, it: str)
             f"made{at(source)}, and no forward computation uses {it}",
             f"use {it if names[:1].isdigit() else names} in forward, or leave {it} out",
         )
-    made = flow.events[end.row].source
+    made = end.taken or flow.events[end.row].source
     if end.instead is not None:
         return (
             f"the result {end.name}{at(made)} is overwritten{at(source)} before anything reads it",

@@ -314,6 +314,11 @@ def assigned(text: str) -> str:
     return ""
 
 
+def returns(text: str) -> bool:
+    """Whether a line returns a value."""
+    return isinstance(statement(text), ast.Return)
+
+
 def takes(text: str, name: str) -> bool:
     """Whether a line takes the value of a variable."""
     node = statement(text)

@@ -189,7 +189,7 @@ def _cause(flow: Flow, mismatch: _Mismatch) -> tuple[SourceLine | None, str, str
         return source, f": it holds {a_copy} made{at(source)}", "give it the parameters themselves: model.parameters()"
     if _was_forgotten(flow, mismatch):
         return optimizer, f", which was not given {it}", _GIVE_ALL
-    made = _own_line(flow, missing)
+    made = _own_line(flow, missing, outermost=not mismatch.unregistered.isdisjoint(missing))
     if made is None and mismatch.unregistered.isdisjoint(missing):  # as copies, of which no call was recorded
         return optimizer, f", which was not given {it}", _GIVE_ALL
     source = made or optimizer
@@ -215,14 +215,16 @@ def _dead_words(stale: list[int]) -> str:
     return f"; {counted(len(stale), 'tensor')} that it holds {'is' if len(stale) == 1 else 'are'} in no graph"
 
 
-def _own_line(flow: Flow, missing: list[int]) -> SourceLine | None:
-    """Return the innermost line that made a missing leaf and nothing that an optimizer holds.
+def _own_line(flow: Flow, missing: list[int], *, outermost: bool) -> SourceLine | None:
+    """Return the innermost line that made a missing leaf and nothing that an optimizer holds, or the outermost one.
 
-    The line of a function that builds networks, called for both, says less than who called it again.
+    The line of a function that builds networks, called for both, says less than who called it again; and what no
+    module registers was put into a list by the line around all those within the parts of it.
     """
     held = {line for leaf in flow.optimized for line in _lines(flow, leaf)}
     lines = next((lines for leaf in missing if (lines := _lines(flow, leaf))), [])
-    return next((line for line in lines if line not in held), _line_of(flow, missing))
+    own = [line for line in lines if line not in held]
+    return own[-1 if outermost else 0] if own else _line_of(flow, missing)
 
 
 def _lines(flow: Flow, leaf: int) -> list[SourceLine]:
