@@ -302,3 +302,31 @@ def test_hooks_with_handles():
     loss.backward()
 
     assert len(called) == 1
+
+
+def test_a_hook_that_closes_over_a_graph_is_let_go_with_its_tensor() -> None:
+    """What a hook on a tensor holds dies with that tensor, without the garbage collector, as it does unwatched."""
+    w = torch.randn(3, 3, requires_grad=True)
+    inner = []
+
+    def layer(x):
+        z = torch.tanh(x @ w)
+        z0 = z.detach().requires_grad_(True)
+        f0 = torch.tanh(z0 @ w)
+        inner.append(weakref.ref(f0))
+        z.register_hook(lambda grad: torch.autograd.grad(f0, z0, grad, retain_graph=True)[0] + grad)
+        return z
+
+    gc.collect()
+    gc.disable()
+    try:
+        with recording(level="full") as recorded:
+            for _ in range(4):
+                loss = layer(torch.randn(2, 3)).sum()
+                loss.backward()
+                del loss
+            assert [reference() for reference in inner] == [None] * 4
+    finally:
+        gc.enable()
+    ran = [event for event in recorded.events if event.kind == "hook" and event.data["action"] == "ran"]
+    assert len(ran) == 4

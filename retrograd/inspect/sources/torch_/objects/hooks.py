@@ -24,9 +24,15 @@ _MAX_HOOKED = 100_000
 
 
 class Heard:
-    """Stands for a hook on a tensor and reports when it runs; the original is put back when the watch ends."""
+    """Stands for a hook on a tensor and reports when it runs; the original is put back when the watch ends.
 
-    def __init__(self, hook: Any, report: Callable[[bool, bool], None]) -> None:
+    It holds the hook, and with it whatever that has closed over, so nobody but the table of hooks may hold it.
+    """
+
+    def __init__(self, holder: weakref.ref[Any], key: int, hook: Any, report: Callable[[bool, bool], None]) -> None:
+        """``holder`` refers to the table in which it stands under a key, or to the tensor that has that."""
+        self.holder = holder
+        self.key = key
         self.hook = hook
         self.report: Callable[[bool, bool], None] | None = report
 
@@ -42,6 +48,15 @@ class Heard:
             if self.report is not None:
                 unseen(self.report, unseen_version_of(given) != before, result is not None)
 
+    def leave(self) -> None:
+        """Put the hook back, and report nothing any more."""
+        self.report = None
+        holder = self.holder()
+        if isinstance(holder, LIBRARY.torch.Tensor):
+            holder = holder._backward_hooks
+        if holder and holder.get(self.key) is self:
+            holder[self.key] = self.hook
+
 
 class Hooks:
     """The hooks on tensors of one recording."""
@@ -49,7 +64,7 @@ class Hooks:
     def __init__(self, sink: Any, run: Callable[[], int | None]) -> None:
         self._sink = sink
         self._run = run
-        self._placed: list[tuple[weakref.ref[Any], int, Heard]] = []
+        self._placed: weakref.WeakSet[Heard] = weakref.WeakSet()
 
     def registered(self, kind: str, tensor: Any, number: int, handle: Any, line: SourceLine | None) -> None:
         """A hook was registered: report it, and listen to it."""
@@ -71,18 +86,14 @@ class Hooks:
                 data["run"] = run
             self._sink(Event("hook", op=kind, source=line, data=data))
 
-        heard = holder[key] = Heard(hook, ran)
-        self._placed.append((weakref.ref(holder) if _can_refer(holder) else weakref.ref(tensor), key, heard))
+        held_by = weakref.ref(holder) if _can_refer(holder) else weakref.ref(tensor)
+        heard = holder[key] = Heard(held_by, key, hook, ran)
+        self._placed.add(heard)
 
     def close(self) -> None:
         """Put the program's own hooks back."""
-        for reference, key, heard in self._placed:
-            heard.report = None
-            holder = reference()
-            if isinstance(holder, LIBRARY.torch.Tensor):
-                holder = holder._backward_hooks
-            if holder and holder.get(key) is heard:
-                holder[key] = heard.hook
+        for heard in list(self._placed):
+            heard.leave()
         self._placed.clear()
 
 
