@@ -1,0 +1,102 @@
+"""Hooks of the program that hand on a NaN or an infinity in place of the finite gradient that they were given."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ....events import Event
+from ....snapshot import GraphSnapshot
+from ...base import Case
+from ...recorded.flow import Flow
+from ...recorded.nodes import call_of
+from ...recorded.runs import Run
+from ...words import at, function_name
+
+_OF_MODULES = "BackwardHookFunctionBackward"
+"""The node that runs the full backward hooks of a module."""
+
+
+def bad_given(snapshot: GraphSnapshot, node: int) -> float:
+    """Return how many entries that are not finite arrived at a node."""
+    measures = snapshot.measures
+    return (measures["nan_count"][node] or 0) + (measures["inf_count"][node] or 0)
+
+
+def bad_made(snapshot: GraphSnapshot, node: int) -> float:
+    """Return how many entries that are not finite a node passed on."""
+    measures = snapshot.measures
+    return (measures["out_nan_count"][node] or 0) + (measures["out_inf_count"][node] or 0)
+
+
+class Hooks:
+    """The hooks that replaced gradients in one backward run of which there is a graph."""
+
+    def __init__(self, flow: Flow, run: Run) -> None:
+        self._flow, self._run, self._snapshot = flow, run, flow.graph_of(run)
+        ran = [event for _, event in flow.of_kind("hook", action="ran") if event.data.get("run") == run.number]
+        self._ran = [event for event in ran if event.data.get("returned") or event.data.get("in_place")]
+
+    def before(self, node: int) -> Event | None:
+        """Return the hook by which what arrived at a node is not what was passed on to it."""
+        sources = self._leading.get(node, ())
+        if not sources or any(bad_made(self._snapshot, source) for source in sources):
+            return None
+        if any(self._snapshot.op[source] == _OF_MODULES for source in sources):
+            return self._of_module()
+        tensors = self._tensors(node) if self._ran else set()
+        ends = {("node-pre", self._number(node))} | {("node", self._number(source)) for source in sources}
+        found = (
+            one for one in self._ran if one.data.get("tensor") in tensors or (one.op, one.data.get("node")) in ends
+        )
+        return next(found, None)
+
+    def within(self, node: int) -> Event | None:
+        """Return the hook that a node stands for, which is there to run those of a module."""
+        return self._of_module() if self._snapshot.op[node] == _OF_MODULES else None
+
+    def _of_module(self) -> Event | None:
+        """Return a backward hook of a module, if it can be no other one."""
+        found = [event for _, event in self._flow.of_kind("hook", action="registered") if event.op == "module"]
+        return found[0] if len({(event.source, event.data.get("hook")) for event in found}) == 1 else None
+
+    def _number(self, node: int) -> int:
+        """Return the number of a node in the whole recording, -1 for a leaf."""
+        seq = self._snapshot.seq[node]
+        return -1 if seq is None else self._snapshot.first_seq + seq
+
+    def _tensors(self, node: int) -> set[int]:
+        """Return the tensors whose gradient arrives at a node: results of its call, or the leaves called like it."""
+        flow, snapshot = self._flow, self._snapshot
+        if snapshot.kind[node] == "leaf":
+            arrived = [*flow.arrivals_in(self._run), *self._run.inputs]
+            alike = {one for one in arrived if flow.tensors[one].name == snapshot.name[node]}
+            return alike or set(arrived)
+        row = call_of(flow, snapshot, node)
+        return set() if row is None else set(flow.outputs(row))
+
+    @cached_property
+    def _leading(self) -> dict[int, list[int]]:
+        """For each node those that pass gradients on to it."""
+        found: dict[int, list[int]] = {}
+        for start, end, _, _ in self._snapshot.edges():
+            found.setdefault(end, []).append(start)
+        return found
+
+
+def hook_case(flow: Flow, hook: Event, *, nan: bool) -> Case:
+    """Return the case of a hook; its line is that which registered it."""
+    registered = (event for _, event in flow.of_kind("hook", action="registered"))
+    began = next((one for one in registered if one.data.get("handle") == hook.data.get("handle")), hook)
+    name = function_name(hook.data.get("hook") or began.data.get("hook")) or "a hook"
+    tensor = hook.data.get("tensor")
+    on = f"the {hook.data['type']} module" if "type" in hook.data else "a node"
+    on = on if tensor is None else flow.name(tensor, began.source)
+    return Case(
+        kind="nan-origin",
+        message=f"hook {name} on {on}, registered{at(began.source)}, is given a finite gradient and hands on one that "
+        f"is {'NaN' if nan else 'infinite'}: the first bad gradient is born there in backward.",
+        remedy=f"let {name} return finite numbers: look at what it divides by and multiplies with, or take it off",
+        source=began.source,
+        op="register_hook",
+        subjects=frozenset() if tensor is None else frozenset({tensor}),
+    )
