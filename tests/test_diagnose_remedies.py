@@ -174,6 +174,22 @@ for step in range(2):
     step = 0.1 * delta.grad.sign()
     delta = (delta + step).clamp(-1, 1)
 """
+DIVERGED = """
+net = torch.nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=1e25)
+for step in range(4):
+    opt.zero_grad()
+    net(torch.ones(3, 2)).pow(2).mean().backward()
+    opt.step()
+"""
+TOO_LARGE = """
+w = torch.full((3,), 1e25, requires_grad=True)
+(w * 1e30).sum().backward()
+"""
+POLE = """
+w = torch.tensor([0.0, 2.0], requires_grad=True)
+w.pow(-2).sum().backward()
+"""
 SCALED_PARAMETER = """
 gate = torch.nn.Parameter(torch.ones(2)) * 0.5
 (gate * torch.ones(2)).sum().backward()
@@ -213,12 +229,16 @@ def first(text: str, engine: str, folder: Path) -> Finding:
         (COPIES_TRAINED, "all parameters of the model that computes the loss"),
         (SUMMED_IN_HALF, "w.half().pow(2).float() in place of w.half().pow(2), and leave dtype=torch.float16 out"),
         (UPDATED_AWAY, "make it a leaf again at program.py:8: delta = (...).detach().requires_grad_()"),
+        (DIVERGED, "take a smaller learning rate, or clip gradients"),
+        (TOO_LARGE, "scale w down"),
+        (POLE, "keep w away from zero"),
         (SCALED_PARAMETER, "torch.nn.Parameter(...) around all of it"),
     ],
     ids=["zero row", "single entries", "written twice", "metric", "listed", "comparison", "clamp"]
     + ["stacked", "half", "pairs", "transposed", "state"]
     + ["inferred", "parts", "ranks", "mean", "copied deeply", "copies trained"]
-    + ["summed in half", "updated away", "scaled parameter"],
+    + ["summed in half", "updated away", "diverged", "too large", "pole"]
+    + ["scaled parameter"],
 )
 def test_remedy_is_about_the_line(text: str, remedy: str, engine: str, tmp_path: Path) -> None:
     """The remedy takes the names and the operator of the line, and mends what is wrong there."""
