@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 from ....events import Event
@@ -31,15 +32,16 @@ def bad_made(snapshot: GraphSnapshot, node: int) -> float:
 class Hooks:
     """The hooks that replaced gradients in one backward run of which there is a graph."""
 
-    def __init__(self, flow: Flow, run: Run) -> None:
-        self._flow, self._run, self._snapshot = flow, run, flow.graph_of(run)
+    def __init__(self, flow: Flow, run: Run, spoiled: Callable[[GraphSnapshot, int], object] = bad_made) -> None:
+        """``spoiled`` says whether what a node passed on is what is looked for: not finite, unless it is given."""
+        self._flow, self._run, self._snapshot, self._spoiled = flow, run, flow.graph_of(run), spoiled
         ran = [event for _, event in flow.of_kind("hook", action="ran") if event.data.get("run") == run.number]
         self._ran = [event for event in ran if event.data.get("returned") or event.data.get("in_place")]
 
     def before(self, node: int) -> Event | None:
         """Return the hook by which what arrived at a node is not what was passed on to it."""
         sources = self._leading.get(node, ())
-        if not sources or any(bad_made(self._snapshot, source) for source in sources):
+        if not sources or any(self._spoiled(self._snapshot, source) for source in sources):
             return None
         if any(self._snapshot.op[source] == _OF_MODULES for source in sources):
             return self._of_module()
@@ -85,18 +87,25 @@ class Hooks:
 
 def hook_case(flow: Flow, hook: Event, *, nan: bool) -> Case:
     """Return the case of a hook; its line is that which registered it."""
+    name, words, began = named_hook(flow, hook)
+    tensor = hook.data.get("tensor")
+    return Case(
+        kind="nan-origin",
+        message=f"{words} is given a finite gradient and hands on one that is {'NaN' if nan else 'infinite'}: the "
+        "first bad gradient is born there in backward.",
+        remedy=f"let {name} return finite numbers: look at what it divides by and multiplies with, or take it off",
+        source=began.source,
+        op="register_hook",
+        subjects=frozenset() if tensor is None else frozenset({tensor}),
+    )
+
+
+def named_hook(flow: Flow, hook: Event) -> tuple[str, str, Event]:
+    """Return the name of a hook, what to call it with where it hangs and its line, and its registration."""
     registered = (event for _, event in flow.of_kind("hook", action="registered"))
     began = next((one for one in registered if one.data.get("handle") == hook.data.get("handle")), hook)
     name = function_name(hook.data.get("hook") or began.data.get("hook")) or "a hook"
     tensor = hook.data.get("tensor")
     on = f"the {hook.data['type']} module" if "type" in hook.data else "a node"
     on = on if tensor is None else flow.name(tensor, began.source)
-    return Case(
-        kind="nan-origin",
-        message=f"hook {name} on {on}, registered{at(began.source)}, is given a finite gradient and hands on one that "
-        f"is {'NaN' if nan else 'infinite'}: the first bad gradient is born there in backward.",
-        remedy=f"let {name} return finite numbers: look at what it divides by and multiplies with, or take it off",
-        source=began.source,
-        op="register_hook",
-        subjects=frozenset() if tensor is None else frozenset({tensor}),
-    )
+    return name, f"hook {name} on {on}, registered{at(began.source)},", began
