@@ -52,20 +52,39 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         return (yield)
     from .inspect.debug import debug
 
-    with debug(check=True) as trace:
-        result = yield
-    texts = [*_findings(trace, severity), *_bad_gradients(trace)]
-    if texts:
+    trace = debug(check=True)
+    try:
+        with trace:
+            result = yield
+    except (Exception, pytest.fail.Exception) as error:
+        told = "\n".join(getattr(error, "__notes__", ()))
+        _add_section(item, _texts(trace, severity, told))
+        raise
+    texts = _texts(trace, severity)
+    if texts and getattr(item, "_excinfo", None):  # a test of unittest that has failed, or was skipped
+        _add_section(item, texts)
+    elif texts:
         pytest.fail("retrograd: " + "\n".join(texts), pytrace=False)
     return result
 
 
-def _findings(trace: Any, severity: str) -> list[str]:
+def _texts(trace: Any, severity: str, told: str = "") -> list[str]:
+    """What is to be said of a test; its error has notes that may have ``told`` some of it."""
+    return [*_findings(trace, severity, told), *_bad_gradients(trace)]
+
+
+def _add_section(item: pytest.Item, texts: list[str]) -> None:
+    """Say in the report of a test that fails by itself what may be behind it."""
+    if texts:
+        item.add_report_section("call", "retrograd", "\n".join(texts))
+
+
+def _findings(trace: Any, severity: str, told: str) -> list[str]:
     """Findings of a severity and above, with their lines and remedies."""
     counted = _SEVERITIES[: _SEVERITIES.index(severity) + 1]
     texts = []
     for finding in trace.findings:
-        if finding.severity in counted:
+        if finding.severity in counted and finding.message not in told:
             where = f"{finding.file}:{finding.line}: " if finding.file else ""
             remedy = f"\n  remedy: {finding.remedy}" if finding.remedy else ""
             texts.append(f"{where}{finding.severity}: {finding.kind}: {finding.message}{remedy}")

@@ -45,9 +45,9 @@ def test_fixture(retrograd_trace):
 """
 
 
-def run(folder: Path, *options: str) -> str:
-    """Run the tests above; return what pytest printed."""
-    folder.joinpath("test_gradients.py").write_text(TESTS)
+def run(folder: Path, *options: str, text: str = TESTS) -> str:
+    """Run the tests above, or others; return what pytest printed."""
+    folder.joinpath("test_gradients.py").write_text(text)
     root = str(Path(__file__).resolve().parent.parent)
     command = [sys.executable, "-m", "pytest", "-p", "retrograd.pytest_plugin", "-p", "no:cacheprovider", *options]
     outer = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
@@ -74,6 +74,37 @@ def test_with_the_option(tmp_path, option):
     assert "FAILED test_gradients.py::test_not_finite" in printed
     assert "gradient of rate has 0 NaN and 1 inf, the first at [1]" in printed
     assert "retrograd: w, " in printed or "retrograd: w " in printed  # the note of the error that was raised
+
+
+FAILING = """
+import unittest
+import retrograd as rg
+
+def test_asserts():
+    rate = rg.tensor([1.0, 0.0], requires_grad=True)
+    rg.sqrt(rate).sum().backward()
+    assert rg.isfinite(rate.grad).all()
+
+class TestOld(unittest.TestCase):
+    def test_asserts(self):
+        speed = rg.tensor([1.0, 0.0], requires_grad=True)
+        rg.sqrt(speed).sum().backward()
+        self.assertTrue(rg.isfinite(speed.grad).all())
+
+def test_of_something_else():
+    assert 1 == 2
+"""
+
+
+def test_a_test_that_fails_by_itself(tmp_path):
+    """Its own failure stands, and what is behind it is said beside; where there is nothing, nothing is."""
+    printed = run(tmp_path, "--retrograd", "test_gradients.py", text=FAILING)
+
+    assert "3 failed" in printed
+    assert printed.count("Captured retrograd call") == 2
+    assert "E       assert " in printed
+    assert "E       AssertionError: " in printed
+    assert printed.count("the gradient of sqrt(rate)") == printed.count("the gradient of sqrt(speed)") == 1
 
 
 def test_a_severity_there_is_not(tmp_path):
