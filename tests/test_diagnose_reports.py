@@ -92,6 +92,18 @@ def test_workflow_commands_stay_on_their_line() -> None:
     assert text.count("\n") == 1
     assert text.startswith("::error file=")
     assert text.split("::")[1].count(",") == 2
+    assert text.rstrip("\n").isprintable()
+
+
+@pytest.mark.parametrize(("name", "uri"), [("\udcff.py", "%FF.py"), ("\ud800.py", "%ED%A0%80.py")])
+def test_files_whose_names_are_no_text(name: str, uri: str) -> None:
+    """A name of bytes that are no UTF-8 is the URI of these bytes, and in no form an error."""
+    told = outcome(leaf_written(name, "w -= 1  # \udcff"))
+    written = {form: report.write(told) for form, report in reports().items()}
+
+    (place,) = json.loads(written["sarif"])["runs"][0]["results"][0]["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"].endswith(uri)
+    assert json.loads(written["json"])["findings"][0]["file"].endswith(name)
 
 
 def test_panels_show_the_line_and_carets() -> None:
