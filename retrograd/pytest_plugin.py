@@ -35,6 +35,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the mark of tests that are not to be checked."""
+    config.addinivalue_line("markers", "no_retrograd: what this test does wrong it does on purpose; no --retrograd.")
+
+
 @pytest.fixture
 def retrograd_trace() -> Iterator[Any]:
     """The recording of this test: ``.findings``, ``.graph``, ``.recording``, ``.save(path)``."""
@@ -48,7 +53,7 @@ def retrograd_trace() -> Iterator[Any]:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Record the test if that was asked for, and fail it for what the recording shows."""
     severity = item.config.getoption("retrograd")
-    if severity is None:
+    if severity is None or item.get_closest_marker("no_retrograd") is not None:
         return (yield)
     from .inspect.debug import debug
 

@@ -107,6 +107,23 @@ def test_a_test_that_fails_by_itself(tmp_path):
     assert printed.count("the gradient of sqrt(rate)") == printed.count("the gradient of sqrt(speed)") == 1
 
 
+MARKED = """
+import pytest
+import retrograd as rg
+
+@pytest.mark.no_retrograd
+def test_on_purpose():
+    rate = rg.tensor([0.0], requires_grad=True)
+    rg.sqrt(rate).sum().backward()
+    assert rg.isinf(rate.grad).all()
+"""
+
+
+def test_faults_on_purpose(tmp_path):
+    """A test that is marked is not checked; the mark is a known one."""
+    assert "1 passed" in run(tmp_path, "--retrograd", "--strict-markers", text=MARKED)
+
+
 def test_a_severity_there_is_not(tmp_path):
     """It is a usage error."""
     assert "passed" not in run(tmp_path, "--retrograd=grave")
