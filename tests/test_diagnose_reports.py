@@ -166,6 +166,26 @@ def test_command_tells_of_a_program_that_raises(tmp_path: Path) -> None:
     assert "leaf-inplace" in watched.err
 
 
+@pytest.mark.parametrize("command", ["diagnose", "stats"])
+@pytest.mark.parametrize("closed", ["by the shell", "by the program"])
+def test_what_cannot_go_to_stderr_does_not_go_to_stdout(command: str, closed: str, tmp_path: Path) -> None:
+    """That is the program's alone; the exit code still tells of findings."""
+    itself = "sys.stderr.close()" if closed == "by the program" else ""
+    lines = ["import sys", "import retrograd as torch", "w = torch.zeros(1, requires_grad=True)"]
+    lines += ["w.sqrt().sum().backward()", "print('out')", itself]
+    (tmp_path / "bad.py").write_text("\n".join(lines))
+    again = f"[sys.executable, '-m', 'retrograd', '{command}', 'bad.py']"
+    code = f"import os, sys; os.close(2); os.execv(sys.executable, {again})"
+    started = ["-c", code] if closed == "by the shell" else ["-m", "retrograd", command, "bad.py"]
+    ended = subprocess.run(
+        [sys.executable, *started], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+
+    assert (ended.stdout, ended.stderr) == ("out\n", "")
+    assert ended.returncode == (1 if command == "diagnose" else 0)
+
+
 def test_command_writes_whole_files(tmp_path: Path) -> None:
     """-o writes the contract and nothing on stderr; an unwritable place is refused before the program runs."""
     (tmp_path / "bad.py").write_text(PROGRAM)
