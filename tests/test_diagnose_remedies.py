@@ -190,6 +190,29 @@ POLE = """
 w = torch.tensor([0.0, 2.0], requires_grad=True)
 w.pow(-2).sum().backward()
 """
+IGNORED = """
+scores = torch.zeros(2, 3, requires_grad=True)
+torch.nn.functional.cross_entropy(scores, torch.tensor([-100, -100])).backward()
+"""
+NOTHING = """
+w = torch.ones(4, requires_grad=True)
+chosen = (w * 2.0)[torch.zeros(4, dtype=torch.bool)]
+chosen.mean().backward()
+"""
+FUNCTION = """
+class Root(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sqrt()
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 0.5 / x.sqrt()
+
+Root.apply(torch.tensor([0.0, 1.0], requires_grad=True)).sum().backward()
+"""
 SCALED_PARAMETER = """
 gate = torch.nn.Parameter(torch.ones(2)) * 0.5
 (gate * torch.ones(2)).sum().backward()
@@ -232,12 +255,16 @@ def first(text: str, engine: str, folder: Path) -> Finding:
         (DIVERGED, "take a smaller learning rate, or clip gradients"),
         (TOO_LARGE, "scale w down"),
         (POLE, "keep w away from zero"),
+        (IGNORED, "all are ignore_index: leave such a batch out"),
+        (NOTHING, "chosen is empty"),
+        (FUNCTION, "let backward of Root return a finite number"),
         (SCALED_PARAMETER, "torch.nn.Parameter(...) around all of it"),
     ],
     ids=["zero row", "single entries", "written twice", "metric", "listed", "comparison", "clamp"]
     + ["stacked", "half", "pairs", "transposed", "state"]
     + ["inferred", "parts", "ranks", "mean", "copied deeply", "copies trained"]
     + ["summed in half", "updated away", "diverged", "too large", "pole"]
+    + ["all ignored", "nothing", "function"]
     + ["scaled parameter"],
 )
 def test_remedy_is_about_the_line(text: str, remedy: str, engine: str, tmp_path: Path) -> None:

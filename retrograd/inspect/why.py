@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import NotATensorError, UsageError
 from .debug import debug, latest
 from .diagnose import Flow, about, explanation, spoiling
-from .diagnose.checks.nonfinite.by_hook import Hooks, named_hook
+from .diagnose.checks.nonfinite.by_hook import Hooks, named_hooks
 from .diagnose.recorded.clearing import cleared_at
 from .diagnose.recorded.runs import Run
 from .events import Event
@@ -271,10 +271,10 @@ class _Seen:
         if way.born is not None:
             return f": {_node_text(snapshot, way.born)} is the first that passes on such a gradient"
         if way.first is not None:
-            hook = Hooks(self.flow, run, lambda graph, row: passes(graph, row, state)).before(way.first)
+            hooks = Hooks(self.flow, run, lambda graph, row: passes(graph, row, state)).before(way.first)
             where = _node_text(snapshot, way.first)
-            if hook is not None:
-                return f": {named_hook(self.flow, hook)[1]} hands on such a gradient"
+            if hooks:
+                return f": {named_hooks(self.flow, hooks)[1]} hands on such a gradient"
             return f": {where} is the first that gets such a gradient, a sum of several, or from a hook"
         return ": it is so from the start of backward on" if way.known else ""
 

@@ -11,7 +11,7 @@ from ...base import Case
 from ...recorded.flow import Flow
 from ...recorded.nodes import call_of
 from ...recorded.runs import Run
-from ...words import at, function_name
+from ...words import at, function_name, listed
 
 _OF_MODULES = "BackwardHookFunctionBackward"
 """The node that runs the full backward hooks of a module."""
@@ -38,28 +38,24 @@ class Hooks:
         ran = [event for _, event in flow.of_kind("hook", action="ran") if event.data.get("run") == run.number]
         self._ran = [event for event in ran if event.data.get("returned") or event.data.get("in_place")]
 
-    def before(self, node: int) -> Event | None:
-        """Return the hook by which what arrived at a node is not what was passed on to it."""
+    def before(self, node: int) -> list[Event]:
+        """Return the hooks, one of which makes what arrives at a node something else than was passed on to it."""
         sources = self._leading.get(node, ())
         if not sources or any(self._spoiled(self._snapshot, source) for source in sources):
-            return None
-        if any(self._snapshot.op[source] == _OF_MODULES for source in sources):
+            return []
+        if _OF_MODULES in (self._snapshot.op[one] for one in (node, *sources)):
             return self._of_module()
         tensors = self._tensors(node) if self._ran else set()
         ends = {("node-pre", self._number(node))} | {("node", self._number(source)) for source in sources}
-        found = (
-            one for one in self._ran if one.data.get("tensor") in tensors or (one.op, one.data.get("node")) in ends
-        )
-        return next(found, None)
+        return [one for one in self._ran if one.data.get("tensor") in tensors or (one.op, one.data.get("node")) in ends]
 
-    def within(self, node: int) -> Event | None:
-        """Return the hook that a node stands for, which is there to run those of a module."""
-        return self._of_module() if self._snapshot.op[node] == _OF_MODULES else None
+    def within(self, node: int) -> list[Event]:
+        """Return the hooks that a node stands for, which is there to run those of a module."""
+        return self._of_module() if self._snapshot.op[node] == _OF_MODULES else []
 
-    def _of_module(self) -> Event | None:
-        """Return a backward hook of a module, if it can be no other one."""
-        found = [event for _, event in self._flow.of_kind("hook", action="registered") if event.op == "module"]
-        return found[0] if len({(event.source, event.data.get("hook")) for event in found}) == 1 else None
+    def _of_module(self) -> list[Event]:
+        """Return the backward hooks of modules: which of them a node runs is not told."""
+        return [event for _, event in self._flow.of_kind("hook", action="registered") if event.op == "module"]
 
     def _number(self, node: int) -> int:
         """Return the number of a node in the whole recording, -1 for a leaf."""
@@ -85,10 +81,9 @@ class Hooks:
         return found
 
 
-def hook_case(flow: Flow, hook: Event, *, nan: bool) -> Case:
-    """Return the case of a hook; its line is that which registered it."""
-    name, words, began = named_hook(flow, hook)
-    tensor = hook.data.get("tensor")
+def hook_case(flow: Flow, hooks: list[Event], *, nan: bool) -> Case:
+    """Return the case of a hook, or of several of which one did it; its line is that which registered the first."""
+    name, words, began = named_hooks(flow, hooks)
     return Case(
         kind="nan-origin",
         message=f"{words} is given a finite gradient and hands on one that is {'NaN' if nan else 'infinite'}: the "
@@ -96,16 +91,30 @@ def hook_case(flow: Flow, hook: Event, *, nan: bool) -> Case:
         remedy=f"let {name} return finite numbers: look at what it divides by and multiplies with, or take it off",
         source=began.source,
         op="register_hook",
-        subjects=frozenset() if tensor is None else frozenset({tensor}),
+        subjects=frozenset(hook.data["tensor"] for hook in hooks if hook.data.get("tensor") is not None),
     )
 
 
-def named_hook(flow: Flow, hook: Event) -> tuple[str, str, Event]:
-    """Return the name of a hook, what to call it with where it hangs and its line, and its registration."""
-    registered = (event for _, event in flow.of_kind("hook", action="registered"))
-    began = next((one for one in registered if one.data.get("handle") == hook.data.get("handle")), hook)
-    name = function_name(hook.data.get("hook") or began.data.get("hook")) or "a hook"
+def named_hooks(flow: Flow, hooks: list[Event]) -> tuple[str, str, Event]:
+    """Return the name of a hook, what to call it with where it hangs and its line, and its registration.
+
+    Of several it is one, and each is named.
+    """
+    handles = {event.data.get("handle"): event for _, event in flow.of_kind("hook", action="registered")}
+    began = [handles.get(hook.data.get("handle"), hook) for hook in hooks]
+    words = list(dict.fromkeys(_in_words(flow, one) for one in began))
+    if len(words) > 1:
+        return "it", f"one of {listed(words)}", began[0]
+    return _name(began[0]), f"{words[0]},", began[0]
+
+
+def _name(hook: Event) -> str:
+    return function_name(hook.data.get("hook")) or "a hook"
+
+
+def _in_words(flow: Flow, hook: Event) -> str:
+    """Return what to call a hook: its name, what it hangs on and the line that registered it."""
     tensor = hook.data.get("tensor")
     on = f"the {hook.data['type']} module" if "type" in hook.data else "a node"
-    on = on if tensor is None else flow.name(tensor, began.source)
-    return name, f"hook {name} on {on}, registered{at(began.source)},", began
+    on = on if tensor is None else flow.name(tensor, hook.source)
+    return f"hook {_name(hook)} on {on}, registered{at(hook.source)}"

@@ -31,9 +31,9 @@ def in_backward(flow: Flow, run: Run) -> Case | None:
     hooks = Hooks(flow, run)
     for node in ran(snapshot):
         given, made = bad_given(snapshot, node), bad_made(snapshot, node)
-        hook = hooks.before(node) if given else hooks.within(node) if made else None
-        if hook is not None:
-            return hook_case(flow, hook, nan=bool(measures["nan_count" if given else "out_nan_count"][node]))
+        found = hooks.before(node) if given else hooks.within(node) if made else []
+        if found:
+            return hook_case(flow, found, nan=bool(measures["nan_count" if given else "out_nan_count"][node]))
         if made and not given:
             return _node_case(flow, run, snapshot, node)
     return None
@@ -100,6 +100,8 @@ def _node_case(flow: Flow, run: Run, snapshot: GraphSnapshot, node: int) -> Case
     else:
         kind, is_bad = "nan-origin", f"is {'NaN' if nan else 'infinite'}"
         remedy = _remedy(op, first, at_pole=pole is not None)
+        if snapshot.kind[node] == "function":
+            remedy = f"let backward of {op} return a finite number there, or keep {first} away from that point"
     where = f"; its input at index {tuple(pole)} lies where the slope is infinite" if pole else ""
     return Case(
         kind=kind,

@@ -25,6 +25,8 @@ GROWING = frozenset(
 """What makes an infinity of finite numbers only by their size; a quotient or logarithm has poles besides."""
 _EXPONENTIAL = frozenset({"exp", "cosh", "sinh", "expm1"})
 """What makes one of numbers that are not large."""
+_COUNTING = frozenset({"cross_entropy", "nll_loss"})
+"""What averages over the targets that count."""
 _POLELESS = {"pow": 1e6}
 """From which size of its input on it is the size, and no pole, that makes a result infinite."""
 _MARK = "the first bad value is born here"
@@ -133,6 +135,10 @@ def _remedy(flow: Flow, states: Finiteness, row: int, hidden: str) -> str:
         return "do not mask a complete row, or mask with a large negative number such as -1e9 in place of -inf"
     if hidden.startswith("where"):
         return f"make the input safe before {op}: safe = torch.where(mask, {name}, 1.0), then {op}(safe)"
+    if op in _COUNTING and states.made[row].nan:
+        return f"{op} has no target to count, all are ignore_index: leave such a batch out"
+    if flow.inputs(row) and not prod(flow.facts(flow.inputs(row)[0]).shape):
+        return f"{name} is empty, and {op} of nothing has no value: leave such a batch out"
     name = operand(name)
     grown = largest_input(flow, row) >= _POLELESS.get(op, 0)
     if states.made[row].inf and op in GROWING - _EXPONENTIAL and grown:
