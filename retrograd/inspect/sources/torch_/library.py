@@ -31,5 +31,6 @@ def loaded_torch() -> Any:
     What else goes by its name, such as a stand-in of a test, or ourselves, is not PyTorch.
     """
     torch = vars(LIBRARY).get("torch") or sys.modules.get("torch")
-    whole = isinstance(torch, ModuleType) and all(name in vars(torch) for name in ("_C", "Tensor", "autograd"))
-    return torch if whole and torch.__name__ == "torch" else None
+    if not isinstance(torch, ModuleType) or torch.__name__ != "torch":
+        return None
+    return torch if all(name in vars(torch) for name in ("_C", "Tensor", "autograd")) else None
