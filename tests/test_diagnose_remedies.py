@@ -190,6 +190,10 @@ POLE = """
 w = torch.tensor([0.0, 2.0], requires_grad=True)
 w.pow(-2).sum().backward()
 """
+INVERSE = """
+w = torch.tensor([0.0, 2.0], requires_grad=True)
+(1 / w).sum().backward()
+"""
 IGNORED = """
 scores = torch.zeros(2, 3, requires_grad=True)
 torch.nn.functional.cross_entropy(scores, torch.tensor([-100, -100])).backward()
@@ -255,6 +259,7 @@ def first(text: str, engine: str, folder: Path) -> Finding:
         (DIVERGED, "take a smaller learning rate, or clip gradients"),
         (TOO_LARGE, "scale w down"),
         (POLE, "keep w away from zero"),
+        (INVERSE, "keep w away from zero"),
         (IGNORED, "all are ignore_index: leave such a batch out"),
         (NOTHING, "chosen is empty"),
         (FUNCTION, "let backward of Root return a finite number"),
@@ -264,7 +269,7 @@ def first(text: str, engine: str, folder: Path) -> Finding:
     + ["stacked", "half", "pairs", "transposed", "state"]
     + ["inferred", "parts", "ranks", "mean", "copied deeply", "copies trained"]
     + ["summed in half", "updated away", "diverged", "too large", "pole"]
-    + ["all ignored", "nothing", "function"]
+    + ["inverse", "all ignored", "nothing", "function"]
     + ["scaled parameter"],
 )
 def test_remedy_is_about_the_line(text: str, remedy: str, engine: str, tmp_path: Path) -> None:

@@ -147,6 +147,8 @@ def _remedy(flow: Flow, states: Finiteness, row: int, hidden: str) -> str:
         return f"{op} of a single entry has no value: leave such a batch out, or use unbiased=False"
     if op in ("div", "true_divide") and len(names := input_names(flow, row)) > 1:
         return f"keep the divisor away from zero: {operand(names[0])} / {operand(names[1])}.clamp(min=1e-6)"
+    if op in ("rdiv", "rtruediv"):
+        return f"keep {name} away from zero: divide by {name}.clamp(min=1e-6), or add a small epsilon"
     if op in ("log", "sqrt", "rsqrt", "div", "true_divide", "reciprocal", "pow", "log2", "log10"):
         return f"keep {name} away from zero: {op}({name}.clamp(min=1e-6)), or add a small epsilon"
     if op in _EXPONENTIAL:

@@ -128,6 +128,16 @@ class Readable:
             let_pass(failure)
             return None
 
+    def parts(self, tensor: Any) -> Array | None:
+        """Return the real and imaginary parts of a complex tensor, None for any other and where they cannot be had."""
+        if tensor.dtype not in self._complex:
+            return None
+        try:
+            return self.array(LIBRARY.torch.view_as_real(tensor.detach()))
+        except Exception as failure:  # lazily conjugated, …
+            let_pass(failure)
+            return None
+
     def _entries(self, tensor: Any) -> Array | None:
         """Return the entries of a sparse tensor, those of one place added up, as an array of their own."""
         indices, values = tensor._indices(), self.array(tensor._values())
