@@ -75,7 +75,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 def _texts(trace: Any, severity: str, told: str = "") -> list[str]:
     """What is to be said of a test; its error has notes that may have ``told`` some of it."""
-    return [*_findings(trace, severity, told), *_bad_gradients(trace)]
+    return [*_findings(trace, severity, told), *_bad_gradients(trace), *_bad_results(trace)]
 
 
 def _add_section(item: pytest.Item, texts: list[str]) -> None:
@@ -107,4 +107,20 @@ def _bad_gradients(trace: Any) -> list[str]:
         where = f", the first at {bad['first_bad']}" if "first_bad" in bad else ""
         line = f"{event.source.file}:{event.source.line}: " if event.source else ""
         texts[f"{line}the gradient of {name} has {bad.get('nan', 0)} NaN and {bad.get('inf', 0)} inf{where}"] = None
+    return list(texts)
+
+
+def _bad_results(trace: Any) -> list[str]:
+    """Gradients that ``autograd.grad`` returns and that are not finite: what goes to nodes that do not run."""
+    texts: dict[str, None] = {}
+    for event in trace.recording.events:
+        if event.kind != "backward" or event.data.get("api") != "grad" or "snapshot" not in event.data:
+            continue
+        graph = trace.recording.snapshots[event.data["snapshot"]]
+        order, nan, inf = (graph.measures.get(name) for name in ("order", "out_nan_count", "out_inf_count"))
+        for start, end, _, _ in graph.edges() if order and nan and inf else ():
+            if order[start] is not None and order[end] is None and (nan[start] or inf[start]):
+                line = f"{event.source.file}:{event.source.line}: " if event.source else ""
+                name = graph.name[end] or "a tensor"
+                texts[f"{line}the gradient of {name} that autograd.grad returns is not finite"] = None
     return list(texts)

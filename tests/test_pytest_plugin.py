@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -105,6 +106,30 @@ def test_a_test_that_fails_by_itself(tmp_path):
     assert "E       assert " in printed
     assert "E       AssertionError: " in printed
     assert printed.count("the gradient of sqrt(rate)") == printed.count("the gradient of sqrt(speed)") == 1
+
+
+RETURNED = """
+import importlib
+import pytest
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("values", [[1.0, 4.0], [0.0, 1.0]], ids=["good", "bad"])
+def test_returned(engine, values, again):
+    torch = importlib.import_module(engine)
+    speed = torch.tensor(values, requires_grad=True)
+    torch.autograd.grad(torch.sqrt(speed * 1.0).sum(), speed, create_graph=again)
+"""
+
+
+def test_gradients_that_are_returned(tmp_path):
+    """What autograd.grad returns is a gradient, too."""
+    engines = ["retrograd", *(["torch"] if importlib.util.find_spec("torch") else [])]
+    printed = run(tmp_path, "--retrograd", "test_gradients.py", text=RETURNED.replace("ENGINES", str(engines)))
+
+    assert f"{2 * len(engines)} passed" in printed
+    assert f"{2 * len(engines)} failed" in printed
+    assert printed.count("the gradient of speed that autograd.grad returns is not finite") >= 2 * len(engines)
 
 
 MARKED = """
