@@ -260,7 +260,7 @@ def first(text: str, engine: str, folder: Path) -> Finding:
         (TOO_LARGE, "scale w down"),
         (POLE, "keep w away from zero"),
         (INVERSE, "keep w away from zero"),
-        (IGNORED, "all are ignore_index: leave such a batch out"),
+        (IGNORED, "all are ignore_index or of weight zero: leave such a batch out"),
         (NOTHING, "chosen is empty"),
         (FUNCTION, "let backward of Root return a finite number"),
         (SCALED_PARAMETER, "torch.nn.Parameter(...) around all of it"),
@@ -275,6 +275,16 @@ def first(text: str, engine: str, folder: Path) -> Finding:
 def test_remedy_is_about_the_line(text: str, remedy: str, engine: str, tmp_path: Path) -> None:
     """The remedy takes the names and the operator of the line, and mends what is wrong there."""
     assert remedy in first(text, engine, tmp_path).remedy
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("engine", ["retrograd", "torch"])
+def test_operands_that_the_line_has_no_words_for(engine: str, tmp_path: Path) -> None:
+    """Within a distribution they go by a letter, not by the words of the call around them."""
+    spread = "torch.distributions.Normal(torch.zeros(2, requires_grad=True), torch.zeros(2), validate_args=False)"
+    remedy = first(f"{spread}.log_prob(torch.ones(2)).sum().backward()", engine, tmp_path).remedy
+
+    assert "away from zero: log(x.clamp" in remedy or "away from zero: x / y.clamp" in remedy
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -6,6 +6,7 @@ import re
 from math import prod
 from typing import Any
 
+from ....program.syntax import parsed_expression
 from ...base import Case
 from ...recorded.call_inputs import LARGEST, expression, input_names, known_limits, largest_input
 from ...recorded.finite import Finiteness, state_of
@@ -130,13 +131,14 @@ def _hidden_by(flow: Flow, row: int, states: Finiteness) -> str:
 def _remedy(flow: Flow, states: Finiteness, row: int, hidden: str) -> str:
     """Return how to avoid it."""
     op = flow.events[row].operator
-    name = input_names(flow, row)[0]
+    names = [_in_code(name, "xy"[place:]) for place, name in enumerate(input_names(flow, row)[:2])]
+    name = names[0]
     if any(state.inf for state in states.given.get(row, {}).values()):
         return "do not mask a complete row, or mask with a large negative number such as -1e9 in place of -inf"
     if hidden.startswith("where"):
         return f"make the input safe before {op}: safe = torch.where(mask, {name}, 1.0), then {op}(safe)"
     if op in _COUNTING and states.made[row].nan:
-        return f"{op} has no target to count, all are ignore_index: leave such a batch out"
+        return f"{op} has no target to count, all are ignore_index or of weight zero: leave such a batch out"
     if flow.inputs(row) and not prod(flow.facts(flow.inputs(row)[0]).shape):
         return f"{name} is empty, and {op} of nothing has no value: leave such a batch out"
     name = operand(name)
@@ -145,7 +147,7 @@ def _remedy(flow: Flow, states: Finiteness, row: int, hidden: str) -> str:
         return _smaller(flow, row, op, name)
     if op in ("std", "var") and (_of_single_entries(flow, row) or not _varies(flow, row)):
         return f"{op} of a single entry has no value: leave such a batch out, or use unbiased=False"
-    if op in ("div", "true_divide") and len(names := input_names(flow, row)) > 1:
+    if op in ("div", "true_divide") and len(names) > 1:
         return f"keep the divisor away from zero: {operand(names[0])} / {operand(names[1])}.clamp(min=1e-6)"
     if op in ("rdiv", "rtruediv"):
         return f"keep {name} away from zero: divide by {name}.clamp(min=1e-6), or add a small epsilon"
@@ -154,6 +156,11 @@ def _remedy(flow: Flow, states: Finiteness, row: int, hidden: str) -> str:
     if op in _EXPONENTIAL:
         return f"subtract the maximum before {op}, or use logsumexp / log_softmax"
     return f"check the inputs of {op} for values outside its domain"
+
+
+def _in_code(name: str, letters: str) -> str:
+    """Return what to call an operand in a line: as the program does, or by a letter where it has no words for it."""
+    return name if parsed_expression(name) is not None else letters[0]
 
 
 def _smaller(flow: Flow, row: int, op: str, name: str) -> str:
