@@ -35,6 +35,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the mark of tests that are not to be checked."""
+    config.addinivalue_line("markers", "no_retrograd: what this test does wrong it does on purpose; no --retrograd.")
+
+
 @pytest.fixture
 def retrograd_trace() -> Iterator[Any]:
     """The recording of this test: ``.findings``, ``.graph``, ``.recording``, ``.save(path)``."""
@@ -48,24 +53,43 @@ def retrograd_trace() -> Iterator[Any]:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Record the test if that was asked for, and fail it for what the recording shows."""
     severity = item.config.getoption("retrograd")
-    if severity is None:
+    if severity is None or item.get_closest_marker("no_retrograd") is not None:
         return (yield)
     from .inspect.debug import debug
 
-    with debug(check=True) as trace:
-        result = yield
-    texts = [*_findings(trace, severity), *_bad_gradients(trace)]
-    if texts:
+    trace = debug(check=True)
+    try:
+        with trace:
+            result = yield
+    except (Exception, pytest.fail.Exception) as error:
+        told = "\n".join(getattr(error, "__notes__", ()))
+        _add_section(item, _texts(trace, severity, told))
+        raise
+    texts = _texts(trace, severity)
+    if texts and getattr(item, "_excinfo", None):  # a test of unittest that has failed, or was skipped
+        _add_section(item, texts)
+    elif texts:
         pytest.fail("retrograd: " + "\n".join(texts), pytrace=False)
     return result
 
 
-def _findings(trace: Any, severity: str) -> list[str]:
+def _texts(trace: Any, severity: str, told: str = "") -> list[str]:
+    """What is to be said of a test; its error has notes that may have ``told`` some of it."""
+    return [*_findings(trace, severity, told), *_bad_gradients(trace), *_bad_results(trace)]
+
+
+def _add_section(item: pytest.Item, texts: list[str]) -> None:
+    """Say in the report of a test that fails by itself what may be behind it."""
+    if texts:
+        item.add_report_section("call", "retrograd", "\n".join(texts))
+
+
+def _findings(trace: Any, severity: str, told: str) -> list[str]:
     """Findings of a severity and above, with their lines and remedies."""
     counted = _SEVERITIES[: _SEVERITIES.index(severity) + 1]
     texts = []
     for finding in trace.findings:
-        if finding.severity in counted:
+        if finding.severity in counted and finding.message not in told:
             where = f"{finding.file}:{finding.line}: " if finding.file else ""
             remedy = f"\n  remedy: {finding.remedy}" if finding.remedy else ""
             texts.append(f"{where}{finding.severity}: {finding.kind}: {finding.message}{remedy}")
@@ -83,4 +107,20 @@ def _bad_gradients(trace: Any) -> list[str]:
         where = f", the first at {bad['first_bad']}" if "first_bad" in bad else ""
         line = f"{event.source.file}:{event.source.line}: " if event.source else ""
         texts[f"{line}the gradient of {name} has {bad.get('nan', 0)} NaN and {bad.get('inf', 0)} inf{where}"] = None
+    return list(texts)
+
+
+def _bad_results(trace: Any) -> list[str]:
+    """Gradients that ``autograd.grad`` returns and that are not finite: what goes to nodes that do not run."""
+    texts: dict[str, None] = {}
+    for event in trace.recording.events:
+        if event.kind != "backward" or event.data.get("api") != "grad" or "snapshot" not in event.data:
+            continue
+        graph = trace.recording.snapshots[event.data["snapshot"]]
+        order, nan, inf = (graph.measures.get(name) for name in ("order", "out_nan_count", "out_inf_count"))
+        for start, end, _, _ in graph.edges() if order and nan and inf else ():
+            if order[start] is not None and order[end] is None and (nan[start] or inf[start]):
+                line = f"{event.source.file}:{event.source.line}: " if event.source else ""
+                name = graph.name[end] or "a tensor"
+                texts[f"{line}the gradient of {name} that autograd.grad returns is not finite"] = None
     return list(texts)

@@ -85,6 +85,95 @@ def test_function_as_condition(engine):
     assert seen == ["SumBackward0", "MulBackward0"]
 
 
+@pytest.mark.parametrize("what", ["no grad", "one of two", "grad"])
+def test_what_backward_refuses(engine, what):
+    """A run that has no graph ends as it does without a breakpoint."""
+    torch = importlib.import_module(engine)
+
+    def run():
+        graph, none = torch.ones(1, requires_grad=True) * 2.0, torch.ones(1)
+        if what == "no grad":
+            none.backward()
+        elif what == "one of two":
+            torch.autograd.backward([graph, none])
+        else:
+            torch.autograd.grad(none, graph)
+
+    with pytest.raises(RuntimeError, match="does not require grad") as alone:
+        run()
+    with rg.debug() as trace:
+        trace.break_when("nonfinite")
+        with pytest.raises(RuntimeError) as stopped:
+            run()
+    assert str(stopped.value) == str(alone.value)
+    assert stopped.type is alone.type
+
+
+def test_a_leaf_as_root(engine):
+    """What a leaf is given itself is seen, and it is called what the graph calls it."""
+    torch = importlib.import_module(engine)
+    with rg.debug() as trace:
+        reported = trace.break_when("nonfinite", action="report")
+        torch.tensor(1.0, requires_grad=True).backward(torch.tensor(float("nan")))
+    assert [stop.split(" ")[0] for stop in reported.stops] == ["AccumulateGrad"]
+
+
+def test_a_condition_changes_nothing(engine):
+    """The arrays that it sees are the gradients themselves, and cannot be written to."""
+    torch = importlib.import_module(engine)
+    refused = []
+
+    def sorts(step):
+        for gradient in (*step.incoming, *step.outgoing):
+            if gradient is not None and gradient.ndim:
+                try:
+                    gradient.sort()
+                except ValueError:
+                    refused.append(step.op)
+
+    with rg.debug() as trace:
+        trace.break_when(sorts)
+        w = torch.tensor([3.0, 1.0, 2.0], requires_grad=True)
+        (w * w).sum().backward()
+    assert w.grad.tolist() == [6.0, 2.0, 4.0]
+    assert "MulBackward0" in refused
+
+
+def test_gradients_without_data(engine):
+    """Of tensors on ``meta`` there is nothing to see, and backward goes on."""
+    torch = importlib.import_module(engine)
+    with rg.debug() as trace:
+        stops = [trace.break_when(name).stops for name in ("nonfinite", "zero")]
+        w = torch.ones(2, device="meta", requires_grad=True)
+        (w * 2.0).sum().backward()
+    assert w.grad.shape == (2,)
+    assert stops == [[], []]
+
+
+def test_a_run_inside_that_failed(engine):
+    """The node around it is seen all the same."""
+    torch = importlib.import_module(engine)
+
+    class Solver(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2.0
+
+        @staticmethod
+        def backward(ctx, g):
+            with torch.enable_grad():
+                inner = torch.ones(2, requires_grad=True).exp().sum()
+                inner.backward()
+                with pytest.raises(RuntimeError):
+                    inner.backward()
+            return g * float("nan")
+
+    with rg.debug() as trace:
+        reported = trace.break_when("nonfinite", action="report")
+        Solver.apply(torch.ones(2, requires_grad=True) * 1.0).sum().backward()
+    assert "SolverBackward" in reported.stops[0]
+
+
 @pytest.mark.parametrize(("condition", "action"), [("nan", "raise"), (3, "raise"), ("zero", "stop")])
 def test_wrong_arguments(condition, action):
     """They are refused in one sentence."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -209,3 +213,25 @@ def test_level_is_recorded():
     assert trace.recording.level == "full"
     with pytest.raises(UsageError, match=r"no level 'all'.*graph, backward, full"), rg.debug(level="all"):
         pass
+
+
+@pytest.mark.parametrize("stand_in", ["mock.MagicMock()", "types.ModuleType('torch')", "rg"])
+def test_what_only_goes_by_the_name_of_torch(tmp_path, stand_in):
+    """Programs that import torch may get our engine, or in a test of theirs a mock; neither is watched as PyTorch."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys, types\nfrom unittest import mock\nimport retrograd as rg\n"
+        f"sys.modules['torch'] = {stand_in}\n"
+        "with rg.debug() as trace:\n"
+        "    trace.break_when('zero')\n"
+        "    w = rg.ones(2, requires_grad=True)\n"
+        "    (w * 2.0).sum().backward()\n"
+        "print(trace.graph.op, rg.inspect.why(w, trace).state)\n"
+    )
+    root = str(Path(rg.__file__).parent.parent)
+    ran = subprocess.run(
+        [sys.executable, str(program)], env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True
+    )
+
+    assert ran.stderr == ""
+    assert ran.stdout == "['SumBackward0', 'MulBackward0', 'AccumulateGrad'] fine\n"

@@ -174,6 +174,49 @@ for step in range(2):
     step = 0.1 * delta.grad.sign()
     delta = (delta + step).clamp(-1, 1)
 """
+DIVERGED = """
+net = torch.nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=1e25)
+for step in range(4):
+    opt.zero_grad()
+    net(torch.ones(3, 2)).pow(2).mean().backward()
+    opt.step()
+"""
+TOO_LARGE = """
+w = torch.full((3,), 1e25, requires_grad=True)
+(w * 1e30).sum().backward()
+"""
+POLE = """
+w = torch.tensor([0.0, 2.0], requires_grad=True)
+w.pow(-2).sum().backward()
+"""
+INVERSE = """
+w = torch.tensor([0.0, 2.0], requires_grad=True)
+(1 / w).sum().backward()
+"""
+IGNORED = """
+scores = torch.zeros(2, 3, requires_grad=True)
+torch.nn.functional.cross_entropy(scores, torch.tensor([-100, -100])).backward()
+"""
+NOTHING = """
+w = torch.ones(4, requires_grad=True)
+chosen = (w * 2.0)[torch.zeros(4, dtype=torch.bool)]
+chosen.mean().backward()
+"""
+FUNCTION = """
+class Root(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sqrt()
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 0.5 / x.sqrt()
+
+Root.apply(torch.tensor([0.0, 1.0], requires_grad=True)).sum().backward()
+"""
 SCALED_PARAMETER = """
 gate = torch.nn.Parameter(torch.ones(2)) * 0.5
 (gate * torch.ones(2)).sum().backward()
@@ -213,16 +256,35 @@ def first(text: str, engine: str, folder: Path) -> Finding:
         (COPIES_TRAINED, "all parameters of the model that computes the loss"),
         (SUMMED_IN_HALF, "w.half().pow(2).float() in place of w.half().pow(2), and leave dtype=torch.float16 out"),
         (UPDATED_AWAY, "make it a leaf again at program.py:8: delta = (...).detach().requires_grad_()"),
+        (DIVERGED, "take a smaller learning rate, or clip gradients"),
+        (TOO_LARGE, "scale w down"),
+        (POLE, "keep w away from zero"),
+        (INVERSE, "keep w away from zero"),
+        (IGNORED, "all are ignore_index or of weight zero: leave such a batch out"),
+        (NOTHING, "chosen is empty"),
+        (FUNCTION, "let backward of Root return a finite number"),
         (SCALED_PARAMETER, "torch.nn.Parameter(...) around all of it"),
     ],
     ids=["zero row", "single entries", "written twice", "metric", "listed", "comparison", "clamp"]
     + ["stacked", "half", "pairs", "transposed", "state"]
     + ["inferred", "parts", "ranks", "mean", "copied deeply", "copies trained"]
-    + ["summed in half", "updated away", "scaled parameter"],
+    + ["summed in half", "updated away", "diverged", "too large", "pole"]
+    + ["inverse", "all ignored", "nothing", "function"]
+    + ["scaled parameter"],
 )
 def test_remedy_is_about_the_line(text: str, remedy: str, engine: str, tmp_path: Path) -> None:
     """The remedy takes the names and the operator of the line, and mends what is wrong there."""
     assert remedy in first(text, engine, tmp_path).remedy
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("engine", ["retrograd", "torch"])
+def test_operands_that_the_line_has_no_words_for(engine: str, tmp_path: Path) -> None:
+    """Within a distribution they go by a letter, not by the words of the call around them."""
+    spread = "torch.distributions.Normal(torch.zeros(2, requires_grad=True), torch.zeros(2), validate_args=False)"
+    remedy = first(f"{spread}.log_prob(torch.ones(2)).sum().backward()", engine, tmp_path).remedy
+
+    assert "away from zero: log(x.clamp" in remedy or "away from zero: x / y.clamp" in remedy
 
 
 @pytest.mark.filterwarnings("ignore")

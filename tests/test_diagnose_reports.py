@@ -92,6 +92,18 @@ def test_workflow_commands_stay_on_their_line() -> None:
     assert text.count("\n") == 1
     assert text.startswith("::error file=")
     assert text.split("::")[1].count(",") == 2
+    assert text.rstrip("\n").isprintable()
+
+
+@pytest.mark.parametrize(("name", "uri"), [("\udcff.py", "%FF.py"), ("\ud800.py", "%ED%A0%80.py")])
+def test_files_whose_names_are_no_text(name: str, uri: str) -> None:
+    """A name of bytes that are no UTF-8 is the URI of these bytes, and in no form an error."""
+    told = outcome(leaf_written(name, "w -= 1  # \udcff"))
+    written = {form: report.write(told) for form, report in reports().items()}
+
+    (place,) = json.loads(written["sarif"])["runs"][0]["results"][0]["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"].endswith(uri)
+    assert json.loads(written["json"])["findings"][0]["file"].endswith(name)
 
 
 def test_panels_show_the_line_and_carets() -> None:
@@ -152,6 +164,26 @@ def test_command_tells_of_a_program_that_raises(tmp_path: Path) -> None:
     assert watched.err.startswith("".join(alone.stderr.splitlines(keepends=True)[:3]))
     assert alone.stderr.splitlines()[-1] in watched.err
     assert "leaf-inplace" in watched.err
+
+
+@pytest.mark.parametrize("command", ["diagnose", "stats"])
+@pytest.mark.parametrize("closed", ["by the shell", "by the program"])
+def test_what_cannot_go_to_stderr_does_not_go_to_stdout(command: str, closed: str, tmp_path: Path) -> None:
+    """That is the program's alone; the exit code still tells of findings."""
+    itself = "sys.stderr.close()" if closed == "by the program" else ""
+    lines = ["import sys", "import retrograd as torch", "w = torch.zeros(1, requires_grad=True)"]
+    lines += ["w.sqrt().sum().backward()", "print('out')", itself]
+    (tmp_path / "bad.py").write_text("\n".join(lines))
+    again = f"[sys.executable, '-m', 'retrograd', '{command}', 'bad.py']"
+    code = f"import os, sys; os.close(2); os.execv(sys.executable, {again})"
+    started = ["-c", code] if closed == "by the shell" else ["-m", "retrograd", command, "bad.py"]
+    ended = subprocess.run(
+        [sys.executable, *started], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+
+    assert (ended.stdout, ended.stderr) == ("out\n", "")
+    assert ended.returncode == (1 if command == "diagnose" else 0)
 
 
 def test_command_writes_whole_files(tmp_path: Path) -> None:

@@ -16,6 +16,9 @@ PROGRAMS = {
     "second time": ("y = (w * w).sum()\ny.backward()\ny.backward()\n", "retain_graph"),
     "no graph": ("y = (w * w).detach().sum()\ny.backward()\n", "detach"),
     "not a scalar": ("y = w * w\ny.backward()\n", "y"),
+    "nothing requires grad": ("v = torch.ones(3)\nv.sum().backward()\n", "made without requires_grad=True"),
+    "not used": ("v = w * 2\ntorch.autograd.grad((w * 3).sum(), v)\n", "v"),
+    "inference": ("with torch.inference_mode():\n    x = torch.ones(3)\ny = w * x\n", "inference_mode"),
     "numpy": ("h = w * 2\nh.numpy()\n", "h"),
 }
 

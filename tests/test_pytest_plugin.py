@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -45,9 +46,9 @@ def test_fixture(retrograd_trace):
 """
 
 
-def run(folder: Path, *options: str) -> str:
-    """Run the tests above; return what pytest printed."""
-    folder.joinpath("test_gradients.py").write_text(TESTS)
+def run(folder: Path, *options: str, text: str = TESTS) -> str:
+    """Run the tests above, or others; return what pytest printed."""
+    folder.joinpath("test_gradients.py").write_text(text)
     root = str(Path(__file__).resolve().parent.parent)
     command = [sys.executable, "-m", "pytest", "-p", "retrograd.pytest_plugin", "-p", "no:cacheprovider", *options]
     outer = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
@@ -74,6 +75,78 @@ def test_with_the_option(tmp_path, option):
     assert "FAILED test_gradients.py::test_not_finite" in printed
     assert "gradient of rate has 0 NaN and 1 inf, the first at [1]" in printed
     assert "retrograd: w, " in printed or "retrograd: w " in printed  # the note of the error that was raised
+
+
+FAILING = """
+import unittest
+import retrograd as rg
+
+def test_asserts():
+    rate = rg.tensor([1.0, 0.0], requires_grad=True)
+    rg.sqrt(rate).sum().backward()
+    assert rg.isfinite(rate.grad).all()
+
+class TestOld(unittest.TestCase):
+    def test_asserts(self):
+        speed = rg.tensor([1.0, 0.0], requires_grad=True)
+        rg.sqrt(speed).sum().backward()
+        self.assertTrue(rg.isfinite(speed.grad).all())
+
+def test_of_something_else():
+    assert 1 == 2
+"""
+
+
+def test_a_test_that_fails_by_itself(tmp_path):
+    """Its own failure stands, and what is behind it is said beside; where there is nothing, nothing is."""
+    printed = run(tmp_path, "--retrograd", "test_gradients.py", text=FAILING)
+
+    assert "3 failed" in printed
+    assert printed.count("Captured retrograd call") == 2
+    assert "E       assert " in printed
+    assert "E       AssertionError: " in printed
+    assert printed.count("the gradient of sqrt(rate)") == printed.count("the gradient of sqrt(speed)") == 1
+
+
+RETURNED = """
+import importlib
+import pytest
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("values", [[1.0, 4.0], [0.0, 1.0]], ids=["good", "bad"])
+def test_returned(engine, values, again):
+    torch = importlib.import_module(engine)
+    speed = torch.tensor(values, requires_grad=True)
+    torch.autograd.grad(torch.sqrt(speed * 1.0).sum(), speed, create_graph=again)
+"""
+
+
+def test_gradients_that_are_returned(tmp_path):
+    """What autograd.grad returns is a gradient, too."""
+    engines = ["retrograd", *(["torch"] if importlib.util.find_spec("torch") else [])]
+    printed = run(tmp_path, "--retrograd", "test_gradients.py", text=RETURNED.replace("ENGINES", str(engines)))
+
+    assert f"{2 * len(engines)} passed" in printed
+    assert f"{2 * len(engines)} failed" in printed
+    assert printed.count("the gradient of speed that autograd.grad returns is not finite") >= 2 * len(engines)
+
+
+MARKED = """
+import pytest
+import retrograd as rg
+
+@pytest.mark.no_retrograd
+def test_on_purpose():
+    rate = rg.tensor([0.0], requires_grad=True)
+    rg.sqrt(rate).sum().backward()
+    assert rg.isinf(rate.grad).all()
+"""
+
+
+def test_faults_on_purpose(tmp_path):
+    """A test that is marked is not checked; the mark is a known one."""
+    assert "1 passed" in run(tmp_path, "--retrograd", "--strict-markers", text=MARKED)
 
 
 def test_a_severity_there_is_not(tmp_path):

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import traceback
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from ..errors import OutputError, RetrogradError
 
@@ -52,9 +52,15 @@ def leave_by_broken_pipe() -> NoReturn:
     raise SystemExit(1)
 
 
+def first_stderr() -> TextIO | None:
+    """Return the stderr that the process was started with, None where it was or is closed."""
+    stream = sys.__stderr__
+    return None if stream is None or stream.closed else stream
+
+
 def _write_stderr(text: str) -> None:
     """Write to the first stderr, if it still can be written to."""
-    stream = sys.__stderr__
+    stream = first_stderr()
     if stream is None:
         return
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from ..inspect.render.formats.tree import print_tree
 from ..inspect.render.scale import check_level
 from ..inspect.writing import STDOUT, check_writable
 from .launcher import Launch
-from .messages import forget_stdout, report_failure, say
+from .messages import first_stderr, forget_stdout, report_failure, say
 from .runner import Ending
 from .target import Target
 
@@ -118,8 +117,9 @@ def write(recording: Recording, outputs: list[Output], options: RenderOptions, *
 def _show_tree(recording: Recording, options: RenderOptions) -> int:
     """Print the tree on stderr; return our exit code."""
     try:
-        if sys.__stderr__ is not None and not sys.__stderr__.closed:
-            print_tree(recording, with_findings(recording, options), sys.__stderr__)
+        stderr = first_stderr()
+        if stderr is not None:
+            print_tree(recording, with_findings(recording, options), stderr)
     except BrokenPipeError:
         pass
     except Exception as error:

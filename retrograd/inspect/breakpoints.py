@@ -38,7 +38,7 @@ class Step:
     source: SourceLine | None
     """The user's line that made the node."""
     incoming: tuple[Any, ...]
-    """Gradients that arrived, as NumPy arrays (None for none)."""
+    """Gradients that arrived, as NumPy arrays that cannot be written to (None for none)."""
     outgoing: tuple[Any, ...]
     """Gradients that it passes on."""
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..errors import NotATensorError
+from ..errors import NotATensorError, UsageError
 from .debug import debug, latest
-from .diagnose import Flow, about
+from .diagnose import Flow, about, explanation, spoiling
+from .diagnose.checks.nonfinite.by_hook import Hooks, named_hooks
+from .diagnose.recorded.clearing import cleared_at
+from .diagnose.recorded.runs import Run
 from .events import Event
 from .findings import Finding
+from .gradient_ways import Way, arrives, passes, way_from
 from .places import short_place
 from .snapshot import GraphSnapshot, SourceLine
 from .sources import source_of
 from .sources.base import Gradient
 
+_NOWHERE: tuple[str, ...] = ()
 _LONGEST = 8
 """Steps of a way that are shown; of a longer one the first and last."""
 
@@ -28,7 +32,7 @@ class Answer:
     """What there is to say of one tensor; ``str`` of it is the whole text."""
 
     state: str
-    """``"none"``, ``"zero"``, ``"nonfinite"`` or ``"fine"``."""
+    """``"none"``, ``"zero"``, ``"nonfinite"`` or ``"fine"``; ``"unreadable"`` where there is one, but no entries."""
     text: str
     path: tuple[str, ...] = ()
     """Calls from the tensor towards the loss, each with its line."""
@@ -58,25 +62,30 @@ def why(tensor: Any, trace: debug | None = None) -> Answer:
         print(rg.inspect.why(model.weight, trace))
     """
     source = source_of(tensor)
-    if source is None or not hasattr(tensor, "requires_grad"):
+    if source is None or not hasattr(tensor, "is_leaf"):
         raise NotATensorError(
             f"An object of type {type(tensor).__qualname__!r} is no tensor.", "Give a tensor of retrograd or PyTorch."
         )
+    if trace is not None and not isinstance(trace, debug):
+        raise UsageError(
+            f"An object of type {type(trace).__qualname__!r} is no trace.", "Give what rg.debug() returned, or nothing."
+        )
     gradient = source.gradient(tensor)
-    state = _state(gradient.value)
-    trace = latest() if trace is None else trace
+    state = _state(gradient)
+    asked, trace = trace, latest() if trace is None else trace
     number = None if trace is None else trace.number(tensor)
     if trace is None or number is None:
-        return Answer(state, _without_trace(state, gradient))
+        return Answer(state, _without_trace(state, gradient, asked))
     return _Seen(trace, number).answer(state, gradient)
 
 
-def _state(gradient: Any) -> str:
-    if gradient is None:
-        return "none"
-    if gradient.dtype.kind in "fc" and not np.isfinite(gradient).all():
+def _state(gradient: Gradient) -> str:
+    value = gradient.value
+    if value is None:
+        return "unreadable" if gradient.hidden else "none"
+    if value.dtype.kind in "fc" and not np.isfinite(value).all():
         return "nonfinite"
-    return "fine" if gradient.any() else "zero"
+    return "fine" if value.any() or not value.size else "zero"
 
 
 def _basic(gradient: Gradient) -> str:
@@ -88,17 +97,39 @@ def _basic(gradient: Gradient) -> str:
     return ""
 
 
-def _without_trace(state: str, gradient: Gradient) -> str:
+def _without_trace(state: str, gradient: Gradient, asked: debug | None) -> str:
     if state == "none":
-        reason = _basic(gradient) or "no backward run has reached it"
-        return f"The gradient is None: {reason}."
+        reason = _basic(gradient) or "no backward run has reached it, or it was cleared since"
+        text = f"The gradient is None: {reason}."
+        return text if asked is None or _basic(gradient) else f"{text} {_unmet(asked)}"
+    text = f"The gradient {_words(state, gradient)}."
+    if asked is not None:
+        return f"{text} {_unmet(asked)}"
     return (
-        f"The gradient is {_WORDS[state]}. To see where that comes from, record the program and keep the trace: "
+        f"{text} To see where that comes from, record the program and keep the trace: "
         "with rg.debug() as trace: ..., then rg.inspect.why(tensor, trace)."
     )
 
 
-_WORDS = {"zero": "zero everywhere", "nonfinite": "not finite", "fine": "finite and not zero", "none": "None"}
+def _unmet(trace: debug) -> str:
+    """What to say of a trace that does not know a tensor."""
+    if trace.level != "full":
+        return f'A trace of level "{trace.level}" does not know it: record the program with rg.debug(level="full").'
+    return "The trace has not met this tensor: let its block hold the calls that use it."
+
+
+_WORDS = {
+    "zero": "is zero everywhere",
+    "nonfinite": "is not finite",
+    "fine": "is finite and not zero",
+    "none": "is None",
+    "unreadable": "is there, but has no entries that could be read",
+}
+
+
+def _words(state: str, gradient: Gradient) -> str:
+    """What to say of a gradient."""
+    return "has no entries" if gradient.value is not None and not gradient.value.size else f"{_WORDS[state]}"
 
 
 _ELSEWHERE = {
@@ -113,37 +144,92 @@ class _Seen:
 
     def __init__(self, trace: debug, number: int) -> None:
         self.flow = Flow(trace.recording)
-        self.trace = trace
         self.number = number
         self.name = self.flow.tensors[number].name or "this tensor"
 
     def answer(self, state: str, gradient: Gradient) -> Answer:
         """The answer, from the diagnosis where that speaks of this tensor."""
-        finding = None if state == "fine" else about(self.flow, self.number)
+        finding = None if state in ("fine", "unreadable") else about(self.flow, self.number)
+        head = f"The gradient of {self.name} {_words(state, gradient)}"
+        text, path = f"{head}.", _NOWHERE
         if state == "none":
-            text, path = self._none(gradient)
-        else:
-            text, path = self._in_numbers(state)
+            text, path = self._none(head, gradient)
+            finding = finding or self._explained_error(gradient)
+        elif state in _ELSEWHERE:
+            text, path = self._in_numbers(head, state)
+            finding = finding or (self._spoiled() if state == "nonfinite" and path else None)
         if finding is not None and not (state == "none" and _basic(gradient)):
-            text = f"The gradient of {self.name} is {_WORDS[state]}: {finding.message}"
+            text = f"{head}: {finding.message}"
         return Answer(state, text, path, finding)
 
-    def _none(self, gradient: Gradient) -> tuple[str, tuple[str, ...]]:
+    # -- None
+    def _none(self, head: str, gradient: Gradient) -> tuple[str, tuple[str, ...]]:
         """The answer for a gradient that is None: the sentence, and the calls from the tensor to where its way ends."""
-        head = f"The gradient of {self.name} is None"
         rows, reached = self._way_forward()
         path = tuple(_event_text(self.flow.events[row]) for row in rows)
         cut = next((row for row in rows if self.flow.events[row].kind == "cut"), None)
         if _basic(gradient):
             return f"{head}: {_basic(gradient)}.", path
+        if arrived := self.flow.accumulated.get(self.number):
+            return f"{head}: what arrived in {self._run_of(arrived[-1])} {self._cleared(arrived[-1])}.", path
         if not self.flow.runs:
             return f"{head}: no backward run was recorded.", path
+        if run := self._last_reaching():
+            return f"{head}: {self._not_left(run)}.", path
         if cut is not None and reached:
             event = self.flow.events[cut]
             return f"{head}: the way to the loss is cut by {_event_text(event)}.", path
         if not rows:
             return f"{head}: nothing was computed from it.", path
         return f"{head}: no backward run started from anything computed from it; it was last used by {path[-1]}.", path
+
+    def _cleared(self, row: int) -> str:
+        """What became of a gradient that arrived at a row, and is not there any more."""
+        at = cleared_at(self.flow, self.number, len(self.flow.events))
+        event = self.flow.events[at] if at > row else None
+        if event is None or event.source is None:
+            return "was cleared, or written to, since"
+        return f"was cleared at {short_place(event.source.file, event.source.line)}"
+
+    def _last_reaching(self) -> Run | None:
+        """The last backward run that could have brought this tensor a gradient."""
+        reaching = (run for run in reversed(self.flow.runs) if self.number in self.flow.reached_by(run).tensors)
+        return next(reaching, None)
+
+    def _not_left(self, run: Run) -> str:
+        """Why a run that reaches this tensor left nothing in its ``.grad``."""
+        words = f"backward {run.number}{_line(run.source)}"
+        if run.error:
+            kind = run.ended.get("error_type") or "an error"
+            return f"{words} raised {kind} before it got there"
+        if not run.accumulates:
+            return f"{words} was no call of backward(): autograd.grad returns gradients and leaves .grad as it is"
+        if run.inputs and self.number not in run.inputs:
+            return f"{words} was asked for other tensors only, by inputs="
+        node = self._last_that_got_one(run)
+        if node is None:
+            return f"{words} came by it, and brought none"
+        return f"{node} is the last node on the way from {words} that got one, and passes none on"
+
+    def _last_that_got_one(self, run: Run) -> str | None:
+        """The node at which a run stopped going towards this tensor."""
+        if run.snapshot is None:
+            return None
+        snapshot = self.flow.graph_of(run)
+        norms = snapshot.measures.get("grad_norm")
+        rows = [row for row, name in enumerate(snapshot.name) if snapshot.kind[row] == "leaf" and name == self.name]
+        if norms is None or len(rows) != 1:
+            return None
+        got = (row for row in way_from(snapshot, rows[0], "none").rows if norms[row] is not None)
+        return next((_node_text(snapshot, row) for row in got), None)
+
+    def _explained_error(self, gradient: Gradient) -> Finding | None:
+        """What led to the error that ended the block, if that kept a run from getting to this tensor."""
+        run = None if _basic(gradient) or self.number in self.flow.accumulated else self._last_reaching()
+        ended = self.flow.error
+        if run is None or ended is None or ended.data.get("message", "") not in run.error:
+            return None
+        return explanation(self.flow.recording)
 
     def _way_forward(self) -> tuple[list[int], bool]:
         """Rows of the calls from the tensor to a root of a backward run, else of one of the ways that end elsewhere."""
@@ -167,61 +253,98 @@ class _Seen:
             rows.append(step[1])
         return rows[::-1], last in roots
 
-    def _in_numbers(self, state: str) -> tuple[str, tuple[str, ...]]:
-        """Where in the last graph with this leaf its gradient became zero or not finite."""
-        head = f"The gradient of {self.name} is {_WORDS[state]}"
-        for snapshot in reversed(self.trace.graphs):
-            if state != "fine" and self.name in snapshot.name and snapshot.measures:
-                leaf = snapshot.name.index(self.name)
-                if _arrived(snapshot, leaf, state) is False:
-                    return f"{head}, but what arrived in {snapshot.label or 'backward'} is not: {_ELSEWHERE[state]}", ()
-                order = _way_down(snapshot, leaf)
-                path = tuple(_node_text(snapshot, row) for row in reversed(order))
-                born = next((row for row in order if _born(snapshot, row, state)), None)
-                if born is not None:
-                    return f"{head}: {_node_text(snapshot, born)} is the first that passes on such a gradient.", path
-                return f"{head}: it is so from the start of backward on.", path
-        return f"{head}.", ()
+    # -- zero, or not finite
+    def _in_numbers(self, head: str, state: str) -> tuple[str, tuple[str, ...]]:
+        """Where in the graph of the run that brought it this gradient became zero or not finite."""
+        found = self._brought(state)
+        if found is None:
+            return self._elsewhere(head, state), ()
+        run, node = found
+        if node is None:
+            return f"{head}: it arrived so in backward {run.number}{_line(run.source)}.", ()
+        snapshot = self.flow.graph_of(run)
+        way = way_from(snapshot, node, state)
+        return f"{head}{self._born(run, snapshot, way, state)}.", tuple(_node_text(snapshot, row) for row in way.rows)
 
+    def _born(self, run: Run, snapshot: GraphSnapshot, way: Way, state: str) -> str:
+        """Where a gradient became what it is, as the end of a sentence."""
+        if way.born is not None:
+            return f": {_node_text(snapshot, way.born)} is the first that passes on such a gradient"
+        if way.first is not None:
+            hooks = Hooks(self.flow, run, lambda graph, row: passes(graph, row, state)).before(way.first)
+            where = _node_text(snapshot, way.first)
+            if hooks:
+                return f": {named_hooks(self.flow, hooks)[1]} hands on such a gradient"
+            return f": {where} is the first that gets such a gradient, a sum of several, or from a hook"
+        return ": it is so from the start of backward on" if way.known else ""
 
-def _way_down(snapshot: GraphSnapshot, leaf: int) -> list[int]:
-    """Rows from a root to a leaf, by a shortest way."""
-    below: dict[int, list[int]] = {}
-    for start, end, _, _ in snapshot.edges():
-        below.setdefault(start, []).append(end)
-    came: dict[int, int] = dict.fromkeys(snapshot.roots, -1)
-    waiting = deque(snapshot.roots)
-    while waiting and leaf not in came:
-        row = waiting.popleft()
-        for child in below.get(row, ()):
-            if child not in came:
-                came[child] = row
-                waiting.append(child)
-    rows, at = [], leaf
-    while at in came:
-        rows.append(at)
-        at = came[at]
-    return rows[::-1]
+    def _brought(self, state: str) -> tuple[Run, int | None] | None:
+        """The run in which such a gradient arrived that is still there, with the tensor's node in its graph."""
+        runs = {run.number: run for run in self.flow.runs}
+        arrived = self.flow.accumulated.get(self.number, ())
+        cleared = cleared_at(self.flow, self.number, len(self.flow.events))
+        for row in [row for row in reversed(arrived) if row > cleared]:
+            data = self.flow.events[row].data
+            run, norm = runs.get(data.get("run", -1)), data.get("grad_norm")
+            if run is not None and norm is not None and _is(norm, data.get("grad", {}), state):
+                return run, self._node(run, row)
+            if state == "zero":
+                return None
+        return None if arrived else self._kept(state)
 
-
-def _arrived(snapshot: GraphSnapshot, leaf: int, state: str) -> bool | None:
-    """Whether the gradient that reached a leaf was zero, or not finite; None where that was not measured."""
-    value = {name: column[leaf] for name, column in snapshot.measures.items()}
-    norm = value.get("grad_norm")
-    if norm is None:
+    def _kept(self, state: str) -> tuple[Run, int | None] | None:
+        """The last run in which a tensor that is no leaf got such a gradient."""
+        made = self.flow.last_producer(self.number, len(self.flow.events))
+        if made is None:
+            return None
+        for run in reversed(self.flow.runs):
+            if run.snapshot is not None:
+                places = run.places(self.flow.graph_of(run))
+                node = next((places[one] for one in reversed(self.flow.nodes(made)) if one in places), None)
+                if node is not None and arrives(self.flow.graph_of(run), node, state):
+                    return run, node
         return None
+
+    def _node(self, run: Run, row: int) -> int | None:
+        """The node of a leaf in the graph of a run: leaves run in the order in which gradients arrive in them."""
+        if run.snapshot is None:
+            return None
+        snapshot = self.flow.graph_of(run)
+        order = snapshot.measures.get("order") or [None] * len(snapshot)
+        leaves = [node for node, kind in enumerate(snapshot.kind) if kind == "leaf"]
+        ran = sorted((when, node) for node in leaves if (when := order[node]) is not None)
+        arrived = sorted(one for rows in self.flow.arrival_rows(run).values() for one in rows)
+        if len(ran) == len(arrived):
+            return ran[arrived.index(row)][1]
+        named = [node for node in leaves if snapshot.name[node] == self.name]
+        return named[0] if len(named) == 1 else None
+
+    def _elsewhere(self, head: str, state: str) -> str:
+        """What to say where such a gradient did not arrive."""
+        arrived = self.flow.accumulated.get(self.number)
+        if not arrived or self.flow.events[arrived[-1]].data.get("grad_norm") is None:
+            return f"{head}."
+        text = f"{head}, but what arrived in {self._run_of(arrived[-1])} is not: "
+        cleared = cleared_at(self.flow, self.number, len(self.flow.events))
+        return text + (f"it {self._cleared(arrived[-1])}." if cleared > arrived[-1] else _ELSEWHERE[state])
+
+    def _run_of(self, row: int) -> str:
+        return f"backward {self.flow.events[row].data.get('run', '')}".rstrip()
+
+    def _spoiled(self) -> Finding | None:
+        """What made the first run bad, if that is the first one that brought this tensor such a gradient."""
+        found = spoiling(self.flow)
+        events = (self.flow.events[row].data for row in self.flow.accumulated.get(self.number, ()))
+        bad = (one for one in events if _is(one.get("grad_norm"), one.get("grad", {}), "nonfinite"))
+        first = next(bad, None)
+        return found[1] if found is not None and first is not None and first.get("run") == found[0].number else None
+
+
+def _is(norm: float | None, values: Any, state: str) -> bool:
+    """Whether a gradient of this norm is zero, or not finite."""
     if state == "zero":
         return norm == 0.0
-    return not math.isfinite(norm) or bool((value.get("nan_count") or 0) + (value.get("inf_count") or 0))
-
-
-def _born(snapshot: GraphSnapshot, row: int, state: str) -> bool:
-    """Whether a node passes on what it did not get."""
-    value = {name: column[row] for name, column in snapshot.measures.items()}
-    if state == "zero":
-        return value.get("out_zero_share") == 1.0 and (value.get("zero_share") or 0.0) < 1.0
-    given = (value.get("nan_count") or 0) + (value.get("inf_count") or 0)
-    return not given and bool((value.get("out_nan_count") or 0) + (value.get("out_inf_count") or 0))
+    return (norm is not None and not np.isfinite(norm)) or bool(values.get("nan") or values.get("inf"))
 
 
 def _node_text(snapshot: GraphSnapshot, row: int) -> str:
@@ -234,4 +357,8 @@ def _event_text(event: Event) -> str:
 
 
 def _at(what: str, line: SourceLine | None) -> str:
-    return what if line is None else f"{what} ({short_place(line.file, line.line)})"
+    return f"{what}{_line(line)}"
+
+
+def _line(line: SourceLine | None) -> str:
+    return "" if line is None else f" ({short_place(line.file, line.line)})"

@@ -152,13 +152,12 @@ def _report(recording: Recording, found: list[Finding], wanted: Asked, *, to_std
     findings = [finding for finding in found if SEVERITIES.index(finding.severity) <= least]
     meanings = {name: kind.meaning for name, kind in kinds().items()}
     outcome = Outcome(recording, findings, time.perf_counter() - wanted.began, meanings)
+    stream = messages.first_stderr() if to_stderr else sys.stdout
     if wanted.output is not None:
         write_output(wanted.form.write(outcome), wanted.output)
-    elif wanted.form.name == "text":
-        print_findings(outcome, sys.__stderr__ if to_stderr else None)
-    else:
-        stream = sys.__stderr__ if to_stderr else sys.stdout
-        if stream is not None:
-            stream.write(wanted.form.write(outcome))
-            stream.flush()
+    elif stream is not None and wanted.form.name == "text":
+        print_findings(outcome, stream)
+    elif stream is not None:
+        stream.write(wanted.form.write(outcome))
+        stream.flush()
     return FOUND if findings and not wanted.exit_zero else 0

@@ -76,6 +76,8 @@ def _show(recording: Recording, asked: dict[str, Any], *, to_stderr: bool = Fals
     if fmt == "json":
         write_output(stats_json(recording, found), output or STDOUT)
     elif output in (None, STDOUT):
-        print_page(stats_parts(found), sys.__stderr__ if to_stderr and output is None else None)
+        stream = messages.first_stderr() if to_stderr and output is None else sys.stdout
+        if stream is not None:
+            print_page(stats_parts(found), stream)
     else:
         write_output(page_text(stats_parts(found)), str(output))

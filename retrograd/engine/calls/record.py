@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import observe
 from ..aliasing.views import gradient_edge, requires_grad
 from ..nodes.opnode import OpNode
 from ..nodes.saved import INFERENCE_SAVE, SavedTensor
@@ -85,11 +86,11 @@ def _saved_value(op: OpDef, args: tuple[Any, ...], name: str, outputs: tuple[Any
     if name in op.params:
         value = args[op.params.index(name)]
         if name in op.tensor_names:
-            _refuse_inference(value)
+            _refuse_inference(op, args, value)
             return list(value) if name in op.lists else value
         if name in op.array_lists:
             for part in value:
-                _refuse_inference(part)
+                _refuse_inference(op, args, part)
         return value
     if name in op.for_hooks:
         return None
@@ -98,9 +99,11 @@ def _saved_value(op: OpDef, args: tuple[Any, ...], name: str, outputs: tuple[Any
     return [read(kind, v) for v in value] if isinstance(value, (list, tuple)) else read(kind, value)
 
 
-def _refuse_inference(value: Any) -> None:
+def _refuse_inference(op: OpDef, args: tuple[Any, ...], value: Any) -> None:
     if isinstance(value, TensorBase) and is_inference(value):
-        raise RuntimeError(INFERENCE_SAVE)
+        error = RuntimeError(INFERENCE_SAVE)
+        observe.notify("refused", op.name, args, error)
+        raise error
 
 
 def pack_saved(op: OpDef, node: OpNode, results: list[Any]) -> None:

@@ -21,7 +21,9 @@ from ..plugins import plugins_in
 from . import checks
 from .base import Case, Check, Kind, finding_of
 from .checks.together import cases_of
+from .recorded.finite import bad_runs
 from .recorded.flow import Flow
+from .recorded.runs import Run
 
 __all__ = [
     "SEVERITIES",
@@ -36,6 +38,7 @@ __all__ = [
     "diagnose_together",
     "explanation",
     "kinds",
+    "spoiling",
 ]
 
 
@@ -93,6 +96,13 @@ def explanation(recording: Recording) -> Finding | None:
 def about(flow: Flow, tensor: int) -> Finding | None:
     """Return the first finding whose trouble is that of one tensor."""
     return _first(flow, lambda case: tensor in case.subjects)
+
+
+def spoiling(flow: Flow) -> tuple[Run, Finding] | None:
+    """Return the first run that was not finite and what made it so, None if there is none or no check knows."""
+    run = next(bad_runs(flow), None)
+    found = None if run is None else _first(flow, lambda case: case.kind in all_checks()["nonfinite"].kinds)
+    return None if run is None or found is None else (run, found)
 
 
 def _first(flow: Flow, wanted: Callable[[Case], bool]) -> Finding | None:

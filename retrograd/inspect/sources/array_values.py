@@ -64,7 +64,10 @@ def unrepeated(strides: Iterable[int]) -> tuple[slice, ...]:
 
 
 def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | None]:
-    """``(min, max)`` (NaN if there is one) and the sum of a real floating array; None for what there is not."""
+    """``(min, max)`` (NaN if there is one) and the sum of a real floating array; None for what there is not.
+
+    Complex numbers have none, unless they are not finite: then NaN or infinity.
+    """
     size = array.size
     ones = _ONES.get(array.dtype.char) if array.__class__ is np.ndarray else None
     if ones is not None and _FEW < size <= _QUICK:  # as ``row_range_and_sum``
@@ -72,6 +75,8 @@ def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | Non
         low, high = row.item(row.argmin()), row.item(row.argmax())
         if -_SAFE < low * size and high * size < _SAFE:
             return (low, high), row.dot(ones[size]).item()
+    if array.dtype.kind == "c":
+        return bad_parts(array), None
     if array.dtype.kind != "f" or not has_data(array):
         return None, None
     if not size:
@@ -112,6 +117,13 @@ def sum_of_ordinary(array: Array) -> float | None:
     return total if total and isfinite(total) else None
 
 
+def bad_parts(array: Array) -> tuple[float, float] | None:
+    """NaN twice if there is one among complex numbers, or infinity; None where all are finite."""
+    if not has_data(array) or np.isfinite(array).all():
+        return None
+    return (math.nan, math.nan) if np.isnan(array).any() else (math.inf, math.inf)
+
+
 def row_range_and_sum(row: Array) -> tuple[tuple[float, float], float] | None:
     """The same of a row in one piece, in single or double precision, by three calls; None if it is not ordinary."""
     size = row.size
@@ -124,7 +136,10 @@ def row_range_and_sum(row: Array) -> tuple[tuple[float, float], float] | None:
 
 
 def value_range(array: Array) -> list[float] | None:
-    """``[min, max]`` of a real floating array, NaN if there is one; None for other arrays and empty ones."""
+    """``[min, max]`` as ``range_and_sum`` has it; None for arrays without numbers that float and empty ones."""
+    if array.dtype.kind == "c":
+        bad = bad_parts(array)
+        return None if bad is None else list(bad)
     if array.dtype.kind != "f" or not array.size or not has_data(array):
         return None
     array = once(array)

@@ -59,6 +59,8 @@ class Gradient(NamedTuple):
     requires_grad: bool
     retains: bool
     value: Any
+    hidden: bool = False
+    """There is one whose entries cannot be read: ``value`` is None all the same."""
 
 
 class Ran(NamedTuple):

@@ -137,7 +137,11 @@ class _Reader:
 
     def _is_known(self, start: int, end: int, number: int, position: int) -> bool:
         """Whether it is known what goes over an edge although its node has no hook."""
-        return not number and (self._arriving[end] == 1 or self._passes_on(start, end, position))
+        return not number and (self._is_seen(end) or self._passes_on(start, end, position))
+
+    def _is_seen(self, end: int) -> bool:
+        """Whether what arrives at a row is what one node passed on, neither added up nor changed by the program."""
+        return self._arriving[end] == 1 and end not in self._loud
 
     def _rank(self, row: int) -> float:
         """Return what PyTorch runs nodes that are ready by, the highest first."""
@@ -147,7 +151,7 @@ class _Reader:
     def _alone(self, start: int, end: int, number: int) -> bool:
         """Whether nothing else arrives behind an edge, of the same dtype, and nothing of the program comes between."""
         dtype = self._snapshot.dtype
-        return not number and self._arriving[end] == 1 and end not in self._loud and dtype[start] == dtype[end]
+        return not number and self._is_seen(end) and dtype[start] == dtype[end]
 
     def _as_many(self, start: int, end: int) -> bool:
         """Whether as many entries go in as come out."""
@@ -170,7 +174,7 @@ class _Reader:
         ways, around = np.zeros(snapshot.edge_count, np.int8), np.zeros(snapshot.edge_count)
         looked_at: dict[int, list[tuple[int, int]]] = {}
         for edge, (start, end, position, number) in enumerate(snapshot.edges()):
-            if not number and self._arriving[end] == 1:
+            if not number and self._is_seen(end):
                 if self._behind.get(start) != end and self._same(start, end, position) and self._alone(start, end, 0):
                     measured_by[end] = start
             elif not number and self._passes_on(start, end, position):

@@ -66,7 +66,7 @@ def _by_accident(flow: Flow, row: int, column: int, vector: int) -> bool:
 
 def _squared(flow: Flow, row: int) -> tuple[int, int] | None:
     """Return (column, vector) of which a call made a square: shapes (N, 1) and (N,) with the same N > 1."""
-    inputs = flow.inputs(row)[:2]
+    inputs = [_unexpanded(flow, one, row) for one in flow.inputs(row)[:2]]
     if len(inputs) < 2 or flow.events[row].operator not in _ELEMENTWISE:
         return None
     for column, vector in (inputs, inputs[::-1]):
@@ -74,6 +74,16 @@ def _squared(flow: Flow, row: int) -> tuple[int, int] | None:
         if len(flat) and tall == (*flat, 1) and flat[-1] > 1 and prod(flat) * flat[-1] > max(prod(tall), prod(flat)):
             return column, vector
     return None
+
+
+def _unexpanded(flow: Flow, tensor: int, row: int) -> int:
+    """Return what a call itself had expanded to the shape of its operands, as losses do, or else the operand."""
+    event = flow.events[row]
+    for made in flow.made_in.get(tensor, ()):
+        one, given = flow.events[made], flow.inputs(made)
+        if made < row and (one.op, one.source) == (event.op, event.source) and len(given) == 1:
+            return given[0]
+    return tensor
 
 
 def _meant(flow: Flow, row: int, column: int) -> bool:
@@ -155,18 +165,22 @@ def _in_a_loss(flow: Flow, row: int) -> bool:
 def _broadcast_case(flow: Flow, row: int, column: int, vector: int) -> Case:
     """Return the case of one line."""
     event = flow.events[row]
-    given = dict(zip(event.data.get("inputs", ()), event.data.get("names", ()), strict=False))
+    named = zip(event.data.get("inputs", ()), event.data.get("names", ()), strict=False)
+    given = {_unexpanded(flow, tensor, row): name for tensor, name in named}
     first, second = (
-        flow.name(one, event.source) if flow.spelling.has_name(one) or not given.get(one) else given[one]
+        flow.name(one, event.source) if flow.spelling.has_name(one) else given.get(one) or ""
         for one in (column, vector)
     )
+    ways = [_flattened(first)] * bool(first) + [f"{second}.unsqueeze(-1)"] * bool(second)
+    ways = ways or ["squeeze(-1) on the first", "unsqueeze(-1) on the second"]
     tall, flat = flow.facts(column).shape, flow.facts(vector).shape
     result = (*flat, flat[-1])
     return Case(
         kind="broadcast",
-        message=f"{event.op}{at(event.source)} broadcasts {first} of shape {shape_text(tall)} and {second} of shape "
-        f"{shape_text(flat)} to {shape_text(result)}, larger than either: every row meets every other row.",
-        remedy=f"{_flattened(first)}, or {second}.unsqueeze(-1), so that both have one shape",
+        message=f"{event.op}{at(event.source)} broadcasts {first or 'a tensor'} of shape {shape_text(tall)} and "
+        f"{second or 'one'} of shape {shape_text(flat)} to {shape_text(result)}, larger than either: every row meets "
+        "every other row.",
+        remedy=f"{', or '.join(ways)}, so that both have one shape",
         source=event.source,
         op=event.op,
         subjects=frozenset({column, vector}),

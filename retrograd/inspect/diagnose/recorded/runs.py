@@ -56,8 +56,8 @@ class Run:
 
     @property
     def error(self) -> str:
-        """Message of the exception that ended it, or nothing."""
-        return str(self.ended.get("error", ""))
+        """Message of the exception that ended it, or that refused what it gave, or nothing."""
+        return str(self.ended.get("error") or self.began.get("error") or "")
 
     @property
     def snapshot(self) -> int | None:

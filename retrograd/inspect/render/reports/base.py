@@ -35,3 +35,8 @@ class Report(Protocol):
     def write(self, outcome: Outcome) -> str:
         """Return the findings as text."""
         ...
+
+
+def printable(text: str) -> str:
+    """Return text without control characters, which could move the cursor of a terminal, and lone surrogates."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

@@ -6,7 +6,7 @@ import os
 
 from ...findings import Finding
 from ...places import path_below
-from .base import Outcome
+from .base import Outcome, printable
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
@@ -34,8 +34,8 @@ def _command(finding: Finding) -> str:
 
 
 def _data(text: str) -> str:
-    """Escape the text of a workflow command."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """Escape the text of a workflow command, which ends as a line of a log that a terminal may show."""
+    return "%0A".join(printable(line).replace("%", "%25") for line in text.replace("\r", "\n").split("\n"))
 
 
 def _property(text: str) -> str:

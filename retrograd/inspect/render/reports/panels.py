@@ -10,7 +10,7 @@ from ...findings import Finding
 from ...places import cell_place, path_below
 from ...program.syntax import parsed
 from ..console_page import page_text, print_page
-from .base import Outcome
+from .base import Outcome, printable
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -58,14 +58,14 @@ def _panel(finding: Finding, line: str) -> Panel:
     from rich.text import Text
 
     style = _STYLES[finding.severity]
-    parts = [Text(_printable(finding.message))]
+    parts = [Text(printable(finding.message))]
     if finding.file:
         where = cell_place(finding.file, finding.line) or f"{path_below(finding.file) or finding.file}:{finding.line}"
-        parts += [Text(""), Text(_printable(where), style="dim")]
+        parts += [Text(""), Text(printable(where), style="dim")]
     if line.strip():
         parts += _quoted(line, finding)
     if finding.remedy:
-        parts += [Text(""), Text("write instead  ", style="bold green") + Text(_printable(finding.remedy))]
+        parts += [Text(""), Text("write instead  ", style="bold green") + Text(printable(finding.remedy))]
     title = Text(f" {finding.severity}: {finding.kind} ", style=f"bold {style}")
     return Panel(Group(*parts), title=title, title_align="left", border_style=style, width=_WIDTH)
 
@@ -74,7 +74,7 @@ def _quoted(line: str, finding: Finding) -> list[Text]:
     """Return the user's line and carets below the part that did it."""
     from rich.text import Text
 
-    shown = _printable(line.strip())
+    shown = printable(line.strip())
     start, length = caret(shown, finding.op)
     number = f"{finding.line} | "
     source = Text(number, style="dim") + Text(shown)
@@ -103,8 +103,3 @@ def _expressions(line: str) -> list[ast.expr]:
         if tree is not None:
             return [part for part in ast.walk(tree) if isinstance(part, ast.expr)]
     return []
-
-
-def _printable(text: str) -> str:
-    """Return text without control characters, which could move the cursor of a terminal."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

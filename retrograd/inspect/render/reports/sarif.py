@@ -63,7 +63,15 @@ def _result(finding: Finding, rule: int, outcome: Outcome) -> dict[str, Any]:
 def _uri(path: str) -> str:
     """Return a path as a URI reference: relative to the current folder when it lies below."""
     below = path_below(path)
-    return ("" if below else "file://") + quote((below or path_from_root(path)).replace(os.sep, "/"))
+    return ("" if below else "file://") + quote(_bytes((below or path_from_root(path)).replace(os.sep, "/")))
+
+
+def _bytes(path: str) -> bytes:
+    """Return a path as the file system has it, which need be no text; a name that no file system gave, somehow."""
+    try:
+        return path.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "surrogatepass")
 
 
 REPORT = SarifReport()

@@ -114,8 +114,10 @@ class EngineSource:
         """Read a tensor's gradient."""
         meta = tensor._meta
         held = None if meta is None else meta.grad
-        value = None if held is None else array_of(held)
-        return Gradient(not has_history(tensor), requires_grad(tensor), meta is not None and meta.retains_grad, value)
+        hidden = held is not None and held.is_meta
+        value = None if held is None or hidden else array_of(held)
+        retains = meta is not None and meta.retains_grad
+        return Gradient(not has_history(tensor), requires_grad(tensor), retains, value, hidden)
 
     def replay(self) -> EngineReplay:
         """Return how Functions are run again."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from functools import cached_property
+from types import ModuleType
 from typing import Any
 
 
@@ -25,6 +26,11 @@ LIBRARY = _Library()
 
 
 def loaded_torch() -> Any:
-    """Return the torch module if the program has imported it (to the end), else None."""
+    """Return the torch module if the program has imported it (to the end), else None.
+
+    What else goes by its name, such as a stand-in of a test, or ourselves, is not PyTorch.
+    """
     torch = vars(LIBRARY).get("torch") or sys.modules.get("torch")
-    return torch if hasattr(torch, "Tensor") and hasattr(torch, "autograd") else None
+    if not isinstance(torch, ModuleType) or torch.__name__ != "torch":
+        return None
+    return torch if all(name in vars(torch) for name in ("_C", "Tensor", "autograd")) else None

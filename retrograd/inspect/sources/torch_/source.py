@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from ....errors import NoGraphError
+from ...program.signals import let_pass
 from ...snapshot import GraphSnapshot
 from ...tensor_table import TensorTable
 from ..base import Gradient, Node, Ran, Sink
@@ -144,17 +145,23 @@ class TorchSource:
         torch = loaded_torch()
         with torch._C.DisableTorchFunction(), torch.no_grad():
             held = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
-            value = None if held is None else held.detach().double().cpu().numpy()
-            return Gradient(tensor.is_leaf, tensor.requires_grad, tensor.retains_grad, value)
+            value = None if held is None else _entries(torch, held.detach())
+            hidden = held is not None and value is None
+            return Gradient(tensor.is_leaf, tensor.requires_grad, tensor.retains_grad, value, hidden)
 
     def replay(self) -> TorchReplay:
         """Return how Functions are run again."""
         return TorchReplay()
 
     def _nodes_behind(self, roots: list[Any]) -> list[Node]:
+        """Return the nodes that a run from these roots can reach: none where PyTorch is about to refuse it."""
         torch = loaded_torch()
         with torch._C.DisableTorchFunction():
-            snapshot, order, _ = collect([_start(torch, root)[0] for root in roots], _Facts(torch))
+            try:
+                starts = [_start(torch, root)[0] for root in roots]
+            except NoGraphError:
+                return []
+            snapshot, order, _ = collect(starts, _Facts(torch))
             protect(order, snapshot)
         return order
 
@@ -173,6 +180,19 @@ def _name(table: TensorTable | None, snapshot: GraphSnapshot, leaves: dict[int, 
 def _is_parameter(leaf: Any, parameter: type) -> bool:
     """What ``isinstance`` says, which for a tensor of the program's own class calls its ``__getattr__``."""
     return parameter in type(leaf).__mro__ or bool(vars(leaf).get("_is_param"))
+
+
+def _entries(torch: Any, gradient: Any) -> Any:
+    """Return the entries of a gradient as an array, of a sparse one those that it has; None if nobody can read them."""
+    try:
+        if gradient.layout == torch.sparse_coo:
+            gradient = gradient.coalesce().values()
+        elif gradient.layout != torch.strided:
+            gradient = gradient.to_dense()
+        return gradient.to("cpu", torch.complex128 if gradient.is_complex() else torch.float64).numpy()
+    except Exception as failure:  # without memory, or of a class that has none
+        let_pass(failure)
+        return None
 
 
 def _start(torch: Any, obj: Any) -> tuple[Node, int]:

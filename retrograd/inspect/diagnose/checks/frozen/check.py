@@ -10,7 +10,7 @@ from ....snapshot import SourceLine
 from ...base import Case, Check, Kind, Stage
 from ...meaning.expected_gradients import made_since
 from ...meaning.frozen_leaves import frozen_before, trained_then_frozen
-from ...phrases import NOT_REQUIRED
+from ...phrases import NO_GRAPH, NOT_REQUIRED
 from ...recorded.flow import Flow
 from ...recorded.refused_runs import run_without_graph
 from ...recorded.runs import Run
@@ -19,7 +19,7 @@ from .by_name import caught_by_name
 from .in_optimizers import held_for_nothing
 from .stray_switches import thawed_in_vain
 
-KINDS = {"frozen-parameter": Kind("`requires_grad` was switched off", "error", Stage.STATEMENT)}
+KINDS = {"frozen-parameter": Kind("`requires_grad` was switched off, or never on", "error", Stage.STATEMENT)}
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -31,6 +31,8 @@ def find(flow: Flow) -> Iterator[Case]:
         by_line.setdefault(flow.events[row].source, []).append(leaf)
     for source, leaves in by_line.items():
         yield _case(flow, leaves, source, failed)
+    if failed is not None and not frozen and NO_GRAPH in flow.error_text:
+        yield from _never_on(flow, failed)
     yield from _asked_in_vain(flow)
     yield from held_for_nothing(flow)
     yield from caught_by_name(flow)
@@ -49,6 +51,34 @@ def _behind(flow: Flow, run: Run) -> dict[int, int]:
     if any(flow.requires_grad(tensor, run.begin) for tensor in tensors):
         return {}
     return frozen_before(flow, sorted(tensors), run.begin)
+
+
+def _never_on(flow: Flow, run: Run) -> Iterator[Case]:
+    """Yield the case of a loss of nothing but tensors that were made without ``requires_grad``."""
+    behind = flow.behind(run.roots, run.begin, gradients=False)
+    if any(flow.requires_grad(tensor, run.begin) for tensor in behind.tensors):
+        return
+    floating = (
+        one for one in sorted(behind.tensors) if flow.facts(one).dtype.startswith(("float", "bfloat", "complex"))
+    )
+    leaves = [one for one in floating if not any(flow.inputs(row) for row in flow.made_in.get(one, ()))]
+    named = [one for one in leaves if flow.spelling.has_name(one)] or leaves
+    if not named:
+        return
+    names, root = listed(flow.name(one) for one in named), flow.root_name(run)
+    alone = len(named) == 1 and flow.spelling.has_name(named[0])
+    remedy = f"{in_code(names)}.requires_grad_(True)" if alone else "requires_grad_(True) of what is to be trained,"
+    yield Case(
+        kind="frozen-parameter",
+        message=f"nothing that {root} depends on requires grad: {names} {'was' if len(named) == 1 else 'were'} made "
+        f"without requires_grad=True{at(flow.facts(named[0]).source)}, so backward(){at(run.source)} has no graph.",
+        remedy=f"{remedy} before the forward pass",
+        source=flow.facts(named[0]).source,
+        op="requires_grad_",
+        subjects=frozenset(named),
+        explains_error=True,
+        evidence={"frozen": [flow.name(one) for one in named]},
+    )
 
 
 def _frozen_amid_training(flow: Flow) -> dict[int, int]:

@@ -13,7 +13,7 @@ from ...recorded.flow import Flow
 from ...recorded.runs import Run
 from .bad_data import FILLING, came_with_data, from_bad_data, has_infinity, has_nan, in_data
 from .in_backward import in_backward, in_earlier_backward, spoils_weights
-from .in_forward import in_forward
+from .in_forward import GROWING, in_forward
 
 KINDS = {
     "nan-origin": Kind("the operation where the first NaN or Inf is born", "error", Stage.VALUES),
@@ -25,11 +25,6 @@ _BLOWN_UP = 1e6
 _CANCELLING = 1e18
 """Inputs of a sum of products, finite each, whose terms overflow to infinities of both signs: NaN at once."""
 _LAYERS = frozenset({"linear", "mm", "addmm", "mv"})
-_GROWING = frozenset(
-    {"add", "mul", "sum", "cumsum", "prod", "cumprod", "pow", "square", "exp", "norm", "mean", "var", "std"}
-    | {"matmul", "mm", "bmm", "mv", "dot", "einsum", "linear", "addmm", "baddbmm", "to", "half", "bfloat16"}
-)
-"""What makes an infinity of finite numbers only by their size; a quotient or logarithm has poles besides."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -102,7 +97,7 @@ def _swallowed(flow: Flow) -> Iterator[Case]:
     states = Finiteness(flow)
     for row in sorted(flow.behind_losses.calls & states.made.keys()):
         run = flow.run_after(row)
-        too_large = _narrow(flow, row) and flow.events[row].operator in _GROWING
+        too_large = _narrow(flow, row) and flow.events[row].operator in GROWING
         if run and too_large and _bears(flow, states, row, nan=False):
             yield in_forward(flow, states, row, run)
             return

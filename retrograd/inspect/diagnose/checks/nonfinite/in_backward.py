@@ -11,6 +11,7 @@ from ...recorded.nodes import call_of, ran
 from ...recorded.runs import Run
 from ...statements.spelling import operand
 from ...words import at, operator_word, place
+from .by_hook import Hooks, bad_given, bad_made, hook_case
 
 _WITHOUT_POLES = frozenset(
     {"add", "sub", "mul", "neg", "sum", "mean", "matmul", "mm", "bmm", "mv", "linear", "addmm", "baddbmm", "einsum"}
@@ -20,16 +21,19 @@ _WITHOUT_POLES = frozenset(
 
 
 def in_backward(flow: Flow, run: Run) -> Case | None:
-    """Return the case of the node that made the first bad gradient of finite ones."""
+    """Return the case of the node, or the hook beside one, that made the first bad gradient of finite ones."""
     if run.snapshot is None:
         return None
     snapshot = flow.graph_of(run)
     measures = snapshot.measures
     if not measures.get("order") or "out_nan_count" not in measures:
         return None
+    hooks = Hooks(flow, run)
     for node in ran(snapshot):
-        given = (measures["nan_count"][node] or 0) + (measures["inf_count"][node] or 0)
-        made = (measures["out_nan_count"][node] or 0) + (measures["out_inf_count"][node] or 0)
+        given, made = bad_given(snapshot, node), bad_made(snapshot, node)
+        found = hooks.before(node) if given else hooks.within(node) if made else []
+        if found:
+            return hook_case(flow, found, nan=bool(measures["nan_count" if given else "out_nan_count"][node]))
         if made and not given:
             return _node_case(flow, run, snapshot, node)
     return None
@@ -96,6 +100,8 @@ def _node_case(flow: Flow, run: Run, snapshot: GraphSnapshot, node: int) -> Case
     else:
         kind, is_bad = "nan-origin", f"is {'NaN' if nan else 'infinite'}"
         remedy = _remedy(op, first, at_pole=pole is not None)
+        if snapshot.kind[node] == "function":
+            remedy = f"let backward of {op} return a finite number there, or keep {first} away from that point"
     where = f"; its input at index {tuple(pole)} lies where the slope is infinite" if pole else ""
     return Case(
         kind=kind,

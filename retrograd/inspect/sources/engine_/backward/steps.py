@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from .....engine import observe
+from .....engine.tensors.absent import AbsentMemory
 from .....engine.tensors.base import TensorBase
 from ...base import Node, Ran
+from ...collect import short_name
 from .entries import array_of
 from .lines import LINES, Follower
 
@@ -21,7 +25,14 @@ class _Steps:
         self._look = look
         self._thread = threading.get_ident()
         self._incoming: list[tuple[Any, ...]] = []
+        self._around: list[int] = []
+        """For each run that is going on, how many nodes had begun before it."""
         self._busy = False
+
+    def backward_began(self, roots: Any) -> None:
+        """Note how many nodes it is inside of."""
+        if self._thread == threading.get_ident():
+            self._around.append(len(self._incoming))
 
     def node_began(self, node: Node, grads: list[Any]) -> None:
         """Note what arrived: a leaf takes it over while it runs."""
@@ -37,14 +48,14 @@ class _Steps:
             (line,), _ = LINES.tables.find([node._sequence_nr()])
         self._busy = True
         try:
-            self._look(Ran(node.name(), line, self._incoming.pop(), tuple(map(_array, results))))
+            self._look(Ran(short_name(node.name()), line, self._incoming.pop(), tuple(map(_array, results))))
         finally:
             self._busy = False
 
     def backward_ended(self, error: BaseException | None) -> None:
-        """Forget what a failed run left."""
-        if error is not None and self._thread == threading.get_ident():
-            self._incoming.clear()
+        """Forget what a failed run left, and nothing of those around it."""
+        if self._thread == threading.get_ident():
+            del self._incoming[self._around.pop() if self._around else 0 :]
 
 
 @contextmanager
@@ -62,4 +73,10 @@ def stepping(look: Callable[[Ran], None]) -> Iterator[None]:
 
 
 def _array(g: Any) -> Any:
-    return array_of(g) if isinstance(g, TensorBase) else g
+    """Return a gradient as an array that nobody can write to, None where there is none and where it has no data."""
+    array = array_of(g) if isinstance(g, TensorBase) else g
+    if not isinstance(array, np.ndarray) or isinstance(array, AbsentMemory):
+        return None
+    seen = array.view()
+    seen.flags.writeable = False
+    return seen

@@ -7,6 +7,7 @@ and the user's frame stand frames of ours, and the outermost one that belongs to
 from __future__ import annotations
 
 import functools
+import os
 import re
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -40,6 +41,9 @@ _COMMON_CODE = ("call", "<lambda>", "_first_call")
 _INPLACE = ("iadd", "isub", "imul", "ipow", "iand", "ior", "ixor")
 
 
+_ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 4))
+_DISTRIBUTIONS = os.path.join(_ROOT, "distributions") + os.sep
+"""Code of ours that computes with operators, as a program does."""
 _OWN_DOING = (GraphTask.run, _Region.run, Frame.save_inputs, Frame.receive, Frame.pack)
 """What runs below these, up to the next line of the user, the engine does for itself."""
 
@@ -92,9 +96,14 @@ def forget_callers() -> None:
 def _judge(code: CodeType) -> str:
     """Say whose code object this is."""
     names = _names or _public_names()
-    kind = names.get(id(code), _NAMELESS)[1] if is_foreign(code) else _USER
+    kind = (names.get(id(code), _NAMELESS)[1] or _composing(code)) if is_foreign(code) else _USER
     _kinds[id(code)] = (code, kind)
     return kind
+
+
+def _composing(code: CodeType) -> str:
+    """Say whether code of ours computes with operators of which the user's line has no words, as modules do."""
+    return _MODULE if code.co_filename.startswith(_DISTRIBUTIONS) else ""
 
 
 _names: dict[int, tuple[CodeType, str]] = {}

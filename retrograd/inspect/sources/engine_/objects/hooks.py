@@ -15,6 +15,9 @@ from ...object_numbers import ObjectNumbers
 from ..backward.entries import array_of
 from ..watching import Observer, Watching, guarded
 
+_OF_MODULES = "retrograd.nn.backward_hooks"
+"""Where the hooks on nodes stand by which those of modules are run: they are none of the program's."""
+
 
 class Hooks(Observer):
     """Sends ``hook``."""
@@ -31,6 +34,8 @@ class Hooks(Observer):
     @guarded
     def hooking(self, kind: str, target: Any, hook: Any) -> None:
         """A hook is about to be registered."""
+        if getattr(hook, "__module__", "") == _OF_MODULES:
+            return
         line = source_line(user_frame(sys._getframe(1)))
         on: dict[str, Any] = {"hook": _name(hook)}
         if isinstance(target, TensorBase):
@@ -68,6 +73,8 @@ class Hooks(Observer):
     def hook_ended(self, handle: int, hook: Any, given: Any, result: Any) -> None:
         """It has run."""
         before = self._before.pop(handle, [])
+        if getattr(hook, "__module__", "") == _OF_MODULES:
+            return
         kind, on, line = self._known.get(handle, ("tensor", {"hook": _name(hook)}, None))
         data: dict[str, Any] = {"action": "ran", "handle": handle, **on, "returned": result is not None}
         if kind in ("tensor", "node-pre") and before != _sums(given):

@@ -89,7 +89,7 @@ class Owners(Observer):
         return self._roots.modules()
 
     def close(self) -> None:
-        """Look for what modules were told in vain; break the circle, so that a recording dies with its last reference."""
+        """Look for what modules were told in vain; break the circle, for a recording to die with its last reference."""
         if self.watching.wants("full"):
             try:
                 report_strays(self.watching.sink, self._roots.modules())

@@ -185,7 +185,7 @@ class Measures:
         grad = tensor.grad
         if grad is None:
             return "none"
-        array = self._readable.array(grad) if self._reads else None
+        array = self._readable.gradient(grad) if self._reads else None
         return "zero" if array is not None and not array.any() else "kept"
 
     # -- the end

@@ -196,7 +196,7 @@ class RunWriter:
         grad = leaf.grad
         if grad is None:
             return None
-        array = Readable().array(grad)
+        array = Readable().gradient(grad)
         norms = None if array is None or kept is None else gradient_figures(array)
         if norms is not None and kept is not None:
             kept[str(number)] = norms[0]

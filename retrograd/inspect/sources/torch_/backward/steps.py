@@ -67,6 +67,7 @@ def _attach(torch: Any, order: list[Node], look: Callable[[Ran], None], origins:
     def remove() -> None:
         while handles:
             handles.pop().remove()
+        order.clear()  # until then, for a leaf that a run starts from keeps no node of its own alive
 
     return remove
 
@@ -76,12 +77,14 @@ def _arrays(torch: Any, gradients: Any) -> tuple[Any, ...]:
 
 
 def _array(torch: Any, gradient: Any) -> Any:
-    """Return a gradient as a NumPy array, None if it cannot be one."""
+    """Return a gradient as a NumPy array that nobody can write to, None if it cannot be one."""
     try:
         plain = gradient.detach()
         if plain.dtype == torch.bfloat16:
             plain = plain.float()
-        return plain.cpu().numpy()
+        array = plain.cpu().numpy()
+        array.flags.writeable = False
+        return array
     except Exception as failure:
         let_pass(failure)
         return None

@@ -162,7 +162,7 @@ class GradientFigures:
     def _add(self, key: int, gradient: Any) -> None:
         """Take a gradient of any sort down, unless it has no entries that can be read."""
         readable = self._readable
-        found = readable.array(gradient)
+        found = readable.gradient(gradient)
         if found is None or not found.size:
             return
         flat, wide = found.ravel(order="K"), gradient.dtype in readable.wide
@@ -170,7 +170,7 @@ class GradientFigures:
         if LEAST < squares < MOST:
             self._norms.extend((key, squares, flat.size))
         else:
-            self._take_all(key, flat, str(gradient.dtype).rpartition(".")[2])
+            self._take_all(key, flat, flat.dtype.name if gradient.is_complex() else _name(gradient.dtype))
 
     def _take_all(self, key: int, flat: Array, dtype: str) -> None:
         """Take every figure of one gradient."""
@@ -282,6 +282,11 @@ def _products(rows: Array, others: Array) -> Array:
 def _ones(size: int, dtype: np.dtype[Any]) -> Array:
     """Return an array of ones."""
     return np.ones(size, dtype)
+
+
+def _name(dtype: Any) -> str:
+    """Return what a dtype of PyTorch is called."""
+    return str(dtype).rpartition(".")[2]
 
 
 def _in_pieces(flat: Array) -> Array | tuple[float, ...]:

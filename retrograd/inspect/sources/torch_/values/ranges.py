@@ -79,11 +79,17 @@ class Ranges:
         array = self.readable.array(tensor)
         limits, total = (None, None) if array is None else range_and_sum(array)
         if limits is None:
-            return ((None, None, total) if array is not None else _NONE), array
+            return ((None, None, total) if array is not None else self._bad_parts(tensor)), array
         figures = (*limits, total)
         if is_finite(limits):
             self._note(number, tensor, tensor.numel(), tensor.dtype, figures)
         return figures, array
+
+    def _bad_parts(self, tensor: Any) -> Figures:
+        """Return what there is to tell of complex numbers: whether they are not finite."""
+        parts = self.readable.parts(tensor)
+        limits = None if parts is None else range_and_sum(parts)[0]
+        return _NONE if limits is None or is_finite(limits) else (*limits, None)
 
     def _note(self, number: int, tensor: Any, entries: int, dtype: Any, figures: Figures) -> Figures:
         """Remember the figures of a tensor, unless they may change unseen, and return them."""

@@ -37,6 +37,7 @@ class Readable:
         self.by_char = {numbers.char: dtype for dtype, numbers in self.wide.items()}
         self.by_name = {str(dtype).rpartition(".")[2]: dtype for dtype in self.wide}
         self._narrow = frozenset({torch.bfloat16, torch.float16})
+        self._complex = frozenset({torch.complex32, torch.complex64, torch.complex128})
         self._transforms = torch._C._functorch.peek_interpreter_stack
         self._dispatch_modes = torch._C._len_torch_dispatch_stack
         self._sizes: BoundedDict[tuple[Any, Any], int] = BoundedDict(10_000)
@@ -114,6 +115,26 @@ class Readable:
                 return self._view(tensor, dtype, pointer)
             return np.empty(tensor.shape, dtype) if self.is_plain(tensor) and not tensor.numel() else None
         except Exception as failure:  # of a shape that it does not tell, …
+            let_pass(failure)
+            return None
+
+    def gradient(self, tensor: Any) -> Array | None:
+        """Return what the figures of a gradient are taken of: ``array``, of complex numbers their magnitudes."""
+        if tensor.dtype not in self._complex:
+            return self.array(tensor)
+        try:
+            return _converted(tensor.detach().abs()) if self.pointer(tensor) else None
+        except Exception as failure:
+            let_pass(failure)
+            return None
+
+    def parts(self, tensor: Any) -> Array | None:
+        """Return the real and imaginary parts of a complex tensor, None for any other and where they cannot be had."""
+        if tensor.dtype not in self._complex:
+            return None
+        try:
+            return self.array(LIBRARY.torch.view_as_real(tensor.detach()))
+        except Exception as failure:  # lazily conjugated, …
             let_pass(failure)
             return None
 

@@ -16,9 +16,9 @@ from ....program.spelling import forget_places
 from ....program.stacks import forget_stacks
 from ...base import Origins, Sink, Source
 from ...naming import NameMemory
-from ..importing import AfterImport
 from ...stray_attributes import report_strays
 from ..calls.calls import unseen
+from ..importing import AfterImport
 from ..library import loaded_torch
 from .installation import Installation
 from .watched_threads import WatchedThreads
