@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Iterator
 
 from ...events import Event
+from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..recorded.flow import Flow
 from ..recorded.randomness import draws_numbers
 from ..recorded.repeated_calls import call_text, calls_between, result_shapes, same_call, same_shapes
+from ..statements.chance import drawn_by
 from ..words import at, listed, shape_text
 
 KINDS = {"checkpoint-mismatch": Kind("recomputation differs from forward", "error", Stage.STATEMENT)}
 _MISMATCH = ("different metadata", "recomputed values", "number of tensors was saved")
+_ABOVE = 12
+"""Statements above a call among which it is looked for what decided on it."""
 _STOPPED = "_StopRecomputationError"
 """PyTorch ends a recomputation as soon as it has what backward needs."""
 
@@ -33,11 +38,12 @@ def find(flow: Flow) -> Iterator[Case]:
         missing = [] if stopped or not flow.error_text else [None] * len(mine)
         for event, twin in zip(mine, [*theirs, *missing], strict=False):
             if twin is None or not (_same_call(first, again, event, twin) and same_shapes(flow, event, twin)):
-                yield _block_case(flow, first, event, twin)
+                yield _by_chance(flow, first, event) or _block_case(flow, first, event, twin)
                 return
             if _other_numbers(event, twin):
                 random = draws_numbers(event) and first.data.get("keeps_random_state") is False
-                yield _random_case(first, event) if random else _value_case(first, event, twin)
+                value_case = _by_chance(flow, first, event) or _value_case(first, event, twin)
+                yield _random_case(first, event) if random else value_case
                 return
         twins = [*theirs, *[None] * len(mine)]
         drawn = (event for event, twin in zip(mine, twins, strict=False) if not _repeats(flow, event, twin))
@@ -92,6 +98,44 @@ def _random_case(first: Event, event: Event) -> Case:
         remedy="leave preserve_rng_state=True, or draw outside the block and pass the numbers in",
         source=first.source,
         op=event.op,
+    )
+
+
+def _by_chance(flow: Flow, first: Event, event: Event) -> Case | None:
+    """Return the case of a block that decides by a number which the checkpoint does not draw again as it was.
+
+    The statement must stand above a line of the call that differs, in the same function.
+    """
+    function = first.data.get("function") or "the block"
+    for line in flow.lines_of(event):
+        if line == first.source:
+            break
+        for fragment in reversed(flow.spelling.statements(line)[-_ABOVE:]):
+            drawn = drawn_by(fragment.tree) if fragment.first >= _head(flow, line) else ""
+            if drawn:
+                source = SourceLine(line.file, fragment.first, line.function)
+                return _chance_case(flow, first, source, function, drawn)
+    return None
+
+
+def _head(flow: Flow, line: SourceLine) -> int:
+    """Return the line at which the function around a line begins, as far as it was kept."""
+    above = (one for one in reversed(flow.spelling.statements(line)) if isinstance(one.tree, ast.FunctionDef))
+    return next((one.first for one in above), 0)
+
+
+def _chance_case(flow: Flow, first: Event, source: SourceLine, function: str, drawn: str) -> Case:
+    """Return the case of a number that is drawn anew."""
+    return Case(
+        kind="checkpoint-mismatch",
+        message=f"{function}, checkpointed{at(first.source)}, draws {drawn}{at(source)}, and draws another number when "
+        "it is recomputed for backward: a checkpoint keeps the state of PyTorch's generators alone, so gradients belong "
+        "to another forward.",
+        remedy=f"draw before the checkpoint and pass the number in, or draw it by torch.rand: {function} computes the "
+        "same again then",
+        source=source,
+        op=drawn.partition("(")[0],
+        explains_error=bool(flow.error_text),
     )
 
 

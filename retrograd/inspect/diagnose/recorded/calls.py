@@ -312,7 +312,11 @@ class CallTable:
 
     def lines(self, row: int) -> list[SourceLine]:
         """Return the user's lines on the stack during a call, innermost first."""
-        event = self.events[row]
+        return self.lines_of(self.events[row])
+
+    @staticmethod
+    def lines_of(event: Event) -> list[SourceLine]:
+        """The same of the event of a call."""
         stack = [
             SourceLine(frame.get("file", ""), frame.get("line", 0), frame.get("function", ""))
             for frame in event.data.get("stack", ())
