@@ -15,6 +15,7 @@ read           ``.grad`` of a tensor was read                               full
 leaf           a leaf's ``requires_grad``, ``.grad`` or memory was changed  full
 module         a module was called for the first time: its parameters       graph
 optimizer      an optimizer was made, stepped, or cleared gradients         graph
+clip           gradients were clipped, if there were any                    backward
 hook           a hook was registered, removed, or ran                       backward
 function       a custom Function's forward or backward ran                  backward
 checkpoint     a checkpointed block began, or was computed again            backward
@@ -219,6 +220,16 @@ class OwnersData(TypedDict, total=False):
     """Of an optimizer's groups: ``lr``, ``momentum``, ``weight_decay`` and ``betas``, where they are plain numbers."""
 
 
+class ClipData(TypedDict, total=False):
+    """Data of ``clip``; ``Event.op`` is the function's name."""
+
+    inputs: list[int]
+    """Those whose gradients it was to clip."""
+    bound: float
+    """``max_norm`` or ``clip_value``."""
+    run: int
+
+
 class HookData(TypedDict, total=False):
     """Data of ``hook``; ``Event.op`` is ``tensor``, ``node``, ``node-pre``, ``post-accumulate`` or ``module``."""
 
@@ -313,6 +324,7 @@ DATA_OF_KIND: dict[str, type] = {
     "accumulate": LeafData,
     "module": OwnersData,
     "optimizer": OwnersData,
+    "clip": ClipData,
     "hook": HookData,
     "function": FunctionData,
     "checkpoint": CheckpointData,
