@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from types import FrameType, GeneratorType
 from typing import Any
 
@@ -68,15 +69,15 @@ def _as_read(given: Any) -> tuple[Any, Any]:
     if isinstance(given, GeneratorType):
         return read, _noted(given, read)
     if isinstance(given, Iterator):
-        return read, map(lambda one: _note(one, read), given)
+        return read, map(partial(_note, read), given)
     return given, given
 
 
 def _noted(given: Iterator[Any], read: list[Any]) -> Iterator[Any]:
     for one in given:
-        yield _note(one, read)
+        yield _note(read, one)
 
 
-def _note(one: Any, read: list[Any]) -> Any:
+def _note(read: list[Any], one: Any) -> Any:
     read.append(one)
     return one
