@@ -14,7 +14,10 @@ from ...snapshot import SourceLine
 from ..words import shape_text
 from .fragments import Fragment, fragments
 
-_PUTTING = r"(?:\.(append|appendleft|push|add|insert|extend|put|store|save|record|log|update)\(|\]\s*=|\+=\s*\[)"
+_PUTTING = (
+    r"(?:\.(append|appendleft|push|add|insert|extend|put|store|save|record|log|update)\(|\]\s*="
+    r"|\+=?\s*\[|\+=?\s*\((?=[^()]*,\s*\))|[\[(]\s*\*\w+,)"
+)
 """How lines put something into a collection."""
 _PLAIN = "item|detach|data|tolist|cpu|numpy"
 
