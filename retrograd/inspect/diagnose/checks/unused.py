@@ -30,6 +30,8 @@ class _End:
     name: str = ""
     instead: int | None = None
     """The call that overwrote the name, if one did."""
+    replaced: int | None = None
+    """The first call of the leaf's module, with another tensor in its place."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -107,7 +109,18 @@ def _end_of(flow: Flow, leaf: int) -> _End:
         name = next((name for name in flow.events[row].data.get("output_names", ()) if name), "")
         if outputs and name:
             return _End(row, name, _overwritten(flow, row, name))
-    return _End(reached[-1]) if reached else _End()
+    return _End(reached[-1]) if reached else _End(replaced=_replaced(flow, leaf))
+
+
+def _replaced(flow: Flow, leaf: int) -> int | None:
+    """Return the first call of a leaf's module that had another tensor under the leaf's name, as of functional_call."""
+    facts, name = flow.facts(leaf), f".{flow.facts(leaf).name}"
+    for row, event in flow.of_kind("module"):
+        for dotted, other in event.data.get("parameters", {}).items():
+            same = other != leaf and flow.facts(other).shape == facts.shape
+            if same and name.endswith(f".{event.data.get('name')}.{dotted}"):
+                return row
+    return None
 
 
 def _kept_cut(event: Event) -> bool:
@@ -133,6 +146,8 @@ def _source(flow: Flow, end: _End, leaf: int) -> SourceLine | None:
     """Return the line to blame."""
     if end.instead is not None:
         return flow.events[end.instead].source
+    if end.replaced is not None:
+        return flow.events[end.replaced].source
     return flow.events[end.row].source if end.row is not None else flow.facts(leaf).source
 
 
@@ -179,6 +194,12 @@ def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, f
 
 def _lost(flow: Flow, end: _End, source: SourceLine | None, names: str, it: str) -> tuple[str, str]:
     """Say where the values of leaves ended, and what to write instead; ``it`` is what to call the leaves."""
+    if end.replaced is not None:
+        module = flow.events[end.replaced].data.get("name")
+        return (
+            f"{module} is called{at(source)} with other tensors in place of {it}",
+            f"call {module} with its own parameters: {module}(...), or with what follows from {it} without detach()",
+        )
     if end.row is None:
         return (
             f"made{at(source)}, and no forward computation uses {it}",

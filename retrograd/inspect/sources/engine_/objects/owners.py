@@ -7,6 +7,7 @@ from types import FrameType
 from typing import Any
 
 from .....engine.aliasing.views import requires_grad
+from .....engine.tensors.base import TensorBase
 from ....bounded import BoundedDict
 from ....events import Event
 from ....journal import Note
@@ -16,7 +17,7 @@ from ....program.names import unregistered
 from ....snapshot import SourceLine
 from ....tensor_facts import TensorFacts
 from ... import named_scopes
-from ...module_names import Roots, below, variable_of
+from ...module_names import Roots, below, name_after_modules, variable_of
 from ...object_numbers import ObjectNumbers
 from ...optimizer_settings import GroupSettings
 from ..backward.lines import Lines
@@ -134,6 +135,8 @@ class Owners(Observer):
         param_groups = attribute(optimizer, "param_groups")
         groups, settings = [group["params"] for group in param_groups], self._settings.of(param_groups)
         numbers = tuple([self._numbers(group, line) for group in groups])
+        if action == "made":
+            name_after_modules(watching.sink.tensors, [leaf for group in groups for leaf in group], caller, TensorBase)
         placed = self._parameters.get(numbers) or self._placed(numbers)
         watching.sink.note((_working, line, type(optimizer).__name__, action, owner, name, placed, settings))
         if action == "zero_grad" and watching.wants("full"):
