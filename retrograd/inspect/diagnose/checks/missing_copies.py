@@ -132,8 +132,8 @@ def _case(flow: Flow, line: SourceLine, pair: _Pair, leaves: list[int]) -> Case:
     return Case(
         kind="missing-copy",
         message=f"{pair.copy} and {pair.original} have the same parameters, no copies: "
-        f"{counted(len(leaves), 'tensor')} ({names}) {'is' if len(leaves) == 1 else 'are'} updated{at(line)} by what is "
-        f"there already, and {pair.copy} moves with every step of the optimizer.",
+        f"{counted(len(leaves), 'tensor')} ({names}) {'is' if len(leaves) == 1 else 'are'} updated{at(line)} by what "
+        f"is there already, and {pair.copy} moves with every step of the optimizer.",
         remedy=f"{pair.copy} = copy.deepcopy({pair.original})",
         source=source,
         subjects=frozenset(leaves),
