@@ -126,6 +126,8 @@ class OperationData(TypedDict, total=False):
     """``[min, max]`` of each floating output (NaN if any is), cheap and so kept for every call."""
     checksum: list[float | None]
     """Sum of each floating output: two runs of one program are compared by it."""
+    transformed: bool
+    """It was made inside a transform of ``torch.func``: its tensors are wrappers, of which nothing is known outside."""
     flat_share: float
     """Share of entries where the function's slope is zero in its dtype (tanh, sigmoid, relu, softmax, ...)."""
     duplicates: int

@@ -14,6 +14,7 @@ from ...recorded.runs import Run
 from .bad_data import FILLING, came_with_data, from_bad_data, has_infinity, has_nan, in_data
 from .in_backward import in_backward, in_earlier_backward, spoils_weights
 from .in_forward import in_forward
+from .in_transforms import behind_transforms
 
 KINDS = {
     "nan-origin": Kind("the operation where the first NaN or Inf is born", "error", Stage.VALUES),
@@ -49,7 +50,8 @@ def find(flow: Flow) -> Iterator[Case]:
 
 def _of_run(flow: Flow, states: Finiteness, run: Run) -> Case | None:
     """Return the case of one run that went bad."""
-    behind = sorted(flow.behind(run.roots, run.begin, gradients=False).calls)
+    reached = flow.behind(run.roots, run.begin, gradients=False)
+    behind = sorted(reached.calls | behind_transforms(flow, states, reached))
     row = _birth(flow, states, behind)
     case = in_earlier_backward(flow, run) if row is None or from_bad_data(states, row) else None
     if case is None and row is not None and came_with_data(flow, states, row):

@@ -38,6 +38,8 @@ class Readable:
         self.by_name = {str(dtype).rpartition(".")[2]: dtype for dtype in self.wide}
         self._narrow = frozenset({torch.bfloat16, torch.float16})
         self._transforms = torch._C._functorch.peek_interpreter_stack
+        self._is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
+        self._inner = torch._C._functorch.get_unwrapped
         self._dispatch_modes = torch._C._len_torch_dispatch_stack
         self._sizes: BoundedDict[tuple[Any, Any], int] = BoundedDict(10_000)
         self._types: BoundedDict[int, Any] = BoundedDict(10_000)
@@ -45,6 +47,28 @@ class Readable:
     def now(self) -> bool:
         """Whether anything may be read at all at this moment."""
         return self._transforms() is None and not self._dispatch_modes()
+
+    def transformed(self) -> bool:
+        """Whether a transform of ``torch.func`` is at work, whose tensors are wrappers around those with memory."""
+        return self._transforms() is not None and not self._dispatch_modes()
+
+    def within(self, tensor: Any) -> Array | None:
+        """Return the values inside the wrappers of transforms as an array, those of a whole batch under ``vmap``.
+
+        Only of what is read as it lies in memory, for whatever is computed now would be transformed, too.
+        """
+        plain = self.unwrapped(tensor)
+        return None if plain is None or plain.dtype not in self.wide else self.array(plain)
+
+    def unwrapped(self, tensor: Any) -> Any:
+        """Return the strided tensor inside the wrappers of transforms, None for another."""
+        try:
+            while self._is_wrapped(tensor):
+                tensor = self._inner(tensor)
+            return tensor if tensor.layout is self.strided else None
+        except Exception as failure:
+            let_pass(failure)
+            return None
 
     def address_finder(self) -> Callable[[Any, int], int]:
         """Return what gives the address of a plain tensor whose entries lie side by side and take so many bytes.
