@@ -35,7 +35,10 @@ _GROWING = frozenset(
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the case of the first run that went bad, unless a scaler that looks for its scale takes care of it."""
-    bad = list(bad_runs(flow)) or [run for run in flow.runs if spoils_weights(flow, run)][:1]
+    bad = list(bad_runs(flow))
+    if _only_asked(flow, bad):
+        bad = []
+    bad = bad or [run for run in flow.runs if spoils_weights(flow, run)][:1]
     if not bad:
         yield from _swallowed(flow)
         return
@@ -46,6 +49,12 @@ def find(flow: Flow) -> Iterator[Case]:
             if case is not None:
                 yield case
             return
+
+
+def _only_asked(flow: Flow, bad: list[Run]) -> bool:
+    """Whether optimizers step by finite gradients alone, and what is bad was only asked for, as of a figure to print."""
+    trained = bool(flow.optimizer_steps and flow.accumulated) and not flow.given_by_hand
+    return trained and not any(run.accumulates for run in bad)
 
 
 def _of_run(flow: Flow, states: Finiteness, run: Run) -> Case | None:
