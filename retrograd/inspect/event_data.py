@@ -218,6 +218,8 @@ class OwnersData(TypedDict, total=False):
     """``"made"``, ``"step"`` or ``"zero_grad"``."""
     owner: int
     """Number of the optimizer or module, from 0."""
+    contents: dict[str, int]
+    """Of a step at level full: a number that tells what each parameter of half precision held before, by tensor."""
     settings: list[dict[str, object]]
     """Of an optimizer's groups: ``lr``, ``momentum``, ``weight_decay`` and ``betas``, where they are plain numbers."""
 

@@ -19,6 +19,7 @@ from ...optimizer_settings import GroupSettings
 from ..calls.calls import unseen
 from ..calls.tensors import number_of, numbers_of
 from ..library import LIBRARY
+from ..values.values import Readable
 from ..watching.pause import OptimizerPause
 
 
@@ -122,6 +123,10 @@ class Owners:
             parameters = self._parameters(owner, sizes, numbers)
             data = {"action": action, "type": kind, "owner": owner, "name": name, "parameters": parameters}
             data["settings"] = settings
+            if action == "step" and watch.level == "full":
+                digests = zip(numbers, map(Readable().digest, held), strict=True)
+                if contents := {str(number): digest for number, digest in digests if digest is not None}:
+                    data["contents"] = contents
             watch.sink(Event("optimizer", op=kind, source=line, data=data))
 
     def _parameters(self, owner: int, sizes: list[int], numbers: list[int]) -> dict[str, int]:
