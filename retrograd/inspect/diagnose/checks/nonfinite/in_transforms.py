@@ -13,7 +13,8 @@ from ...recorded.runs import Run
 def behind_transforms(flow: Flow, states: Finiteness, reached: Reached) -> set[int]:
     """Return the calls of transforms that gave what a walk found to be bad without knowing who made it.
 
-    Such a tensor is seen for the first time after the transform, as one of its results.
+    Such a tensor is seen for the first time after the transform, as one of its results.  Beside them those that
+    made what the transform was given.
     """
     calls = [row for kind in CALLS for row in flow.rows.get(kind, ())]
     inside = sorted(row for row in calls if flow.events[row].data.get("transformed"))
@@ -27,6 +28,17 @@ def behind_transforms(flow: Flow, states: Finiteness, reached: Reached) -> set[i
             if not made and not flow.events[first].data.get("transformed"):
                 before = inside[: bisect_left(inside, first)]
                 found |= set() if found.issuperset(before[-1:]) else _last_stretch(flow, before)
+    return found | _before(flow, found)
+
+
+def _before(flow: Flow, inside: set[int]) -> set[int]:
+    """Return the calls behind the tensors that transforms have wrapped for some calls."""
+    wrapped = ((row, one, flow.facts(one).view_of) for row in inside for one in flow.inputs(row))
+    given = {base: row for row, one, base in sorted(wrapped, reverse=True, key=lambda entry: entry[0])
+             if base is not None and not flow.made_in.get(one)}  # fmt: skip
+    found: set[int] = set()
+    for base, row in given.items():
+        found |= flow.behind([base], row, gradients=False).calls
     return found
 
 
