@@ -143,8 +143,17 @@ def _shared(flow: Flow, first: Run, second: Run) -> bool:
 
 
 def _unawaited(flow: Flow, first: Run, second: Run) -> bool:
-    """Whether PyTorch's reducer, which each forward pass makes wait for one run, waits for a second one no more."""
-    return _shared(flow, first, second) or _made_before(flow, first, second)
+    """Whether PyTorch's reducer, which each forward pass makes wait for one run, waits for a second one no more.
+
+    A run of another forward pass that follows before the step reduces all that has added up until then.
+    """
+    if _shared(flow, first, second):
+        return True
+    following = flow.run_after(second.end)
+    again = following is not None and not flow.stepped_between(second.end, following.begin)
+    if following is not None and again and not _made_before(flow, second, following):
+        return False
+    return _made_before(flow, first, second)
 
 
 def _case(flow: Flow, first: int, second: int, leaves: list[int]) -> Case:
