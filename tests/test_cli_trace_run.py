@@ -128,6 +128,33 @@ def test_a_program_that_never_calls_backward(tmp_path: Path, end: str, code: int
     assert not (tmp_path / "x.svg").exists()
 
 
+REFUSED = "x = torch.ones(2, requires_grad=True)\n"
+WORDS = "grad can be implicitly created only for scalar outputs"
+
+
+@pytest.mark.parametrize("engine", ["retrograd", "torch"])
+@pytest.mark.parametrize(
+    ("end", "code", "words"),
+    [
+        ("x.backward()", 1, f"the only backward call of refused.py was refused (RuntimeError: {WORDS})"),
+        (
+            "for _ in range(2):\n    try:\n        x.backward()\n    except RuntimeError:\n        pass",
+            0,
+            f"each of 2 backward calls of refused.py was refused (RuntimeError: {WORDS})",
+        ),
+    ],
+)
+def test_a_program_whose_backward_is_refused(tmp_path: Path, end: str, code: int, words: str, engine: str) -> None:
+    """It is not said to have called none: the reason of the refusal is told."""
+    pytest.importorskip(engine)
+    text = f"import {engine} as torch\n{REFUSED}{end}\n"
+    cwd = prepared(tmp_path, text, "refused.py")
+    outcome = retrograd("trace", "refused.py", "-o", "x.svg", cwd=cwd, engine=engine == "retrograd")
+
+    assert outcome.code == code
+    assert f"{words}, so there is no graph to draw and x.svg was not written." in outcome.err
+
+
 ENDINGS = {
     "raise ValueError('x')": 1,
     "sys.exit(4)": 4,

@@ -75,12 +75,23 @@ def _whole(path: str) -> str:
         raise OutputError(f"Could not write {path!r}: the current folder is gone.", "Name a file elsewhere.") from error
 
 
-def nothing_recorded(target: Target, ending: Ending, files: str) -> str:
+def nothing_recorded(recording: Recording, target: Target, ending: Ending, files: str) -> str:
     """Return the sentence for a program that made no graph."""
+    refused = [
+        event.data["error"] for event in recording.events if event.kind == "backward-end" and event.data.get("error")
+    ]
     what = f"{target.label} never called backward"
-    if ending.error is not None:
+    if refused:
+        calls = "the only backward call" if len(refused) == 1 else f"each of {len(refused)} backward calls"
+        what = f"{calls} of {target.label} was refused ({_first_line(refused[-1])})"
+    elif ending.error is not None:
         what = f"{target.label} ended by {type(ending.error).__name__} before it called backward"
     return f"{what}, so there is no graph to draw" + (f" and {files} was not written." if files else ".")
+
+
+def _first_line(text: str) -> str:
+    """Return what an error says first, without the full stop of its sentence."""
+    return text.partition("\n")[0].partition(". ")[0].removesuffix(".")
 
 
 def refuse_overwriting(output: str | None, inputs: Iterable[str], what: str) -> None:

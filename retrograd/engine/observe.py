@@ -22,6 +22,7 @@ An observer is any object; those of these methods that it has are called, on the
 * modules and optimizers: ``module_began(module)``, ``module_ended(module)``, ``optimizer(action, optimizer)`` with
   ``"made"``, ``"step"`` or ``"zero_grad"``, and ``optimizer_done(optimizer)`` when one of the latter two is over;
   ``closure_began()`` and ``closure_ended()`` around what a step calls of the program's own;
+  ``clipping(function, parameters, bound)`` before the gradients of these are clipped;
 * backward: ``backward_called(api, outputs, gradients, inputs, retain_graph, create_graph)`` when it is asked for and
   ``backward_left(results, error)`` when it is over; ``backward_began(roots)`` with ``(node, input number)`` pairs just
   before a run and ``backward_ended(error)``; ``node_began(node, grads)`` and ``node_ended(node, grads, results)``

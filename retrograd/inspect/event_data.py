@@ -17,6 +17,7 @@ module         a module was called for the first time: its parameters       grap
 optimizer      an optimizer was made, stepped, or cleared gradients         graph
 stray          an attribute that switches nothing was set, as it turns out  full
                when watching ends: ``module.requires_grad``
+clip           gradients were clipped, if there were any                    backward
 hook           a hook was registered, removed, or ran                       backward
 function       a custom Function's forward or backward ran                  backward
 checkpoint     a checkpointed block began, or was computed again            backward
@@ -127,6 +128,8 @@ class OperationData(TypedDict, total=False):
     """``[min, max]`` of each floating output (NaN if any is); None where it was not taken (``figure_schedule``)."""
     checksum: list[float | None]
     """Sum of each floating output: two runs of one program are compared by it."""
+    transformed: bool
+    """It was made inside a transform of ``torch.func``: its tensors are wrappers, of which nothing is known outside."""
     flat_share: float
     """Share of entries where the function's slope is zero in its dtype (tanh, sigmoid, relu, softmax, ...)."""
     duplicates: int
@@ -217,6 +220,8 @@ class OwnersData(TypedDict, total=False):
     """``"made"``, ``"step"`` or ``"zero_grad"``."""
     owner: int
     """Number of the optimizer or module, from 0."""
+    contents: dict[str, int]
+    """Of a step at level full: a number that tells what each parameter of half precision held before, by tensor."""
     settings: list[dict[str, object]]
     """Of an optimizer's groups: ``lr``, ``momentum``, ``weight_decay`` and ``betas``, where they are plain numbers."""
 
@@ -229,6 +234,16 @@ class StrayData(TypedDict, total=False):
     value: bool
     inputs: list[int]
     """The parameters that it was to switch."""
+
+
+class ClipData(TypedDict, total=False):
+    """Data of ``clip``; ``Event.op`` is the function's name."""
+
+    inputs: list[int]
+    """Those whose gradients it was to clip."""
+    bound: float
+    """``max_norm`` or ``clip_value``."""
+    run: int
 
 
 class HookData(TypedDict, total=False):
@@ -326,6 +341,7 @@ DATA_OF_KIND: dict[str, type] = {
     "module": OwnersData,
     "optimizer": OwnersData,
     "stray": StrayData,
+    "clip": ClipData,
     "hook": HookData,
     "function": FunctionData,
     "checkpoint": CheckpointData,

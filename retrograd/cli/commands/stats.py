@@ -62,7 +62,7 @@ def _run(target: Target, asked: dict[str, Any], path: str | None) -> NoReturn:
         try:
             _show(recorded, {**asked, "output": path}, to_stderr=True)
         except NoGraphError:
-            messages.say(results.nothing_recorded(target, ending, output or ""))
+            messages.say(results.nothing_recorded(recorded, target, ending, output or ""))
         return 0
 
     run_and_report(target, report, RecordingOptions("backward", all_figures=True))

@@ -83,7 +83,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
         if recorded.snapshots or (launch is not None and outputs):
             return results.write(recorded, outputs, options, quiet=asked["quiet"])
         files = ", ".join(output.shown for output in outputs)
-        messages.say(results.nothing_recorded(target, ending, files))
+        messages.say(results.nothing_recorded(recorded, target, ending, files))
         return 0
 
     def keep(recorded: Recording) -> None:

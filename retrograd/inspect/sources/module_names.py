@@ -9,7 +9,8 @@ from typing import Any
 
 from ..program.frames import user_frames
 from ..program.modules import inner_modules
-from ..program.names import frame_variables, search
+from ..program.names import frame_variables, parameter_names, search
+from ..tensor_table import TensorTable
 
 
 class Root:
@@ -103,6 +104,21 @@ def variable_of(value: Any, caller: FrameType, *, deep: bool = True) -> str:
     found = search(frame_variables(user_frames(caller)), {id(value)}, lambda one: False, deep=deep)
     name = found.variables.get(id(value), "").rpartition(".")[2].replace("/", "∕")
     return type(value).__name__ if name in ("", "self") else name
+
+
+def name_after_modules(table: TensorTable, tensors: list[Any], caller: FrameType, sort: type) -> None:
+    """Name parameters after modules that the user's variables hold: nobody may ever call these.
+
+    ``sort``: the class of all tensors.  What a module's call has named already ends like that.
+    """
+    wanted = {id(one): one for one in tensors}
+    found = search(frame_variables(user_frames(caller)), set(wanted), lambda value: issubclass(type(value), sort))
+    for identity, (dotted, scope) in parameter_names(found.modules, set(wanted)).items():
+        number, own = table.known(wanted[identity]), dotted.rpartition(".")[2]
+        facts = None if number is None else table.entered(number)
+        if facts is not None and facts.name.rpartition(".")[2] != own:
+            path = scope.replace("/", ".").removeprefix("self.")
+            table.name(wanted[identity], f"{path}.{own}", parameter=True)
 
 
 def below(path: str, around: str) -> str:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
+from ...engine.observe import notify, observers
 from ...engine.switches.modes import no_grad
 from ...engine.table.methods import FUNCTIONS
 from ...engine.table.public import NAMESPACES
@@ -14,9 +15,18 @@ from ...engine.tensors.tensor import Tensor
 _norm = NAMESPACES["linalg"]["vector_norm"]
 
 
+def _listed(parameters: Any) -> list[Any]:
+    return [parameters] if isinstance(parameters, Tensor) else list(parameters)
+
+
 def _gradients(parameters: Any) -> list[Any]:
-    found = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-    return [p.grad for p in found if p.grad is not None]
+    return [p.grad for p in _listed(parameters) if p.grad is not None]
+
+
+def _clipping(function: str, parameters: list[Any], bound: Any) -> None:
+    """Let whoever watches know."""
+    if observers:
+        notify("clipping", function, parameters, bound)
 
 
 def get_total_norm(
@@ -56,7 +66,8 @@ def clip_grad_norm_(
 
     ``RuntimeError`` for a norm that is not finite with ``error_if_nonfinite``.
     """
-    given: list[Any] = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    given = _listed(parameters)
+    _clipping("clip_grad_norm_", given, max_norm)
     total = get_total_norm(_gradients(given), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(given, max_norm, total, foreach)
     return total
@@ -64,8 +75,10 @@ def clip_grad_norm_(
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Bring every entry of the gradients into ``[-clip_value, clip_value]``, in place."""
+    given = _listed(parameters)
+    _clipping("clip_grad_value_", given, clip_value)
     with no_grad():
-        for gradient in _gradients(parameters):
+        for gradient in _gradients(given):
             gradient.clamp_(-float(clip_value), float(clip_value))
 
 

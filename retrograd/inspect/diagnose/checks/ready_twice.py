@@ -23,9 +23,9 @@ _WITHOUT_RUNS = "checkpoint(..., use_reentrant=False)"
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case when hooks on leaves ran more than once for one forward pass."""
     twice: dict[tuple[int, int], list[int]] = {}
-    for fired, same_forward in ((_hooks_fired(flow), _made_before), (_reducers_fired(flow), _shared)):
+    for fired, not_between in ((_hooks_fired(flow), _made_before), (_reducers_fired(flow), _unawaited)):
         for leaf, rows in fired.items():
-            pair = _pair(flow, rows, same_forward)
+            pair = _pair(flow, rows, not_between)
             if pair is not None:
                 twice.setdefault(pair, []).append(leaf)
     for (first, second), leaves in list(twice.items())[:1]:
@@ -63,13 +63,13 @@ def _reducers_fired(flow: Flow) -> dict[int, list[int]]:
     }
 
 
-def _pair(flow: Flow, rows: list[int], same_forward: Callable[[Flow, Run, Run], bool]) -> tuple[int, int] | None:
-    """Return the numbers of two runs that both fired a hook although one forward pass came before them."""
+def _pair(flow: Flow, rows: list[int], not_between: Callable[[Flow, Run, Run], bool]) -> tuple[int, int] | None:
+    """Return the numbers of two runs that both fired a hook although no forward pass came between them."""
     for one, other in pairwise(rows):
         first, second = _run(flow, one), _run(flow, other)
         if first is None or second is None:
             continue
-        if _outermost(flow, first) is _outermost(flow, second) or same_forward(flow, first, second):
+        if _outermost(flow, first) is _outermost(flow, second) or not_between(flow, first, second):
             return first.number, second.number
     return None
 
@@ -142,14 +142,30 @@ def _shared(flow: Flow, first: Run, second: Run) -> bool:
     return not flow.reached_by(second).calls.isdisjoint(flow.reached_by(first).calls)
 
 
+def _unawaited(flow: Flow, first: Run, second: Run) -> bool:
+    """Whether PyTorch's reducer, which each forward pass makes wait for one run, waits for a second one no more.
+
+    A run of another forward pass that follows before the step reduces all that has added up until then.
+    """
+    if _shared(flow, first, second):
+        return True
+    following = flow.run_after(second.end)
+    again = following is not None and not flow.stepped_between(second.end, following.begin)
+    if following is not None and again and not _made_before(flow, second, following):
+        return False
+    return _made_before(flow, first, second)
+
+
 def _case(flow: Flow, first: int, second: int, leaves: list[int]) -> Case:
     """Return the case of one pair of firings."""
     runs = {run.number: run for run in flow.runs}
     one, other = runs[first], runs[second]
     source, why, remedy = _cause(flow, one, other)
+    apart = one is not other and not one.nested and not other.nested and not _shared(flow, one, other)
+    when = "with no forward pass in between" if apart else "for one forward pass"
     return Case(
         kind="ddp-ready-twice",
-        message=f"the gradient hook of {listed(flow.name(leaf) for leaf in leaves)} fires twice for one forward pass: "
+        message=f"the gradient hook of {listed(flow.name(leaf) for leaf in leaves)} fires twice {when}: "
         f"{why}; a reducer takes the parameter for ready before its gradient is complete.",
         remedy=remedy,
         source=source,
@@ -172,7 +188,11 @@ def _cause(flow: Flow, one: Run, other: Run) -> tuple[SourceLine | None, str, st
         why = f"the checkpoint{at(around)} runs backward by itself each time that it recomputes its block"
         return around, why, _WITHOUT_RUNS
     if one is not other:
-        why = f"backward runs for each of two losses of one forward pass,{at(one.source)} and{at(other.source)}"
+        where = (
+            f"{at(one.source)} and{at(other.source)}" if one.source != other.source else f" each time{at(one.source)}"
+        )
+        of = "of one forward pass" if _shared(flow, one, other) else "whose forward passes both came before"
+        why = f"backward runs for each of two losses {of},{where}"
         return other.source, why, "add the losses and call backward once"
     why = f"its gradient arrives in two parts during backward{at(one.source)}"
     return one.source, why, "use the parameter in one operation of the graph only, or static_graph=True"

@@ -129,7 +129,7 @@ def _chance_case(flow: Flow, first: Event, source: SourceLine, function: str, dr
     return Case(
         kind="checkpoint-mismatch",
         message=f"{function}, checkpointed{at(first.source)}, draws {drawn}{at(source)}, and draws another number when "
-        "it is recomputed for backward: a checkpoint keeps the state of PyTorch's generators alone, so gradients belong "
+        "it is recomputed for backward: a checkpoint keeps the state of PyTorch's generators, so gradients belong "
         "to another forward.",
         remedy=f"draw before the checkpoint and pass the number in, or draw it by torch.rand: {function} computes the "
         "same again then",

@@ -36,7 +36,7 @@ _REDUCTIONS = frozenset(
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of this family."""
     yield from _broadcasts(flow)
-    if NOT_SCALAR in flow.error_text or any(NOT_SCALAR in run.error for run in flow.runs):
+    if NOT_SCALAR in flow.error_text or _given_up(flow):
         yield _not_scalar_case(flow)
     yield from _duplicates(flow)
 
@@ -222,6 +222,16 @@ def _refused(flow: Flow) -> _Refused:
     spelled = argument(text, _GRAD) if asked else receiver(text, "backward")
     root = failed.roots[0] if failed and failed.roots else _named(flow, spelled)
     return _Refused(line, asked, spelled, _last_result(flow) if root is None else root)
+
+
+def _given_up(flow: Flow) -> bool:
+    """Whether a vector was refused, the program went on, and nothing ever got the gradients of what it was to train.
+
+    Who has other gradients, and no optimizer, tried whether the vector is refused.
+    """
+    refused = {run.source for run in flow.runs if NOT_SCALAR in run.error}
+    well = {run.source for run in flow.runs if not run.error}
+    return bool(refused) and (not well or bool(flow.rows.get("optimizer") and refused - well))
 
 
 def _computes(name: str) -> bool:

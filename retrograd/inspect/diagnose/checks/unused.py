@@ -33,6 +33,8 @@ class _End:
     """The call that overwrote the name, if one did."""
     taken: SourceLine | None = None
     """The line that took the result of a function and gave it the name, if that is how it got one."""
+    replaced: int | None = None
+    """The first call of the leaf's module, with another tensor in its place."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -114,7 +116,18 @@ def _end_of(flow: Flow, leaf: int) -> _End:
             return _End(row, name, _overwritten(flow, row, name))
         if row == reached[-1] and (taken := _taken(flow, row)) is not None:
             return taken
-    return _End(reached[-1]) if reached else _End()
+    return _End(reached[-1]) if reached else _End(replaced=_replaced(flow, leaf))
+
+
+def _replaced(flow: Flow, leaf: int) -> int | None:
+    """Return the first call of a leaf's module that had another tensor under the leaf's name, as of functional_call."""
+    facts, name = flow.facts(leaf), f".{flow.facts(leaf).name}"
+    for row, event in flow.of_kind("module"):
+        for dotted, other in event.data.get("parameters", {}).items():
+            same = other != leaf and flow.facts(other).shape == facts.shape
+            if same and name.endswith(f".{event.data.get('name')}.{dotted}"):
+                return row
+    return None
 
 
 def _taken(flow: Flow, row: int) -> _End | None:
@@ -150,6 +163,8 @@ def _source(flow: Flow, end: _End, leaf: int) -> SourceLine | None:
     """Return the line to blame."""
     if end.instead is not None:
         return flow.events[end.instead].source
+    if end.replaced is not None:
+        return flow.events[end.replaced].source
     return end.taken or (flow.events[end.row].source if end.row is not None else flow.facts(leaf).source)
 
 
@@ -196,6 +211,12 @@ def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, f
 
 def _lost(flow: Flow, end: _End, source: SourceLine | None, names: str, it: str) -> tuple[str, str]:
     """Say where the values of leaves ended, and what to write instead; ``it`` is what to call the leaves."""
+    if end.replaced is not None:
+        module = flow.events[end.replaced].data.get("name")
+        return (
+            f"{module} is called{at(source)} with other tensors in place of {it}",
+            f"call {module} with its own parameters: {module}(...), or with what follows from {it} without detach()",
+        )
     if end.row is None:
         return (
             f"made{at(source)}, and no forward computation uses {it}",

@@ -170,12 +170,31 @@ def _remedy(op: str, *, grows: bool) -> str:
     return "use relu or gates in place of saturating functions, normalisation, or residual connections"
 
 
+def _differentiated(flow: Flow, run: Run, line: _Line) -> tuple[_Line, GraphSnapshot] | None:
+    """Return the depth that a gradient was taken through which has a history itself, if its line is the given one.
+
+    The nodes of that history all come from the line that asked for the gradient; what they repeat is the depth.
+    """
+    asking = (one for one in flow.runs if one.began.get("create_graph") and one.source == line.source)
+    taken = [one for one in asking if one.end < run.begin and one.snapshot is not None]
+    if not taken:
+        return None
+    snapshot = flow.graph_of(taken[-1])
+    if not {"order", "grad_norm", "out_norm"} <= set(snapshot.measures):
+        return None
+    deep = [one for one in _lines(snapshot) if len(one.nodes) >= _DEPTH]
+    found = _first_of_a_depth(snapshot, sorted(deep, key=lambda one: -abs(one.gain)))
+    return None if found is None else (found, snapshot)
+
+
 def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int]) -> Case:
     """Return the case of one line that is repeated along the depth."""
     snapshot = flow.graph_of(run)
-    rows = [row for node in line.nodes if (row := call_of(flow, snapshot, node)) is not None]
-    op = flow.events[rows[0]].op if rows else operator_word(snapshot.op[line.nodes[0]])
     norms = _ends(snapshot, line)
+    shown, places = _differentiated(flow, run, line) or (line, snapshot)
+    rows = [row for node in shown.nodes if (row := call_of(flow, places, node)) is not None]
+    op = flow.events[rows[0]].op if rows else operator_word(places.op[shown.nodes[0]])
+    again = f", whose gradient is taken{at(line.source)} to be trained through," if shown is not line else ""
     factor = (norms[1] / norms[0]) ** (1 / (len(line.nodes) - 1))
     spelled = [name for name in flow.events[rows[0]].data.get("names", []) if name] if rows else []
     made = [name for name in (flow.events[rows[0]].data.get("output_names") or []) if name] if rows else []
@@ -184,11 +203,11 @@ def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int]) -> Case:
     verb = "grows (explodes)" if grows else "shrinks (vanishes)"
     return Case(
         kind="exploding" if grows else "vanishing",
-        message=f"the gradient {verb} about {factor:.3g} times per step through {inside}{at(line.source)}: from "
-        f"{norms[0]:.1e} to {norms[1]:.1e} over {counted(len(line.nodes), 'step')}, down to "
+        message=f"the gradient {verb} about {factor:.3g} times per step through {inside}{at(shown.source)}"
+        f"{again or ':'} from {norms[0]:.1e} to {norms[1]:.1e} over {counted(len(line.nodes), 'step')}, down to "
         f"{listed(flow.name(leaf) for leaf in leaves)}.",
         remedy=_remedy(op, grows=grows),
-        source=line.source,
+        source=shown.source,
         op=op,
         subjects=frozenset(leaves),
         marks=flow.marks(run, rows[:1] + rows[-1:], f"{norms[0]:.1e} … {norms[1]:.1e}"),

@@ -20,6 +20,11 @@ from .runs import Run, runs_of
 
 CALLS = frozenset({"operation", "inplace", "cut", "function"})
 """Kinds of events whose inputs and outputs are tensors."""
+_OF_A_SHAPE = frozenset(
+    {"zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "randint_like"}
+    | {"new_zeros", "new_ones", "new_empty", "new_empty_strided"}
+)
+"""What takes no more of a tensor than its shape and dtype."""
 
 
 class CallTable:
@@ -121,6 +126,8 @@ class CallTable:
 
     def _found_inputs(self, row: int) -> list[int]:
         event = self.events[row]
+        if event.op in _OF_A_SHAPE:
+            return []
         found = list(dict.fromkeys(event.data.get("inputs", ())))
         if _is_gradient(event):  # computed from all that the run went through
             run = self._run_before(row)

@@ -33,6 +33,42 @@ def word_asked_for(statements: list[Fragment]) -> str:
     return ""
 
 
+def spares_by_name(statements: list[Fragment]) -> bool:
+    """Whether statements, upwards from one that freezes, leave out by their names some of what it would freeze.
+
+    By a condition that says what is not to be frozen, by one that says what is to be trained, or by giving
+    ``requires_grad`` the answer.
+    """
+    names = {name for one in statements for name in _loop_variables(one.tree)}
+    trains = any(_switches_on(part) for one in statements[1:] for part in ast.walk(one.tree))
+    for number, one in enumerate(statements):
+        for part in ast.walk(one.tree):
+            if isinstance(part, ast.If) and names & _variables(part.test):
+                if trains or any(isinstance(inner, ast.Not | ast.NotIn | ast.NotEq) for inner in ast.walk(part.test)):
+                    return True
+            elif number == 0 and _gives(part) is not None and names & _variables(_gives(part) or part):
+                return True
+    return False
+
+
+def _gives(part: ast.AST) -> ast.expr | None:
+    """Return what a statement or call gives ``requires_grad``, or nothing for another."""
+    match part:
+        case ast.Assign(targets=[ast.Attribute(attr="requires_grad")], value=value):
+            return value
+        case ast.Call(func=ast.Attribute(attr="requires_grad_"), args=[value, *_]):
+            return value
+        case _:
+            return None
+
+
+def _switches_on(part: ast.AST) -> bool:
+    """Whether a statement or call switches ``requires_grad`` on."""
+    given = _gives(part)
+    plain = isinstance(part, ast.Call) and not part.args and not part.keywords and called(part) == "requires_grad_"
+    return plain or (isinstance(given, ast.Constant) and given.value is True)
+
+
 def _loop_variables(tree: ast.AST) -> set[str]:
     """Return the variables of loops that take several values each time round."""
     loops = (part for part in ast.walk(tree) if isinstance(part, ast.For | ast.comprehension))

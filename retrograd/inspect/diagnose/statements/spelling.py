@@ -14,7 +14,10 @@ from ...snapshot import SourceLine
 from ..words import shape_text
 from .fragments import Fragment, fragments
 
-_PUTTING = r"(?:\.(append|appendleft|push|add|insert|extend|put|store|save|record|log|update)\(|\]\s*=|\+=\s*\[)"
+_PUTTING = (
+    r"(?:\.(append|appendleft|push|add|insert|extend|put|store|save|record|log|update)\(|\]\s*="
+    r"|\+=?\s*\[|\+=?\s*\((?=[^()]*,\s*\))|[\[(]\s*\*\w+,)"
+)
 """How lines put something into a collection."""
 _PLAIN = "item|detach|data|tolist|cpu|numpy"
 
@@ -132,12 +135,12 @@ class Spelling:
 
     def handing(self, name: str, near: SourceLine | None) -> SourceLine | None:
         """Return the one line of the same file that hands what goes by a name to a function and keeps no result."""
-        found = [one for one in self._fragments_of(near.file) if _hands_on(one.tree, name)] if near else []
+        found = [one for one in self.kept_statements(near.file) if _hands_on(one.tree, name)] if near else []
         return SourceLine(near.file, found[0].first, near.function) if near and len(found) == 1 else None
 
     def attribute(self, name: str, near: SourceLine | None) -> tuple[str, SourceLine] | None:
         """Return the first attribute that the same file keeps a variable in (``self.last = h``), and the line."""
-        for one in self._fragments_of(near.file) if near else ():
+        for one in self.kept_statements(near.file) if near else ():
             target = one.tree.targets[0] if isinstance(one.tree, ast.Assign) else None
             kept = isinstance(one.tree, ast.Assign) and ast.unparse(one.tree.value) == name
             if near and kept and isinstance(target, ast.Attribute):
@@ -154,9 +157,9 @@ class Spelling:
         """Return the user's statements down to the one at a line, as far as they were kept, the one at it last."""
         if source is None:
             return []
-        return [one for one in self._fragments_of(source.file) if one.first <= source.line]
+        return [one for one in self.kept_statements(source.file) if one.first <= source.line]
 
-    def _fragments_of(self, file: str) -> list[Fragment]:
+    def kept_statements(self, file: str) -> list[Fragment]:
         """Return the statements of a file, as far as they were kept."""
         if file not in self._fragments:
             self._fragments[file] = list(fragments(self._recording.sources.get(file, {})))

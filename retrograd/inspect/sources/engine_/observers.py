@@ -14,6 +14,7 @@ from .calls.calls import Calls
 from .calls.leaves import Leaves
 from .calls.writes import Writes
 from .objects.checkpoints import Checkpoints
+from .objects.clipping import Clipping
 from .objects.functions import Functions
 from .objects.hooks import Hooks
 from .objects.owners import Owners
@@ -32,7 +33,7 @@ def observers_for(watching: Watching, take_snapshot: TakeSnapshot) -> list[Obser
     if watching.wants("backward"):
         nodes = Nodes(watching)
         runs.prepare = nodes.prepare
-        found += [Hooks(watching), Functions(watching), Checkpoints(watching), nodes]
+        found += [Hooks(watching), Functions(watching), Checkpoints(watching), Clipping(watching), nodes]
     return found if watching.wants("full") else [*found, Follower()]
 
 

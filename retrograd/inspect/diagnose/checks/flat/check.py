@@ -196,7 +196,10 @@ def _nearly_saturated(flow: Flow, run: Run) -> Iterator[Case]:
         limits = _limits(flow, row)
         enough = _MOSTLY if limits[0] < -_HUGE and limits[1] > _HUGE else _NEARLY
         if flat > enough and max(map(abs, limits)) > _HUGE:
-            leaves = sorted(flow.leaves_behind(flow.behind(flow.inputs(row), row)).intersection(flow.norms_in(run)))
+            behind = flow.leaves_behind(flow.behind(flow.inputs(row), row))
+            leaves = sorted(behind.intersection(flow.norms_in(run)) or behind.intersection(run.inputs))
+            if not leaves:
+                continue
             yield Case(
                 kind="saturation",
                 message=f"{op}{at(event.source)} is saturated (its input reaches from {limits[0]:g} to {limits[1]:g}, "

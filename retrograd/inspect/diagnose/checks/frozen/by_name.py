@@ -9,8 +9,8 @@ from ....snapshot import SourceLine
 from ...base import Case
 from ...recorded.flow import Flow
 from ...statements.fragments import Fragment
-from ...statements.name_questions import ask_for_text, is_loop_over_names, word_asked_for
-from ...words import at, listed
+from ...statements.name_questions import ask_for_text, is_loop_over_names, spares_by_name, word_asked_for
+from ...words import at, counted, listed
 
 _NUMBERED = re.compile(r"(.*?)(\d+)\b")
 """A name up to its first number: ``encoder.layer.`` and ``10`` of ``encoder.layer.10.bias``."""
@@ -24,6 +24,7 @@ def caught_by_name(flow: Flow) -> Iterator[Case]:
     """Yield a case for each set of names that a filter caught by accident."""
     yield from _caught_by_prefix(flow)
     yield from _caught_by_word(flow)
+    yield from _spared_none(flow)
 
 
 def _caught_by_prefix(flow: Flow) -> Iterator[Case]:
@@ -109,3 +110,34 @@ def _networks(frozen: dict[str, int], word: str) -> tuple[str, dict[str, list[in
     alike = {path: found for path in networks if (found := joined.fullmatch(path))}
     own = [path for path, found in alike.items() if _COMPANIONS.isdisjoint((found[1] or found[2]).split("_"))]
     return exact[0], {path: networks[path] for path in own}
+
+
+def _spared_none(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each module that one line froze whole, though its condition is to spare some names.
+
+    An optimizer has all of it.
+    """
+    for _, event in flow.of_kind("module"):
+        parameters = event.data.get("parameters", {})
+        leaves = list(parameters.values())
+        lines = {flow.frozen_at(leaf) for leaf in leaves}
+        held = flow.optimized.keys() >= set(leaves) and any(flow.used_in.get(leaf) for leaf in leaves)
+        source = lines.pop() if len(lines) == 1 and held and len(leaves) > 1 else None
+        if source is not None and spares_by_name(_statements(flow, source)):
+            yield _whole_case(flow, event.data.get("name", ""), leaves, source)
+
+
+def _whole_case(flow: Flow, module: str, leaves: list[int], source: SourceLine) -> Case:
+    """Return the case of one module."""
+    names = listed(flow.name(leaf) for leaf in leaves)
+    return Case(
+        kind="frozen-parameter",
+        message=f"requires_grad was switched off{at(source)} for all {counted(len(leaves), 'parameter')} of {module} "
+        f"({names}): no name is spared by the condition there, yet the optimizer has them.",
+        remedy=f"compare with names that {module}.named_parameters() gives",
+        source=source,
+        op="requires_grad_",
+        severity="warning",
+        subjects=frozenset(leaves),
+        evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
+    )

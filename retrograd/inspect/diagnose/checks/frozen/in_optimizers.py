@@ -3,19 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ....snapshot import SourceLine
 from ...base import Case
+from ...phrases import NO_GRAPH
 from ...recorded.calls import held_by
 from ...recorded.flow import Flow
+from ...recorded.refused_runs import run_without_graph
 from ...words import at, counted, in_code, listed
 
 
 def held_for_nothing(flow: Flow) -> Iterator[Case]:
     """Yield a case for each optimizer that means to train what is frozen."""
+    yield from _never_trainable(flow)
     yield from _given_in_vain(flow)
     yield from _picked_in_vain(flow)
     yield from _taken_in_again(flow)
+
+
+def _never_trainable(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each optimizer that holds nothing which ever required grad, where no loss has a graph."""
+    refused = run_without_graph(flow)
+    for _, event in flow.of_kind("optimizer", action="made") if refused is not None else ():
+        leaves = sorted(held_by(event))
+        lines = [flow.facts(leaf).source for leaf in leaves]
+        if refused is None or not leaves or lines[0] is None or not _never_on(flow, leaves):
+            continue
+        names, were = listed(flow.name(leaf) for leaf in leaves), "was" if len(leaves) == 1 else "were"
+        case = _case(
+            flow,
+            leaves,
+            lines[0],
+            f"nothing that the optimizer made{at(event.source)} holds requires grad: {names} {were} "
+            f"made{at(lines[0])} without requires_grad=True, so {flow.root_name(refused)} has no graph.",
+            f"{in_code(flow.name(leaves[0]))}.requires_grad_(True), or requires_grad=True where it is made",
+        )
+        yield replace(case, explains_error=NO_GRAPH in flow.error_text)
 
 
 def _given_in_vain(flow: Flow) -> Iterator[Case]:

@@ -27,6 +27,11 @@ KINDS = {
     ),
 }
 _SUMS = frozenset({"add", "sub", "radd", "rsub", "lerp"})
+_GATHERING = frozenset(
+    {"cat", "concat", "concatenate", "stack", "hstack", "vstack", "setitem", "index_put", "index_copy", "scatter"}
+    | {"copy", "minimum", "maximum", "fmin", "fmax", "min", "max", "where", "logaddexp"}
+)
+"""What else has in its result both what it was given of the steps before and what is new."""
 _CLEARING = ("grad-cleared", "grad-set", "zero_grad")
 """What takes the old gradient, with its history, out of ``.grad``."""
 _PUTTING = frozenset({"append", "appendleft", "add", "push", "extend", "put"})
@@ -46,8 +51,9 @@ def find(flow: Flow) -> Iterator[Case]:
     longer = _longer_runs(flow, kept)
     if longer is not None:
         yield longer
-    yield from _running_sums(flow, {tensor for case in kept for tensor in case.subjects})
-    yield from kept
+    chained: set[int] = set()
+    yield from _running_sums(flow, {tensor for case in kept for tensor in case.subjects}, chained)
+    yield from (case for case in kept if not (case.subjects <= chained and _stays_put(flow, case)))
     yield from _collected(flow, {case.source for case in kept})
     yield from carried_for_nothing(flow)
     yield from _kept_on_ctx(flow)
@@ -104,10 +110,16 @@ def _longer_case(flow: Flow, runs: list[Run], carried: CarriedTensor, holder: Ca
     )
 
 
-def _running_sums(flow: Flow, kept: set[int]) -> Iterator[Case]:
+def _stays_put(flow: Flow, case: Case) -> bool:
+    """Whether no line was found that puts away what is kept: it lives on in what is computed from it."""
+    return all(flow.facts(tensor).source == case.source for tensor in case.subjects)
+
+
+def _running_sums(flow: Flow, kept: set[int], chained: set[int]) -> Iterator[Case]:
     """Yield a case for each line that adds a result with history to a sum which nothing ever runs backward.
 
-    A sum, made at the end, over what the program ``kept`` of all steps holds nothing that was not there before.
+    ``chained`` gets what is part of it.  A sum, made at the end, over what the program ``kept`` of all steps holds
+    nothing that was not there before.
     """
     used = set()
     for run in flow.runs:
@@ -123,12 +135,18 @@ def _running_sums(flow: Flow, kept: set[int]) -> Iterator[Case]:
         number = bool(links) and flow.facts(flow.outputs(links[0])[0]).shape in _NUMBERS
         if not number and between < LINKS:
             continue
-        if not between and _each_of_its_own(flow, links):
+        if not between and (_gathers(flow, links) or _each_of_its_own(flow, links)):
             continue
         if not between and sum(not kept.isdisjoint(flow.inputs(row)) for row in links) >= 2:
             continue
         if len(links) >= LINKS or (between >= 2 and len(links) >= 2):
+            chained.update(*(flow.inputs(row) for row in links), *(flow.outputs(row) for row in links))
             yield _sum_case(flow, source, links)
+
+
+def _gathers(flow: Flow, links: list[int]) -> bool:
+    """Whether a chain collects what it is given, or picks of it, in place of adding it."""
+    return bool(links) and flow.events[links[-1]].operator in _GATHERING
 
 
 def _each_of_its_own(flow: Flow, links: list[int]) -> bool:
@@ -150,7 +168,7 @@ def _links(flow: Flow, rows: list[int]) -> list[int]:
         if not out:
             continue
         carried = bool(made & set(flow.inputs(row)))
-        if flow.events[row].operator in _SUMS and (carried or not links):
+        if flow.events[row].operator in _SUMS | _GATHERING and (carried or not links):
             links.append(row)
             made = set(out)
         elif carried:
@@ -170,9 +188,10 @@ def _sum_case(flow: Flow, source: SourceLine | None, links: list[int]) -> Case:
     named = term.isidentifier()
     term = term if named else "loss"
     target = rebound(flow.spelling.text(source))
-    if target:
-        name, replaced = target, f"{term}.detach() in place of {term} in that line"
-        replaced = replaced if named else f"{target} = (...).detach() in that line"
+    gathered = _gathers(flow, links)
+    if target or gathered:
+        name, replaced = target or name, f"{term}.detach() in place of {term} in that line"
+        replaced = replaced if named else f"{target or '...'} = (...).detach() in that line"
     elif flow.facts(total).shape in _NUMBERS:
         replaced = f"{added} {term}.item(), or {term}.detach()"
     else:
@@ -180,8 +199,8 @@ def _sum_case(flow: Flow, source: SourceLine | None, links: list[int]) -> Case:
     return Case(
         kind="graph-growth",
         message=f"the graph behind {name} grows with every step: line{at(source)[3:]} adds a tensor with its history "
-        f"({counted(calls, 'operation')} with all they saved after {counted(len(links), 'addition')}), and no backward "
-        "frees it.",
+        f"({counted(calls, 'operation')} with all they saved after "
+        f"{counted(len(links), 'call' if gathered else 'addition')}), and no backward frees it.",
         remedy=f"{replaced}; evaluate under torch.no_grad()",
         source=source,
         op=flow.events[links[-1]].op,

@@ -51,9 +51,16 @@ def in_data(flow: Flow, states: Finiteness, rows: list[int], wrong: Callable[[St
         made = states.made.get(row)
         created = made is not None and wrong(made) and not flow.inputs(row)
         if bad or created:
-            tensor = flow.events[row].data["outputs"][0] if created else bad[0]
+            tensor = flow.events[row].data["outputs"][0] if created else _outside(flow, bad[0])
             return _data_case(flow, tensor, row, _written(flow, states, tensor, row))
     return None
+
+
+def _outside(flow: Flow, tensor: int) -> int:
+    """Return what a transform was given, where a tensor is nothing but how it looks inside."""
+    while (base := flow.facts(tensor).view_of) is not None and not flow.made_in.get(tensor):
+        tensor = base
+    return tensor
 
 
 def _written(flow: Flow, states: Finiteness, tensor: int, before: int) -> int | None:
@@ -83,7 +90,8 @@ def _data_case(flow: Flow, tensor: int, row: int, written: int | None) -> Case:
     born = "written" if written is not None else "first seen" if facts.made_by is None else "created"
     what = "leaf" if flow.requires_grad(tensor) else "input"
     name = flow.name(tensor)
-    first = next((e for e in users if e.kind != "read" and tensor in e.data.get("inputs", ())), None)
+    taking = (e for e in users if e.kind != "read" and tensor in e.data.get("inputs", ()))
+    first = next((e for e in taking if e.data.get("target") != tensor), None)  # what writes it takes it nowhere
     enters = f" and enters the graph by {first.op}{at(first.source)}" if first is not None else ""
     checked = name if flow.spelling.has_name(tensor) else "data"
     return Case(

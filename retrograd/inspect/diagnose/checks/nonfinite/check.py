@@ -14,6 +14,7 @@ from ...recorded.runs import Run
 from .bad_data import FILLING, came_with_data, from_bad_data, has_infinity, has_nan, in_data
 from .in_backward import in_backward, in_earlier_backward, spoils_weights
 from .in_forward import GROWING, in_forward
+from .in_transforms import behind_transforms
 
 KINDS = {
     "nan-origin": Kind("the operation where the first NaN or Inf is born", "error", Stage.VALUES),
@@ -29,7 +30,10 @@ _LAYERS = frozenset({"linear", "mm", "addmm", "mv"})
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the case of the first run that went bad, unless a scaler that looks for its scale takes care of it."""
-    bad = list(bad_runs(flow)) or [run for run in flow.runs if spoils_weights(flow, run)][:1]
+    bad = list(bad_runs(flow))
+    if _only_asked(flow, bad):
+        bad = []
+    bad = bad or [run for run in flow.runs if spoils_weights(flow, run)][:1]
     if not bad:
         yield from _swallowed(flow)
         return
@@ -42,9 +46,16 @@ def find(flow: Flow) -> Iterator[Case]:
             return
 
 
+def _only_asked(flow: Flow, bad: list[Run]) -> bool:
+    """Whether optimizers step by finite gradients alone, and what is bad was only asked for, as for a figure."""
+    trained = bool(flow.optimizer_steps and flow.accumulated) and not flow.given_by_hand
+    return trained and not any(run.accumulates for run in bad)
+
+
 def _of_run(flow: Flow, states: Finiteness, run: Run) -> Case | None:
     """Return the case of one run that went bad."""
-    behind = sorted(flow.behind(run.roots, run.begin, gradients=False).calls)
+    reached = flow.behind(run.roots, run.begin, gradients=False)
+    behind = sorted(reached.calls | behind_transforms(flow, states, reached))
     row = _birth(flow, states, behind)
     case = in_earlier_backward(flow, run) if row is None or from_bad_data(states, row) else None
     if case is None and row is not None and came_with_data(flow, states, row):

@@ -12,6 +12,7 @@ from ...recorded.runs import Run
 from ...statements.spelling import operand
 from ...words import at, operator_word, place
 from .by_hook import Hooks, bad_given, bad_made, hook_case
+from .in_transforms import come_out
 
 _WITHOUT_POLES = frozenset(
     {"add", "sub", "mul", "neg", "sum", "mean", "matmul", "mm", "bmm", "mv", "linear", "addmm", "baddbmm", "einsum"}
@@ -51,14 +52,14 @@ def in_earlier_backward(flow: Flow, run: Run) -> Case | None:
         case = in_backward(flow, earlier)
         if case is not None:
             leading = flow.leading_to(run.roots) if leading is None else leading
-            if leading.intersection(_given_by(flow, earlier)):
+            if leading.intersection([*_given_by(flow, earlier), *come_out(flow, earlier)]):
                 return case
     return None
 
 
 def spoils_weights(flow: Flow, run: Run) -> bool:
     """Whether ``autograd.grad`` gave a gradient that is not finite and by which a leaf is not either."""
-    given = [] if run.accumulates or run.error else _given_by(flow, run)
+    given = [] if run.accumulates or run.error else [*_given_by(flow, run), *come_out(flow, run)]
     bad = [one for one in given if any(_is_given_bad(flow, one, row) for row in flow.used_in.get(one, ()))]
     calls = flow.descendants(bad, run.end).calls if bad else set()
     return any(flow.trainable(flow.outputs(row)) and _gives_bad(flow, row) for row in calls)
@@ -80,7 +81,7 @@ def _given_by(flow: Flow, run: Run) -> list[int]:
     following = flow.run_after(run.end)
     end = len(flow.events) if following is None else following.begin
     rows = (row for row in range(run.end, end) if flow.events[row].op == "grad")
-    taken = next((row for row in rows if set(flow.inputs(row)) <= set(run.inputs)), None)
+    taken = next((row for row in rows if set(flow.events[row].data.get("inputs", ())) <= set(run.inputs)), None)
     return [] if taken is None else flow.outputs(taken)
 
 

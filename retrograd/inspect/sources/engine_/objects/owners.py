@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+import zlib
 from types import FrameType
 from typing import Any
 
 from .....engine.aliasing.views import requires_grad
+from .....engine.tensors.base import TensorBase
 from ....bounded import BoundedDict
 from ....events import Event
 from ....journal import Note
@@ -16,7 +18,8 @@ from ....program.names import unregistered
 from ....snapshot import SourceLine
 from ....tensor_facts import TensorFacts
 from ... import named_scopes
-from ...module_names import Roots, below, variable_of
+from ...array_values import DIGESTED
+from ...module_names import Roots, below, name_after_modules, variable_of
 from ...object_numbers import ObjectNumbers
 from ...optimizer_settings import GroupSettings
 from ...stray_attributes import report_strays
@@ -140,8 +143,11 @@ class Owners(Observer):
         param_groups = attribute(optimizer, "param_groups")
         groups, settings = [group["params"] for group in param_groups], self._settings.of(param_groups)
         numbers = tuple([self._numbers(group, line) for group in groups])
+        if action == "made":
+            name_after_modules(watching.sink.tensors, [leaf for group in groups for leaf in group], caller, TensorBase)
         placed = self._parameters.get(numbers) or self._placed(numbers)
-        watching.sink.note((_working, line, type(optimizer).__name__, action, owner, name, placed, settings))
+        contents = self._contents(groups, numbers) if action == "step" and watching.wants("full") else None
+        watching.sink.note((_working, line, type(optimizer).__name__, action, owner, name, placed, settings, contents))
         if action == "zero_grad" and watching.wants("full"):
             note = watching.sink.note
             for group, row in zip(groups, numbers, strict=True):
@@ -150,6 +156,16 @@ class Owners(Observer):
                     if meta is not None and meta.grad is not None:
                         note((_clearing, line, number))
         watching.here.quiet = action != "made"
+
+    def _contents(self, groups: list[Any], numbers: tuple[tuple[int, ...], ...]) -> dict[str, int] | None:
+        """What tells whether steps change the parameters that are of half precision."""
+        found = {}
+        for group, row in zip(groups, numbers, strict=True):
+            for leaf, number in zip(group, row, strict=True):
+                array = leaf._array
+                if array.dtype.char == "e" and array.flags.c_contiguous:
+                    found[str(number)] = zlib.crc32(array.reshape(-1)[: DIGESTED // 2])
+        return found or None
 
     def _numbers(self, parameters: list[Any], line: SourceLine | None) -> tuple[int, ...]:
         """The numbers of the parameters of a group."""
@@ -193,10 +209,11 @@ def _working(note: Note, row: int, rows: list[TensorFacts]) -> Event:
 
 def _at_work(facts: tuple[Any, ...]) -> dict[str, Any]:
     """What is said of an optimizer's work."""
-    sort, action, owner, name, parameters, settings = facts
+    sort, action, owner, name, parameters, settings, contents = facts
     named = {} if name is None else {"name": name}
     told = {"action": action, "type": sort, "owner": owner, **named, "parameters": parameters}
-    return {**told, "settings": settings}
+    more = {} if contents is None else {"contents": contents}
+    return {**told, "settings": settings, **more}
 
 
 def _clearing(note: Note, row: int, rows: list[TensorFacts]) -> Event:

@@ -68,7 +68,8 @@ class Measures:
         self.count = 0
         """How many nodes ran."""
         self._readable = Readable()
-        self._reads = self._readable.now()
+        self._transformed = not self._readable.now() and self._readable.transformed()
+        self._reads = self._transformed or self._readable.now()
         self._figures = GradientFigures(self._readable, looking.layout, memory, whole=how.whole)
         self._looking, self._passing, self._places = looking, looking.known, looking.layout.places
         self._ways: list[Way] = looking.ways if self._reads else [False] * len(snapshot)
@@ -85,7 +86,7 @@ class Measures:
             self._unseen = LIBRARY.torch._C.DisableTorchFunction
         self._look = self._looker()
         self._hooks = NodeHooks()
-        late = not (how.leaves_only or how.all_leaves) and self._reads
+        late = not (how.leaves_only or how.all_leaves or self._transformed) and self._reads
         self._attach(order, leaves, late=late, leaves_only=how.leaves_only)
         self._started = perf_counter_ns()
         # In the snapshot from the beginning: a hang is explained from a file that is saved while nodes run.
@@ -131,6 +132,8 @@ class Measures:
     def _looker(self) -> Callable[[int, Place | None, Any], None]:
         """Return what takes a gradient down."""
         take, hidden = self._figures.taker(), self._unseen
+        if self._transformed:
+            take = self._inside(take)
         if hidden is None:
             return take
 
@@ -139,6 +142,17 @@ class Measures:
                 take(key, place, gradient)
 
         return take_unseen
+
+    def _inside(self, take: Callable[[int, Place | None, Any], None]) -> Callable[[int, Place | None, Any], None]:
+        """Return what takes a gradient down that transforms have wrapped; in no place, for a batch may be longer."""
+        readable = self._readable
+
+        def take_inside(key: int, place: Place | None, gradient: Any) -> None:
+            plain = readable.unwrapped(gradient)
+            if plain is not None and plain.dtype in readable.wide:
+                take(key, None, plain)
+
+        return take_inside
 
     def _before(self) -> Callable[[int, Way, Any], None]:
         """Return the hook that runs before each node; it touches as little as possible, for all of that is cold."""

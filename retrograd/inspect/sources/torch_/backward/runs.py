@@ -159,6 +159,14 @@ class RunWriter:
         self.measures = self._snapshot = None
         self._send(Event("backward-end", source=source_line(frame), data=data), None)
 
+    def refused(self, asked: Asked, error: BaseException, frame: FrameType | None) -> None:
+        """Send a run that never began."""
+        self._asked, said = None, f"{type(error).__name__}: {error}"
+        data = {**self._data(asked, frame), "error": said}
+        self._send(Event("backward", source=source_line(frame), data=data), None)
+        ended = {"run": self.number, "error": said, "error_type": type(error).__name__}
+        self._send(Event("backward-end", source=source_line(frame), data=ended), None)
+
     def returned(self, gradients: Any, frame: FrameType | None) -> None:
         """Say where the gradients that ``grad`` returned come from; without ``create_graph`` they are cut off."""
         if not self._gives or not isinstance(gradients, (tuple, list)):

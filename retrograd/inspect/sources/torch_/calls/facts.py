@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,13 +52,16 @@ def measured(
     ``more`` gets what is telling of that and of what went in.
     """
     readable, op = ranges.readable, call.rule.op
-    if op in _ALLOCATING or not readable.now():
+    transformed = not readable.now()
+    if op in _ALLOCATING or (transformed and not readable.transformed()):
         return ()
+    if transformed:
+        more["transformed"] = True
     measures: Figures = ()
     values: dict[str, Values] = {}
     first = numbers[0] if numbers else None
     for number, tensor in zip(results, outputs[:_MAX_VALUED], strict=False):
-        found, array = ranges.of(call, tensor, number, first)
+        found, array = ranges.within(tensor) if transformed else ranges.of(call, tensor, number, first)
         measures = (*measures, *found) if measures else found
         if array is not None:
             limits = range_of(found)
@@ -68,19 +71,21 @@ def measured(
             if flat:
                 more["flat_share"] = flat
     if values or op in POLES:
-        _summarize_inputs(numbers, call, values, readable)
+        _summarize_inputs(numbers, call, values, readable.within if transformed else readable.array)
         if values:
             more["values"] = values
     return measures
 
 
-def _summarize_inputs(numbers: Sequence[int], call: Call, values: dict[str, Values], readable: Readable) -> None:
+def _summarize_inputs(
+    numbers: Sequence[int], call: Call, values: dict[str, Values], read: Callable[[Any], Array | None]
+) -> None:
     """Add the inputs of a call that made something not finite, and those at which its slope is infinite."""
     made_bad, pole = bool(values), POLES.get(call.rule.op)
     written = set(call.written())
     for place, tensor in enumerate(call.inputs):
         number = str(numbers[place])
-        array = None if place in written or number in values else readable.array(tensor)
+        array = None if place in written or number in values else read(tensor)
         if array is None or not array.size:
             continue
         if made_bad:

@@ -11,6 +11,7 @@ from ....program.spelling import is_name
 from ....snapshot import SourceLine
 from ....tensor_facts import TensorFacts
 from ....tensor_table import TensorTable
+from ..library import LIBRARY
 
 _dtypes: dict[Any, str] = {}
 _shapes: BoundedDict[Any, tuple[int, ...]] = BoundedDict(10_000)
@@ -40,10 +41,20 @@ def number_new(
         not required or tensor.is_leaf,
         name if name and is_name(name) else "",
         made_by=made_by,
-        view_of=None if base is None else table.known(base),
+        view_of=_wrapped_by(table, tensor) if base is None else table.known(base),
         source=source,
     )
     return table.add(tensor, facts, memory=memory)
+
+
+def _wrapped_by(table: TensorTable, tensor: Any) -> int | None:
+    """Return the number of the tensor that a transform of ``torch.func`` has wrapped into this one, if it is known."""
+    functorch: Any = LIBRARY.torch._C._functorch
+    known = None
+    while known is None and functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = functorch.get_unwrapped(tensor)
+        known = table.known(tensor)
+    return known
 
 
 def numbers_of(table: TensorTable, tensors: Sequence[Any], *, source: SourceLine | None = None) -> list[int]:

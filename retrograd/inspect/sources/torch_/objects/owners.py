@@ -13,11 +13,13 @@ from ....events import Event
 from ....program.frames import source_line, user_frame
 from ....program.modules import attribute, held_parameters, is_training
 from ....program.names import unregistered
-from ...module_names import variable_of
+from ...module_names import name_after_modules, variable_of
 from ...object_numbers import ObjectNumbers
 from ...optimizer_settings import GroupSettings
 from ..calls.calls import unseen
 from ..calls.tensors import number_of, numbers_of
+from ..library import LIBRARY
+from ..values.values import Readable
 from ..watching.pause import OptimizerPause
 
 
@@ -116,9 +118,15 @@ class Owners:
         held, sizes = list(chain.from_iterable(groups)), list(map(len, groups))
         for watch in self._watches():
             numbers = numbers_of(watch.sink.tensors, held, source=line)
+            if action == "made":
+                name_after_modules(watch.sink.tensors, held, caller, LIBRARY.torch.Tensor)
             parameters = self._parameters(owner, sizes, numbers)
             data = {"action": action, "type": kind, "owner": owner, "name": name, "parameters": parameters}
             data["settings"] = settings
+            if action == "step" and watch.level == "full":
+                digests = zip(numbers, map(Readable().digest, held), strict=True)
+                if contents := {str(number): digest for number, digest in digests if digest is not None}:
+                    data["contents"] = contents
             watch.sink(Event("optimizer", op=kind, source=line, data=data))
 
     def _parameters(self, owner: int, sizes: list[int], numbers: list[int]) -> dict[str, int]:

@@ -91,6 +91,14 @@ class Ranges:
         limits = None if parts is None else range_and_sum(parts)[0]
         return _NONE if limits is None or is_finite(limits) else (*limits, None)
 
+    def within(self, tensor: Any) -> tuple[Figures, Array | None]:
+        """Do the same inside a transform of ``torch.func``; nothing is remembered of what it wraps."""
+        array = self.readable.within(tensor)
+        limits, total = (None, None) if array is None else range_and_sum(array)
+        if limits is None:
+            return ((None, None, total) if array is not None else _NONE), array
+        return (*limits, total), array
+
     def _note(self, number: int, tensor: Any, entries: int, dtype: Any, figures: Figures) -> Figures:
         """Remember the figures of a tensor, unless they may change unseen, and return them."""
         if not self._shared:

@@ -6,6 +6,7 @@ Memory is read by its address, since ``Tensor.numpy()`` would make the storage i
 from __future__ import annotations
 
 import ctypes
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from ....bounded import BoundedDict
 from ....program.signals import let_pass
-from ...array_values import Array, unrepeated
+from ...array_values import DIGESTED, Array, unrepeated
 from ...sparse_entries import summed
 from ..library import LIBRARY
 
@@ -39,6 +40,8 @@ class Readable:
         self._narrow = frozenset({torch.bfloat16, torch.float16})
         self._complex = frozenset({torch.complex32, torch.complex64, torch.complex128})
         self._transforms = torch._C._functorch.peek_interpreter_stack
+        self._is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
+        self._inner = torch._C._functorch.get_unwrapped
         self._dispatch_modes = torch._C._len_torch_dispatch_stack
         self._sizes: BoundedDict[tuple[Any, Any], int] = BoundedDict(10_000)
         self._types: BoundedDict[int, Any] = BoundedDict(10_000)
@@ -46,6 +49,39 @@ class Readable:
     def now(self) -> bool:
         """Whether anything may be read at all at this moment."""
         return self._transforms() is None and not self._dispatch_modes()
+
+    def transformed(self) -> bool:
+        """Whether a transform of ``torch.func`` is at work, whose tensors are wrappers around those with memory."""
+        return self._transforms() is not None and not self._dispatch_modes()
+
+    def within(self, tensor: Any) -> Array | None:
+        """Return the values inside the wrappers of transforms as an array, those of a whole batch under ``vmap``.
+
+        Only of what is read as it lies in memory, for whatever is computed now would be transformed, too.
+        """
+        plain = self.unwrapped(tensor)
+        return None if plain is None or plain.dtype not in self.wide else self.array(plain)
+
+    def unwrapped(self, tensor: Any) -> Any:
+        """Return the strided tensor inside the wrappers of transforms, None for another."""
+        try:
+            while self._is_wrapped(tensor):
+                tensor = self._inner(tensor)
+            return tensor if tensor.layout is self.strided else None
+        except Exception as failure:
+            let_pass(failure)
+            return None
+
+    def digest(self, tensor: Any) -> int | None:
+        """Return a number that tells what a tensor of half precision holds, at least its beginning; None for others."""
+        try:
+            if tensor.dtype not in self._narrow or not self.now() or not tensor.is_contiguous():
+                return None
+            pointer = self.pointer(tensor)
+            return zlib.crc32(ctypes.string_at(pointer, min(tensor.nbytes, DIGESTED))) if pointer else None
+        except Exception as failure:
+            let_pass(failure)
+            return None
 
     def address_finder(self) -> Callable[[Any, int], int]:
         """Return what gives the address of a plain tensor whose entries lie side by side and take so many bytes.

@@ -50,6 +50,28 @@ class BackwardCalls:
 
         return _engine_run_backward
 
+    def wrap_gradients(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Make what prepares the gradients that a run starts with report the runs that it refuses."""
+
+        def _make_grads(outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return original(outputs, *args, **kwargs)
+            except Exception as error:
+                if not is_traced() and self._watches.any_sees():
+                    unseen(self._refused, outputs, sys._getframe(2), error)  # below the wrapper that patches put here
+                raise
+
+        return _make_grads
+
+    def _refused(self, outputs: Any, caller: FrameType, error: BaseException) -> None:
+        """Report a run that PyTorch refused before its engine was asked."""
+        backward = caller.f_code.co_name == "backward"
+        asked = Asked(outputs, (), {"accumulate_grad": backward})
+        asked.gradients = False
+        for watch in self._watches.seeing():
+            writer = RunWriter(watch, asked, self._tables.here(), nested=bool(self._thread.outer))
+            writer.refused(asked, error, user_frame(caller))
+
     def _begin(self, asked: Asked, frame: FrameType | None) -> list[RunWriter]:
         """A run begins: report it, and listen to what is called during it."""
         here = self._thread

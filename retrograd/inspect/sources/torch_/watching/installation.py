@@ -22,6 +22,7 @@ from ..calls.forward import ForwardWriter
 from ..library import LIBRARY
 from ..objects.anomaly import wrap_format
 from ..objects.checkpoint import Checkpoints
+from ..objects.clipping import Clipping
 from ..objects.functions import Functions
 from ..objects.hooks import Handles
 from ..objects.owners import Owners
@@ -60,6 +61,7 @@ class Installation:
         backward = BackwardCalls(self._watches, self._threads, self.tables, self.scopes)
         for holder in (torch.autograd.graph, torch.autograd):
             self._patches.wrap(holder, "_engine_run_backward", backward.wrap)
+        self._patches.wrap(torch.autograd, "_make_grads", backward.wrap_gradients)
         self._patches.wrap(module, "_has_any_global_hook", self._wrap_has_hooks)
         self._patches.wrap(warnings, "_showwarnmsg", wrap_show)
         self._patches.wrap(sys.modules.get("torch.fx.traceback"), "format_stack", wrap_format)
@@ -123,6 +125,7 @@ class Installation:
         self._patches.wrap(torch.Tensor, "register_hook", self._lasting.hooked.wrap_register)
         checkpoints = Checkpoints(seeing, lambda: self._inside().run, self._threads.count)
         checkpoints.install(self._patches)
+        Clipping(seeing).install(self._patches)
         return functions
 
     def _inside(self) -> Inside:

@@ -1,0 +1,83 @@
+"""Records ``clip_grad_norm_`` and ``clip_grad_value_``, also where they find nothing to clip and call nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from types import FrameType, GeneratorType
+from typing import Any
+
+from ....events import Event
+from ....program.frames import source_line, user_frame
+from ...patches import Patches
+from ..calls.calls import unseen
+from ..calls.tensors import numbers_of
+from ..library import LIBRARY
+
+_BOUNDS = {"clip_grad_norm_": "max_norm", "clip_grad_value_": "clip_value"}
+"""Function -> its parameter that says how much is left."""
+
+
+class Clipping:
+    """Reports to every recording of level ``backward`` or ``full`` that watches the thread."""
+
+    def __init__(self, watches: Callable[[], Iterable[Any]]) -> None:
+        self._watches = watches
+
+    def install(self, patches: Patches) -> None:
+        """Let both functions tell of their calls, under either of the names that programs import them by."""
+        torch: Any = LIBRARY.torch
+        for holder in (torch.nn.utils.clip_grad, torch.nn.utils):
+            for name in _BOUNDS:
+                patches.wrap(holder, name, self._wrap)
+
+    def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Make one of them report whose gradients it clips."""
+        name = original.__name__
+
+        def clip(*args: Any, **kwargs: Any) -> Any:
+            given = args[0] if args else kwargs.get("parameters")
+            read, passed = _as_read(given)
+            if args:
+                args = (passed, *args[1:])
+            elif passed is not given:
+                kwargs = {**kwargs, "parameters": passed}
+            try:
+                return original(*args, **kwargs)
+            finally:
+                bound = args[1] if len(args) > 1 else kwargs.get(_BOUNDS[name])
+                unseen(self._report, name, read, bound, sys._getframe(1))
+
+        return clip
+
+    def _report(self, name: str, read: Any, bound: Any, caller: FrameType) -> None:
+        line = source_line(user_frame(caller))
+        parameters = [read] if isinstance(read, LIBRARY.torch.Tensor) else list(read)
+        for watch in self._watches():
+            data: dict[str, Any] = {"inputs": numbers_of(watch.sink.tensors, parameters, source=line)}
+            data["bound"] = float(bound)
+            watch.sink(Event("clip", op=name, source=line, data=data))
+
+
+def _as_read(given: Any) -> tuple[Any, Any]:
+    """Return what will hold the parameters afterwards, and what to give in place of ``given``, which may be read once.
+
+    A generator stays one: an empty one is warned of.
+    """
+    read: list[Any] = []
+    if isinstance(given, GeneratorType):
+        return read, _noted(given, read)
+    if isinstance(given, Iterator):
+        return read, map(partial(_note, read), given)
+    return given, given
+
+
+def _noted(given: Iterator[Any], read: list[Any]) -> Iterator[Any]:
+    for one in given:
+        yield _note(read, one)
+
+
+def _note(read: list[Any], one: Any) -> Any:
+    read.append(one)
+    return one
