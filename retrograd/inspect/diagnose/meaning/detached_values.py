@@ -15,6 +15,7 @@ COPYING = frozenset(
     | {"Parameter", "Variable"}
 )
 """Functions that make a tensor of plain values, or of another tensor's values without its history."""
+_NUMBERS = ((), (1,))
 _ENTERING = COPYING | {"from_numpy", "full"}
 
 
@@ -105,6 +106,29 @@ def _rewrapped(flow: Flow, row: int, roots: list[int]) -> bool:
     return any(flow.is_leaf(one) and not flow.made_in.get(one) and flow.facts(one).shape in shapes for one in roots)
 
 
+def term_cut(flow: Flow, term: int, before: int, since: int, leaves: set[int]) -> int | None:
+    """Return the call by which values of leaves left the graph, of a step, that came back as the values of a term."""
+    behind = flow.behind([term], before, gradients=False)
+    came_back = max((row for row in _entering(flow, behind) if since < row < before), default=None)
+    for row in reversed(flow.rows.get("cut", ())) if came_back is not None else ():
+        if since < row < came_back and _leaves(flow, row) and _whole(flow, row):
+            if leaves & flow.leaves_behind(flow.behind(flow.inputs(row), row)):
+                return row
+    return None
+
+
+def leaving_words(flow: Flow, cut: int) -> str:
+    """Return how values left the graph by a cut, as the program spells it: ``detach().numpy()``."""
+    used = [call for out in flow.outputs(cut) for call in flow.used_in.get(out, ())]
+    read = next((flow.events[call].op for call in used if flow.events[call].op in _READING), "")
+    return f"{flow.events[cut].op}()" + (f".{read}()" if read else "")
+
+
+def _whole(flow: Flow, row: int) -> bool:
+    """Whether a cut gave an array, not a single number, as programs print many."""
+    return any(flow.facts(one).shape not in _NUMBERS for one in flow.inputs(row))
+
+
 def _entries(flow: Flow, behind: Reached) -> set[int]:
     """Return the calls that made tensors of plain values, of those behind a loss."""
     return {row for row in behind.calls if flow.events[row].op in _ENTERING and not flow.inputs(row)}
@@ -113,13 +137,19 @@ def _entries(flow: Flow, behind: Reached) -> set[int]:
 def _last_entry(flow: Flow, run: Run) -> int | None:
     """Return the last row at which a tensor of plain values came in behind a run's root."""
     behind = flow.behind(run.roots, run.begin, gradients=False)
-    rows = _entries(flow, behind)
+    rows = _entering(flow, behind)
     for root in run.roots:
         rows.update(row for row in flow.made_in.get(root, ()) if row < run.begin and not flow.inputs(row))
         if not flow.made_in.get(root) and flow.is_leaf(root):
             rows.add(run.begin)
+    return max(rows, default=None)
+
+
+def _entering(flow: Flow, behind: Reached) -> set[int]:
+    """Return the rows at which plain values came in, of what is behind something."""
+    rows = _entries(flow, behind)
     for tensor in behind.tensors:  # made by no recorded call, as from_numpy does: known from its first use on
         used = flow.used_in.get(tensor)
         if used and not flow.requires_grad(tensor) and min(flow.made_in.get(tensor, used)) >= used[0]:
             rows.add(used[0])
-    return max(rows, default=None)
+    return rows
