@@ -77,6 +77,7 @@ def is_soft_target(flow: Flow, target: int, prediction: int, row: int) -> bool:
 
 
 def made_by(flow: Flow, tensor: int, row: int) -> str:
+    """Return the operator that last gave a tensor a history before a row."""
     made = flow.last_producer(tensor, row, gradients=True)
     return "" if made is None else flow.events[made].op
 
