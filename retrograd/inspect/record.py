@@ -19,6 +19,7 @@ from .journal import Journal, Note
 from .kept_snapshots import KeptSnapshots
 from .program.frames import is_foreign, strip_own_frames
 from .program.texts import lines_of
+from .random_functions import ELSEWHERE
 from .snapshot import GraphSnapshot, SourceLine
 from .sources import sources
 from .sources.kept_calls import KeptCalls
@@ -185,10 +186,17 @@ class Recorder:
             return
         self._lines_read.add(line)
         known = lines_of(line.file)
-        texts = self.recording.sources.setdefault(line.file, {})
+        if line.file not in self.recording.sources:  # what draws without an engine is mentioned by no event
+            self.recording.sources[line.file] = _drawing(known)
+        texts = self.recording.sources[line.file]
         texts.setdefault(line.line, "")
         for number in range(max(line.line - _AROUND, 1), min(line.line + _AROUND, len(known)) + 1):
             texts[number] = known[number - 1].rstrip("\r\n")
+
+
+def _drawing(known: list[str]) -> dict[int, str]:
+    """Return the lines of a file that draw random numbers from generators of Python's and NumPy's."""
+    return {number: text.rstrip("\r\n") for number, text in enumerate(known, 1) if ELSEWHERE.search(text)}
 
 
 def error_event(error: BaseException) -> Event:

@@ -91,13 +91,16 @@ def register(hooks: OrderedDict[int, Hook], hook: Hook) -> RemovableHandle:
 
 
 def call_hook(handle: int, hook: Hook, *given: Any) -> Any:
-    """Call a hook; observers are notified before and after."""
+    """Call a hook; observers are notified before and after, also of one that raises."""
     watched = bool(observe.observers)
     if watched:
         observe.notify("hook_began", handle, hook, given)
-    result = hook(*given)
-    if watched:
-        observe.notify("hook_ended", handle, hook, given, result)
+    result = None
+    try:
+        result = hook(*given)
+    finally:
+        if watched:
+            observe.notify("hook_ended", handle, hook, given, result)
     return result
 
 

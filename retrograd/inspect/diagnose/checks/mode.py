@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..phrases import INFERENCE, NUMPY, VIEW_INFERENCE
@@ -20,6 +21,7 @@ KINDS = {
 
 _ARRAYS = frozenset({"asarray", "array", "ascontiguousarray", "mean", "sum", "concatenate", "stack", "plot", "scatter"})
 """Functions that turn what they are given into an array."""
+_COMPUTING = ("operation", "cut", "inplace")
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -83,7 +85,7 @@ def _inference(flow: Flow) -> Case:
     source, callee = (_entry(flow, row)) if row is not None else (error, "")
     outputs = flow.events[row].data.get("outputs", []) if row is not None else []
     name = flow.spelling.result_of(source, callee) if callee else ""
-    name = name or (flow.name(outputs[0], error) if outputs else "a tensor")
+    name = name or _taken_as(flow, outputs) or (flow.name(outputs[0], error) if outputs else "a tensor")
     copy = f"{name}.clone()" if is_name(name) or is_call(name) else "a clone() made"
     how = (
         f"{callee}, which runs under @torch.inference_mode(),"
@@ -102,19 +104,48 @@ def _inference(flow: Flow) -> Case:
 
 
 def _made_for_inference(flow: Flow, error: SourceLine | None) -> int | None:
-    """Return the call under inference mode whose result the failing line names, or else the last one."""
+    """Return the call under inference mode whose result the failing call took, or its line names, or the last one."""
+    rows = [row for kind in _COMPUTING for row in flow.rows.get(kind, ()) if _for_inference(flow.events[row])]
+    if (taken := _behind_refused(flow)) is not None:
+        return taken
     line = flow.spelling.text(error)
-    rows = [
-        row
-        for kind in ("operation", "cut", "inplace")
-        for row in flow.rows.get(kind, ())
-        if flow.events[row].data.get("inference") or flow.events[row].data.get("reason") == "inference"
-    ]
     for row in sorted(rows, reverse=True):
         names = {n for out in flow.events[row].data.get("outputs", ()) for n in flow.spelling.names(out)}
         if any(name in line for name in names):
             return row
     return max(rows, default=None)
+
+
+def _for_inference(event: Event) -> bool:
+    """Whether a call ran under inference mode."""
+    return bool(event.data.get("inference")) or event.data.get("reason") == "inference"
+
+
+def _behind_refused(flow: Flow) -> int | None:
+    """Return the call under inference mode that made what the refused call took, or what that is a part or view of."""
+    todo = [] if (refused := _refused(flow)) is None else [(given, refused) for given in flow.inputs(refused)]
+    seen = {given for given, _ in todo}
+    for tensor, before in todo:
+        made = next((row for row in reversed(flow.made_in.get(tensor, ())) if row < before), None)
+        if made is not None and _for_inference(flow.events[made]):
+            return made
+        if made is not None and not flow.has_node(made) and flow.events[made].op != "clone":
+            fresh = [given for given in flow.inputs(made) if given not in seen]
+            seen.update(fresh)
+            todo += ((given, made) for given in fresh)
+    return None
+
+
+def _refused(flow: Flow) -> int | None:
+    """Return the last call that raised the exception of inference tensors."""
+    rows = (row for kind in _COMPUTING for row in flow.rows.get(kind, ()))
+    return max((row for row in rows if INFERENCE in str(flow.events[row].data.get("error", ""))), default=None)
+
+
+def _taken_as(flow: Flow, made: list[int]) -> str:
+    """Return how the refused call spells what a call made, if it took that itself: ``stats["scale"]``."""
+    refused = _refused(flow)
+    return "" if refused is None else next(filter(None, (flow.spelling.spelled(one, refused) for one in made)), "")
 
 
 def _entry(flow: Flow, row: int) -> tuple[SourceLine | None, str]:

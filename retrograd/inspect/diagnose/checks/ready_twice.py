@@ -80,7 +80,8 @@ def _refused(flow: Flow) -> Iterator[Case]:
     A reducer of one's own does that, which takes the first gradient for the whole one.
     """
     began = hook_that_failed(flow) or _last_that_ran(flow)
-    fired = _hooks_fired(flow) if began is not None else {}
+    on_arrival = began is not None and began.op == "tensor"
+    fired = {} if began is None else _tensor_hooks_fired(flow) if on_arrival else _hooks_fired(flow)
     leaf, rows = max(fired.items(), key=lambda one: one[1][-1:], default=(None, []))
     steps = flow.optimizer_steps
     if leaf is None or began is None or len(rows) < 2 or any(rows[-2] < row < rows[-1] for row in steps):
@@ -88,6 +89,8 @@ def _refused(flow: Flow) -> Iterator[Case]:
     first, second = _run(flow, rows[-2]), _run(flow, rows[-1])
     if first is None or second is None or not second.error:
         return
+    if on_arrival and not (_shared(flow, first, second) and _made_before(flow, first, second)):
+        return  # a hook of a tensor may refuse what it is given, for its values
     name, hook = flow.name(leaf), function_name(began.data.get("hook")) or "the hook"
     yield Case(
         kind="ddp-ready-twice",
@@ -103,6 +106,16 @@ def _refused(flow: Flow) -> Iterator[Case]:
     )
 
 
+def _tensor_hooks_fired(flow: Flow) -> dict[int, list[int]]:
+    """Return leaf -> rows at which hooks of its own, that see its gradient before ``.grad`` does, ran."""
+    fired: dict[int, list[int]] = {}
+    for row, event in flow.of_kind("hook", action="ran"):
+        leaf = event.data.get("tensor")
+        if event.op == "tensor" and leaf is not None and flow.is_leaf(leaf):
+            fired.setdefault(leaf, []).append(row)
+    return fired
+
+
 def _last_that_ran(flow: Flow) -> Event | None:
     """Return the registration of the hook that a run ended with, if code of the program that it called raised."""
     failed = next((run for run in reversed(flow.runs) if run.error), None)
@@ -111,7 +124,11 @@ def _last_that_ran(flow: Flow) -> Event | None:
     last = flow.events[failed.end - 1]
     made = flow.of_kind("hook", action="registered", tensor=last.data.get("tensor", -1))
     hooks = [event for _, event in made if event.op == "post-accumulate"]
-    return hooks[-1] if hooks and last.kind in ("accumulate", "hook") else None
+    if hooks and last.kind in ("accumulate", "hook"):
+        return hooks[-1]
+    ran = [event for row, event in flow.of_kind("hook", action="ran") if failed.begin < row < failed.end]
+    before = ran[-1].data.get("handle", -1) if ran and ran[-1].op == "tensor" else -1
+    return next((event for _, event in flow.of_kind("hook", action="registered", handle=before)), None)
 
 
 def _run(flow: Flow, row: int) -> Run | None:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from ...events import Event
+from ...random_functions import ELSEWHERE, FROM_ANY
+from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..recorded.flow import Flow
 from ..recorded.randomness import draws_numbers
@@ -19,16 +21,6 @@ from ..words import at
 KINDS = {
     "nondeterminism": Kind("two equal runs differ", "warning", Stage.STRUCTURE),
 }
-_DRAWING = re.compile(
-    r"\b(np|numpy)\.random\.(?!default_rng|RandomState|seed)\w+\(|(?<![\w.])random\.(?!seed|Random)\w+\("
-)
-"""How lines draw from the generators that NumPy and Python share among everybody."""
-_DRAWING_FROM_ANY = re.compile(
-    _DRAWING.pattern
-    + r"|(?<!torch)\.(choices?|gauss|integers|normal|permut(ation|ed)|rand(int|om|om_sample)?|sample|shuffle"
-    r"|standard_normal|uniform)\("
-)
-"""How lines draw from a generator of their own as well, which may go on from one run to the next on purpose."""
 _SEEDING_OWN = re.compile(r"\b(default_rng|RandomState|Random|Generator)\((?=[^)\s])")
 _SEED_ENGINE = (
     "torch.manual_seed(...) before each run, and the seed of each Generator that is used; model.eval() where "
@@ -47,9 +39,11 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield the case of the first result that two equal stretches of the program do not share."""
     pair = _reseeded(flow) or _compared(flow)
     equal = pair and (_wants_them_equal(flow) or _with_same_settings(flow, *pair))
-    differing = pair and _first_difference(flow, *pair, _DRAWING_FROM_ANY if equal else _DRAWING)
+    differing = pair and _first_difference(flow, *pair, FROM_ANY if equal else ELSEWHERE)
     if differing:
         yield _case(*differing)
+    elif pair:
+        yield from _numbers_drawn_elsewhere(flow, *pair)
 
 
 CHECK = Check("divergence", KINDS, find)
@@ -75,7 +69,7 @@ def _reseeded(flow: Flow) -> tuple[list[Event], list[Event]] | None:
     for row in sorted([*flow.rows.get("operation", ()), *flow.rows.get("inplace", ())]):
         event = flow.events[row]
         spread = (event.data.get("range") or [None])[0]
-        if not draws_numbers(event) or not spread or not spread[0] < spread[1]:
+        if not draws_numbers(event) or not spread or not (spread[0] < spread[1] or spread[0] % 1):
             continue
         key = (event.op, event.source, str((event.data.get("checksum"), event.data.get("range"))))
         begin = first.setdefault(key, row)
@@ -207,6 +201,61 @@ def _first_difference(
             before = _drawn_before(flow, mine, theirs) or _chosen_before(flow, mine, theirs, drawing)
             return before or _picked_before(flow, mine, theirs, zip(*_aligned(one, other), strict=False), drawing)
     return None
+
+
+def _numbers_drawn_elsewhere(flow: Flow, one: list[Event], other: list[Event]) -> Iterator[Case]:
+    """Yield the case of the first call that takes another plain number, if a line of its file draws what nothing seeds.
+
+    As a weight, or where a list of numbers is gone through in another order, which no setting that is compared does.
+    """
+    pairs = zip(*_aligned(one, other), strict=False)
+    alike = takewhile(lambda pair: same_call(*pair) and (_equal_results(*pair) or _other_numbers(*pair)), pairs)
+    mine, theirs = next((pair for pair in alike if _other_numbers(*pair)), (None, None))
+    drawn = None if mine is None else _drawing_line(flow, mine.source)
+    if mine is None or theirs is None or drawn is None or draws_numbers(mine):
+        return
+    if _wants_them_equal(flow) or _in_another_order(_numbers_at(one, mine), _numbers_at(other, theirs)):
+        yield _case_of_numbers(flow, mine, drawn)
+
+
+def _other_numbers(one: Event, other: Event) -> bool:
+    return _numbers(one) != _numbers(other)
+
+
+def _numbers_at(stretch: list[Event], place: Event) -> list[str]:
+    """Return the numbers that the calls of one place take in a stretch, in turn."""
+    return [str(_numbers(event)) for event in stretch if same_call(event, place)]
+
+
+def _in_another_order(one: list[str], other: list[str]) -> bool:
+    """Whether two lists begin with the same entries, in another order in the second."""
+    return sorted(one) == sorted(other[: len(one)])
+
+
+def _drawing_line(flow: Flow, source: SourceLine | None) -> SourceLine | None:
+    """Return the line that draws from a generator shared by everybody: in the file of a line, above it if one is.
+
+    One that stands at the margin draws once, for both runs.
+    """
+    lines = flow.recording.sources.get(source.file, {}) if source else {}
+    found = [number for number, text in sorted(lines.items()) if text[:1].isspace() and ELSEWHERE.search(text)]
+    above = [number for number in found if source and number <= source.line]
+    number = next(iter([*above[-1:], *found]), None)
+    return None if number is None or source is None else SourceLine(source.file, number, "")
+
+
+def _case_of_numbers(flow: Flow, event: Event, drawn: SourceLine) -> Case:
+    """Return the case of a call that takes another number in the second of two equal runs."""
+    return Case(
+        kind="nondeterminism",
+        message=f"two equal runs of this code differ, first in {call_text(event)}{at(event.source)}, which takes "
+        f"another number in the second: {flow.spelling.text(drawn)}{at(drawn)} draws random numbers that nothing seeds "
+        "alike before both.",
+        remedy=_SEED_OTHERS,
+        source=drawn,
+        op=event.op,
+        subjects=frozenset(event.data.get("outputs", ())),
+    )
 
 
 def _drawn_before(flow: Flow, mine: Event, theirs: Event) -> tuple[Event, Event] | None:

@@ -111,9 +111,9 @@ def term_cut(flow: Flow, term: int, before: int, since: int, leaves: set[int]) -
     behind = flow.behind([term], before, gradients=False)
     came_back = max((row for row in _entering(flow, behind) if since < row < before), default=None)
     for row in reversed(flow.rows.get("cut", ())) if came_back is not None else ():
-        if since < row < came_back and _leaves(flow, row) and _whole(flow, row):
-            if leaves & flow.leaves_behind(flow.behind(flow.inputs(row), row)):
-                return row
+        leaving = since < row < came_back and _leaves(flow, row) and _whole(flow, row)
+        if leaving and leaves & flow.leaves_behind(flow.behind(flow.inputs(row), row)):
+            return row
     return None
 
 

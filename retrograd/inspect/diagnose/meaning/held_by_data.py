@@ -46,7 +46,7 @@ def _is_elsewhere(flow: Flow, call: int, row: int) -> bool:
 
 def _twin_is_held(flow: Flow, theirs: Reached, row: int, calls: set[int]) -> bool:
     """Whether another call compares data with what was made of the very same leaves and inputs, computed again."""
-    bits = {given: 2 << place for place, given in enumerate(sorted(_given(flow, theirs)))}
+    bits = {given: 2 << place for place, given in enumerate(sorted(given_to(flow, theirs)))}
     whole = sum(bits.values())
     made_of: dict[int, int] = {}
     for call in sorted(calls - theirs.calls):
@@ -61,7 +61,7 @@ def _twin_is_held(flow: Flow, theirs: Reached, row: int, calls: set[int]) -> boo
     return False
 
 
-def _given(flow: Flow, part: Reached) -> set[int]:
+def given_to(flow: Flow, part: Reached) -> set[int]:
     """Return the tensors that the calls of a part of a graph took and that none of them made."""
     made = {out for call in part.calls for out in flow.outputs(call)}
     return {given for call in part.calls for given in flow.inputs(call)} - made

@@ -6,13 +6,17 @@ import ast
 
 from ...program.syntax import parsed_expression
 from ..recorded.flow import Flow, Reached
-from .distance import ARRANGEMENTS
+from .distance import ARRANGEMENTS, REGRESSIONS, counts_by_size
 from .held_by_data import compared_with_data, trained_otherwise
 
 SOFT_TARGETS = frozenset({"kl_div", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"})
 """Losses whose second operand is the target, which may be probabilities."""
 _ADDING_UP = frozenset({"add", "sub", "rsub", "mul", "div", "neg", "mean", "sum", "stack"})
 """How the parts of a loss become one number."""
+_SUMS = frozenset({"add", "mul", "div", "true_divide", "mean", "sum", "stack", "pow", "square", "abs", "sqrt", "norm"})
+"""The same of distances, whose sign stays."""
+_DIFFERENCES = frozenset({"sub", "subtract", "rsub"})
+_MIXING = _DIFFERENCES | {"add", "cat", "concat", "hstack"}
 _SCALES = frozenset({"div", "mul", "true_divide"})
 _NORMS = frozenset({"norm", "linalg_norm", "vector_norm", "linalg_vector_norm"})
 
@@ -40,7 +44,7 @@ def takes_itself_as_target(flow: Flow, target: int, prediction: int, row: int, c
 
     A divergence taken both ways, in the step that ``calls`` are of, draws the two together on purpose.
     """
-    if not _is_soft_target(flow, target, prediction, row):
+    if not is_soft_target(flow, target, prediction, row):
         return False
     mine, theirs = flow.behind([prediction], row), flow.behind([target], row)
     leaves = flow.leaves_behind(mine)
@@ -49,41 +53,42 @@ def takes_itself_as_target(flow: Flow, target: int, prediction: int, row: int, c
         return False
     if trained_otherwise(flow, theirs, row, calls) and not _is_sharpened(flow, target, prediction, row):
         return False
-    return alike(flow, mine, theirs, leaves) and not _also_the_other_way(flow, mine, theirs, calls)
+    return alike(flow, mine, theirs, leaves) and not also_the_other_way(flow, mine, theirs, calls)
 
 
 def _is_sharpened(flow: Flow, target: int, prediction: int, row: int) -> bool:
     """Whether a target alone is of scaled scores, which says which of the two is to follow the other."""
-    scaled = [_made_by(flow, given, row) in _SCALES for given in _scores(flow, (target, prediction), row)]
+    scaled = [made_by(flow, given, row) in _SCALES for given in scores_of(flow, (target, prediction), row)]
     return scaled == [True, False]
 
 
-def _scores(flow: Flow, probabilities: tuple[int, ...], row: int) -> list[int]:
+def scores_of(flow: Flow, probabilities: tuple[int, ...], row: int) -> list[int]:
     """Return what a softmax was taken of."""
     made = [flow.last_producer(one, row, gradients=True) for one in probabilities]
     return [flow.inputs(one)[0] for one in made if one is not None and flow.inputs(one)]
 
 
-def _is_soft_target(flow: Flow, target: int, prediction: int, row: int) -> bool:
+def is_soft_target(flow: Flow, target: int, prediction: int, row: int) -> bool:
     """Whether a call is a loss with this target: probabilities beside logarithms, or else its second operand."""
-    op, makers = flow.events[row].operator, {_made_by(flow, one, row) for one in (target, prediction)}
+    op, makers = flow.events[row].operator, {made_by(flow, one, row) for one in (target, prediction)}
     if op == "mul" or (op in SOFT_TARGETS and makers == {"softmax", "log_softmax"}):
-        return _made_by(flow, target, row) == "softmax" and _made_by(flow, prediction, row) == "log_softmax"
+        return made_by(flow, target, row) == "softmax" and made_by(flow, prediction, row) == "log_softmax"
     return op in SOFT_TARGETS and flow.inputs(row)[1] == target
 
 
-def _made_by(flow: Flow, tensor: int, row: int) -> str:
+def made_by(flow: Flow, tensor: int, row: int) -> str:
+    """Return the operator that last gave a tensor a history before a row."""
     made = flow.last_producer(tensor, row, gradients=True)
     return "" if made is None else flow.events[made].op
 
 
-def _also_the_other_way(flow: Flow, mine: Reached, theirs: Reached, calls: set[int]) -> bool:
+def also_the_other_way(flow: Flow, mine: Reached, theirs: Reached, calls: set[int]) -> bool:
     """Whether a like loss of the same step compares the two with their parts exchanged."""
     for call in calls:
         operands = flow.inputs(call)[:2]
         pairs = (operands, operands[::-1]) if len(operands) == 2 else ()
         for prediction, target in pairs:
-            if _is_soft_target(flow, target, prediction, call):
+            if is_soft_target(flow, target, prediction, call):
                 sides = [flow.behind([given], call).calls for given in (prediction, target)]
                 turned = sides[0] & theirs.calls and sides[1] & mine.calls
                 if turned and not sides[0] & mine.calls and not sides[1] & theirs.calls:
@@ -92,7 +97,7 @@ def _also_the_other_way(flow: Flow, mine: Reached, theirs: Reached, calls: set[i
 
 
 def only_draws_together(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
-    """Whether a loss is nothing but how alike a network's output and what a predictor makes of another one are.
+    """Whether a loss is nothing but how near a network's output and what a predictor makes of another one are.
 
     That both are the same constant is its best value, unless what is predicted counts as a constant itself.
     """
@@ -100,13 +105,44 @@ def only_draws_together(flow: Flow, target: int, prediction: int, row: int, call
     shared = flow.leaves_behind(theirs)
     if not shared or not shared < flow.leaves_behind(mine) or mine.calls & theirs.calls:
         return False
-    likenesses = {call for call in calls if flow.events[call].op == flow.events[row].op and is_likeness(flow, call)}
-    made = {out for call in likenesses for out in flow.outputs(call)}
-    after = flow.descendants(made, min(likenesses, default=row), flow.has_node)
-    adding = [call for call in after.calls - likenesses if flow.has_node(call)]
-    others = {one for call in adding for one in flow.inputs(call) if one not in after.tensors}
-    plain = all(flow.events[call].operator in _ADDING_UP for call in adding)
-    return plain and not any(map(flow.has_history, others)) and alike(flow, mine, theirs, shared)
+    if flow.optimized and shared.isdisjoint(flow.optimized):  # what is not trained does not become a constant
+        return False
+    likeness = is_likeness(flow, row)
+    if not likeness and any(_adds_data(flow, call) for call in mine.calls | theirs.calls):
+        return False
+    comparing = {call for call in calls if flow.events[call].op == flow.events[row].op and _draws(flow, call, row)}
+    made = {out for call in comparing for out in flow.outputs(call)}
+    after = flow.descendants(made, min(comparing, default=row), flow.has_node)
+    adding = [call for call in after.calls - comparing if flow.has_node(call)]
+    plain = all(flow.events[call].operator in (_ADDING_UP if likeness else _SUMS) for call in adding)
+    nothing_else = calls <= flow.behind(made, len(flow.events)).calls.union(adding)
+    return plain and nothing_else and alike(flow, mine, theirs, shared)
+
+
+def _draws(flow: Flow, call: int, row: int) -> bool:
+    """Whether a call compares as the one of a row does: by a cosine, or the same two sets of leaves by a distance."""
+    if is_likeness(flow, row):
+        return is_likeness(flow, call)
+    return is_distance(flow, call) and _sides(flow, call) == _sides(flow, row)
+
+
+def _sides(flow: Flow, call: int) -> set[frozenset[int]]:
+    """Return the leaves behind each operand of a comparison."""
+    return {frozenset(flow.leaves_behind(flow.behind([given], call))) for given in flow.inputs(call)[:2]}
+
+
+def _adds_data(flow: Flow, call: int) -> bool:
+    """Whether a call adds data to a result, which then cannot become the same whatever is given."""
+    operands = flow.inputs(call) if flow.events[call].operator in _MIXING else ()
+    histories = [flow.has_history(one, call) for one in operands]
+    data = [not known and not flow.requires_grad(one, call) for one, known in zip(operands, histories, strict=True)]
+    return any(histories) and any(data)
+
+
+def is_distance(flow: Flow, row: int) -> bool:
+    """Whether a call says by its size, and not by its sign, how far two results are from one another."""
+    op = flow.events[row].operator
+    return op in REGRESSIONS or (op in _DIFFERENCES and counts_by_size(flow, row))
 
 
 def is_likeness(flow: Flow, row: int) -> bool:
@@ -123,7 +159,7 @@ def _is_unit(flow: Flow, tensor: int, row: int) -> bool:
     if made is None or flow.events[made].op == "normalize":
         return made is not None
     by = flow.inputs(made)[1:] if flow.events[made].op in ("div", "true_divide") else []
-    return any(_made_by(flow, one, made) in _NORMS for one in by)
+    return any(made_by(flow, one, made) in _NORMS for one in by)
 
 
 def are_neighbours(flow: Flow, value: int, prediction: int, row: int, calls: set[int]) -> bool:

@@ -17,6 +17,7 @@ from ...words import at, counted, listed
 from .empty import empty_case
 from .forgotten_networks import forgotten, used_as_they_are
 from .misgiven import misgiven
+from .twins import twin_optimizers
 
 KINDS = {
     "optimizer-mismatch": Kind("optimizer and graph hold different parameters", "error", Stage.OMISSION),
@@ -46,10 +47,12 @@ def find(flow: Flow) -> Iterator[Case]:
     if not held or not flow.optimizer_steps or not flow.accumulated:
         return
     strangers, taught = _unregistered(flow, held), _taught(flow, held)
+    untrained = {leaf for leaf in flow.accumulated if leaf not in held and _meant_to_train(flow, leaf, strangers)}
+    if (twin := twin_optimizers(flow, untrained)) is not None:
+        yield twin
+        return
     copied = _copied(flow)
-    missing = [
-        leaf for leaf in taught if leaf in copied or (leaf not in held and _meant_to_train(flow, leaf, strangers))
-    ]
+    missing = [leaf for leaf in taught if leaf in copied or leaf in untrained]
     if not missing:
         return
     stale = [leaf for leaf in held if leaf not in flow.got_gradient and not _used(flow, leaf)]

@@ -30,7 +30,7 @@ def used_as_they_are(flow: Flow) -> set[int]:
     found: set[int] = set()
     for _, event in flow.of_kind("module"):
         own = held_by(event)
-        if not event.data.get("training", True) or any(_loaded(flow, leaf) for leaf in own):
+        if not event.data.get("training", True) or any(loaded(flow, leaf) for leaf in own):
             found |= own
     return found
 
@@ -50,7 +50,7 @@ def _networks(flow: Flow, leaves: set[int], held: set[int]) -> list[list[int]]:
 def _lone(flow: Flow, leaves: set[int]) -> list[int]:
     """Return what was made a parameter, which only what is to be trained is, and belongs to no module."""
     own = set().union(*(held_by(event) for _, event in flow.of_kind("module")))
-    return [leaf for leaf in leaves - own if flow.facts(leaf).parameter and not _loaded(flow, leaf)]
+    return [leaf for leaf in leaves - own if flow.facts(leaf).parameter and not loaded(flow, leaf)]
 
 
 def _filled(flow: Flow, leaf: int) -> list[Event]:
@@ -63,7 +63,7 @@ def _drawn(flow: Flow, leaf: int) -> bool:
     return any(draws_numbers(event) for event in _filled(flow, leaf))
 
 
-def _loaded(flow: Flow, leaf: int) -> bool:
+def loaded(flow: Flow, leaf: int) -> bool:
     """Whether the values of a leaf came from elsewhere: a state that was loaded, another network, a file."""
     copied = any(event.kind == "inplace" and event.op.startswith("copy") for event in _filled(flow, leaf))
     return copied or ((leaf, "written") in flow.leaf_events and not _drawn(flow, leaf))

@@ -43,12 +43,12 @@ def _idle_case(flow: Flow, missing: list[int], made: int) -> Case:
         f"the optimizer made{at(optimizer.source)} steps after backward runs that reach none of what it holds "
         f"({held}): {names} get gradients there, and no optimizer has them."
     )
-    return _misgiven(
+    return misgiven_case(
         flow, missing, optimizer, message, f"give the optimizer the parameters that its loss depends on: {names}"
     )
 
 
-def _misgiven(flow: Flow, missing: list[int], optimizer: Event, message: str, remedy: str) -> Case:
+def misgiven_case(flow: Flow, missing: list[int], optimizer: Event, message: str, remedy: str) -> Case:
     """Return the case of an optimizer that was given other tensors than its steps are meant for."""
     return Case(
         kind="optimizer-mismatch",
@@ -79,12 +79,12 @@ def _doubled(flow: Flow, missing: set[int]) -> tuple[int, int] | None:
         held = set(event.data["parameters"].values())
         alone = bool(serves[mine]) and theirs in turns and not serves[theirs]
         same = held == set(twin.data["parameters"].values())
-        if alone and same and _in_turn(turns, mine, theirs) and feeds(flow, serves[mine], held):
+        if alone and same and take_turns(turns, mine, theirs) and feeds(flow, serves[mine], held):
             return row, other
     return None
 
 
-def _in_turn(turns: list[object], one: object, other: object) -> bool:
+def take_turns(turns: list[object], one: object, other: object) -> bool:
     """Whether each of two optimizers steps again after the other has: they serve no phases that follow one another."""
     return len(list(groupby(owner for owner in turns if owner in (one, other)))) > 2
 
@@ -96,6 +96,6 @@ def _doubled_case(flow: Flow, missing: list[int], made: int, twin: int) -> Case:
         f"the optimizer made{at(optimizer.source)} was given the tensors that the one made"
         f"{at(flow.events[twin].source)} has; it steps after gradients for {names}, which no optimizer has."
     )
-    return _misgiven(
+    return misgiven_case(
         flow, missing, optimizer, message, f"give the optimizer the parameters that its loss is to train: {names}"
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ...base import Case, Check, Kind, Stage
 from ...meaning.dependence import Dependence
+from ...meaning.detached_readers import teaches_its_reader
 from ...meaning.distance import ARRANGEMENTS, PRODUCTS, REGRESSIONS, counts_by_size
 from ...meaning.held_by_data import steps_of
 from ...meaning.own_outputs import (
@@ -13,6 +14,7 @@ from ...meaning.own_outputs import (
     alike,
     are_neighbours,
     comes_next,
+    is_distance,
     is_likeness,
     only_draws_together,
     place_of,
@@ -77,18 +79,22 @@ def _target(flow: Flow, row: int, depends: Dependence, calls: set[int], *, known
         other = _of_another_network(flow, depends, target, prediction, row)
         if flow.events[row].operator in _MATCHING:
             found = known and other and _has_a_twin(flow, target, row)
-            found = found or _is_collapsing(flow, target, prediction, row, calls)
         else:
             found = other and (known or _has_a_twin(flow, target, row))
             found = found or _bootstraps(flow, target, prediction, row, calls)
-        if found or takes_itself_as_target(flow, target, prediction, row, calls):
+        if found or any(is_wrong(flow, target, prediction, row, calls) for is_wrong in _MEANINGS):
             return target
     return None
 
 
 def _is_collapsing(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
-    """Whether a loss of likenesses alone trains both sides of one."""
-    return is_likeness(flow, row) and only_draws_together(flow, target, prediction, row, calls)
+    """Whether a loss of likenesses or distances alone trains both sides of one."""
+    near = is_likeness(flow, row) or is_distance(flow, row)
+    return near and only_draws_together(flow, target, prediction, row, calls)
+
+
+_MEANINGS = (_is_collapsing, takes_itself_as_target, teaches_its_reader)
+"""What makes an operand of a comparison a target, whatever sort of comparison it is."""
 
 
 def _bootstraps(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
