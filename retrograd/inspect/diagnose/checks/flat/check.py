@@ -80,13 +80,14 @@ def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     lost += [leaf for leaf in run.inputs if _gave_nothing(flow, run, snapshot, leaf)]
     if not lost:
         return
-    stopping = {node: call_of(flow, snapshot, node) for node in ran(snapshot) if _stops(snapshot, node)}
-    few = set(few_of_each_line(flow, {row for row in stopping.values() if row is not None}, _LAYERS))
+    made = {node: call_of(flow, snapshot, node) for node in ran(snapshot) if _stops(snapshot, node)}
+    few = set(few_of_each_line(flow, {row for row in made.values() if row is not None}, _LAYERS))
+    stopping = {node: row for node, row in made.items() if row is not None and row in few}
     reported = set()
     for node, row in stopping.items():
-        if row is None or row not in few or flow.events[row].source in reported:
+        if flow.events[row].source in reported:
             continue
-        case = _zero_case(flow, run, (node, row), lost)
+        case = _zero_case(flow, run, (node, row), lost, list(stopping.values()))
         if case is not None and case.source not in reported:  # an underflow is reported at the line where it began
             reported.add(case.source)
             yield case
@@ -118,8 +119,11 @@ def _gave_zero(snapshot: GraphSnapshot, node: int) -> bool:
     return any(norm is not None and norm < _NOTHING for norm in norms)
 
 
-def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) -> Case | None:
-    """Return the case of a node that let nothing through, if its operator explains that."""
+def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int], stopping: list[int]) -> Case | None:
+    """Return the case of a node that let nothing through, if its operator explains that.
+
+    ``stopping``: the calls of all such nodes, at which other ways to the same leaves end.
+    """
     row = place[1]
     event = flow.events[row]
     behind = flow.leaves_behind(flow.behind(flow.inputs(row), row))
@@ -129,7 +133,7 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) ->
         return None
     they_get = f"{listed(flow.name(leaf) for leaf in leaves)} get{_s(leaves)}"
     explained = _explained(event, limits, they_get) or vanished_value(flow, row, limits, they_get)
-    explained = explained or switched_off(flow, row, leaves, they_get) or drawn_numbers(event, they_get)
+    explained = explained or switched_off(flow, (row, stopping), leaves, they_get) or drawn_numbers(event, they_get)
     if explained is None:
         half = _half(flow, run, place) and not overflowed_behind(flow, row)  # behind an overflow is nothing to scale
         return _underflow(flow, run, place, leaves) if half else None
