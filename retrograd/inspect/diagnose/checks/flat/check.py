@@ -18,7 +18,9 @@ from ...recorded.operator_kinds import LINEAR
 from ...recorded.runs import Run
 from ...statements.spelling import is_name
 from ...words import at, listed
+from .constant_results import constant_results
 from .drawn_numbers import drawn_numbers
+from .lost_gradients import NOTHING, lost_in
 from .zero_factors import switched_off, vanished_value
 
 KINDS = {
@@ -45,9 +47,6 @@ _HALF = {"float16": 5.96e-8, "bfloat16": 9.2e-41}
 _SMALLEST_NORMAL = 6.104e-5
 """Of float16."""
 _REVIVING = "a smaller learning rate, another initialisation of the bias, or leaky_relu"
-_NOTHING = 1e-12
-"""Norm of a gradient, and share of one that a node passes on, below which nothing is left."""
-
 _LAYERS = 16
 """Calls of one line, at either end of a run, that are asked why they pass nothing on."""
 
@@ -60,7 +59,8 @@ def find(flow: Flow) -> Iterator[Case]:
         snapshot = flow.graph_of(run)
         if not {"order", "grad_norm", "out_norm", "out_zero_share"} <= set(snapshot.measures):
             continue
-        found = list(_zeroed(flow, run, snapshot)) or list(_mostly_lost(flow, run, snapshot))
+        found = [*constant_results(flow, run, snapshot), *_zeroed(flow, run, snapshot)]
+        found = found or list(_mostly_lost(flow, run, snapshot))
         found = found or list(grown(flow, run, snapshot))
         found = found or list(_nearly_saturated(flow, run))
         if found:
@@ -76,8 +76,7 @@ CHECK = Check("flat", KINDS, find)
 
 def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     """Yield a case for each node that was given a gradient and passed on nothing but zeros."""
-    lost = [leaf for leaf, norms in flow.norms_in(run).items() if _is_zero(norms)]
-    lost += [leaf for leaf in run.inputs if _gave_nothing(flow, run, snapshot, leaf)]
+    lost = lost_in(flow, run)
     if not lost:
         return
     made = {node: call_of(flow, snapshot, node) for node in ran(snapshot) if _stops(snapshot, node)}
@@ -96,27 +95,7 @@ def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
 def _stops(snapshot: GraphSnapshot, node: int) -> bool:
     """Whether a node was given a gradient and passed on nothing of it."""
     given, passed = snapshot.measures["grad_norm"][node], snapshot.measures["out_norm"][node]
-    return bool(given and passed is not None and not math.isnan(given) and not passed > given * _NOTHING)
-
-
-def _is_zero(norms: list[float | None]) -> bool:
-    """Whether the gradient that a leaf got in a run has no entry worth the name."""
-    return all(norm is not None and norm < _NOTHING for norm in norms)
-
-
-def _gave_nothing(flow: Flow, run: Run, snapshot: GraphSnapshot, leaf: int) -> bool:
-    """Whether ``autograd.grad`` got nothing but zeros for a leaf that the program itself updates afterwards."""
-    if not flow.written_after(leaf, run.end) or not flow.trainable([leaf]):
-        return False
-    places, calls = run.places(snapshot), flow.reached_by(run).calls.intersection(flow.used_in.get(leaf, ()))
-    nodes = [places[node] for row in calls for node in flow.nodes(row) if node in places]
-    return bool(nodes) and all(_gave_zero(snapshot, node) for node in nodes)
-
-
-def _gave_zero(snapshot: GraphSnapshot, node: int) -> bool:
-    """Whether a node passed nothing on, or had nothing to pass on: what ``autograd.grad`` takes out is not measured."""
-    norms = (snapshot.measures[key][node] for key in ("grad_norm", "out_norm"))
-    return any(norm is not None and norm < _NOTHING for norm in norms)
+    return bool(given and passed is not None and not math.isnan(given) and not passed > given * NOTHING)
 
 
 def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int], stopping: list[int]) -> Case | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...recorded.call_inputs import limits_of
 from ...recorded.flow import Flow
 from ...words import at
+from .lost_gradients import NOTHING
 
-_NOTHING = 1e-12
 _SHRINKING = {
     "prod": ("multiplies", "add up logarithms: {given}.log().sum() in place of the product, compared as a logarithm"),
     "exp": ("takes the exponential of", "compute with the logarithms themselves (torch.logsumexp, log_softmax)"),
@@ -49,7 +49,7 @@ def switched_off(flow: Flow, stops: tuple[int, list[int]], leaves: list[int], th
     if not all(_by_zero(flow, other) for other in stopping if _leads_to(flow, other, leaves)):
         return None
     norms = [flow.norms_in(run)[leaf] for run in flow.runs for leaf in leaves if leaf in flow.norms_in(run)]
-    if len(norms) <= len(leaves) or any(norm is None or norm > _NOTHING for arrived in norms for norm in arrived):
+    if len(norms) <= len(leaves) or any(norm is None or norm > NOTHING for arrived in norms for norm in arrived):
         return None
     message = f"mul{at(event.source)} multiplies by 0 in every step, so {they_get} a gradient of zero."
     return "zero-gradient", message, "use a factor other than 0, or leave the branch out and freeze what is behind it"
