@@ -13,6 +13,7 @@ from ..recorded.flow import Flow
 from ..recorded.nodes import call_of, ran
 from ..recorded.runs import Run
 from ..words import at, counted, listed, operator_word
+from .descents import descents
 from .distance import PRODUCTS
 
 _SPAN = 1e6
@@ -25,6 +26,10 @@ _WEIGHTED = PRODUCTS | {"linear", "mm", "addmm", "baddbmm", "conv1d", "conv2d", 
 """Operators that shrink a gradient by the size of weights alone."""
 _DEPTH = 5
 """Repetitions of one line from which on it is a depth."""
+_SMALLER_STEPS = (
+    "a smaller inner step size: where it times the curvature is above 2, each step multiplies what is wrong; or fewer "
+    "steps, or clip the gradients that they take"
+)
 
 
 @dataclass(slots=True)
@@ -43,6 +48,10 @@ def grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     if not norms:
         return
     largest, smallest = max(norms.values()), min(norms.values())
+    descent = _growing_descent(flow, run, snapshot) if largest > _SPAN else None
+    if descent is not None:
+        yield _depth_case(flow, run, descent, [leaf for leaf in norms if norms[leaf] == largest], _SMALLER_STEPS)
+        return
     lines = [line for line in _lines(snapshot) if len(line.nodes) >= _DEPTH]
     if not lines:
         return
@@ -59,6 +68,25 @@ def grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
             yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] < largest / _SPAN])
     else:  # what is used at each depth, or gets as little at every depth, does not show it in its own gradient
         yield from _faded(flow, run, lines, norms)
+
+
+def _growing_descent(flow: Flow, run: Run, snapshot: GraphSnapshot) -> _Line | None:
+    """Return the steps of the descent along which the gradient grows most, if it explodes there."""
+    places = run.places(snapshot)
+    found = []
+    for rows in descents(flow, run):
+        nodes = [places[node] for row in rows for node in flow.nodes(row)[-1:] if node in places]
+        line = _Line(flow.events[rows[0]].source, nodes)
+        if len({flow.events[row].source for row in rows}) == 1 and len(nodes) >= _DEPTH:
+            found.append((_growth(snapshot, line), line))
+    growth, line = max(found, key=lambda one: one[0], default=(0.0, None))
+    return line if growth > _SHARE else None
+
+
+def _growth(snapshot: GraphSnapshot, line: _Line) -> float:
+    """Return how many times as large the gradient is at the far end of a line as it was at the near one."""
+    first, last = _ends(snapshot, line)
+    return last / first if 0 < first < math.inf and math.isfinite(last) else 0.0
 
 
 def _faded(flow: Flow, run: Run, lines: list[_Line], norms: dict[int, float]) -> Iterator[Case]:
@@ -170,8 +198,11 @@ def _remedy(op: str, *, grows: bool) -> str:
     return "use relu or gates in place of saturating functions, normalisation, or residual connections"
 
 
-def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int]) -> Case:
-    """Return the case of one line that is repeated along the depth."""
+def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int], remedy: str = "") -> Case:
+    """Return the case of one line that is repeated along the depth.
+
+    ``remedy``: what to write instead, where the operator does not say it.
+    """
     snapshot = flow.graph_of(run)
     rows = [row for node in line.nodes if (row := call_of(flow, snapshot, node)) is not None]
     op = flow.events[rows[0]].op if rows else operator_word(snapshot.op[line.nodes[0]])
@@ -187,7 +218,7 @@ def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int]) -> Case:
         message=f"the gradient {verb} about {factor:.3g} times per step through {inside}{at(line.source)}: from "
         f"{norms[0]:.1e} to {norms[1]:.1e} over {counted(len(line.nodes), 'step')}, down to "
         f"{listed(flow.name(leaf) for leaf in leaves)}.",
-        remedy=_remedy(op, grows=grows),
+        remedy=remedy or _remedy(op, grows=grows),
         source=line.source,
         op=op,
         subjects=frozenset(leaves),
