@@ -1,4 +1,4 @@
-# kind: exploding; symptom: after one update all forecasts are nan; names: state @ mix, mix
+# kind: exploding; symptom: after one update all forecasts are nan; names: mul, mix
 import torch
 
 torch.manual_seed(0)
