@@ -15,6 +15,7 @@ from ....program.frames import source_line, user_frame
 from ....program.signals import let_pass
 from ....snapshot import GraphSnapshot, SourceLine
 from ...base import Node
+from ...naming import name_leaves
 from ..watching import Observer, Run, Walked, Watching, guarded
 from .nodes import kept_norms
 
@@ -116,6 +117,8 @@ class Runs(Observer):
         walked = self._take_snapshot([node for node, _ in roots], frame)
         snapshot = walked.snapshot
         snapshot.first_seq -= self.watching.begin
+        if self.watching.wants("full"):
+            name_leaves(self.watching.sink.tensors, frame, TensorBase)
         if self.watching.wants("backward") and not walked.repeated:
             self._name_leaves(snapshot, walked.order)
         if self.prepare is not None:
