@@ -82,11 +82,10 @@ def _growing_descent(flow: Flow, run: Run, snapshot: GraphSnapshot) -> _Line | N
     found = []
     for rows in descents(flow, run):
         nodes = [places[node] for row in rows for node in flow.nodes(row)[-1:] if node in places]
-        line = _Line(flow.events[rows[0]].source, nodes)
         if len({flow.events[row].source for row in rows}) == 1 and len(nodes) >= _DEPTH:
-            found.append((_growth(snapshot, line), line))
-    growth, line = max(found, key=lambda one: one[0], default=(0.0, None))
-    return line if growth > _SHARE else None
+            found.append(_Line(flow.events[rows[0]].source, nodes))
+    line = max(found, key=lambda one: _growth(snapshot, one), default=None)
+    return line if line is not None and _grows(snapshot, line) else None
 
 
 def _growth(snapshot: GraphSnapshot, line: _Line) -> float:

@@ -34,9 +34,15 @@ def _written(flow: Flow, tensor: int, row: int) -> int:
     writes = [write for write in flow.writes_into(tensor) if made[0] < write < row]
     if any(flow.events[write].operator not in ("setitem", "index_put") for write in writes):
         return 0
-    return sum(_indices(flow, write, tensor) for write in writes)
+    counts = [_entries(flow, write, tensor) for write in writes]
+    return sum(counts) if all(counts) else 0
 
 
-def _indices(flow: Flow, write: int, tensor: int) -> int:
-    """Return how many entries indices name in a write; one where they are numbers."""
-    return max((prod(flow.facts(one).shape) for one in flow.inputs(write) if one != tensor), default=1)
+def _entries(flow: Flow, write: int, tensor: int) -> int:
+    """Return how many entries a write by index fills, by the indices or by what was written; 0 where neither tells."""
+    indices = [prod(flow.facts(one).shape) for one in flow.inputs(write) if one != tensor]
+    if indices:
+        return max(indices)
+    data = flow.events[write].data
+    limits, sums = (data.get("range") or [None])[0], data.get("checksum") or [None]
+    return round(sums[0]) if sums[0] and limits is not None and list(limits) == [1.0, 1.0] else 0
