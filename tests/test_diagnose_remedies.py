@@ -311,11 +311,12 @@ opt.step()
 """
 
 
-def test_leaves_that_share_the_name_of_a_loop_are_counted(tmp_path: Path) -> None:
-    """What goes by one name and is several tensors is said to be several; of PyTorch's, entries are told apart."""
-    found = first(UNUSED_ENTRIES, "retrograd", tmp_path)
-    assert found.message.startswith("2 leaves called p are not reachable from ")
-    assert found.remedy == "use them in forward, or leave them out"
+@pytest.mark.parametrize("engine", ["retrograd", "torch"])
+def test_leaves_that_share_the_name_of_a_loop_are_told_apart(engine, tmp_path: Path) -> None:
+    """What a loop's variable names one after the other goes by its place in the list."""
+    found = first(UNUSED_ENTRIES, engine, tmp_path)
+    assert found.message.startswith("layers[1] and layers[2] are not reachable from ")
+    assert found.remedy == "use layers[1] and layers[2] in forward, or leave them out"
 
 
 BAD_ARRAY = """

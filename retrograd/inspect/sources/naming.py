@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import Any
 
+from ..program.blocks import loop_variables
 from ..program.frames import user_frames
 from ..program.names import Found, ParameterName, frame_variables, parameter_names, search
 from ..snapshot import GraphSnapshot
@@ -20,6 +21,20 @@ def add_origins(snapshot: GraphSnapshot, origins: Origins | None) -> None:
         snapshot.source, snapshot.scope = [None] * len(snapshot), [""] * len(snapshot)
     else:
         snapshot.source, snapshot.scope = origins.find(snapshot.seq)
+
+
+def name_leaves(table: Any, frame: FrameType | None, tensor: type) -> None:
+    """Look in the user's variables for names of leaves that were not looked for before."""
+    wanted = {id(leaf): leaf for leaf in table.unnamed_leaves()}
+    if not wanted:
+        return
+    frames = list(user_frames(frame))
+    passing = {name for one in frames for name in loop_variables(one.f_code.co_filename)}
+    lasting = [(name, value) for name, value in frame_variables(frames) if name not in passing]
+    found = search(lasting, set(wanted), lambda value: issubclass(type(value), tensor))
+    for identity, name in found.variables.items():
+        if identity in wanted:
+            table.name(wanted[identity], name)
 
 
 class NameMemory:

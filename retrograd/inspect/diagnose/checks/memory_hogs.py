@@ -8,9 +8,11 @@ from math import prod
 
 from ...snapshot import GraphSnapshot
 from ..base import Case, Check, Kind, Stage
+from ..meaning.one_hot import is_one_hot
 from ..recorded.flow import Flow
 from ..recorded.nodes import call_of, largest_graphs
 from ..recorded.runs import Run
+from ..statements.spelling import is_name
 from ..words import at, shape_text
 
 KINDS = {
@@ -21,6 +23,7 @@ _BLOW_UP = 8
 """How many times as large as the largest tensor behind it a saved value must be."""
 _PAIRING = frozenset({"add", "sub", "rsub", "mul", "div", "where", "maximum", "minimum", "eq"})
 """Operators that are used to broadcast every entry of one tensor against every entry of another."""
+_PRODUCTS = frozenset({"matmul", "mm", "bmm", "addmm", "linear", "einsum", "dot", "tensordot", "inner"})
 _SMALLER = (
     "compute it without the large intermediate (such as |a|^2 + |b|^2 - 2 a @ b.T for pairwise distances), in chunks, "
     "or under torch.utils.checkpoint"
@@ -34,7 +37,7 @@ def find(flow: Flow) -> Iterator[Case]:
             run, snapshot, [size or 0 for size in snapshot.measures.get("saved_bytes", snapshot.saved_bytes)]
         )
         if graph.largest >= MIB:
-            case = _hog(flow, graph) or _paired(flow, graph)
+            case = _hog(flow, graph) or _paired(flow, graph) or _lookup(flow, graph)
             if case is not None:
                 yield case
 
@@ -112,14 +115,46 @@ def _paired(flow: Flow, graph: _Graph) -> Case | None:
     return None
 
 
-def _case(flow: Flow, graph: _Graph, large: tuple[int, int], message: str, kept: float, where: str = "") -> Case:
+def _lookup(flow: Flow, graph: _Graph) -> Case | None:
+    """Return the case of a product with a one-hot matrix, of which most of what a graph saves is kept."""
+    row = call_of(flow, graph.snapshot, graph.saved.index(graph.largest))
+    if row is None or flow.events[row].operator not in _PRODUCTS or graph.largest < 0.5 * graph.total:
+        return None
+    event = flow.events[row]
+    kept = [one for one in event.data.get("saves", ()) if not (flow.requires_grad(one) or flow.has_history(one, row))]
+    tensor = max(kept, key=lambda one: _size(flow, one), default=None)
+    if tensor is None or 2 * _size(flow, tensor) < sum(_size(flow, one) for one in event.data["saves"]):
+        return None
+    if not is_one_hot(flow, tensor, row):
+        return None
+    name = flow.name(tensor, event.source)
+    shown = f"{name} of shape" if flow.spelling.has_name(tensor) else "a matrix of shape"
+    table = next((flow.name(one, event.source) for one in flow.inputs(row) if one != tensor), "table")
+    message = (
+        f"{_mib(graph.largest)} MiB of the {_mib(graph.total)} MiB of memory saved for backward "
+        f"({graph.largest / graph.total:.0%}) is {shown} {shape_text(flow.facts(tensor).shape)}, one-hot and kept by "
+        f"{event.op}{at(event.source)}, which only picks entries of {table} with it."
+    )
+    remedy = f"pick them by index: {table if is_name(table) else 'table'}[indices], or torch.nn.functional.embedding"
+    return _case(flow, graph, (row, tensor), message, graph.largest, remedy=remedy)
+
+
+def _case(
+    flow: Flow,
+    graph: _Graph,
+    large: tuple[int, int],
+    message: str,
+    kept: float,
+    where: str = "",
+    remedy: str = _SMALLER,
+) -> Case:
     """Return the case of a call and the large tensor that it made or keeps."""
     row, tensor = large
     event = flow.events[row]
     return Case(
         kind="memory-hog",
         message=message,
-        remedy=_SMALLER,
+        remedy=remedy,
         source=event.source,
         op=event.op,
         subjects=frozenset({tensor}),

@@ -1,10 +1,11 @@
-"""Steps that are right but waste the time of backward: loops over entries, in the program or in a custom Function."""
+"""Steps that are right but waste the time of backward: loops over entries, exponentials of large matrices."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 from math import prod
+from statistics import median
 
 from ...snapshot import GraphSnapshot, SourceLine
 from ..base import Case, Check, Kind, Stage
@@ -21,6 +22,9 @@ _MANY = 100
 """Calls from one line before they count as a loop."""
 _PART = 50
 """How many times larger the whole must be than the part that a call takes of it."""
+_MEDIANS = 20
+"""How many times as long as the median node one takes that is much slower than the others."""
+_EXPONENTIALS = frozenset({"matrix_exp", "linalg_matrix_exp"})
 _INDEXING = frozenset(
     {"getitem", "select", "narrow", "slice", "index_select", "unbind", "take", "gather", "index", "embedding"}
 )
@@ -34,6 +38,7 @@ def find(flow: Flow) -> Iterator[Case]:
         if times is not None and sum(time or 0.0 for time in times) >= _SLOW_US:
             yield from _loops(flow, run, snapshot)
             yield from _rules(flow, run, snapshot)
+            yield from _exponentials(flow, run, snapshot)
 
 
 CHECK = Check("cost", KINDS, find)
@@ -146,4 +151,54 @@ def _rule_case(flow: Flow, run: Run, row: int, spent_at: tuple[Counter[SourceLin
         op=event.op,
         marks=flow.marks(run, [row], f"{spent / 1000:.0f} ms"),
         evidence={"time_us": spent, "share": spent / whole, "operations": lines.total()},
+    )
+
+
+# -- a function of a matrix whose gradient is the same function of a matrix twice as large
+
+
+def _exponentials(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+    """Yield a case for each exponential of a matrix that takes most of the time in every run from a line."""
+    times = [time or 0.0 for time in snapshot.measures["time_us"]]
+    whole = sum(times)
+    for node, spent in enumerate(times):
+        row = call_of(flow, snapshot, node) if spent >= max(_SLOW_US, 0.5 * whole) else None
+        if row is None or flow.events[row].operator not in _EXPONENTIALS or spent < _MEDIANS * median(times):
+            continue
+        others = _times_of(flow, run, snapshot, node)
+        if len(others) > 1 and min(others) >= _SLOW_US:  # what is slow only once waited for something else
+            yield _exponential_case(flow, run, row, (spent, whole))
+
+
+def _times_of(flow: Flow, run: Run, snapshot: GraphSnapshot, node: int) -> list[float]:
+    """Return how long the nodes like one took in the runs from the same line in which that was measured."""
+    found = []
+    for other in flow.runs:
+        if other.source == run.source and other.snapshot is not None and not other.error:
+            graph = flow.graph_of(other)
+            like = zip(graph.op, graph.source, graph.measures.get("time_us", ()), strict=False)
+            found += [time for op, source, time in like if time and (op, source) == _kind_of(snapshot, node)]
+    return found
+
+
+def _kind_of(snapshot: GraphSnapshot, node: int) -> tuple[str, SourceLine | None]:
+    """Return the operator of a node, and the line that made it."""
+    return snapshot.op[node], snapshot.source[node]
+
+
+def _exponential_case(flow: Flow, run: Run, row: int, spent_of: tuple[float, float]) -> Case:
+    """Return the case of one exponential."""
+    spent, whole = spent_of
+    event = flow.events[row]
+    shape = flow.facts(flow.inputs(row)[0]).shape
+    return Case(
+        kind="slow-node",
+        message=f"{event.op}{at(event.source)} takes {spent / 1000:.0f} ms, {spent / whole:.0%} of backward: its "
+        f"gradient is the exponential of a matrix of twice the size, {shape_text((2 * shape[-2], 2 * shape[-1]))}.",
+        remedy="a cheaper map to the same matrices: the Cayley transform torch.linalg.solve(I + A, I - A), Householder "
+        "reflections, or a few terms of the series where the entries are small",
+        source=event.source,
+        op=event.op,
+        marks=flow.marks(run, [row], f"{spent / 1000:.0f} ms"),
+        evidence={"time_us": spent, "share": spent / whole},
     )

@@ -9,6 +9,7 @@ from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..meaning.expected_gradients import awaited, expected_gradients
+from ..meaning.left_out import Others, others_of
 from ..meaning.unused_blocks import Block, unused_blocks
 from ..phrases import UNREDUCED, UNUSED
 from ..recorded.calls import held_by
@@ -191,7 +192,8 @@ def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, f
     names = _called(leaves, [_shown(flow, leaf, failed) for leaf in leaves])
     run = failed or next((run for run in reversed(flow.runs) if run.roots), None)
     are, it = ("is", "it") if len(leaves) == 1 else ("are", "them")
-    lost, remedy = _lost(flow, end, source, names, it)
+    others = others_of(flow, leaves) if end.row is None else None
+    lost, remedy = _lost(flow, end, source, names, it) if others is None else _left_out(others, source, names, it)
     reducer = UNREDUCED in flow.error_text
     if failed is not None:
         remedy += "; allow_unused=True gives None for it"
@@ -201,7 +203,7 @@ def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, f
         kind="unused-parameter",
         message=f"{names} {are} not reachable from {flow.root_name(run)} (unused): {lost}.",
         remedy=remedy,
-        source=source,
+        source=source if others is None else others.line,
         op=flow.events[end.row].op if end.row is not None else "",
         subjects=frozenset(leaves),
         explains_error=failed is not None or reducer,
@@ -232,6 +234,15 @@ def _lost(flow: Flow, end: _End, source: SourceLine | None, names: str, it: str)
     return (
         f"{result}{at(made)} is computed from {it} and never used",
         f"use {result} in what follows, or leave it and its parameters out",
+    )
+
+
+def _left_out(others: Others, made: SourceLine | None, names: str, it: str) -> tuple[str, str]:
+    """Say that a line takes what was made with some leaves and not these, and what to write instead."""
+    takes = f"{'the loop' if others.loop else 'the statement'}{at(others.line)}"
+    return (
+        f"{takes} uses only the others that were made with {it}{at(made)}",
+        f"let {takes} use {it if names[:1].isdigit() else names} as well, or leave {it} out",
     )
 
 

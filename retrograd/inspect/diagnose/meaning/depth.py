@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from ...snapshot import GraphSnapshot, SourceLine
 from ..base import Case
@@ -13,6 +14,7 @@ from ..recorded.flow import Flow
 from ..recorded.nodes import call_of, ran
 from ..recorded.runs import Run
 from ..words import at, counted, listed, operator_word
+from .descents import descents
 from .distance import PRODUCTS
 
 _SPAN = 1e6
@@ -25,6 +27,12 @@ _WEIGHTED = PRODUCTS | {"linear", "mm", "addmm", "baddbmm", "conv1d", "conv2d", 
 """Operators that shrink a gradient by the size of weights alone."""
 _DEPTH = 5
 """Repetitions of one line from which on it is a depth."""
+_BESIDE = 16
+"""Depths beside each other that are looked at."""
+_SMALLER_STEPS = (
+    "a smaller inner step size: where it times the curvature is above 2, each step multiplies what is wrong; or fewer "
+    "steps, or clip the gradients that they take"
+)
 
 
 @dataclass(slots=True)
@@ -33,8 +41,13 @@ class _Line:
 
     source: SourceLine | None
     nodes: list[int] = field(default_factory=list)
-    gain: float = 0.0
-    """Logarithm of what they did to the gradient's norm, all together."""
+    gains: list[float] = field(default_factory=list)
+    """Logarithm of what each of them did to the gradient's norm."""
+
+    @property
+    def gain(self) -> float:
+        """What they did to it, all together."""
+        return sum(self.gains)
 
 
 def grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
@@ -43,30 +56,49 @@ def grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     if not norms:
         return
     largest, smallest = max(norms.values()), min(norms.values())
+    descent = _growing_descent(flow, run, snapshot) if largest > _SPAN else None
+    if descent is not None:
+        yield _depth_case(flow, run, descent, [leaf for leaf in norms if norms[leaf] == largest], _SMALLER_STEPS)
+        return
     lines = [line for line in _lines(snapshot) if len(line.nodes) >= _DEPTH]
     if not lines:
         return
     if largest > _SPAN:
-        growing = [line for line in lines if _ends(snapshot, line)[1] > _ends(snapshot, line)[0] * _SHARE]
-        line = _first_of_a_depth(snapshot, sorted(growing, key=lambda one: -one.gain))
+        line = _depth_of(snapshot, lines, partial(_grows, snapshot), lambda one: -one.gain)
         if line is not None and line.gain > math.log(_SHARE):
             yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] == largest])
     elif smallest < largest / _SPAN:
         # Where other lines make up for what one takes away, the gradient that it gets does not shrink.
-        shrinking = [line for line in lines if _ends(snapshot, line)[1] < _ends(snapshot, line)[0] / _SHARE]
-        line = _first_of_a_depth(snapshot, sorted(shrinking, key=lambda one: one.gain))
+        line = _depth_of(snapshot, lines, partial(_shrinks, snapshot, share=1 / _SHARE), lambda one: one.gain)
         if line is not None and line.gain < -math.log(_SHARE):
             yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] < largest / _SPAN])
     else:  # what is used at each depth, or gets as little at every depth, does not show it in its own gradient
         yield from _faded(flow, run, lines, norms)
 
 
+def _growing_descent(flow: Flow, run: Run, snapshot: GraphSnapshot) -> _Line | None:
+    """Return the steps of the descent along which the gradient grows most, if it explodes there."""
+    places = run.places(snapshot)
+    found = []
+    for rows in descents(flow, run):
+        nodes = [places[node] for row in rows for node in flow.nodes(row)[-1:] if node in places]
+        if len({flow.events[row].source for row in rows}) == 1 and len(nodes) >= _DEPTH:
+            found.append(_Line(flow.events[rows[0]].source, nodes))
+    line = max(found, key=lambda one: _growth(snapshot, one), default=None)
+    return line if line is not None and _grows(snapshot, line) else None
+
+
+def _growth(snapshot: GraphSnapshot, line: _Line) -> float:
+    """Return how many times as large the gradient is at the far end of a line as it was at the near one."""
+    first, last = _ends(snapshot, line)
+    return last / first if 0 < first < math.inf and math.isfinite(last) else 0.0
+
+
 def _faded(flow: Flow, run: Run, lines: list[_Line], norms: dict[int, float]) -> Iterator[Case]:
     """Yield the case of a depth at whose far end next to nothing is left, however small all gradients are."""
     snapshot = flow.graph_of(run)
     for share in (_FADED, 1 / _SPAN):
-        faded = [line for line in lines if _ends(snapshot, line)[1] < _ends(snapshot, line)[0] * share]
-        line = _first_of_a_depth(snapshot, sorted(faded, key=lambda one: one.gain))
+        line = _depth_of(snapshot, lines, partial(_shrinks, snapshot, share=share), lambda one: one.gain)
         row = None if line is None else call_of(flow, snapshot, line.nodes[-1])
         if line is None or row is None:
             continue
@@ -100,12 +132,18 @@ def _taken(flow: Flow, snapshot: GraphSnapshot, node: int) -> Sequence[int]:
     return [] if row is None else flow.inputs(row)
 
 
-def _first_of_a_depth(snapshot: GraphSnapshot, lines: list[_Line]) -> _Line | None:
-    """Return the first line whose nodes follow one another; those of side branches do not."""
+def _depth_of(
+    snapshot: GraphSnapshot, lines: list[_Line], changes: Callable[[_Line], bool], order: Callable[[_Line], float]
+) -> _Line | None:
+    """Return the first line, in an order, that changes the gradient and whose nodes follow one another.
+
+    Or else the first whose nodes do so in one of several depths beside each other, as those of several sequences.
+    """
     after: dict[int, list[int]] = {}
     for source, target, _, _ in snapshot.edges():
         after.setdefault(source, []).append(target)
-    for line in lines:
+    changing = sorted(filter(changes, lines), key=order)
+    for line in changing:
         seen, todo = {line.nodes[0]}, [line.nodes[0]]
         while todo:
             fresh = [node for node in after.get(todo.pop(), ()) if node not in seen]
@@ -113,7 +151,45 @@ def _first_of_a_depth(snapshot: GraphSnapshot, lines: list[_Line]) -> _Line | No
             todo.extend(fresh)
         if line.nodes[-1] in seen:
             return line
+    for line in changing:
+        found = sorted(filter(changes, _depths_within(snapshot, after, line)), key=order)
+        if found:
+            return found[0]
     return None
+
+
+def _depths_within(snapshot: GraphSnapshot, after: dict[int, list[int]], line: _Line) -> Iterator[_Line]:
+    """Yield the longest rows of a line's nodes that follow one another."""
+    gains = dict(zip(line.nodes, line.gains, strict=True))
+    longest: dict[int, tuple[int, int]] = {}  # node -> how many of the line lie on a way to it, and the last of them
+    before: dict[int, tuple[int, int]] = {}
+    for node in ran(snapshot):
+        passed = longest.pop(node, (0, -1))
+        if node in gains:
+            before[node], passed = passed, (passed[0] + 1, node)
+        for following in after.get(node, ()):
+            longest[following] = max(longest.get(following, passed), passed)
+    length = max((count for count, _ in before.values()), default=0)
+    if length + 1 < _DEPTH:
+        return
+    for last in [node for node, (count, _) in before.items() if count == length][:_BESIDE]:
+        nodes, node = [], last
+        while node >= 0:
+            nodes.append(node)
+            node = before[node][1]
+        nodes.reverse()
+        yield _Line(line.source, nodes, [gains[node] for node in nodes])
+
+
+def _grows(snapshot: GraphSnapshot, line: _Line) -> bool:
+    """Whether the gradient is much larger at the far end of a line."""
+    return _growth(snapshot, line) > _SHARE
+
+
+def _shrinks(snapshot: GraphSnapshot, line: _Line, share: float) -> bool:
+    """Whether less than a share of the gradient is left at the far end of a line."""
+    first, last = _ends(snapshot, line)
+    return last < first * share
 
 
 def _ends(snapshot: GraphSnapshot, line: _Line) -> tuple[float, float]:
@@ -137,7 +213,7 @@ def _lines(snapshot: GraphSnapshot) -> list[_Line]:
             continue
         line = found.setdefault((snapshot.source[node], snapshot.op[node]), _Line(snapshot.source[node]))
         line.nodes.append(node)
-        line.gain += math.log(passed_on.get(node, passed) / given)
+        line.gains.append(math.log(passed_on.get(node, passed) / given))
     return list(found.values())
 
 
@@ -187,8 +263,11 @@ def _differentiated(flow: Flow, run: Run, line: _Line) -> tuple[_Line, GraphSnap
     return None if found is None else (found, snapshot)
 
 
-def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int]) -> Case:
-    """Return the case of one line that is repeated along the depth."""
+def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int], remedy: str = "") -> Case:
+    """Return the case of one line that is repeated along the depth.
+
+    ``remedy``: what to write instead, where the operator does not say it.
+    """
     snapshot = flow.graph_of(run)
     norms = _ends(snapshot, line)
     shown, places = _differentiated(flow, run, line) or (line, snapshot)
@@ -206,7 +285,7 @@ def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int]) -> Case:
         message=f"the gradient {verb} about {factor:.3g} times per step through {inside}{at(shown.source)}"
         f"{again or ':'} from {norms[0]:.1e} to {norms[1]:.1e} over {counted(len(line.nodes), 'step')}, down to "
         f"{listed(flow.name(leaf) for leaf in leaves)}.",
-        remedy=_remedy(op, grows=grows),
+        remedy=remedy or _remedy(op, grows=grows),
         source=shown.source,
         op=op,
         subjects=frozenset(leaves),

@@ -170,6 +170,29 @@ class Spelling:
         found = self.statements(source)
         return found[-1].tree if found and source is not None and source.line <= found[-1].last else None
 
+    def loop_around(self, source: SourceLine) -> tuple[SourceLine, set[str]] | None:
+        """Return the head of the innermost ``for`` around a line, with its variables, if all between was kept."""
+        lines = self._recording.sources.get(source.file, {})
+        number, depth = source.line, _depth(lines.get(source.line, ""))
+        while (text := lines.get(number)) is not None and not text.lstrip().startswith(("def ", "class ")):
+            if text.strip() and _depth(text) < depth:
+                depth, tree = _depth(text), statement(text)
+                if isinstance(tree, ast.For):
+                    return SourceLine(source.file, number, source.function), variables_in(tree.target)
+            number -= 1
+        return None
+
+
+def _depth(text: str) -> int:
+    """Return how far a line is indented."""
+    return len(text) - len(text.lstrip())
+
+
+def variables_in(code: ast.AST | str) -> set[str]:
+    """Return the variables in an expression or a part of one."""
+    tree = _parsed(code) if isinstance(code, str) else code
+    return {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)} if tree is not None else set()
+
 
 @lru_cache(maxsize=4096)
 def is_name(text: str) -> bool:

@@ -18,7 +18,9 @@ from ...recorded.operator_kinds import LINEAR
 from ...recorded.runs import Run
 from ...statements.spelling import is_name
 from ...words import at, listed
+from .constant_results import constant_results
 from .drawn_numbers import drawn_numbers
+from .lost_gradients import NOTHING, lost_in
 from .zero_factors import switched_off, vanished_value
 
 KINDS = {
@@ -45,9 +47,6 @@ _HALF = {"float16": 5.96e-8, "bfloat16": 9.2e-41}
 _SMALLEST_NORMAL = 6.104e-5
 """Of float16."""
 _REVIVING = "a smaller learning rate, another initialisation of the bias, or leaky_relu"
-_NOTHING = 1e-12
-"""Norm of a gradient, and share of one that a node passes on, below which nothing is left."""
-
 _LAYERS = 16
 """Calls of one line, at either end of a run, that are asked why they pass nothing on."""
 
@@ -60,7 +59,8 @@ def find(flow: Flow) -> Iterator[Case]:
         snapshot = flow.graph_of(run)
         if not {"order", "grad_norm", "out_norm", "out_zero_share"} <= set(snapshot.measures):
             continue
-        found = list(_zeroed(flow, run, snapshot)) or list(_mostly_lost(flow, run, snapshot))
+        found = [*constant_results(flow, run, snapshot), *_zeroed(flow, run, snapshot)]
+        found = found or list(_mostly_lost(flow, run, snapshot))
         found = found or list(grown(flow, run, snapshot))
         found = found or list(_nearly_saturated(flow, run))
         if found:
@@ -76,17 +76,17 @@ CHECK = Check("flat", KINDS, find)
 
 def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     """Yield a case for each node that was given a gradient and passed on nothing but zeros."""
-    lost = [leaf for leaf, norms in flow.norms_in(run).items() if _is_zero(norms)]
-    lost += [leaf for leaf in run.inputs if _gave_nothing(flow, run, snapshot, leaf)]
+    lost = lost_in(flow, run)
     if not lost:
         return
-    stopping = {node: call_of(flow, snapshot, node) for node in ran(snapshot) if _stops(snapshot, node)}
-    few = set(few_of_each_line(flow, {row for row in stopping.values() if row is not None}, _LAYERS))
+    made = {node: call_of(flow, snapshot, node) for node in ran(snapshot) if _stops(snapshot, node)}
+    few = set(few_of_each_line(flow, {row for row in made.values() if row is not None}, _LAYERS))
+    stopping = {node: row for node, row in made.items() if row is not None and row in few}
     reported = set()
     for node, row in stopping.items():
-        if row is None or row not in few or flow.events[row].source in reported:
+        if flow.events[row].source in reported:
             continue
-        case = _zero_case(flow, run, (node, row), lost)
+        case = _zero_case(flow, run, (node, row), lost, list(stopping.values()))
         if case is not None and case.source not in reported:  # an underflow is reported at the line where it began
             reported.add(case.source)
             yield case
@@ -95,31 +95,14 @@ def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
 def _stops(snapshot: GraphSnapshot, node: int) -> bool:
     """Whether a node was given a gradient and passed on nothing of it."""
     given, passed = snapshot.measures["grad_norm"][node], snapshot.measures["out_norm"][node]
-    return bool(given and passed is not None and not math.isnan(given) and not passed > given * _NOTHING)
+    return bool(given and passed is not None and not math.isnan(given) and not passed > given * NOTHING)
 
 
-def _is_zero(norms: list[float | None]) -> bool:
-    """Whether the gradient that a leaf got in a run has no entry worth the name."""
-    return all(norm is not None and norm < _NOTHING for norm in norms)
+def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int], stopping: list[int]) -> Case | None:
+    """Return the case of a node that let nothing through, if its operator explains that.
 
-
-def _gave_nothing(flow: Flow, run: Run, snapshot: GraphSnapshot, leaf: int) -> bool:
-    """Whether ``autograd.grad`` got nothing but zeros for a leaf that the program itself updates afterwards."""
-    if not flow.written_after(leaf, run.end) or not flow.trainable([leaf]):
-        return False
-    places, calls = run.places(snapshot), flow.reached_by(run).calls.intersection(flow.used_in.get(leaf, ()))
-    nodes = [places[node] for row in calls for node in flow.nodes(row) if node in places]
-    return bool(nodes) and all(_gave_zero(snapshot, node) for node in nodes)
-
-
-def _gave_zero(snapshot: GraphSnapshot, node: int) -> bool:
-    """Whether a node passed nothing on, or had nothing to pass on: what ``autograd.grad`` takes out is not measured."""
-    norms = (snapshot.measures[key][node] for key in ("grad_norm", "out_norm"))
-    return any(norm is not None and norm < _NOTHING for norm in norms)
-
-
-def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) -> Case | None:
-    """Return the case of a node that let nothing through, if its operator explains that."""
+    ``stopping``: the calls of all such nodes, at which other ways to the same leaves end.
+    """
     row = place[1]
     event = flow.events[row]
     behind = flow.leaves_behind(flow.behind(flow.inputs(row), row))
@@ -129,7 +112,7 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) ->
         return None
     they_get = f"{listed(flow.name(leaf) for leaf in leaves)} get{_s(leaves)}"
     explained = _explained(event, limits, they_get) or vanished_value(flow, row, limits, they_get)
-    explained = explained or switched_off(flow, row, leaves, they_get) or drawn_numbers(event, they_get)
+    explained = explained or switched_off(flow, (row, stopping), leaves, they_get) or drawn_numbers(event, they_get)
     if explained is None:
         half = _half(flow, run, place) and not overflowed_behind(flow, row)  # behind an overflow is nothing to scale
         return _underflow(flow, run, place, leaves) if half else None

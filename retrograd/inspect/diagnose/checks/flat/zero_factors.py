@@ -5,14 +5,15 @@ from __future__ import annotations
 from ...recorded.call_inputs import limits_of
 from ...recorded.flow import Flow
 from ...words import at
+from .lost_gradients import NOTHING
 
-_NOTHING = 1e-12
 _SHRINKING = {
     "prod": ("multiplies", "add up logarithms: {given}.log().sum() in place of the product, compared as a logarithm"),
     "exp": ("takes the exponential of", "compute with the logarithms themselves (torch.logsumexp, log_softmax)"),
 }
 """Operator -> what it does to numbers, and what to write where the result is too small."""
 _SUMS = frozenset({"sum", "mean", "add", "radd", "stack", "cat", "reshape", "view", "flatten"})
+_PRODUCTS = frozenset({"mul", "rmul"})
 Explained = tuple[str, str, str]
 """Kind, message and remedy."""
 
@@ -34,20 +35,36 @@ def vanished_value(flow: Flow, row: int, limits: tuple[float, float], they_get: 
     return "underflow", message, remedy.format(given=flow.name(flow.inputs(row)[0], event.source))
 
 
-def switched_off(flow: Flow, row: int, leaves: list[int], they_get: str) -> Explained | None:
+def switched_off(flow: Flow, stops: tuple[int, list[int]], leaves: list[int], they_get: str) -> Explained | None:
     """Return what explains a product with a constant zero, in every run, that is all these leaves are trained through.
 
-    A factor that is zero only for a while is a schedule, and a sum of bare parameters times zero is there to give all
-    of them a gradient.
+    ``stops``: the product, and all calls at which gradients end.  A factor that is zero only for a while is a schedule,
+    one that is zero in the first step of a recurrence is where that begins, and a sum of bare parameters times zero is
+    there to give all of them a gradient.
     """
+    row, stopping = stops
     event = flow.events[row]
-    if event.operator not in ("mul", "rmul") or not _by_constant_zero(flow, row) or not _computes(flow, row):
+    if event.operator not in _PRODUCTS or not _by_constant_zero(flow, row) or not _computes(flow, row):
+        return None
+    if not all(_by_zero(flow, other) for other in stopping if _leads_to(flow, other, leaves)):
         return None
     norms = [flow.norms_in(run)[leaf] for run in flow.runs for leaf in leaves if leaf in flow.norms_in(run)]
-    if len(norms) <= len(leaves) or any(norm is None or norm > _NOTHING for arrived in norms for norm in arrived):
+    if len(norms) <= len(leaves) or any(norm is None or norm > NOTHING for arrived in norms for norm in arrived):
         return None
     message = f"mul{at(event.source)} multiplies by 0 in every step, so {they_get} a gradient of zero."
     return "zero-gradient", message, "use a factor other than 0, or leave the branch out and freeze what is behind it"
+
+
+def _leads_to(flow: Flow, row: int, leaves: list[int]) -> bool:
+    """Whether a call was computed from one of these leaves."""
+    return not flow.behind(flow.inputs(row), row).tensors.isdisjoint(leaves)
+
+
+def _by_zero(flow: Flow, row: int) -> bool:
+    """Whether a call is a product with a factor that is zero, whatever it was made of."""
+    ends = [limits_of(flow, one, row) for one in flow.inputs(row)]
+    zero = any(one is not None and list(one) == [0.0, 0.0] for one in ends)
+    return flow.events[row].operator in _PRODUCTS and (zero or _by_constant_zero(flow, row))
 
 
 def _by_constant_zero(flow: Flow, row: int) -> bool:

@@ -15,6 +15,7 @@ from ....program.frames import source_line, user_frame
 from ....program.signals import let_pass
 from ....snapshot import GraphSnapshot, SourceLine
 from ...base import Node
+from ...naming import name_leaves
 from ..watching import Observer, Run, Walked, Watching, guarded
 from .nodes import kept_norms
 
@@ -50,6 +51,8 @@ class Runs(Observer):
         super().__init__(watching)
         self._take_snapshot = take_snapshot
         self._calls = _Calls()
+        self._unnamed = True
+        """Nobody has looked yet what leaves are called that no graph holds: once, for all rows are made for that."""
         self.prepare: Callable[[Run, Walked], None] | None = None
         """Called with a run and its graph before it starts."""
         self.look: Callable[[FrameType | None], None] | None = None
@@ -116,6 +119,9 @@ class Runs(Observer):
         walked = self._take_snapshot([node for node, _ in roots], frame)
         snapshot = walked.snapshot
         snapshot.first_seq -= self.watching.begin
+        if self._unnamed and self.watching.wants("full"):
+            self._unnamed = False
+            name_leaves(self.watching.sink.tensors, frame, TensorBase)
         if self.watching.wants("backward") and not walked.repeated:
             self._name_leaves(snapshot, walked.order)
         if self.prepare is not None:

@@ -40,7 +40,7 @@ class Leaves(Observer):
         self._send("leaf", "requires_grad_", t, {"change": "requires_grad", "value": value})
         number = self.watching.sink.tensors.known(t)
         if number is not None and value:
-            self.watching.sink.tensors.entered(number).requires_grad = True
+            self.watching.sink.tensors.requires_grad(number)
 
     @guarded
     def grad_set(self, t: TensorBase, value: Any) -> None:

@@ -11,14 +11,13 @@ from typing import Any
 from ....event_data import Values
 from ....events import Event, Facts
 from ....journal import Note
-from ....program.blocks import loop_variables
-from ....program.frames import source_line, user_frames
-from ....program.names import frame_variables, search
+from ....program.frames import source_line
 from ....program.signals import let_pass
 from ....snapshot import GraphSnapshot
 from ....tensor_facts import TensorFacts
 from ...array_values import gradient_figures, summary
 from ...base import Node
+from ...naming import name_leaves
 from ...origins import Marks
 from ..calls.calls import note_problem
 from ..calls.tensors import number_of, numbers_of
@@ -242,17 +241,3 @@ def _in_group() -> bool:
     """Whether the program is one of several that share gradients, which then change before a run is over."""
     distributed = LIBRARY.torch.distributed
     return bool(distributed.is_available() and distributed.is_initialized())
-
-
-def name_leaves(table: Any, frame: FrameType | None, tensor: type) -> None:
-    """Look in the user's variables for names of leaves that were not looked for before."""
-    wanted = {id(leaf): leaf for leaf in table.unnamed_leaves()}
-    if not wanted:
-        return
-    frames = list(user_frames(frame))
-    passing = {name for one in frames for name in loop_variables(one.f_code.co_filename)}
-    lasting = [(name, value) for name, value in frame_variables(frames) if name not in passing]
-    found = search(lasting, set(wanted), lambda value: issubclass(type(value), tensor))
-    for identity, name in found.variables.items():
-        if identity in wanted:
-            table.name(wanted[identity], name)

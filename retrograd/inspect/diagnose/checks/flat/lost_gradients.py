@@ -1,0 +1,42 @@
+"""Leaves of which nothing is left of the gradient in a run: in ``.grad``, or in what ``autograd.grad`` returned."""
+
+from __future__ import annotations
+
+from ....snapshot import GraphSnapshot
+from ...recorded.flow import Flow
+from ...recorded.runs import Run
+
+NOTHING = 1e-12
+"""Norm of a gradient, and share of one that a node passes on, below which nothing is left."""
+
+
+def lost_in(flow: Flow, run: Run) -> list[int]:
+    """Return the leaves that a run gave a gradient without an entry worth the name."""
+    lost = [leaf for leaf, norms in flow.norms_in(run).items() if is_zero(norms)]
+    snapshot = None if run.snapshot is None else flow.graph_of(run)
+    if snapshot is not None and {"grad_norm", "out_norm"} <= set(snapshot.measures):
+        lost += [leaf for leaf in run.inputs if _gave_nothing(flow, run, snapshot, leaf)]
+    return lost
+
+
+def is_zero(norms: list[float | None], given: float = 0.0) -> bool:
+    """Whether the gradient that a leaf got in a run has no entry worth the name.
+
+    ``given``: the largest norm that passes for rounding errors.
+    """
+    return all(norm is not None and norm < max(NOTHING, given) for norm in norms)
+
+
+def _gave_nothing(flow: Flow, run: Run, snapshot: GraphSnapshot, leaf: int) -> bool:
+    """Whether ``autograd.grad`` got nothing but zeros for a leaf that the program itself updates afterwards."""
+    if not flow.written_after(leaf, run.end) or not flow.trainable([leaf]):
+        return False
+    places, calls = run.places(snapshot), flow.reached_by(run).calls.intersection(flow.used_in.get(leaf, ()))
+    nodes = [places[node] for row in calls for node in flow.nodes(row) if node in places]
+    return bool(nodes) and all(_gave_zero(snapshot, node) for node in nodes)
+
+
+def _gave_zero(snapshot: GraphSnapshot, node: int) -> bool:
+    """Whether a node passed nothing on, or had nothing to pass on: what ``autograd.grad`` takes out is not measured."""
+    norms = (snapshot.measures[key][node] for key in ("grad_norm", "out_norm"))
+    return any(norm is not None and norm < NOTHING for norm in norms)
