@@ -259,7 +259,7 @@ def _differentiated(flow: Flow, run: Run, line: _Line) -> tuple[_Line, GraphSnap
     if not {"order", "grad_norm", "out_norm"} <= set(snapshot.measures):
         return None
     deep = [one for one in _lines(snapshot) if len(one.nodes) >= _DEPTH]
-    found = _first_of_a_depth(snapshot, sorted(deep, key=lambda one: -abs(one.gain)))
+    found = _depth_of(snapshot, deep, lambda one: True, lambda one: -abs(one.gain))
     return None if found is None else (found, snapshot)
 
 
