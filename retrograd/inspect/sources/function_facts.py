@@ -59,7 +59,7 @@ def kept_on_ctx(ctx: Any, cls: Any, tensor: type, inputs: list[Any], outputs: li
     for function in (cls.forward, cls.setup_context):
         code = code_of(function)
         if code is not None and not is_foreign(code):
-            lines |= _stored_at(code)
+            lines |= _stored_by_helpers(function, code) | _stored_at(code)
     attributes = dict(_stored_tensors(vars(ctx), tensor, lines))
     if not attributes:
         return {}
@@ -97,10 +97,26 @@ def _entries(value: Any, tensor: type) -> list[Any] | None:
         return None
 
 
-def _stored_at(code: CodeType) -> dict[str, int]:
-    """Return the line of each ``ctx.name = ...`` in a function, by name."""
-    tree, shift = _tree(code)
+def _stored_by_helpers(function: Any, code: CodeType) -> dict[str, int]:
+    """Return those lines of functions of the same file that a function gives its ``ctx`` to."""
+    tree, _ = _tree(code)
     context = code.co_varnames[0] if code.co_argcount else "ctx"
+    names = getattr(inspect.unwrap(function), "__globals__", {})
+    found: dict[str, int] = {}
+    for node in ast.walk(tree) if tree else ():
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+            continue
+        helper = code_of(names.get(node.func.id))
+        places = [place for place, one in enumerate(node.args) if isinstance(one, ast.Name) and one.id == context]
+        if helper is not None and helper.co_filename == code.co_filename and places and places[0] < helper.co_argcount:
+            found |= _stored_at(helper, places[0])
+    return found
+
+
+def _stored_at(code: CodeType, place: int = 0) -> dict[str, int]:
+    """Return the line of each ``ctx.name = ...`` in a function, by name; ``ctx`` is its argument at a place."""
+    tree, shift = _tree(code)
+    context = code.co_varnames[place] if code.co_argcount > place else "ctx"
     found: dict[str, int] = {}
     for node in ast.walk(tree) if tree else ():
         match node:

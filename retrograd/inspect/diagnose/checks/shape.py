@@ -26,6 +26,8 @@ _ELEMENTWISE = _DIFFERENCES | frozenset(
     {"add", "mul", "div", "true_divide", "pow", "maximum", "minimum", "lerp", "where"}
     | {"binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "poisson_nll_loss", "kl_div"}
 )
+_SEPARABLE = frozenset({"mul", "rmul", "div", "rdiv", "true_divide"})
+_TOTALS = frozenset({"sum", "mean"})
 _COLUMN_MAKERS = frozenset({"unsqueeze", "reshape", "view", "getitem", "expand", "expand_dims"})
 _GRAD = frozenset({"grad"})
 _REDUCTIONS = frozenset(
@@ -59,7 +61,7 @@ def _broadcasts(flow: Flow) -> Iterator[Case]:
 
 def _by_accident(flow: Flow, row: int, column: int, vector: int) -> bool:
     """Whether nothing shows that a call was to make a square of a column and a vector, or something that it was not."""
-    if _is_a_target(flow, row):
+    if _is_a_target(flow, row) or _only_added_up(flow, row):
         return True
     return not _meant(flow, row, column) and not _meets_a_square(flow, row, column, vector)
 
@@ -100,6 +102,20 @@ def _makes_column(flow: Flow, row: int) -> bool:
     given = flow.inputs(row)[:1]
     was_column = bool(given) and flow.facts(given[0]).shape[-1:] == (1,)
     return flow.events[row].op in _COLUMN_MAKERS and not was_column
+
+
+def _only_added_up(flow: Flow, row: int) -> bool:
+    """Whether nothing is done with the products or quotients of all pairs but to add them all up.
+
+    That is the product of two sums, for which nobody makes a square.
+    """
+    if flow.events[row].operator not in _SEPARABLE:
+        return False
+    used = [call for out in flow.outputs(row) for call in flow.used_in.get(out, ()) if call > row]
+    return bool(used) and all(
+        flow.events[call].operator in _TOTALS and all(not flow.facts(out).shape for out in flow.outputs(call))
+        for call in used
+    )
 
 
 def _is_a_target(flow: Flow, row: int) -> bool:

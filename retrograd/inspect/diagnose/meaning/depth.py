@@ -64,13 +64,12 @@ def grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     if not lines:
         return
     if largest > _SPAN:
-        line = _depth_of(snapshot, lines, partial(_grows, snapshot), lambda one: -one.gain)
-        if line is not None and line.gain > math.log(_SHARE):
+        line = _depth_of(snapshot, lines, partial(_makes_grow, snapshot), lambda one: -one.gain)
+        if line is not None:
             yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] == largest])
     elif smallest < largest / _SPAN:
-        # Where other lines make up for what one takes away, the gradient that it gets does not shrink.
-        line = _depth_of(snapshot, lines, partial(_shrinks, snapshot, share=1 / _SHARE), lambda one: one.gain)
-        if line is not None and line.gain < -math.log(_SHARE):
+        line = _depth_of(snapshot, lines, partial(_makes_shrink, snapshot), lambda one: one.gain)
+        if line is not None:
             yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] < largest / _SPAN])
     else:  # what is used at each depth, or gets as little at every depth, does not show it in its own gradient
         yield from _faded(flow, run, lines, norms)
@@ -179,6 +178,19 @@ def _depths_within(snapshot: GraphSnapshot, after: dict[int, list[int]], line: _
             node = before[node][1]
         nodes.reverse()
         yield _Line(line.source, nodes, [gains[node] for node in nodes])
+
+
+def _makes_grow(snapshot: GraphSnapshot, line: _Line) -> bool:
+    """Whether the gradient grows along a line, and by what the line does to it."""
+    return line.gain > math.log(_SHARE) and _grows(snapshot, line)
+
+
+def _makes_shrink(snapshot: GraphSnapshot, line: _Line) -> bool:
+    """Whether the gradient shrinks along a line, and by what the line does to it.
+
+    Where other lines make up for what one takes away, the gradient that it gets does not shrink.
+    """
+    return line.gain < -math.log(_SHARE) and _shrinks(snapshot, line, share=1 / _SHARE)
 
 
 def _grows(snapshot: GraphSnapshot, line: _Line) -> bool:

@@ -13,6 +13,7 @@ from ...phrases import EMPTY_OPTIMIZER
 from ...recorded.calls import held_by
 from ...recorded.flow import Flow
 from ...recorded.steps import optimizers_served, steps_with_runs
+from ...recorded.taken_gradients import taken_gradients
 from ...words import at, counted, listed
 from .empty import empty_case
 from .forgotten_networks import forgotten, used_as_they_are
@@ -148,7 +149,8 @@ def _goes_on(flow: Flow, leaf: int) -> bool:
 
     What derivatives are taken by within the loss, as by the coordinates of a differential equation, is data.
     """
-    coordinate = any(leaf in run.inputs and run.began.get("create_graph") for run in flow.runs)
+    asked = any(leaf in run.inputs and run.began.get("create_graph") for run in flow.runs)
+    coordinate = asked or any(one.leaf == leaf and one.made.began.get("create_graph") for one in taken_gradients(flow))
     arrivals = flow.accumulated[leaf]
     trained = flow.optimizer_steps[-1] > arrivals[0]  # what only gets gradients after the training is looked at
     return trained and flow.spelling.has_name(leaf) and len(arrivals) > 1 and not coordinate
