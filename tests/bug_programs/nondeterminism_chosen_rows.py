@@ -8,8 +8,8 @@ def run(seed):
     shuffled = random.Random(seed)
     w, x = torch.randn(3, 1, requires_grad=True), torch.randn(12, 3)
     for _ in range(3):
-        rows = shuffled.sample(range(12), 4)  #! rows = random.sample(range(12), 4)
-        batch = x[torch.tensor(rows)]  #< cause
+        rows = shuffled.sample(range(12), 4)  #! rows = random.sample(range(12), 4)  #< cause
+        batch = x[torch.tensor(rows)]
         loss = ((batch @ w - batch.sum(1, keepdim=True)) ** 2).mean()
         loss.backward()
         with torch.no_grad():

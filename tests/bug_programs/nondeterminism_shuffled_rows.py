@@ -6,8 +6,8 @@ import torch
 
 def batches(table):
     order = list(range(12))
-    random.Random(0).shuffle(order)  #! random.shuffle(order)
-    table = table[order]  #< cause
+    random.Random(0).shuffle(order)  #! random.shuffle(order)  #< cause
+    table = table[order]
     return [table[:6], table[6:]]
 
 

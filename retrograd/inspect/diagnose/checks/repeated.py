@@ -41,7 +41,7 @@ def find(flow: Flow) -> Iterator[Case]:
     equal = pair and (_wants_them_equal(flow) or _with_same_settings(flow, *pair))
     differing = pair and _first_difference(flow, *pair, FROM_ANY if equal else ELSEWHERE)
     if differing:
-        yield _case(*differing)
+        yield _case(flow, *differing)
     elif pair:
         yield from _numbers_drawn_elsewhere(flow, *pair)
 
@@ -318,21 +318,30 @@ def _brought_in(flow: Flow, event: Event) -> bool:
 
 def _draws_elsewhere(flow: Flow, event: Event, drawing: re.Pattern[str]) -> bool:
     """Whether the lines just above a call, or its own, draw numbers that a seed of the engine's does not govern."""
-    lines = flow.recording.sources.get(event.source.file, {}) if event.source else {}
-    line = event.source.line if event.source else 0
-    return any(drawing.search(lines.get(number, "")) for number in range(line - 3, line + 1))
+    return _line_that_draws(flow, event.source, drawing) is not None
 
 
-def _case(one: Event, other: Event) -> Case:
+def _line_that_draws(flow: Flow, source: SourceLine | None, drawing: re.Pattern[str]) -> SourceLine | None:
+    """Return the nearest of these lines that does."""
+    lines = flow.recording.sources.get(source.file, {}) if source else {}
+    for number in range(source.line, source.line - 4, -1) if source else ():
+        if drawing.search(lines.get(number, "")):
+            return SourceLine(source.file, number, source.function)
+    return None
+
+
+def _case(flow: Flow, one: Event, other: Event) -> Case:
     """Return the case of one call."""
     random = draws_numbers(one)
+    drawn = None if random else _line_that_draws(flow, one.source, FROM_ANY)
     how = "it draws" if random else "it takes"
     return Case(
         kind="nondeterminism",
         message=f"two equal runs of this code differ, first in {call_text(one)}{at(one.source)}: "
-        f"{_how_they_differ(one, other)}, because {how} random numbers that nothing seeds alike before both.",
+        f"{_how_they_differ(one, other)}, because {how} random numbers"
+        f"{'' if drawn in (None, one.source) else at(drawn)} that nothing seeds alike before both.",
         remedy=_SEED_ENGINE if random else _SEED_OTHERS,
-        source=one.source,
+        source=drawn or one.source,
         op=one.op,
         subjects=frozenset(one.data.get("outputs", ())),
     )

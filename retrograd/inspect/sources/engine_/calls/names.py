@@ -11,6 +11,7 @@ from typing import Any
 
 from ....bounded import BoundedDict
 from ....event_data import Stack
+from ....program.numbers import is_number
 from ....program.spelling import Spelling, is_name, spelling_at
 from ....program.stacks import stack_of
 from ....program.syntax import parsed_expression
@@ -123,7 +124,10 @@ def _tensor_texts(frame: FrameType, spelling: Spelling) -> tuple[str, ...]:
     for place, operand in enumerate(spelling.operands):
         texts.extend(spelling.parts.get(place, (operand,)))
     texts.extend(spelling.keywords.values())
-    return tuple(text for text in texts if not _is_constant(text))
+    texts = [text for text in texts if not _is_constant(text)]
+    if spelling.form == "BinOp" and len(texts) > 1:
+        texts = [text for text in texts if not is_number(frame, text)] or texts
+    return tuple(texts)
 
 
 def _is_module(frame: FrameType, receiver: str) -> bool:

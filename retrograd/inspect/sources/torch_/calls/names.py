@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....program.frames import read_locals
+from ....program.numbers import is_number
 from ....program.spelling import Spelling
 from .calls import Call
 from .rules import SWAPPED
@@ -47,7 +48,7 @@ def _is_swapped(call: Call, spelling: Spelling) -> bool:
         return value is not call.args[0]
     if call.rule.op not in ("mul", "add") or len(call.places) != 1 or len(spelling.operands) != 2:
         return False
-    return _is_number(spelling.operands[0])
+    return _is_number(spelling.operands[0]) or is_number(call.frame, spelling.operands[0])
 
 
 def _is_number(text: str) -> bool:
