@@ -101,9 +101,20 @@ def _leaves(flow: Flow, row: int) -> bool:
 
 
 def _rewrapped(flow: Flow, row: int, roots: list[int]) -> bool:
-    """Whether a loss that no call made can only be what a cut gave, wrapped anew, as ``Variable(loss.data)`` is."""
+    """Whether a loss that no call made can only be what a cut gave, wrapped anew, as ``Variable(loss.data)`` is.
+
+    Or a leaf on the way to it, which lies where the cut's result does.
+    """
+    if any(_is_wrapped(flow, one) for out in flow.outputs(row) for one in flow.same_memory(out)):
+        return True
     shapes = {flow.facts(out).shape for out in flow.events[row].data.get("outputs", ()) if not flow.used_in.get(out)}
     return any(flow.is_leaf(one) and not flow.made_in.get(one) and flow.facts(one).shape in shapes for one in roots)
+
+
+def _is_wrapped(flow: Flow, tensor: int) -> bool:
+    """Whether a leaf that requires grad was made by no call, in memory that another tensor had before."""
+    alone = flow.is_leaf(tensor) and flow.requires_grad(tensor) and not flow.made_in.get(tensor)
+    return alone and flow.facts(tensor).made_by is None and any(one < tensor for one in flow.same_memory(tensor))
 
 
 def term_cut(flow: Flow, term: int, before: int, since: int, leaves: set[int]) -> int | None:
@@ -150,6 +161,7 @@ def _entering(flow: Flow, behind: Reached) -> set[int]:
     rows = _entries(flow, behind)
     for tensor in behind.tensors:  # made by no recorded call, as from_numpy does: known from its first use on
         used = flow.used_in.get(tensor)
-        if used and not flow.requires_grad(tensor) and min(flow.made_in.get(tensor, used)) >= used[0]:
+        plain = not flow.requires_grad(tensor) or _is_wrapped(flow, tensor)
+        if used and plain and min(flow.made_in.get(tensor, used)) >= used[0]:
             rows.add(used[0])
     return rows
