@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..recorded.flow import Flow, Reached
 from .distance import ARRANGEMENTS, REGRESSIONS
-from .held_by_data import compared_with_data, given_to
+from .held_by_data import comes_to, compared_with_data, given_to
 from .own_outputs import SOFT_TARGETS, also_the_other_way, is_distance, is_soft_target, made_by, scores_of
 
 _SCALES = frozenset({"div", "mul", "true_divide"})
@@ -55,17 +55,7 @@ def _scores(flow: Flow, target: int, row: int) -> list[int]:
 
 def _is_labelled(flow: Flow, scores: int, calls: set[int]) -> bool:
     """Whether a loss among calls holds scores to labels."""
-    todo, seen = [scores], {scores}
-    while todo:
-        one = todo.pop()
-        for call in calls.intersection(flow.used_in.get(one, ())):
-            if _takes_labels(flow, call):
-                return True
-            if flow.events[call].operator in _TOWARDS_LABELS:
-                fresh = [out for out in flow.outputs(call) if out not in seen]
-                seen.update(fresh)
-                todo += fresh
-    return False
+    return comes_to(flow, scores, calls, _TOWARDS_LABELS, _takes_labels)
 
 
 def _takes_labels(flow: Flow, call: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 
 from ..recorded.flow import Flow, Reached
 from ..recorded.runs import Run
@@ -73,14 +73,21 @@ def _is_data(flow: Flow, tensor: int, row: int) -> bool:
 
 def compared_with_data(flow: Flow, result: int, calls: set[int]) -> bool:
     """Whether a loss among calls measures how far a result, arranged at most, is from data."""
+    return comes_to(flow, result, calls, ARRANGEMENTS, _measures_distance)
+
+
+def comes_to(
+    flow: Flow, result: int, calls: set[int], through: Container[str], wanted: Callable[[Flow, int], bool]
+) -> bool:
+    """Whether a result comes to a wanted call, among calls, by way of these operators at most."""
     first, end = min(calls), max(calls) + 1
     todo, seen = [result], {result}
     while todo:
         users = flow.used_in.get(todo.pop(), [])
         for call in calls.intersection(users[bisect_left(users, first) : bisect_left(users, end)]):
-            if _measures_distance(flow, call):
+            if wanted(flow, call):
                 return True
-            if flow.events[call].op in ARRANGEMENTS:
+            if flow.events[call].operator in through:
                 fresh = [out for out in flow.outputs(call) if out not in seen]
                 seen.update(fresh)
                 todo += fresh
