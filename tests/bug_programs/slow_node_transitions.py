@@ -13,9 +13,9 @@ class Transitions(torch.nn.Module):
 
 
 torch.manual_seed(0)
-model = Transitions(300)
+model = Transitions(480)
 opt = torch.optim.SGD(model.parameters(), lr=0.01)
-start = torch.softmax(torch.randn(6, 300), 1)
+start = torch.softmax(torch.randn(6, 480), 1)
 for step in range(3):
     loss = (model(start, 0.5) - start.flip(0)).pow(2).sum()
     opt.zero_grad()

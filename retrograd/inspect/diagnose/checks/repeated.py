@@ -323,8 +323,10 @@ def _draws_elsewhere(flow: Flow, event: Event, drawing: re.Pattern[str]) -> bool
 
 def _line_that_draws(flow: Flow, source: SourceLine | None, drawing: re.Pattern[str]) -> SourceLine | None:
     """Return the nearest of these lines that does."""
-    lines = flow.recording.sources.get(source.file, {}) if source else {}
-    for number in range(source.line, source.line - 4, -1) if source else ():
+    if source is None:
+        return None
+    lines = flow.recording.sources.get(source.file, {})
+    for number in range(source.line, source.line - 4, -1):
         if drawing.search(lines.get(number, "")):
             return SourceLine(source.file, number, source.function)
     return None

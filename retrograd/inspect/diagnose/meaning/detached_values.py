@@ -120,8 +120,8 @@ def _is_wrapped(flow: Flow, tensor: int) -> bool:
 def term_cut(flow: Flow, term: int, before: int, since: int, leaves: set[int]) -> int | None:
     """Return the call by which values of leaves left the graph, of a step, that came back as the values of a term."""
     behind = flow.behind([term], before, gradients=False)
-    came_back = max((row for row in _entering(flow, behind) if since < row < before), default=None)
-    for row in reversed(flow.rows.get("cut", ())) if came_back is not None else ():
+    came_back = max((row for row in _entering(flow, behind) if since < row < before), default=since)
+    for row in reversed(flow.rows.get("cut", ())):
         leaving = since < row < came_back and _leaves(flow, row) and _whole(flow, row)
         if leaving and leaves & flow.leaves_behind(flow.behind(flow.inputs(row), row)):
             return row
