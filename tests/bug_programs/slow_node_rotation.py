@@ -2,11 +2,11 @@
 import torch
 
 torch.manual_seed(0)
-raw = (torch.randn(320, 320) * 0.003).requires_grad_()
-x, y = torch.randn(4, 320), torch.randn(4, 320)
+raw = (torch.randn(480, 480) * 0.003).requires_grad_()
+x, y = torch.randn(4, 480), torch.randn(4, 480)
 for step in range(2):
     skew = raw - raw.T
-    turn = torch.eye(320) + skew  #! turn = torch.linalg.matrix_exp(skew)
+    turn = torch.eye(480) + skew  #! turn = torch.linalg.matrix_exp(skew)
     loss = (x @ turn - y).square().mean()
     loss.backward()
     with torch.no_grad():
