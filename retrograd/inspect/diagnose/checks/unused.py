@@ -11,6 +11,7 @@ from ..base import Case, Check, Kind, Stage
 from ..meaning.expected_gradients import awaited, expected_gradients
 from ..meaning.left_out import Others, others_of
 from ..meaning.unused_blocks import Block, unused_blocks
+from ..meaning.used_again import Again, used_again
 from ..phrases import UNREDUCED, UNUSED
 from ..recorded.calls import held_by
 from ..recorded.flow import Flow
@@ -193,7 +194,14 @@ def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, f
     run = failed or next((run for run in reversed(flow.runs) if run.roots), None)
     are, it = ("is", "it") if len(leaves) == 1 else ("are", "them")
     others = others_of(flow, leaves) if end.row is None else None
-    lost, remedy = _lost(flow, end, source, names, it) if others is None else _left_out(others, source, names, it)
+    unused = end.row is None and end.replaced is None and others is None
+    again = used_again(flow, leaves[0], run) if unused else None
+    if others is not None:
+        lost, remedy = _left_out(others, source, names, it)
+    elif again is not None:
+        lost, remedy = _copied(flow, again, source, names, it)
+    else:
+        lost, remedy = _lost(flow, end, source, names, it)
     reducer = UNREDUCED in flow.error_text
     if failed is not None:
         remedy += "; allow_unused=True gives None for it"
@@ -203,7 +211,7 @@ def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, f
         kind="unused-parameter",
         message=f"{names} {are} not reachable from {flow.root_name(run)} (unused): {lost}.",
         remedy=remedy,
-        source=source if others is None else others.line,
+        source=others.line if others is not None else again.line if again is not None else source,
         op=flow.events[end.row].op if end.row is not None else "",
         subjects=frozenset(leaves),
         explains_error=failed is not None or reducer,
@@ -234,6 +242,15 @@ def _lost(flow: Flow, end: _End, source: SourceLine | None, names: str, it: str)
     return (
         f"{result}{at(made)} is computed from {it} and never used",
         f"use {result} in what follows, or leave it and its parameters out",
+    )
+
+
+def _copied(flow: Flow, again: Again, made: SourceLine | None, names: str, it: str) -> tuple[str, str]:
+    """Say that a line uses once more what stands beside some leaves, and what to write instead."""
+    other = flow.name(again.leaf)
+    return (
+        f"made{at(made)}, and nothing in forward uses {it}, while {other} is used{at(again.first)} and{at(again.line)}",
+        f"use {names}{at(again.line)}, or leave {it} out",
     )
 
 

@@ -1,0 +1,28 @@
+# kind: unused-parameter; symptom: the second hidden layer stays what it was; names: second, first.weight
+import torch
+
+torch.manual_seed(0)
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enter = torch.nn.Linear(5, 8)
+        self.first = torch.nn.Linear(8, 8)
+        self.second = torch.nn.Linear(8, 8)
+        self.leave = torch.nn.Linear(8, 2)
+
+    def forward(self, x):
+        h = torch.tanh(self.enter(x))
+        h = torch.tanh(self.first(h))
+        h = torch.tanh(self.second(h))  #! h = torch.tanh(self.first(h))
+        return self.leave(h)
+
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.randn(12, 5)
+for step in range(4):
+    optimizer.zero_grad()
+    (net(x) - x[:, :2]).pow(2).mean().backward()
+    optimizer.step()
