@@ -16,7 +16,7 @@ from ...recorded.flow import Flow
 from ...recorded.runs import Run
 from ...statements.spelling import argument, assigned, rebound
 from ...words import at, counted, in_code
-from .evaluated import collected_passes, ends_of_passes
+from .evaluated import JOINING, collected_passes, ends_of_passes
 from .unrolled import carried_for_nothing
 
 KINDS = {
@@ -27,9 +27,9 @@ KINDS = {
     ),
 }
 _SUMS = frozenset({"add", "sub", "radd", "rsub", "lerp"})
-_GATHERING = frozenset(
-    {"cat", "concat", "concatenate", "stack", "hstack", "vstack", "setitem", "index_put", "index_copy", "scatter"}
-    | {"copy", "minimum", "maximum", "fmin", "fmax", "min", "max", "where", "logaddexp"}
+_GATHERING = JOINING | frozenset(
+    {"setitem", "index_put", "index_copy", "scatter", "copy"}
+    | {"minimum", "maximum", "fmin", "fmax", "min", "max", "where", "logaddexp"}
 )
 """What else has in its result both what it was given of the steps before and what is new."""
 _CLEARING = ("grad-cleared", "grad-set", "zero_grad")

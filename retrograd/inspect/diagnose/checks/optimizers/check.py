@@ -48,7 +48,8 @@ def find(flow: Flow) -> Iterator[Case]:
     if not held or not flow.optimizer_steps or not flow.accumulated:
         return
     strangers, taught = _unregistered(flow, held), _taught(flow, held)
-    untrained = {leaf for leaf in flow.accumulated if leaf not in held and _meant_to_train(flow, leaf, strangers)}
+    data = _coordinates(flow)
+    untrained = {leaf for leaf in flow.accumulated if leaf not in held and _meant_to_train(flow, leaf, strangers, data)}
     if (twin := twin_optimizers(flow, untrained)) is not None:
         yield twin
         return
@@ -139,21 +140,24 @@ def _taught(flow: Flow, held: dict[int, int]) -> list[int]:
     return [leaf for leaf in flow.accumulated if leaf in found]
 
 
-def _meant_to_train(flow: Flow, leaf: int, strangers: set[int]) -> bool:
+def _meant_to_train(flow: Flow, leaf: int, strangers: set[int], data: set[int]) -> bool:
     """Whether a leaf that gets gradients is a parameter, or a module's own, that nobody updates by hand."""
-    return (flow.facts(leaf).parameter or leaf in strangers or _goes_on(flow, leaf)) and not updated_by_hand(flow, leaf)
+    own = flow.facts(leaf).parameter or leaf in strangers or (leaf not in data and _goes_on(flow, leaf))
+    return own and not updated_by_hand(flow, leaf)
+
+
+def _coordinates(flow: Flow) -> set[int]:
+    """Return what derivatives are taken by within a loss, as by the coordinates of a differential equation: data."""
+    asked = (run.inputs for run in flow.runs if run.began.get("create_graph"))
+    taken = {one.leaf for one in taken_gradients(flow) if one.made.began.get("create_graph")}
+    return taken.union(*asked)
 
 
 def _goes_on(flow: Flow, leaf: int) -> bool:
-    """Whether a leaf that is no module's takes part in step after step, as only what is to be trained does.
-
-    What derivatives are taken by within the loss, as by the coordinates of a differential equation, is data.
-    """
-    asked = any(leaf in run.inputs and run.began.get("create_graph") for run in flow.runs)
-    coordinate = asked or any(one.leaf == leaf and one.made.began.get("create_graph") for one in taken_gradients(flow))
+    """Whether a leaf that is no module's takes part in step after step, as only what is to be trained does."""
     arrivals = flow.accumulated[leaf]
     trained = flow.optimizer_steps[-1] > arrivals[0]  # what only gets gradients after the training is looked at
-    return trained and flow.spelling.has_name(leaf) and len(arrivals) > 1 and not coordinate
+    return trained and flow.spelling.has_name(leaf) and len(arrivals) > 1
 
 
 def _share_a_module(flow: Flow, missing: list[int], held: dict[int, int]) -> bool:
