@@ -35,6 +35,7 @@ DATA = (
     "event_data",
     "event_types",
     "figure_schedule",
+    "operators",
     "random_functions",
     "findings",
     "plugins",

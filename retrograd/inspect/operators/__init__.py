@@ -1,0 +1,137 @@
+"""What operators are called and what they do: one name for each, whoever writes it, and its traits.
+
+``torch.subtract``, ``a - b``, ``Tensor.sub_``, ``aten::sub.Tensor``, ``_foreach_sub_`` and ``SubBackward0`` are all
+``sub``.  Whoever wants to know what a call does to values and gradients asks for traits.  What no table knows is an
+operator of its own name without traits.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+from .table import BOUNDS, END, FLAT, METHODS, SPELLINGS, TRAITS
+from .traits import Trait
+
+__all__ = ["Operator", "Trait", "canonical", "inplace", "is_a", "operator", "traits_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An operator as recordings name it; ``operator("sub_")`` finds it."""
+
+    name: str
+    """PyTorch's shortest name for it, without underscores around it."""
+    traits: frozenset[Trait] = frozenset()
+    poles: tuple[float, ...] = ()
+    """Values of one operand at which the slope is infinite or undefined (a norm's: all entries at once)."""
+    domain: tuple[float, float] = (-END, END)
+    """Values of that operand beyond which there is no result."""
+    operand: int = 0
+    """Which of its arguments that is, counted as ``torch.NAME`` takes them."""
+    flat: tuple[float, float] | None = None
+    """Results up to which and from which on the slope is zero, or so small that it rounds to it."""
+
+    def is_a(self, trait: Trait) -> bool:
+        """Whether it has a trait."""
+        return trait in self.traits
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _of_spellings() -> dict[str, str]:
+    """Return every name that the tables mention -> the operator's own."""
+    known: dict[str, str] = {}
+    for own, *others in map(str.split, filter(None, SPELLINGS.split("\n"))):
+        known.update(dict.fromkeys((own, *others), own))
+    for listed in TRAITS.values():
+        for name in listed.split():
+            known.setdefault(name, name)
+    return known
+
+
+def _of_traits() -> dict[str, frozenset[Trait]]:
+    """Return operator -> its traits."""
+    found: dict[str, set[Trait]] = {}
+    for trait, listed in TRAITS.items():
+        for name in listed.split():
+            found.setdefault(name, set()).add(trait)
+    return {name: frozenset(traits) for name, traits in found.items()}
+
+
+_KNOWN = _of_spellings()
+_TRAITS_OF = _of_traits()
+_IN_NODES = {name.replace("_", ""): own for name, own in _KNOWN.items()}
+"""Names as those of nodes are without their capitals: ``maxpool2dwithindices``."""
+_FAMILIES = ("foreach_", "fused_", "special_", "linalg_")
+"""What names begin with that tells where a function is found, and not what it does."""
+_UPDATES = _words("add sub mul truediv div floordiv mod pow matmul and or xor lshift rshift")
+"""Python's operators that have a form such as ``+=``."""
+
+_OF_NODE = re.compile(r"(?:.*::)?(\w+?)Backward\d+$")
+_CALLED = re.compile(r"[\w.:]+")
+_OF_ATEN = re.compile(r"(?:.*::|(?:torch\.)?(?:ops\.)?aten\.)(\w+)")
+"""ATen's names, behind which the overload stands."""
+
+
+def inplace(name: str) -> bool:
+    """Whether a name is that of a call that writes into its first tensor: ``sub_``, ``__isub__``, ``setitem``."""
+    word = _word(name)
+    plain = word.strip("_")
+    if plain == "setitem" or (plain[:1] == "i" and plain[1:] in _UPDATES):
+        return True
+    return word.endswith("_") and not word.startswith("__")
+
+
+def _word(name: str) -> str:
+    """Return the name itself, without where it is defined, its overload and its arguments."""
+    found = _CALLED.match(name)
+    called = found[0] if found else name
+    of_aten = _OF_ATEN.match(called)
+    if of_aten is not None:
+        return of_aten[1]
+    parts = called.split(".")
+    known = [part for part in parts if _plain(part) in _KNOWN]
+    return known[-1] if known else parts[-1]
+
+
+def _plain(word: str) -> str:
+    """Return a name without what stands around it in one of its forms."""
+    plain = word.strip("_")
+    for family in _FAMILIES:
+        plain = plain.removeprefix(family)
+    return plain.strip("_")
+
+
+@functools.lru_cache(maxsize=10_000)
+def canonical(name: str) -> str:
+    """Return the one name of an operator, whoever writes it; of an unknown one its own, without underscores around."""
+    of_node = _OF_NODE.match(name)
+    if of_node is not None:
+        squashed = of_node[1].lower().removeprefix("linalg").removeprefix("special")
+        return _IN_NODES.get(squashed, of_node[1])
+    word = _word(name)
+    plain = _plain(word)
+    known = METHODS.get(plain) if word.startswith("__") else None
+    return known or _KNOWN.get(plain, plain)
+
+
+@functools.lru_cache(maxsize=10_000)
+def operator(name: str) -> Operator:
+    """Return the operator of a name in any spelling; one that nobody knows has no traits."""
+    own = canonical(name)
+    poles, low, high, operand = BOUNDS.get(own, ((), -END, END, 0))
+    return Operator(own, _TRAITS_OF.get(own, frozenset()), poles, (low, high), operand, FLAT.get(own))
+
+
+def traits_of(name: str) -> frozenset[Trait]:
+    """Return what an operator does, in any spelling of its name."""
+    return operator(name).traits
+
+
+def is_a(name: str, *traits: Trait) -> bool:
+    """Whether an operator has one of these traits."""
+    return not operator(name).traits.isdisjoint(traits)

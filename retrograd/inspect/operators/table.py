@@ -1,0 +1,271 @@
+"""The operators: how each is spelled, which traits it has, where it has poles and where it is flat.
+
+``tests/test_operators.py`` proves the rows on PyTorch.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .traits import Trait
+
+END = math.inf
+
+SPELLINGS = """
+abs absolute
+acos arccos
+acosh arccosh
+add radd iadd
+adjoint H mH
+adaptive_max_pool1d adaptive_max_pool1d_with_indices
+adaptive_max_pool2d adaptive_max_pool2d_with_indices
+adaptive_max_pool3d adaptive_max_pool3d_with_indices
+affine_grid affine_grid_generator
+asin arcsin
+asinh arcsinh
+atan arctan
+atan2 arctan2
+atanh arctanh
+batch_norm native_batch_norm native_batch_norm_legit native_batch_norm_legit_no_training cudnn_batch_norm
+batch_norm miopen_batch_norm batch_norm_impl_index
+bitwise_and and iand
+bitwise_left_shift lshift rlshift ilshift
+bitwise_not invert
+bitwise_or or ror ior
+bitwise_right_shift rshift rrshift irshift
+bitwise_xor xor rxor ixor
+cat concat concatenate
+cdist euclidean_dist cdist_forward
+channel_shuffle native_channel_shuffle
+cholesky cholesky_ex
+chunk unsafe_chunk
+clamp clip
+convolution convolution_overrideable slow_conv2d thnn_conv2d slow_conv3d mkldnn_convolution cudnn_convolution
+convolution miopen_convolution conv_depthwise2d conv_depthwise3d slow_conv_dilated2d slow_conv_dilated3d
+ctc_loss cudnn_ctc_loss
+digamma psi
+div divide true_divide truediv rtruediv itruediv rdiv idiv
+dropout native_dropout fused_dropout
+embedding_bag embedding_bag_forward_only
+fft_fft fft_c2c
+fft_irfft fft_c2r
+fft_rfft fft_r2c
+floor_divide floordiv rfloordiv ifloordiv
+ge greater_equal
+getitem index
+fractional_max_pool2d fractional_max_pool2d_with_indices
+fractional_max_pool3d fractional_max_pool3d_with_indices
+grid_sampler grid_sample grid_sampler_2d grid_sampler_3d cudnn_grid_sampler
+group_norm native_group_norm
+gt greater
+householder_product orgqr
+igamma gammainc
+igammac gammaincc
+index_put index_put_impl
+interpolate upsample upsample_nearest upsample_bilinear upsample_nearest1d upsample_nearest2d upsample_nearest3d
+interpolate upsample_nearest_exact1d upsample_nearest_exact2d upsample_nearest_exact3d upsample_linear1d
+interpolate upsample_bilinear2d upsample_bicubic2d upsample_trilinear3d
+inverse inv inv_ex
+item local_scalar_dense
+layer_norm native_layer_norm
+ldl_factor ldl_factor_ex
+le less_equal
+lgamma gammaln
+logsigmoid log_sigmoid log_sigmoid_forward
+lt less
+lu_factor lu_factor_ex lu_with_info
+matmul rmatmul imatmul
+max_pool1d max_pool1d_with_indices
+max_pool2d max_pool2d_with_indices
+max_pool3d max_pool3d_with_indices
+movedim moveaxis
+mul multiply rmul imul
+mvlgamma multigammaln
+ne not_equal
+neg negative
+nll_loss nll_loss_forward nll_loss2d nll_loss2d_forward nll_loss_nd
+norm frobenius_norm native_norm
+numpy array
+outer ger
+permute T numpy_T
+pinverse pinv
+pow rpow ipow
+prelu prelu_kernel
+remainder mod rmod imod
+reshape reshape_alias
+rms_norm fused_rms_norm
+scaled_dot_product_attention scaled_dot_product_flash_attention scaled_dot_product_flash_attention_for_cpu
+scaled_dot_product_attention scaled_dot_product_efficient_attention scaled_dot_product_attention_math
+scaled_dot_product_attention scaled_dot_product_cudnn_attention
+sigmoid expit
+solve solve_ex
+split_with_sizes unsafe_split_with_sizes
+split unsafe_split
+sub subtract rsub isub
+tensor as_tensor asarray new_tensor scalar_tensor
+to to_copy type type_as half float double bfloat16 long int short byte char bool cfloat cdouble chalf cpu cuda xpu mtia
+to ipu autocast_to_full_precision autocast_to_reduced_precision
+transpose mT t swapaxes swapdims matrix_H
+trapezoid trapz
+trunc fix
+view unsafe_view
+vstack row_stack
+"""
+"""A line for each operator with several names: its own, and others that PyTorch's functions, ATen and nodes have."""
+
+METHODS = {"index": "item", "float": "item", "int": "item", "bool": "item", "complex": "item", "rand": "bitwise_and"}
+"""Python's methods that mean another operator than the function of the name between their underscores."""
+
+TRAITS: dict[Trait, str] = {
+    Trait.ELEMENTWISE: """
+        abs acos acosh add addcdiv addcmul alpha_dropout angle asin asinh atan atan2 atanh bernoulli bitwise_and
+        bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil celu clamp clamp_max clamp_min
+        clone complex conj conj_physical contiguous copy copysign cos cosh data deg2rad detach digamma div dropout elu
+        entr eq erf erfc erfcx erfinv exp exp2 expm1 fill float_power floor floor_divide fmax fmin fmod frac frexp
+        full_like gcd ge gelu gt hardshrink hardsigmoid hardswish hardtanh heaviside hypot i0 i0e i1 i1e igamma
+        igammac imag isclose isfinite isinf isnan isneginf isposinf isreal lcm ldexp le leaky_relu lerp lgamma log
+        log10 log1p log2 log_ndtr logaddexp logaddexp2 logical_and logical_not logical_or logical_xor logit logsigmoid
+        lt masked_fill maximum minimum mish mul mvlgamma nan_to_num ndtr ndtri ne neg nextafter ones_like polar
+        polygamma positive pow rad2deg real reciprocal relu relu6 remainder resolve_conj resolve_neg round rrelu rsqrt
+        rsub selu sgn sigmoid sign signbit silu sin sinc sinh softplus softshrink softsign sqrt square sub tan tanh
+        tanhshrink threshold to trunc where xlog1py xlogy zero zeros_like zeta""",
+    Trait.LINEAR: """
+        adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d add adjoint as_strided atleast_1d atleast_2d
+        atleast_3d avg_pool1d avg_pool2d avg_pool3d block_diag broadcast_tensors broadcast_to cat channel_shuffle
+        chunk clone column_stack conj conj_physical constant_pad_nd contiguous cumsum cumulative_trapezoid data
+        deg2rad detach diag diag_embed diagflat diagonal diff dsplit dstack expand expand_as fft_fft fft_fft2 fft_fftn
+        fft_fftshift fft_hfft fft_hfft2 fft_hfftn fft_ifft fft_ifft2 fft_ifftn fft_ifftshift fft_ihfft fft_ihfft2
+        fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn flatten flip fliplr flipud fold gather
+        getitem gradient hsplit hstack imag index_select interpolate masked_select mean meshgrid movedim nanmean
+        nansum narrow neg pad permute pixel_shuffle pixel_unshuffle positive rad2deg ravel real repeat
+        repeat_interleave reshape reshape_as resolve_conj resolve_neg roll rot90 select slice slice_inverse split
+        split_with_sizes squeeze stack sub sum sum_to_size take take_along_dim tensor_split tile to trace transpose
+        trapezoid tril triu unbind unflatten unfold unsqueeze view view_as view_as_complex view_as_real vsplit
+        vstack""",
+    Trait.SCALING: "mul div",
+    Trait.CONTRACTION: """
+        addbmm addmm addmv addr baddbmm bilinear bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d
+        conv_transpose2d conv_transpose3d convolution cross dot dsmm einsum hsmm inner kron linear matmul mm multi_dot
+        mv outer saddmm smm spmm tensordot vdot vecdot""",
+    Trait.ARRANGING: """
+        adjoint as_strided as_strided_scatter atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors
+        broadcast_to cat channel_shuffle chunk clone column_stack conj constant_pad_nd contiguous copy data detach
+        diag diag_embed diagflat diagonal diagonal_scatter dsplit dstack embedding expand expand_as flatten flip
+        fliplr flipud gather getitem hsplit hstack index_copy index_fill index_put index_select masked_fill
+        masked_scatter masked_select meshgrid movedim narrow pad permute pixel_shuffle pixel_unshuffle ravel repeat
+        repeat_interleave reshape reshape_as resolve_conj roll rot90 scatter select select_scatter setitem slice
+        slice_inverse slice_scatter split split_with_sizes squeeze stack take take_along_dim tensor_split tile to
+        transpose tril triu unbind unflatten unfold unsqueeze view view_as view_as_complex view_as_real vsplit vstack
+        where""",
+    Trait.VIEW: """
+        adjoint as_strided atleast_1d atleast_2d atleast_3d broadcast_tensors broadcast_to chunk conj data detach
+        diagonal dlpack dsplit expand expand_as flatten getitem hsplit imag meshgrid movedim narrow numpy permute
+        ravel real reshape reshape_as select slice split split_with_sizes squeeze tensor_split transpose unbind
+        unflatten unfold unsqueeze view view_as view_as_complex view_as_real vsplit""",
+    Trait.COPY: "clone contiguous copy deepcopy resolve_conj resolve_neg positive",
+    Trait.CAST: "to",
+    Trait.JOINING: "block_diag cat column_stack dstack hstack stack vstack",
+    Trait.EXPANDING: "as_strided broadcast_tensors broadcast_to expand expand_as meshgrid unfold",
+    Trait.INDEXING: """
+        embedding gather getitem index_add index_copy index_fill index_put index_reduce index_select masked_fill
+        masked_scatter masked_select put scatter scatter_add scatter_reduce select setitem slice take take_along_dim""",
+    Trait.WRITING: """
+        as_strided_scatter copy diagonal_scatter fill fill_diagonal index_copy index_fill index_put masked_fill
+        masked_scatter put scatter select_scatter set setitem slice_scatter zero""",
+    Trait.CLEARING: "fill zero",
+    Trait.REDUCTION: """
+        all amax amin aminmax any argmax argmin count_nonzero det dist kthvalue logdet logsumexp matrix_norm max mean
+        median min mode nanmean nanmedian nanquantile nansum norm norm_except_dim nuclear_norm prod quantile slogdet
+        std std_mean sum trace trapezoid var var_mean vector_norm""",
+    Trait.SCAN: "cummax cummin cumprod cumsum cumulative_trapezoid logcumsumexp",
+    Trait.EXTREME: """
+        adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d amax amin aminmax cummax cummin fmax fmin
+        fractional_max_pool2d fractional_max_pool3d kthvalue max max_pool1d max_pool2d max_pool3d maximum median min
+        minimum mode nanmedian topk""",
+    Trait.COMPARISON: """
+        all allclose any eq equal ge gt isclose isfinite isin isinf isnan isneginf isposinf isreal le logical_and
+        logical_not logical_or logical_xor lt ne signbit""",
+    Trait.DISCRETE: """
+        all allclose any argmax argmin argsort argwhere bincount bitwise_and bitwise_left_shift bitwise_not bitwise_or
+        bitwise_right_shift bitwise_xor bucketize count_nonzero eq equal gcd ge gt histc isclose isfinite isin isinf
+        isnan isneginf isposinf isreal lcm le logical_and logical_not logical_or logical_xor lt matrix_rank
+        multinomial ne nonzero one_hot randint randint_like randperm searchsorted signbit unravel_index""",
+    Trait.STEP: "ceil floor floor_divide heaviside round sgn sign trunc",
+    Trait.FLAT: """
+        celu clamp clamp_max clamp_min elu hardshrink hardsigmoid hardswish hardtanh hinge_embedding_loss
+        margin_ranking_loss relu relu6 softshrink threshold triplet_margin_loss""",
+    Trait.SATURATING: """
+        atan celu elu erf erfc hardsigmoid hardtanh log_softmax logsigmoid ndtr relu6 selu sigmoid silu softmax
+        softmin softsign tanh""",
+    Trait.EVEN: "abs square cosh cos norm vector_norm matrix_norm nuclear_norm i0 i0e var std sinc",
+    Trait.DISTANCE: """
+        cdist dist huber_loss l1_loss mse_loss pairwise_distance smooth_l1_loss""",
+    Trait.LOGARITHMIC: """
+        binary_cross_entropy binary_cross_entropy_with_logits cross_entropy ctc_loss entr kl_div linear_cross_entropy
+        log log10 log1p log2 log_ndtr log_softmax logaddexp logaddexp2 logcumsumexp logdet logit logsigmoid logsumexp
+        nll_loss slogdet xlog1py xlogy""",
+    Trait.EXPONENTIAL: "cosh exp exp2 expm1 sinh pow float_power prod cumprod matrix_power matrix_exp ldexp",
+    Trait.NORMALISATION: """
+        batch_norm cosine_similarity group_norm gumbel_softmax instance_norm layer_norm local_response_norm
+        log_softmax normalize renorm rms_norm softmax softmin""",
+    Trait.LOSS: """
+        binary_cross_entropy binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy ctc_loss
+        gaussian_nll_loss hinge_embedding_loss huber_loss kl_div l1_loss linear_cross_entropy margin_ranking_loss
+        mse_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nll_loss poisson_nll_loss
+        smooth_l1_loss soft_margin_loss triplet_margin_loss triplet_margin_with_distance_loss""",
+    Trait.RANDOM: """
+        alpha_dropout bernoulli binomial cauchy dropout dropout1d dropout2d dropout3d exponential
+        feature_alpha_dropout feature_dropout fractional_max_pool2d fractional_max_pool3d geometric gumbel_softmax
+        kaiming_normal kaiming_uniform log_normal multinomial normal poisson rand rand_like randint randint_like randn
+        randn_like random randperm rrelu sample_dirichlet standard_gamma trunc_normal uniform xavier_normal
+        xavier_uniform""",
+    Trait.CREATION: """
+        arange bartlett_window blackman_window empty empty_like empty_permuted empty_strided eye from_numpy frombuffer
+        full full_like hamming_window hann_window kaiser_window linspace logspace new_empty new_empty_strided new_full
+        new_ones new_zeros normal ones ones_like rand rand_like randint randint_like randn randn_like randperm range
+        tensor tril_indices triu_indices zeros zeros_like""",
+    Trait.ALLOCATING: "empty empty_like empty_permuted empty_strided new_empty new_empty_strided resize resize_as",
+    Trait.READING: "item tolist numpy detach data deepcopy dlpack equal allclose is_nonzero contains",
+}
+"""Operators by what they do."""
+
+_TINY = 2.0**-24
+"""How near 0 a sigmoid is no steeper than where single precision rounds it to 1."""
+BOUNDS: dict[str, tuple[tuple[float, ...], float, float, int]] = {
+    "acos": ((-1.0, 1.0), -1.0, 1.0, 0),
+    "acosh": ((1.0,), 1.0, END, 0),
+    "asin": ((-1.0, 1.0), -1.0, 1.0, 0),
+    "atan2": ((0.0,), -END, END, 1),
+    "atanh": ((-1.0, 1.0), -1.0, 1.0, 0),
+    "digamma": ((0.0,), -END, END, 0),
+    "div": ((0.0,), -END, END, 1),
+    "erfinv": ((-1.0, 1.0), -1.0, 1.0, 0),
+    "lgamma": ((0.0,), -END, END, 0),
+    "log": ((0.0,), 0.0, END, 0),
+    "log10": ((0.0,), 0.0, END, 0),
+    "log1p": ((-1.0,), -1.0, END, 0),
+    "log2": ((0.0,), 0.0, END, 0),
+    "logit": ((0.0, 1.0), 0.0, 1.0, 0),
+    "matrix_norm": ((0.0,), -END, END, 0),
+    "ndtri": ((0.0, 1.0), 0.0, 1.0, 0),
+    "norm": ((0.0,), -END, END, 0),
+    "pow": ((0.0,), -END, END, 0),
+    "reciprocal": ((0.0,), -END, END, 0),
+    "rsqrt": ((0.0,), 0.0, END, 0),
+    "sqrt": ((0.0,), 0.0, END, 0),
+    "vector_norm": ((0.0,), -END, END, 0),
+    "xlog1py": ((-1.0,), -1.0, END, 1),
+    "xlogy": ((0.0,), 0.0, END, 1),
+}
+"""Operator -> poles, both ends of its domain, and of which tensor; of ``pow`` it depends on the exponent."""
+FLAT: dict[str, tuple[float, float]] = {
+    "hardsigmoid": (0.0, 1.0),
+    "hardtanh": (-1.0, 1.0),
+    "relu": (0.0, END),
+    "relu6": (0.0, 6.0),
+    "sigmoid": (_TINY, 1.0),
+    "softmax": (0.0, 1.0),
+    "tanh": (-1.0, 1.0),
+    "threshold": (0.0, END),
+}
+"""Operator -> results up to which and from which on its slope is zero, or next to it."""
