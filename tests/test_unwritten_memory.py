@@ -63,3 +63,59 @@ def test_it_is_no_finding_and_no_difference(engine: Any) -> None:
     assert [finding.kind for finding in diagnose(one)] == []
     assert not found, [*lineup_lines(found)]
     assert found.nonfinite == []
+
+
+def ranges_seen(recorded: Recording) -> list[float]:
+    """Every bound of a result that was read."""
+    return [bound for event in recorded.events for limits in event.data.get("range", []) if limits for bound in limits]
+
+
+def test_views_of_it_are_not_read_until_they_are_written() -> None:
+    """However a buffer is filled, by rows, columns, indices, aliases or ``out=``, NaN that stood there is never read."""
+    torch: Any = pytest.importorskip("torch")
+    torch.use_deterministic_algorithms(True)
+    with recording(level="full") as recorded:
+        rows = torch.empty(4, 3)
+        for number in range(4):
+            rows[number] = torch.ones(3)
+            rows[: number + 1].clone()
+        grown = torch.zeros(2)
+        grown.resize_(6)
+        grown[2:].view(2, 2)
+        slots = torch.empty(5, 2)
+        slots[torch.tensor([0, 2])] = torch.ones(2, 2)
+        slots.t()
+        slots[torch.tensor([False, True, False, True, True])] = 0.5
+        halves = torch.empty(2, 4)
+        halves[:, :2].copy_(torch.ones(2, 2))
+        halves.view(8)
+        halves.narrow(1, 2, 2).zero_()
+        aliased = torch.empty(3, requires_grad=True)
+        aliased.view(3, 1)
+        aliased.detach().fill_(1.0)
+        given = torch.empty(3)
+        given.view(3, 1)
+        torch.add(aliased.detach(), 1, out=given)
+        whole = [one.reshape(-1) for one in (rows, slots, halves, aliased, given)]
+    torch.use_deterministic_algorithms(False)
+
+    assert all(one.isfinite().all() for one in whole)
+    seen = ranges_seen(recorded)
+    assert seen
+    assert not [bound for bound in seen if bound != bound]
+    assert [event.data["range"] for event in recorded.events[-len(whole) :]] == [
+        [[one.min().item(), one.max().item()]] for one in whole
+    ]
+
+
+def test_a_value_computed_from_it_is_read() -> None:
+    """What a call computes of such memory is a result like any other, and its NaN is found."""
+    torch: Any = pytest.importorskip("torch")
+    torch.use_deterministic_algorithms(True)
+    with recording(level="full") as recorded:
+        made = torch.empty(3) + 1
+    torch.use_deterministic_algorithms(False)
+
+    assert made.isnan().all()
+    assert recorded.events[-1].op == "add"
+    assert all(bound != bound for bound in ranges_seen(recorded)[-2:])

@@ -12,17 +12,17 @@ from ....program.signals import let_pass
 from ...array_values import Array, flat_share, is_finite, summary
 from ...function_shapes import POLES
 from ..library import LIBRARY
-from ..values.ranges import Figures, Ranges, range_of
+from ..values.ranges import NOT_READ, Figures, Ranges, range_of
 from ..values.values import Readable
 from .calls import Call
 from .tensors import dtype_name
 
+Hidden = Callable[[int, Any], bool]
+"""Whether values of a tensor of this number must not be read."""
 _PLAIN = (bool, int, float, str)
 _MAX_TEXT = 100
 _MAX_VALUED = 16
 """Results of one call whose values are looked at."""
-_ALLOCATING = frozenset({"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"})
-"""What stands in memory that nobody has written tells nothing."""
 
 
 def arguments_of(call: Call) -> dict[str, object]:
@@ -45,15 +45,21 @@ def arguments_of(call: Call) -> dict[str, object]:
 
 
 def measured(
-    call: Call, numbers: Sequence[int], outputs: list[Any], results: Sequence[int], more: dict[str, Any], ranges: Ranges
+    call: Call,
+    numbers: Sequence[int],
+    outputs: list[Any],
+    results: Sequence[int],
+    more: dict[str, Any],
+    ranges: Ranges,
+    hidden: Hidden,
 ) -> Figures:
-    """Return ranges and sums of what came out, by turns, nothing where nothing was read.
+    """Return ranges and sums of what came out, by turns, nothing where nothing was read: not what is hidden.
 
     ``more`` gets what is telling of that and of what went in.
     """
     readable, op = ranges.readable, call.rule.op
     transformed = not readable.now()
-    if op in _ALLOCATING or (transformed and not readable.transformed()):
+    if transformed and not readable.transformed():
         return ()
     if transformed:
         more["transformed"] = True
@@ -61,7 +67,12 @@ def measured(
     values: dict[str, Values] = {}
     first = numbers[0] if numbers else None
     for number, tensor in zip(results, outputs[:_MAX_VALUED], strict=False):
-        found, array = ranges.within(tensor) if transformed else ranges.of(call, tensor, number, first)
+        if transformed:
+            found, array = ranges.within(tensor)
+        elif hidden(number, tensor):
+            found, array = NOT_READ, None
+        else:
+            found, array = ranges.of(call, tensor, number, first)
         measures = (*measures, *found) if measures else found
         if array is not None:
             limits = range_of(found)
@@ -71,21 +82,27 @@ def measured(
             if flat:
                 more["flat_share"] = flat
     if values or op in POLES:
-        _summarize_inputs(numbers, call, values, readable.within if transformed else readable.array)
+        _summarize_inputs(numbers, call, values, readable.within if transformed else readable.array, hidden)
         if values:
             more["values"] = values
     return measures
 
 
 def _summarize_inputs(
-    numbers: Sequence[int], call: Call, values: dict[str, Values], read: Callable[[Any], Array | None]
+    numbers: Sequence[int],
+    call: Call,
+    values: dict[str, Values],
+    read: Callable[[Any], Array | None],
+    hidden: Hidden,
 ) -> None:
     """Add the inputs of a call that made something not finite, and those at which its slope is infinite."""
     made_bad, pole = bool(values), POLES.get(call.rule.op)
     written = set(call.written())
     for place, tensor in enumerate(call.inputs):
         number = str(numbers[place])
-        array = None if place in written or number in values else read(tensor)
+        if place in written or number in values or hidden(numbers[place], tensor):
+            continue
+        array = read(tensor)
         if array is None or not array.size:
             continue
         if made_bad:

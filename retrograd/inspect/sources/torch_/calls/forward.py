@@ -15,6 +15,7 @@ from ...surroundings import Surroundings
 from ..library import LIBRARY
 from ..objects.hooks import Hooks
 from ..objects.shared import SharedMemory
+from ..values.allocations import Allocations
 from ..values.ranges import Ranges
 from ..values.values import Readable
 from .call_facts import Ways, event_of_call
@@ -42,6 +43,7 @@ class ForwardWriter:
         self._parameter: type = torch.nn.Parameter
         self._readable = Readable()
         self._ranges = Ranges(self._readable)
+        self._allocations = Allocations(self.table, self._readable)
         self.shared = SharedMemory(sink, self._readable)
         self.hooks = Hooks(sink, lambda: inside_here().run)
         self._sites = Sites(sink.mention)
@@ -97,7 +99,8 @@ class ForwardWriter:
         nodes, saves = self._nodes(call, site, outputs, numbers + results, same=same)
         if written or not site.harmless:
             self._ranges.forget(call.rule)
-        measures = measured(call, numbers, outputs, results, more, self._ranges)
+        self._allocations.follow(call, numbers, written, outputs, results)
+        measures = measured(call, numbers, outputs, results, more, self._ranges, self._allocations.hides)
         around = self._around(call, call.marks.scope, inside.run)
         self.sink.note(
             (event_of_call, kind, site, self._ways, around, numbers, names, arguments, nodes, results, saves,

@@ -37,7 +37,7 @@ Range = tuple[float, float] | None
 """NaN twice if there is one; None where there is nothing to read."""
 Figures = tuple[float | None, ...]
 """Minimum, maximum (both NaN if there is one) and sum of each of several tensors; None where there is none."""
-_NONE: Figures = (None, None, None)
+NOT_READ: Figures = (None, None, None)
 
 
 def range_of(figures: Figures) -> Range:
@@ -89,14 +89,14 @@ class Ranges:
         """Return what there is to tell of complex numbers: whether they are not finite."""
         parts = self.readable.parts(tensor)
         limits = None if parts is None else range_and_sum(parts)[0]
-        return _NONE if limits is None or is_finite(limits) else (*limits, None)
+        return NOT_READ if limits is None or is_finite(limits) else (*limits, None)
 
     def within(self, tensor: Any) -> tuple[Figures, Array | None]:
         """Do the same inside a transform of ``torch.func``; nothing is remembered of what it wraps."""
         array = self.readable.within(tensor)
         limits, total = (None, None) if array is None else range_and_sum(array)
         if limits is None:
-            return ((None, None, total) if array is not None else _NONE), array
+            return ((None, None, total) if array is not None else NOT_READ), array
         return (*limits, total), array
 
     def _note(self, number: int, tensor: Any, entries: int, dtype: Any, figures: Figures) -> Figures:

@@ -37,6 +37,11 @@ class Readable:
         }
         self.by_char = {numbers.char: dtype for dtype, numbers in self.wide.items()}
         self.by_name = {str(dtype).rpartition(".")[2]: dtype for dtype in self.wide}
+        self._indices = {
+            torch.int64: np.dtype(np.int64),
+            torch.int32: np.dtype(np.int32),
+            torch.bool: np.dtype(np.bool_),
+        }
         self._narrow = frozenset({torch.bfloat16, torch.float16})
         self._complex = frozenset({torch.complex32, torch.complex64, torch.complex128})
         self._transforms = torch._C._functorch.peek_interpreter_stack
@@ -173,6 +178,11 @@ class Readable:
         except Exception as failure:  # lazily conjugated, …
             let_pass(failure)
             return None
+
+    def index(self, tensor: Any) -> Array | None:
+        """Return what indexes a tensor as an array, as ``array`` does."""
+        dtype, pointer = self._indices.get(tensor.dtype), self.pointer(tensor)
+        return None if dtype is None or not pointer else self._view(tensor, dtype, pointer)
 
     def _entries(self, tensor: Any) -> Array | None:
         """Return the entries of a sparse tensor, those of one place added up, as an array of their own."""

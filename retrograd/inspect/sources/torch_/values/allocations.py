@@ -1,0 +1,109 @@
+"""Follows which memory of PyTorch's tensors was only allocated so far, call by call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ....program.signals import let_pass
+from ....tensor_table import TensorTable
+from ...unwritten import Span, Unwritten
+from ..calls.calls import Call, version_of
+from ..library import LIBRARY
+from .values import Readable
+
+_ALLOCATING = frozenset(
+    {
+        *("empty", "empty_like", "empty_strided", "empty_permuted", "empty_quantized", "new_empty", "new"),
+        *("new_empty_strided", "resize_", "resize_as_", "resize_as_sparse_"),
+    }
+)
+"""Functions whose results stand in memory that nobody has written, or that grew."""
+_SCATTERED = frozenset(
+    {
+        *(
+            "index_put_",
+            "index_copy_",
+            "index_fill_",
+            "index_add_",
+            "index_reduce_",
+            "put_",
+            "scatter_",
+            "scatter_add_",
+        ),
+        *("scatter_reduce_", "masked_fill_", "masked_scatter_", "fill_diagonal_"),
+    }
+)
+"""Writes to some of the entries of their target, of which nobody asks which."""
+
+
+class Allocations:
+    """What one recording knows of memory without values."""
+
+    def __init__(self, table: TensorTable, readable: Readable) -> None:
+        self._table, self._readable = table, readable
+        self._unwritten = Unwritten()
+
+    def follow(
+        self, call: Call, numbers: Sequence[int], written: Sequence[int], outputs: Sequence[Any], results: Sequence[int]
+    ) -> None:
+        """Note what a call allocated or wrote; numbers of its inputs and results."""
+        if call.rule.op in _ALLOCATING:
+            for tensor, number in zip(outputs, results, strict=True):
+                self._allocated(tensor, number, known=number in numbers)
+        elif self._unwritten:
+            for place in written:
+                self._wrote(call, place, self._table.entered(numbers[place]).storage)
+
+    def hides(self, number: int, tensor: Any) -> bool:
+        """Whether values of a tensor must not be read."""
+        if not self._unwritten:
+            return False
+        memory = self._table.entered(number).storage
+        if memory is None or not self._unwritten.follows(memory):
+            return False
+        return self._unwritten.hides(memory, _span(tensor), version_of(tensor))
+
+    def _allocated(self, tensor: Any, number: int, *, known: bool) -> None:
+        """Note memory that was allocated; a tensor that was there before has perhaps only grown."""
+        facts = self._table.entered(number)
+        try:
+            if known and tensor.numel() <= np.prod(facts.shape):
+                return
+            owner = tensor.untyped_storage()
+        except Exception as failure:  # without memory
+            let_pass(failure)
+            return
+        if facts.storage is not None:
+            self._unwritten.allocated(facts.storage, owner, _span(tensor), version_of(tensor))
+
+    def _wrote(self, call: Call, place: int, memory: int | None) -> None:
+        """Note a write."""
+        if memory is None or not self._unwritten.follows(memory):
+            return
+        tensor, index = call.inputs[place], self._index(call, place)
+        try:
+            self._unwritten.wrote(memory, _span(tensor), version_of(tensor), index)
+        except (IndexError, TypeError):  # an index that NumPy does not know
+            self._unwritten.wrote(memory, _span(tensor), version_of(tensor), None)
+
+    def _index(self, call: Call, place: int) -> Any:
+        """Return where a call wrote in a tensor: () for everywhere, None where that cannot be told."""
+        if call.rule.op in _SCATTERED:
+            return None
+        if call.rule.op != "setitem" or place:
+            return ()
+        given, parts = call.args[1], list[Any]()
+        for part in given if isinstance(given, tuple) else (given,):
+            parts.append(self._readable.index(part) if isinstance(part, LIBRARY.torch.Tensor) else part)
+            if parts[-1] is None and part is not None:
+                return None
+        return tuple(np.array(part) if isinstance(part, list) else part for part in parts)
+
+
+def _span(tensor: Any) -> Span:
+    """Return where a tensor lies."""
+    memory = tensor.untyped_storage().nbytes() // tensor.itemsize
+    return Span(memory, tensor.itemsize, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())

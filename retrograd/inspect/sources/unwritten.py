@@ -1,0 +1,119 @@
+"""Memory that was allocated and that nobody was seen to write: what stands there tells nothing, so it is not read."""
+
+from __future__ import annotations
+
+import weakref
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .array_values import Array
+
+_MOST = 1 << 26
+"""Entries of the longest memory of which each is followed; of a longer one only writes of the whole count."""
+
+
+class Span(NamedTuple):
+    """Where the entries of a tensor lie in its memory; everything is counted in entries of ``itemsize`` bytes."""
+
+    memory: int
+    """How many entries the memory has."""
+    itemsize: int
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def empty(self) -> bool:
+        """Whether the tensor has no entries."""
+        return 0 in self.shape
+
+    def covers(self) -> bool:
+        """Whether a write of all entries writes the whole memory."""
+        size, last = 1, self.offset + 1
+        for length, stride in zip(self.shape, self.strides, strict=True):
+            if length > 1 and not stride:
+                return False
+            size, last = size * length, last + (length - 1) * stride
+        return size == last == self.memory
+
+    def of(self, entries: Array) -> Array:
+        """Return the part of a row of entries that belongs to the tensor."""
+        steps = tuple(stride * entries.itemsize for stride in self.strides)
+        return np.lib.stride_tricks.as_strided(entries[self.offset :], self.shape, steps)
+
+
+class _Memory:
+    """One memory of which something is not written yet."""
+
+    def __init__(self, span: Span, owner: weakref.ref[Any], version: int) -> None:
+        self.itemsize, self.size = span.itemsize, span.memory
+        self.owner = owner
+        self.version = version
+        """The highest that was seen: a higher one tells of a write that nobody saw."""
+        self.written: Array | None = None
+        """Which entries were written, once some were."""
+
+    def fits(self, span: Span) -> bool:
+        """Whether entries are counted alike: after ``view(dtype)`` they are not."""
+        return (span.itemsize, span.memory) == (self.itemsize, self.size)
+
+
+class Unwritten:
+    """Follows what is written to memory that was allocated, by the number that a recording gives it."""
+
+    def __init__(self) -> None:
+        self._memories: dict[int, _Memory] = {}
+
+    def __bool__(self) -> bool:
+        """Whether there is any such memory."""
+        return bool(self._memories)
+
+    def follows(self, memory: int | None) -> bool:
+        """Whether something may be unwritten there."""
+        return memory in self._memories
+
+    def allocated(self, memory: int, owner: Any, span: Span, version: int) -> None:
+        """Memory was allocated, or grew."""
+        gone = weakref.ref(owner, partial(self._forget, memory))
+        self._memories[memory] = _Memory(span, gone, version)
+
+    def hides(self, memory: int, span: Span, version: int) -> bool:
+        """Whether a tensor has entries that nobody has written."""
+        found = self._known(memory, version)
+        if found is None or span.empty:
+            return False
+        if found.written is None or not found.fits(span):
+            return True
+        hidden = not span.of(found.written).all()
+        if not hidden and span.covers():
+            self._forget(memory)
+        return hidden
+
+    def wrote(self, memory: int, span: Span, version: int, index: Any = ()) -> None:
+        """A tensor was written, with an index only there; None for one that cannot be told."""
+        found = self._memories.get(memory)
+        if found is None:
+            return
+        found.version = max(found.version, version)
+        if index is None or span.empty:
+            return
+        if index == () and span.covers():
+            self._forget(memory)
+        elif found.fits(span) and found.size <= _MOST:
+            if found.written is None:
+                found.written = np.zeros(found.size, bool)
+            span.of(found.written)[index] = True
+
+    def _known(self, memory: int, version: int) -> _Memory | None:
+        """Return what is known of a memory, unless somebody wrote to it unseen."""
+        found = self._memories.get(memory)
+        if found is not None and version > found.version:
+            self._forget(memory)
+            return None
+        return found
+
+    def _forget(self, memory: int, _gone: Any = None) -> None:
+        """Everything there is written, or the memory is gone."""
+        self._memories.pop(memory, None)
