@@ -71,7 +71,7 @@ def ranges_seen(recorded: Recording) -> list[float]:
 
 
 def test_views_of_it_are_not_read_until_they_are_written() -> None:
-    """However a buffer is filled, by rows, columns, indices, aliases or ``out=``, NaN that stood there is never read."""
+    """However a buffer is filled, by rows, indices, aliases or ``out=``, its NaN are never read."""
     torch: Any = pytest.importorskip("torch")
     torch.use_deterministic_algorithms(True)
     with recording(level="full") as recorded:

@@ -33,7 +33,7 @@ _SCATTERED = frozenset(
             "scatter_",
             "scatter_add_",
         ),
-        *("scatter_reduce_", "masked_fill_", "masked_scatter_", "fill_diagonal_"),
+        *("scatter_add_", "scatter_reduce_", "masked_fill_", "masked_scatter_", "fill_diagonal_"),
     }
 )
 """Writes to some of the entries of their target, of which nobody asks which."""

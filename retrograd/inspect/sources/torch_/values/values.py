@@ -37,7 +37,7 @@ class Readable:
         }
         self.by_char = {numbers.char: dtype for dtype, numbers in self.wide.items()}
         self.by_name = {str(dtype).rpartition(".")[2]: dtype for dtype in self.wide}
-        self._indices = {
+        self._indices: dict[Any, np.dtype[Any]] = {
             torch.int64: np.dtype(np.int64),
             torch.int32: np.dtype(np.int32),
             torch.bool: np.dtype(np.bool_),
