@@ -20,7 +20,7 @@ An observer is any object; those of these methods that it has are called, on the
 * checkpoints: ``checkpoint(action, frame)`` with ``"forward"``, ``"recompute"`` or ``"ended"``;
 * scopes that the user named: ``scope_began(name)``, ``scope_ended(name)``;
 * modules and optimizers: ``module_began(module)``, ``module_ended(module)``, ``optimizer(action, optimizer)`` with
-  ``"made"``, ``"step"`` or ``"zero_grad"``, and ``optimizer_done(optimizer)`` when one of the latter two is over;
+  ``"made"``, ``"step"`` or ``"zero_grad"``, and ``optimizer_done(action, optimizer)`` when a step or clearing is over;
   ``closure_began()`` and ``closure_ended()`` around what a step calls of the program's own;
   ``clipping(function, parameters, bound)`` before the gradients of these are clipped;
 * backward: ``backward_called(api, outputs, gradients, inputs, retain_graph, create_graph)`` when it is asked for and
@@ -153,8 +153,8 @@ def backward_call(api: str, *arguments: Any) -> BackwardCall:
 class _OptimizerCall:
     """A step of an optimizer, or its clearing of gradients, as a context manager."""
 
-    def __init__(self, optimizer: Any) -> None:
-        self.optimizer = optimizer
+    def __init__(self, action: str, optimizer: Any) -> None:
+        self.action, self.optimizer = action, optimizer
 
     def __enter__(self) -> None:
         if self.optimizer is not None:
@@ -163,10 +163,10 @@ class _OptimizerCall:
     def __exit__(self, *exc: object) -> None:
         if self.optimizer is not None:
             STATE.updating = self.around
-            notify("optimizer_done", self.optimizer)
+            notify("optimizer_done", self.action, self.optimizer)
 
 
-_UNSEEN = _OptimizerCall(None)
+_UNSEEN = _OptimizerCall("", None)
 
 
 class _ClosureCall:
@@ -191,4 +191,4 @@ def optimizer_call(action: str, optimizer: Any) -> _OptimizerCall:
     if not observers:
         return _UNSEEN
     notify("optimizer", action, optimizer)
-    return _OptimizerCall(optimizer)
+    return _OptimizerCall(action, optimizer)

@@ -37,7 +37,7 @@ LEVELS = ("graph", "backward", "full")
 
 TENSOR_KEYS = ("tensor", "target", "given")
 """Keys of ``Event.data`` that hold a tensor, a row of ``Recording.tensors``,"""
-TENSORS_KEYS = ("inputs", "outputs", "saves", "roots", "mutated")
+TENSORS_KEYS = ("inputs", "outputs", "saves", "roots", "mutated", "without", "zero", "still")
 """those that hold a list of them,"""
 NAMES_KEYS = ("names", "output_names")
 """and those that hold a list of words."""
@@ -217,11 +217,18 @@ class OwnersData(TypedDict, total=False):
     training: bool
     """False of a module that was in ``eval()`` at its first call."""
     action: str
-    """``"made"``, ``"step"`` or ``"zero_grad"``."""
+    """``"made"``, ``"step"`` or ``"zero_grad"``; of a step with a closure also ``"evaluated"``, when the closure has
+    been called, and ``"stepped"``, when the step is over."""
     owner: int
     """Number of the optimizer or module, from 0."""
-    contents: dict[str, int]
-    """Of a step at level full: a number that tells what each parameter of half precision held before, by tensor."""
+    closure: bool
+    """The step was given a closure."""
+    without: list[int]
+    """At level full, of a step and of ``"evaluated"``: the parameters without a gradient,"""
+    zero: list[int]
+    """and those whose gradient is zero in every entry."""
+    still: list[int]
+    """Of a step at level full: the parameters that it left as they were, bit by bit."""
     settings: list[dict[str, object]]
     """Of an optimizer's groups: ``lr``, ``momentum``, ``weight_decay`` and ``betas``, where they are plain numbers."""
 

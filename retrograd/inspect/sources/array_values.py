@@ -46,8 +46,6 @@ _count: Callable[[Array], Any] = getattr(np.count_nonzero, "_implementation", np
 """``np.count_nonzero`` of all entries in the same way."""
 _FEW = 32
 """Up to so many entries are read quicker as Python numbers than by NumPy."""
-DIGESTED = 1 << 20
-"""Bytes of a parameter that are looked at to tell whether a step changed it."""
 
 
 def has_data(array: Array) -> bool:

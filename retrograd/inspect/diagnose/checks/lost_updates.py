@@ -33,9 +33,8 @@ CHECK = Check("flat", {}, find)
 
 
 def _is_stuck(flow: Flow, leaf: int, steps: list[int]) -> bool:
-    """Whether a leaf held the same before each step, a gradient for each, and a rate that is not zero."""
-    contents = {flow.events[row].data.get("contents", {}).get(str(leaf)) for row in steps}
-    return len(contents) == 1 and None not in contents and all(_is_to_move(flow, leaf, row) for row in steps)
+    """Whether each step left a leaf as it was, in spite of a gradient and of a rate that is not zero."""
+    return all(leaf in flow.events[row].data.get("still", ()) and _is_to_move(flow, leaf, row) for row in steps)
 
 
 def _is_to_move(flow: Flow, leaf: int, step: int) -> bool:

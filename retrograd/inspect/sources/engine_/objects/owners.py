@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-import zlib
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from .....engine.aliasing.views import requires_grad
 from .....engine.tensors.base import TensorBase
@@ -18,14 +17,23 @@ from ....program.names import unregistered
 from ....snapshot import SourceLine
 from ....tensor_facts import TensorFacts
 from ... import named_scopes
-from ...array_values import DIGESTED
 from ...module_names import Roots, below, name_after_modules, variable_of
 from ...object_numbers import ObjectNumbers
 from ...optimizer_settings import GroupSettings
+from ...step_effects import StepEffects
 from ...stray_attributes import report_strays
 from ..backward.lines import Lines
 from ..calls.caller import note_module
 from ..watching import Observer, Watching, guarded, report_problem
+from .step_reader import StepReader
+
+
+class _Step(NamedTuple):
+    """A step under way, and what its event says of what it does."""
+
+    optimizer: Any
+    owner: int
+    effects: dict[str, Any]
 
 
 class Owners(Observer):
@@ -42,6 +50,9 @@ class Owners(Observer):
         """The lines of optimizers' calls."""
         self._parameters: BoundedDict[tuple[tuple[int, ...], ...], dict[str, int]] = BoundedDict(1_000)
         """Numbers of parameters by group -> the same by place."""
+        self._effects = StepEffects(StepReader())
+        self._steps: dict[int, _Step] = {}
+        """Steps under way by the number of the optimizer, outermost first."""
 
     # -- modules
     @guarded
@@ -146,8 +157,10 @@ class Owners(Observer):
         if action == "made":
             name_after_modules(watching.sink.tensors, [leaf for group in groups for leaf in group], caller, TensorBase)
         placed = self._parameters.get(numbers) or self._placed(numbers)
-        contents = self._contents(groups, numbers) if action == "step" and watching.wants("full") else None
-        watching.sink.note((_working, line, type(optimizer).__name__, action, owner, name, placed, settings, contents))
+        effects: dict[str, Any] = {}
+        if action == "step" and watching.wants("full"):
+            self._begin_step(optimizer, owner, effects)
+        watching.sink.note((_working, line, type(optimizer).__name__, action, owner, name, placed, settings, effects))
         if action == "zero_grad" and watching.wants("full"):
             note = watching.sink.note
             for group, row in zip(groups, numbers, strict=True):
@@ -157,15 +170,37 @@ class Owners(Observer):
                         note((_clearing, line, number))
         watching.here.quiet = action != "made"
 
-    def _contents(self, groups: list[Any], numbers: tuple[tuple[int, ...], ...]) -> dict[str, int] | None:
-        """What tells whether steps change the parameters that are of half precision."""
-        found = {}
-        for group, row in zip(groups, numbers, strict=True):
-            for leaf, number in zip(group, row, strict=True):
-                array = leaf._array
-                if array.dtype.char == "e" and array.flags.c_contiguous:
-                    found[str(number)] = zlib.crc32(array.reshape(-1)[: DIGESTED // 2])
-        return found or None
+    def _begin_step(self, optimizer: Any, owner: int, effects: dict[str, Any]) -> None:
+        """Read what a step finds; ``effects`` is what its event says of that and, once it is over, of what it changes."""
+        held = _held(optimizer)
+        self._look(held, effects)
+        self._effects.begin(owner, held)
+        self._steps[owner] = _Step(optimizer, owner, effects)
+
+    def _look(self, held: list[Any], effects: dict[str, Any]) -> None:
+        """Say which parameters have no gradient, and which have one of zeros."""
+        for key, places in zip(("without", "zero"), self._effects.found(held), strict=True):
+            effects[key] = [self.watching.number(held[place]) for place in places]
+
+    @guarded
+    def _end_step(self, optimizer: Any) -> None:
+        """Complete what is said of a step that is over."""
+        step = self._steps.pop(self._optimizers.of(optimizer), None)
+        if step is not None:
+            held = _held(optimizer)
+            still = self._effects.end(step.owner, held)
+            step.effects["still"] = [self.watching.number(held[place]) for place in still]
+            if step.effects.get("closure"):
+                self._note_part(step, "stepped", {})
+
+    def _note_part(self, step: _Step, action: str, effects: dict[str, Any]) -> None:
+        """Note a part of a step that calls a closure."""
+        line = source_line(user_frame(sys._getframe(3)))
+        self.watching.sink.mention(line)
+        numbers = tuple([self._numbers(group["params"], line) for group in attribute(step.optimizer, "param_groups")])
+        placed = self._parameters.get(numbers) or self._placed(numbers)
+        sort = type(step.optimizer).__name__
+        self.watching.sink.note((_working, line, sort, action, step.owner, None, placed, None, effects))
 
     def _numbers(self, parameters: list[Any], line: SourceLine | None) -> tuple[int, ...]:
         """The numbers of the parameters of a group."""
@@ -180,25 +215,43 @@ class Owners(Observer):
         self._parameters[numbers] = placed
         return placed
 
-    def optimizer_done(self, optimizer: Any) -> None:
+    def optimizer_done(self, action: str, optimizer: Any) -> None:
         """It is done."""
         here = self.watching.here
         if here.within:
             here.within -= 1
         else:
             here.quiet = here.deaf = here.elsewhere
+            if action == "step":
+                self._end_step(optimizer)
 
     def closure_began(self) -> None:
         """A step calls what the program computes its loss with."""
         here = self.watching.local.state
         if not here.within:
             here.quiet = here.deaf = here.elsewhere
+            if self._steps:
+                next(reversed(self._steps.values())).effects["closure"] = True
 
     def closure_ended(self) -> None:
         """The step goes on."""
         here = self.watching.local.state
         if not here.within:
+            self._evaluated()
             here.quiet = here.deaf = True
+
+    @guarded
+    def _evaluated(self) -> None:
+        """Say what a closure left in ``.grad``."""
+        if self._steps:
+            step, effects = next(reversed(self._steps.values())), dict[str, Any]()
+            self._look(_held(step.optimizer), effects)
+            self._note_part(step, "evaluated", effects)
+
+
+def _held(optimizer: Any) -> list[Any]:
+    """Return the parameters of an optimizer."""
+    return [one for group in attribute(optimizer, "param_groups") for one in group["params"]]
 
 
 def _working(note: Note, row: int, rows: list[TensorFacts]) -> Event:
@@ -209,11 +262,10 @@ def _working(note: Note, row: int, rows: list[TensorFacts]) -> Event:
 
 def _at_work(facts: tuple[Any, ...]) -> dict[str, Any]:
     """What is said of an optimizer's work."""
-    sort, action, owner, name, parameters, settings, contents = facts
+    sort, action, owner, name, parameters, settings, effects = facts
     named = {} if name is None else {"name": name}
     told = {"action": action, "type": sort, "owner": owner, **named, "parameters": parameters}
-    more = {} if contents is None else {"contents": contents}
-    return {**told, "settings": settings, **more}
+    return {**told, **({} if settings is None else {"settings": settings}), **effects}
 
 
 def _clearing(note: Note, row: int, rows: list[TensorFacts]) -> Event:

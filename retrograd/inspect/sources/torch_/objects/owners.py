@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterable
 from itertools import chain
@@ -10,17 +11,18 @@ from typing import Any, NamedTuple
 
 from ....bounded import BoundedDict
 from ....events import Event
-from ....program.frames import source_line, user_frame
+from ....program.frames import leave_no_frame, source_line, user_frame
 from ....program.modules import attribute, held_parameters, is_training
 from ....program.names import unregistered
 from ...module_names import name_after_modules, variable_of
 from ...object_numbers import ObjectNumbers
 from ...optimizer_settings import GroupSettings
+from ...step_effects import StepEffects
 from ..calls.calls import unseen
 from ..calls.tensors import number_of, numbers_of
 from ..library import LIBRARY
-from ..values.values import Readable
 from ..watching.pause import OptimizerPause
+from .step_reader import StepReader
 
 
 class _Held(NamedTuple):
@@ -30,6 +32,15 @@ class _Held(NamedTuple):
     """Of its groups."""
     numbers: list[int]
     parameters: dict[str, int]
+
+
+class _Begun(NamedTuple):
+    """A step under way."""
+
+    owner: int
+    closure: bool
+    events: list[tuple[Any, Event]]
+    """A watch, and the event that told it of the beginning."""
 
 
 class Owners:
@@ -43,6 +54,9 @@ class Owners:
         self._settings = GroupSettings()
         self._held: BoundedDict[int, _Held] = BoundedDict(1_000)
         """By the number of the optimizer, which its class need not let be hashed."""
+        self._effects = StepEffects(StepReader())
+        self._begun: BoundedDict[int, _Begun] = BoundedDict(1_000)
+        """Steps under way, by the same number."""
 
     # -- modules
     def module(self, name: str, module: Any, caller: FrameType) -> None:
@@ -99,35 +113,81 @@ class Owners:
 
         return zero_grad
 
-    def step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        """An optimizer steps."""
-        unseen(self._report_optimizer, "step", optimizer, sys._getframe(1))
+    def step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
+        """An optimizer steps; return the arguments that it is to have if it is to call a closure of the program's."""
         closure = args[1] if len(args) > 1 else kwargs.get("closure")
-        self._pause.begin(computes=closure is not None or bool(attribute(optimizer, "defaults").get("differentiable")))
+        unseen(self._report_optimizer, "step", optimizer, sys._getframe(1), closure is not None)
+        computes = closure is not None or bool(attribute(optimizer, "defaults").get("differentiable"))
+        self._pause.begin(computes=computes)
+        if not callable(closure):
+            return None
+        heard = self._heard(closure, optimizer)
+        return ((args[0], heard, *args[2:]), kwargs) if len(args) > 1 else (args, {**kwargs, "closure": heard})
+
+    def _heard(self, closure: Callable[[], Any], optimizer: Any) -> Callable[[], Any]:
+        """Return what an optimizer calls in place of a closure, to tell what each call left in ``.grad``."""
+
+        @functools.wraps(closure, updated=())
+        def heard(*args: Any, **kwargs: Any) -> Any:
+            self._pause.end()
+            try:
+                result = closure(*args, **kwargs)
+            except BaseException as error:
+                leave_no_frame(error)
+                raise
+            unseen(self._report_optimizer, "evaluated", optimizer, sys._getframe(0))
+            self._pause.begin(computes=True)
+            return result
+
+        return heard
 
     def step_ended(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """It has stepped; this is not told of one that raised."""
+        unseen(self._report_step, optimizer, sys._getframe(1))
         self._pause.end()
 
-    def _report_optimizer(self, action: str, optimizer: Any, caller: FrameType) -> None:
+    def _report_step(self, optimizer: Any, caller: FrameType) -> None:
+        """Complete the event of a step by what it did, and say that it is over if others happened meanwhile."""
+        begun = self._begun.pop(self._optimizers.of(optimizer), None)
+        if begun is None:
+            return
+        held = [one for group in attribute(optimizer, "param_groups") for one in group["params"]]
+        still = self._effects.end(begun.owner, held)
+        for watch, event in begun.events:
+            numbers = numbers_of(watch.sink.tensors, held)
+            event.data["still"] = [numbers[place] for place in still]
+            if begun.closure:
+                data = {"action": "stepped", "type": event.op, "owner": begun.owner}
+                watch.sink(Event("optimizer", op=event.op, source=event.source, data=data))
+
+    def _report_optimizer(self, action: str, optimizer: Any, caller: FrameType, closure: bool = False) -> None:
         owner = self._optimizers.of(optimizer)
         line, kind = source_line(user_frame(caller)), type(optimizer).__name__
         name = variable_of(optimizer, caller, deep=False)
         param_groups = attribute(optimizer, "param_groups")
         groups, settings = [group["params"] for group in param_groups], self._settings.of(param_groups)
         held, sizes = list(chain.from_iterable(groups)), list(map(len, groups))
-        for watch in self._watches():
+        watches = list(self._watches())
+        looks = action in ("step", "evaluated") and any(watch.level == "full" for watch in watches)
+        without, zero = self._effects.found(held) if looks else ([], [])
+        if looks and action == "step":
+            self._effects.begin(owner, held)
+            self._begun[owner] = _Begun(owner, closure, [])
+        for watch in watches:
             numbers = numbers_of(watch.sink.tensors, held, source=line)
             if action == "made":
                 name_after_modules(watch.sink.tensors, held, caller, LIBRARY.torch.Tensor)
             parameters = self._parameters(owner, sizes, numbers)
             data = {"action": action, "type": kind, "owner": owner, "name": name, "parameters": parameters}
             data["settings"] = settings
-            if action == "step" and watch.level == "full":
-                digests = zip(numbers, map(Readable().digest, held), strict=True)
-                if contents := {str(number): digest for number, digest in digests if digest is not None}:
-                    data["contents"] = contents
-            watch.sink(Event("optimizer", op=kind, source=line, data=data))
+            event = Event("optimizer", op=kind, source=line, data=data)
+            if looks and watch.level == "full":
+                data["without"], data["zero"] = ([numbers[place] for place in places] for places in (without, zero))
+                if closure:
+                    data["closure"] = True
+                if action == "step":
+                    self._begun[owner].events.append((watch, event))
+            watch.sink(event)
 
     def _parameters(self, owner: int, sizes: list[int], numbers: list[int]) -> dict[str, int]:
         """Return the numbers of an optimizer's parameters by group and place; events of equal ones share them."""

@@ -6,7 +6,6 @@ Memory is read by its address, since ``Tensor.numpy()`` would make the storage i
 from __future__ import annotations
 
 import ctypes
-import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from ....bounded import BoundedDict
 from ....program.signals import let_pass
-from ...array_values import DIGESTED, Array, unrepeated
+from ...array_values import Array, unrepeated
 from ...sparse_entries import summed
 from ..library import LIBRARY
 
@@ -73,17 +72,6 @@ class Readable:
             while self._is_wrapped(tensor):
                 tensor = self._inner(tensor)
             return tensor if tensor.layout is self.strided else None
-        except Exception as failure:
-            let_pass(failure)
-            return None
-
-    def digest(self, tensor: Any) -> int | None:
-        """Return a number that tells what a tensor of half precision holds, at least its beginning; None for others."""
-        try:
-            if tensor.dtype not in self._narrow or not self.now() or not tensor.is_contiguous():
-                return None
-            pointer = self.pointer(tensor)
-            return zlib.crc32(ctypes.string_at(pointer, min(tensor.nbytes, DIGESTED))) if pointer else None
         except Exception as failure:
             let_pass(failure)
             return None

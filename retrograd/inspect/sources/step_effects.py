@@ -1,0 +1,92 @@
+"""``StepEffects``: what the steps of optimizers find in ``.grad``, and which parameters they leave as they were.
+
+Both are read off the memory itself, so it makes no difference how a program clears a gradient or writes an update.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..bounded import BoundedDict
+from .array_values import Array
+
+_SMALL = 1 << 14
+"""Bytes up to which a checksum is no slower than sums."""
+_PIECE = 1 << 17
+"""Bytes that are read twice while they lie in a processor's cache."""
+
+
+class Reader(Protocol):
+    """How an engine's parameters are read."""
+
+    def contents(self, parameters: Sequence[Any]) -> list[Hashable]:
+        """Return for each parameter what differs if its values do; None where they cannot be read."""
+
+    def gradients(self, parameters: Sequence[Any]) -> list[str | None]:
+        """Return for each what is in ``.grad``: ``"none"``, ``"zero"``, or None for other values and unknown ones."""
+
+    def place(self, parameter: Any) -> Hashable:
+        """Return what changes when a parameter is written into, or lies elsewhere; None where nothing tells."""
+
+
+class _Left(NamedTuple):
+    """What a step left of one parameter."""
+
+    place: Hashable
+    content: Hashable
+
+
+class StepEffects:
+    """Knows what each optimizer's parameters held when its last step was over, so that each is read once a step."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._left: BoundedDict[int, list[_Left]] = BoundedDict(1_000)
+        """By the number of the optimizer."""
+
+    def found(self, parameters: Sequence[Any]) -> tuple[list[int], list[int]]:
+        """Return the places of the parameters without a gradient, and of those whose gradient is zero."""
+        states = self._reader.gradients(parameters)
+        without = [place for place, state in enumerate(states) if state == "none"]
+        return without, [place for place, state in enumerate(states) if state == "zero"]
+
+    def begin(self, optimizer: int, parameters: Sequence[Any]) -> None:
+        """A step begins: read what was written into since the last one."""
+        known = self._left.get(optimizer, [])
+        places = list(map(self._reader.place, parameters))
+        if len(known) != len(places) or any(
+            now is None or now != then.place for now, then in zip(places, known, strict=True)
+        ):
+            self._left[optimizer] = list(map(_Left, places, self._reader.contents(parameters)))
+
+    def end(self, optimizer: int, parameters: Sequence[Any]) -> list[int]:
+        """The step is over: return the places of the parameters that hold what they held before."""
+        before, contents = self._left.get(optimizer, []), self._reader.contents(parameters)
+        self._left[optimizer] = list(map(_Left, map(self._reader.place, parameters), contents))
+        if len(before) != len(contents):
+            return []
+        pairs = enumerate(zip(before, contents, strict=True))
+        return [place for place, (then, now) in pairs if now is not None and now == then.content]
+
+
+def content_of(memory: Array) -> Hashable:
+    """Return a number, or several, for bytes: other bytes have others, but for a chance nobody meets."""
+    size = memory.size
+    if size <= _SMALL:
+        return zlib.crc32(memory.data)
+    words = memory[: size // 8 * 8].view(np.int64)
+    total = mixed = 0
+    for start in range(0, words.size, _PIECE // 8):
+        piece = words[start : start + _PIECE // 8]
+        total += int(np.add.reduce(piece))
+        mixed ^= int(np.bitwise_xor.reduce(piece))
+    return total, mixed, zlib.crc32(memory[size // 8 * 8 :].data)
+
+
+def is_zero(array: Array) -> bool:
+    """Whether an array has entries, and all of them are zero; the first row tells it of most that are not."""
+    return bool(array.size) and not array[(0,) * (array.ndim - 1)].any() and not array.any()
