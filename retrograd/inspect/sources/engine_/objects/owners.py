@@ -171,7 +171,7 @@ class Owners(Observer):
         watching.here.quiet = action != "made"
 
     def _begin_step(self, optimizer: Any, owner: int, effects: dict[str, Any]) -> None:
-        """Read what a step finds; ``effects`` is what its event says of that and, once it is over, of what it changes."""
+        """Read what a step finds into ``effects``, which its event tells, and get ready for what it changes."""
         held = _held(optimizer)
         self._look(held, effects)
         self._effects.begin(owner, held)

@@ -34,13 +34,23 @@ class _Held(NamedTuple):
     parameters: dict[str, int]
 
 
-class _Begun(NamedTuple):
-    """A step under way."""
+class _Step(NamedTuple):
+    """A step under way, or what a closure left: the places of parameters without a gradient, or with one of zeros."""
 
-    owner: int
+    without: list[int]
+    zero: list[int]
     closure: bool
     events: list[tuple[Any, Event]]
     """A watch, and the event that told it of the beginning."""
+
+    def tell(self, watch: Any, event: Event, numbers: list[int]) -> None:
+        """Put into an event what was found."""
+        if watch.level == "full":
+            event.data["without"] = [numbers[place] for place in self.without]
+            event.data["zero"] = [numbers[place] for place in self.zero]
+            if self.closure:
+                event.data["closure"] = True
+            self.events.append((watch, event))
 
 
 class Owners:
@@ -55,7 +65,7 @@ class Owners:
         self._held: BoundedDict[int, _Held] = BoundedDict(1_000)
         """By the number of the optimizer, which its class need not let be hashed."""
         self._effects = StepEffects(StepReader())
-        self._begun: BoundedDict[int, _Begun] = BoundedDict(1_000)
+        self._steps: BoundedDict[int, _Step] = BoundedDict(1_000)
         """Steps under way, by the same number."""
 
     # -- modules
@@ -143,21 +153,22 @@ class Owners:
 
     def step_ended(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """It has stepped; this is not told of one that raised."""
-        unseen(self._report_step, optimizer, sys._getframe(1))
+        unseen(self._report_step, optimizer)
         self._pause.end()
 
-    def _report_step(self, optimizer: Any, caller: FrameType) -> None:
+    def _report_step(self, optimizer: Any) -> None:
         """Complete the event of a step by what it did, and say that it is over if others happened meanwhile."""
-        begun = self._begun.pop(self._optimizers.of(optimizer), None)
-        if begun is None:
+        owner = self._optimizers.of(optimizer)
+        step = self._steps.pop(owner, None)
+        if step is None:
             return
         held = [one for group in attribute(optimizer, "param_groups") for one in group["params"]]
-        still = self._effects.end(begun.owner, held)
-        for watch, event in begun.events:
+        still = self._effects.end(owner, held)
+        for watch, event in step.events:
             numbers = numbers_of(watch.sink.tensors, held)
             event.data["still"] = [numbers[place] for place in still]
-            if begun.closure:
-                data = {"action": "stepped", "type": event.op, "owner": begun.owner}
+            if step.closure:
+                data = {"action": "stepped", "type": event.op, "owner": owner}
                 watch.sink(Event("optimizer", op=event.op, source=event.source, data=data))
 
     def _report_optimizer(self, action: str, optimizer: Any, caller: FrameType, closure: bool = False) -> None:
@@ -167,13 +178,8 @@ class Owners:
         param_groups = attribute(optimizer, "param_groups")
         groups, settings = [group["params"] for group in param_groups], self._settings.of(param_groups)
         held, sizes = list(chain.from_iterable(groups)), list(map(len, groups))
-        watches = list(self._watches())
-        looks = action in ("step", "evaluated") and any(watch.level == "full" for watch in watches)
-        without, zero = self._effects.found(held) if looks else ([], [])
-        if looks and action == "step":
-            self._effects.begin(owner, held)
-            self._begun[owner] = _Begun(owner, closure, [])
-        for watch in watches:
+        found = self._found(action, owner, held, closure)
+        for watch in self._watches():
             numbers = numbers_of(watch.sink.tensors, held, source=line)
             if action == "made":
                 name_after_modules(watch.sink.tensors, held, caller, LIBRARY.torch.Tensor)
@@ -181,13 +187,19 @@ class Owners:
             data = {"action": action, "type": kind, "owner": owner, "name": name, "parameters": parameters}
             data["settings"] = settings
             event = Event("optimizer", op=kind, source=line, data=data)
-            if looks and watch.level == "full":
-                data["without"], data["zero"] = ([numbers[place] for place in places] for places in (without, zero))
-                if closure:
-                    data["closure"] = True
-                if action == "step":
-                    self._begun[owner].events.append((watch, event))
+            if found is not None:
+                found.tell(watch, event, numbers)
             watch.sink(event)
+
+    def _found(self, action: str, owner: int, held: list[Any], closure: bool) -> _Step | None:
+        """Look at what a step finds, or a closure left, if that is to be told."""
+        if action not in ("step", "evaluated") or all(watch.level != "full" for watch in self._watches()):
+            return None
+        found = _Step(*self._effects.found(held), closure, [])
+        if action == "step":
+            self._effects.begin(owner, held)
+            self._steps[owner] = found
+        return found
 
     def _parameters(self, owner: int, sizes: list[int], numbers: list[int]) -> dict[str, int]:
         """Return the numbers of an optimizer's parameters by group and place; events of equal ones share them."""
