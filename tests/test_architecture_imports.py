@@ -38,6 +38,7 @@ DATA = (
     "operators",
     "random_functions",
     "findings",
+    "fixes",
     "plugins",
     "garbage",
     "program",

@@ -302,7 +302,7 @@ def test_findings_lead_to_their_nodes(chromium: Browser, tmp_path: Path) -> None
     said = text(chromium, "details")
 
     assert data(chromium, "chosen") == "n12"
-    for part in ("y was <b>detached</b>", "cut <here>", "Write instead: keep y", "cut by detach"):
+    for part in ("y was <b>detached</b>", "cut <here>", "Fix: keep y", "cut by detach"):
         assert part in said
     assert int(data(chromium, "open")) > 0
     assert chromium.run("document.querySelectorAll('main b').length") == 0

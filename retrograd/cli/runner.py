@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NoReturn
 
-from ..inspect.program.texts import keep_text
+from ..inspect.program.texts import keep_text, kept_text
 from ..inspect.sources.patches import Patches
 from .blamed import blame_nobody_below
 from .environment import Environment
@@ -201,7 +201,8 @@ def _code_of(path: str, main: types.ModuleType) -> types.CodeType:
     if path.endswith(".pyc"):
         return loader.get_code("__main__")  # type: ignore[return-value]
     with open(path, "rb") as file:
-        return compile(file.read(), path, "exec", dont_inherit=True)
+        source = file.read()
+    return compile(kept_text(path) or source, path, "exec", dont_inherit=True)
 
 
 def _prepare_module(target: Target, _main: types.ModuleType) -> Execute:

@@ -1,4 +1,4 @@
-"""Runs the command with its random generators seeded alike in every process."""
+"""Runs the command with its random generators seeded alike in every process, perhaps on a changed program."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ from typing import Any
 import numpy as np
 
 from .main import main
+from .overlay import lay_over
 
 SEED = 0
 
 
-def start() -> None:
-    """Seed ``random``, NumPy's global generator and, once the program imports it, PyTorch; ours has a fixed seed."""
+def start(texts: str = "") -> None:
+    """Seed ``random``, NumPy's global generator and, once the program imports it, PyTorch; ours has a fixed seed.
+
+    ``texts`` is a JSON file that says how files of the program are to read, in place of what is on disk.
+    """
+    if texts:
+        lay_over(texts)
     random.seed(SEED)
     np.random.seed(SEED)
     sys.meta_path.insert(0, _SeedsTorch())

@@ -7,6 +7,7 @@ from html import escape
 from typing import Literal
 
 from .columns import Plain
+from .fixes import Fix
 from .places import full_place
 
 Severity = Literal["error", "warning", "note"]
@@ -42,6 +43,15 @@ class Finding:
     marks: tuple[Mark, ...] = ()
     evidence: dict[str, Plain] = field(default_factory=dict, hash=False)
     """Values, names and the path that show it, as JSON values."""
+    fixes: tuple[Fix, ...] = ()
+    """Changes of the program that mend it, best first."""
+
+    @property
+    def fix(self) -> Fix | None:
+        """The change to propose: one that was tried and works, else the best one that needs no trial."""
+        tried = [one for one in self.fixes if one.verdict == "verified"]
+        sound = [one for one in self.fixes if not one.tentative and one.verdict in ("", "not verified")]
+        return next(iter([*tried, *sound]), None)
 
     def _repr_mimebundle_(self, include: Plain = None, exclude: Plain = None) -> dict[str, str]:
         """Show the finding in a notebook: severity and kind, the sentence, the remedy, the line."""
@@ -67,4 +77,14 @@ class Finding:
             "nodes": list(self.nodes),
             "marks": [{"snapshot": m.snapshot, "node": m.node, "text": m.text, "ghost": m.ghost} for m in self.marks],
             "evidence": self.evidence,
+            "edit": None if self.fix is None else self.fix.to_plain(),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A finding that is not reported."""
+
+    finding: Finding
+    reason: str
+    """Which other finding explains it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -14,17 +15,21 @@ from ...inspect.compare import name_of
 from ...inspect.diagnose import SEVERITIES, diagnose, diagnose_together, kinds
 from ...inspect.event_data import LEVELS
 from ...inspect.events import Recording
-from ...inspect.findings import Finding
+from ...inspect.findings import Dropped, Finding
+from ...inspect.fixes import compatible, unified_diff
 from ...inspect.lineup.lineup import of_a_job
 from ...inspect.loading import load_recording
+from ...inspect.places import path_below
+from ...inspect.program.texts import plain_lines
 from ...inspect.render.reports import Outcome, Report, report_for, reports
 from ...inspect.render.reports.panels import print_findings
-from ...inspect.writing import write_output
+from ...inspect.writing import check_writable, write_output
 from .. import messages, results
 from ..options import ScriptCommand, check_option, output_options, program_options
 from ..recorded import RecordingOptions, run_and_report
 from ..runner import Ending
 from ..target import Target, choose
+from ..trials import recorded_and_tried
 from ..twice import recorded_twice
 
 FOUND = 1
@@ -41,6 +46,10 @@ class Asked:
     severity: str
     exit_zero: bool
     began: float
+    patch: str | None = None
+    """Absolute path of the diff to write, or ``-``."""
+    explain: bool = False
+    """Whether evidence, and what was dropped, is shown."""
 
 
 @click.command(
@@ -61,6 +70,13 @@ class Asked:
 )
 @check_option
 @click.option("--twice", is_flag=True, help="Run SCRIPT twice and name the first operation whose result differs.")
+@click.option(
+    "--verify",
+    is_flag=True,
+    help="Try the proposed changes: run SCRIPT again with each of them, on a copy of its text.",
+)
+@click.option("--explain", is_flag=True, help="Show the evidence of each finding, and what another one explains.")
+@click.option("--patch", type=click.Path(), metavar="FILE", help="Write the proposed changes as a unified diff.")
 @click.option("--exit-zero", is_flag=True, help="Findings do not make the exit code 1.")
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> None:
     """Say what is wrong with SCRIPT, where, and what to write instead.
@@ -72,12 +88,13 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
     """
     wanted = _wanted(asked)
     if module is None and code is None and words and words[0].endswith(".json"):
-        click.get_current_context().exit(_read(words, wanted, twice=asked["twice"]))
+        click.get_current_context().exit(_read(words, wanted, again=_again(asked)))
     target = choose(words, module=module, code=code)
     if target.kind == "script":
         results.refuse_overwriting(wanted.output, [target.text], "program")
-    if asked["twice"]:
-        click.get_current_context().exit(_run_twice(target, wanted))
+    again = _again(asked)
+    if again:
+        click.get_current_context().exit(_run_again(target, wanted, again))
     _run(target, wanted, check=asked["check"])
 
 
@@ -85,7 +102,19 @@ def _wanted(asked: dict[str, Any]) -> Asked:
     """Check and complete what was asked for, before any work is done."""
     path = results.absolute(asked["output"])
     form = reports()[asked["fmt"]] if asked["fmt"] else report_for(asked["output"] or "")
-    return Asked(path, form, asked["severity"], asked["exit_zero"], time.perf_counter())
+    patch = results.absolute(asked["patch"])
+    for one in (path, patch):
+        if one is not None:
+            check_writable(one)
+    return Asked(path, form, asked["severity"], asked["exit_zero"], time.perf_counter(), patch, asked["explain"])
+
+
+def _again(asked: dict[str, Any]) -> str:
+    """Return the option that runs a program more than once, or nothing; raises where both are given."""
+    chosen = [f"--{name}" for name in ("twice", "verify") if asked[name]]
+    if len(chosen) > 1:
+        raise UsageError("--twice and --verify were both given.", "Run the command once with each.")
+    return next(iter(chosen), "")
 
 
 def _run(target: Target, wanted: Asked, *, check: bool) -> NoReturn:
@@ -93,15 +122,15 @@ def _run(target: Target, wanted: Asked, *, check: bool) -> NoReturn:
     target.check()
 
     def report(recorded: Recording, _ending: Ending) -> int:
-        return _report(recorded, diagnose(recorded), wanted, to_stderr=True)
+        return _report_alone(recorded, wanted, to_stderr=True)
 
     run_and_report(target, report, RecordingOptions("full", check=check))
 
 
-def _read(paths: tuple[str, ...], wanted: Asked, *, twice: bool) -> int:
+def _read(paths: tuple[str, ...], wanted: Asked, *, again: str) -> int:
     """Report what is found in recordings; return the exit code."""
-    if twice:
-        raise UsageError("--twice runs a program, but a recording was given.", "Name the script.")
+    if again:
+        raise UsageError(f"{again} runs a program, but a recording was given.", "Name the script.")
     for path in paths[1:]:
         if not path.endswith(".json"):
             raise UsageError(f"A recording takes no arguments, but {path!r} was given.", "Leave it out.")
@@ -109,7 +138,7 @@ def _read(paths: tuple[str, ...], wanted: Asked, *, twice: bool) -> int:
     loaded = [load_recording(path) for path in paths]
     _warn_of_levels(dict(zip(paths, loaded, strict=True)))
     if len(loaded) == 1 and not of_a_job(loaded[0]):
-        return _report(loaded[0], diagnose(loaded[0]), wanted)
+        return _report_alone(loaded[0], wanted)
     ranks = all(map(of_a_job, loaded))
     names = [name_of(recording, number) for number, recording in enumerate(loaded)] if ranks else list(paths)
     return _report(_with_all_lines(loaded), diagnose_together(loaded, names), wanted)
@@ -126,11 +155,14 @@ def _warn_of_levels(loaded: dict[str, Recording]) -> None:
             return
 
 
-def _run_twice(target: Target, wanted: Asked) -> int:
-    """Run a program twice and report how the runs differ; return the exit code."""
+def _run_again(target: Target, wanted: Asked, again: str) -> int:
+    """Run a program more than once, and report how the runs differ or which fixes work; return the exit code."""
     target.check()
     if target.kind == "stdin":
         raise UsageError("Standard input can be read only once.", "Save the program to a file.")
+    if again == "--verify":
+        tried, code = recorded_and_tried(target)
+        return code or _report(tried.recording, list(tried.findings), wanted, to_stderr=True)
     loaded, code = recorded_twice(target)
     findings = diagnose_together(loaded, ["first run", "second run"])
     reported = _report(_with_all_lines(loaded), findings, wanted, to_stderr=True)
@@ -146,13 +178,29 @@ def _with_all_lines(loaded: list[Recording]) -> Recording:
     return replace(loaded[0], sources=sources)
 
 
-def _report(recording: Recording, found: list[Finding], wanted: Asked, *, to_stderr: bool = False) -> int:
+def _report_alone(recording: Recording, wanted: Asked, *, to_stderr: bool = False) -> int:
+    """Report what is found in one recording; return the exit code."""
+    dropped: list[Dropped] = []
+    return _report(recording, diagnose(recording, dropped=dropped), wanted, dropped, to_stderr=to_stderr)
+
+
+def _report(
+    recording: Recording,
+    found: list[Finding],
+    wanted: Asked,
+    dropped: Sequence[Dropped] = (),
+    *,
+    to_stderr: bool = False,
+) -> int:
     """Report the findings; return the exit code."""
     least = SEVERITIES.index(wanted.severity)
     findings = [finding for finding in found if SEVERITIES.index(finding.severity) <= least]
     meanings = {name: kind.meaning for name, kind in kinds().items()}
-    outcome = Outcome(recording, findings, time.perf_counter() - wanted.began, meanings)
+    seconds = time.perf_counter() - wanted.began
+    outcome = Outcome(recording, findings, seconds, meanings, wanted.explain, dropped)
     stream = messages.first_stderr() if to_stderr else sys.stdout
+    if wanted.patch is not None:
+        _write_patch(findings, wanted.patch)
     if wanted.output is not None:
         write_output(wanted.form.write(outcome), wanted.output)
     elif stream is not None and wanted.form.name == "text":
@@ -161,3 +209,16 @@ def _report(recording: Recording, found: list[Finding], wanted: Asked, *, to_std
         stream.write(wanted.form.write(outcome))
         stream.flush()
     return FOUND if findings and not wanted.exit_zero else 0
+
+
+def _write_patch(findings: list[Finding], path: str) -> None:
+    """Write what the findings propose as a diff; say what is not in it."""
+    proposed = [finding.fix for finding in findings if finding.fix is not None]
+    fixes = compatible(proposed)
+    write_output(unified_diff(fixes, plain_lines, lambda file: path_below(file) or file.lstrip("/")), path)
+    if len(fixes) < len(dict.fromkeys(proposed)):
+        messages.say(
+            f"{len(dict.fromkeys(proposed)) - len(fixes)} proposed changes of the same lines are left out of {path}"
+        )
+    if not fixes:
+        messages.say(f"no change is proposed, so {path} is empty")

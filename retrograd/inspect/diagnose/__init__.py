@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..events import Recording
-from ..findings import SEVERITIES, Finding
+from ..findings import SEVERITIES, Dropped, Finding
 from ..garbage import collector_paused
 from ..graph_diff import TOLERANCE
 from ..lineup.lineup import line_up
@@ -24,11 +24,14 @@ from .checks.together import cases_of
 from .recorded.finite import bad_runs
 from .recorded.flow import Flow
 from .recorded.runs import Run
+from .remedies import fixes_of
+from .words import at
 
 __all__ = [
     "SEVERITIES",
     "Case",
     "Check",
+    "Dropped",
     "Finding",
     "Flow",
     "Kind",
@@ -53,19 +56,25 @@ def kinds() -> dict[str, Kind]:
     return {name: kind for check in all_checks().values() for name, kind in check.kinds.items()}
 
 
-def diagnose(recording: Recording) -> list[Finding]:
+def diagnose(recording: Recording, *, dropped: list[Dropped] | None = None) -> list[Finding]:
     """Return what went wrong in a recorded run: causes first, most severe first; nothing for a healthy program.
 
     The recording may just have been made or be loaded from a file; level ``full`` tells the checks most::
 
         for finding in rg.inspect.diagnose(rg.inspect.load("run.json")):
             print(finding.file, finding.line, finding.message, finding.remedy)
+
+    ``dropped`` takes what was found and is not reported, since something else explains it, with the reason.
     """
     table = kinds()
     with collector_paused():
         flow = Flow(recording)
         cases = [case for check in all_checks().values() for case in check.find(flow)]
-    return [finding_of(case, table[case.kind]) for case in _explaining(_ordered(cases, table))]
+        ordered = _ordered(cases, table)
+        if dropped is not None:
+            dropped += [Dropped(finding_of(case, table[case.kind]), why) for case, why in _weighed(ordered) if why]
+        kept = [case for case, why in _weighed(ordered) if not why]
+        return [replace(finding_of(case, table[case.kind]), fixes=fixes_of(case, flow)) for case in kept]
 
 
 def diagnose_together(recordings: Sequence[Recording], names: Sequence[str]) -> list[Finding]:
@@ -123,20 +132,33 @@ def _ordered(cases: list[Case], table: dict[str, Kind]) -> list[Case]:
     return sorted(cases, key=place)
 
 
-def _explaining(cases: list[Case]) -> list[Case]:
-    """Drop what an earlier case explains: the same exception, the same line twice, the same tensors."""
-    kept: list[Case] = []
+def _weighed(cases: list[Case]) -> list[tuple[Case, str]]:
+    """Return each case with the reason why it is not reported, "" of those that are.
+
+    What an earlier case explains is dropped: the same exception, the same line twice, trouble of the same tensors.
+    """
+    weighed: list[tuple[Case, str]] = []
     seen: set[tuple[object, ...]] = set()
-    explained: set[int] = set()
-    error_explained = False
+    explained: dict[int, Case] = {}
+    of_error: Case | None = None
     for case in cases:
         place = (case.kind, case.source)
-        if place in seen or (case.explains_error and error_explained):
-            continue
-        if case.subjects and case.subjects <= explained:
-            continue
-        seen.add(place)
-        explained |= case.subjects
-        error_explained = error_explained or case.explains_error
-        kept.append(case)
-    return kept
+        earlier = explained.get(min(case.subjects, default=-1))
+        if place in seen:
+            reason = "the same is reported of this line already"
+        elif case.explains_error and of_error is not None:
+            reason = f"the exception is explained by {_case_text(of_error)}"
+        elif earlier is not None and case.subjects <= explained.keys():
+            reason = f"its tensors' trouble is explained by {_case_text(earlier)}"
+        else:
+            reason = ""
+            seen.add(place)
+            explained |= {tensor: case for tensor in case.subjects if tensor not in explained}
+            of_error = case if case.explains_error and of_error is None else of_error
+        weighed.append((case, reason))
+    return weighed
+
+
+def _case_text(case: Case) -> str:
+    """Return how a reason refers to a case."""
+    return f"{case.kind}{at(case.source)}"

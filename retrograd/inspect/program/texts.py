@@ -20,6 +20,17 @@ def keep_text(file: str, source: bytes) -> None:
         _kept.pop(file, None)
 
 
+def kept_text(file: str) -> str | None:
+    """Return the text that was kept under a name, None where there is none."""
+    lines = _kept.get(file)
+    return None if lines is None else "".join(lines)
+
+
 def lines_of(file: str) -> list[str]:
     """Return the lines of a file with their ends, the same list as long as it does not change; none if unknown."""
     return _kept.get(file) or linecache.getlines(file)
+
+
+def plain_lines(file: str) -> list[str]:
+    """Return the lines of a file without their ends."""
+    return [line.rstrip("\r\n") for line in lines_of(file)]

@@ -179,7 +179,7 @@ function findingCard(finding) {
   const card = make("section", "", make("strong", finding.message || finding.kind));
   card.className = `finding ${finding.severity}`;
   for (const [, node, words] of marksHere(finding)) if (words && node === state.chosen) card.append(make("p", words));
-  if (finding.remedy) card.append(make("p", `Write instead: ${finding.remedy}`));
+  if (finding.remedy) card.append(make("p", `Fix: ${finding.remedy}`));
   if (finding.file) card.append(...sourceLines(finding.file, finding.line, ""));
   return card;
 }

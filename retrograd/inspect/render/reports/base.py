@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from ...events import Recording
-from ...findings import Finding
+from ...findings import Dropped, Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,10 @@ class Outcome:
     """From the program's start to the end of the diagnosis."""
     meanings: Mapping[str, str] = field(default_factory=dict)
     """Kind -> what it means."""
+
+    explain: bool = False
+    """Whether the evidence of each finding is shown, and what was dropped."""
+    dropped: Sequence[Dropped] = ()
 
     def line_text(self, finding: Finding) -> str:
         """Return the user's line that a finding is about, or nothing when the recording does not hold it."""

@@ -1,6 +1,11 @@
-"""Findings as JSON, schema 1: ``{"schema", "script", "seconds", "findings": [...]}``, most important first."""
+"""Findings as JSON, schema 1: ``{"schema", "script", "seconds", "findings": [...]}``, most important first.
+
+With ``--explain`` also ``"dropped"``: findings that another one explains, each with its ``"reason"``.
+"""
 
 from __future__ import annotations
+
+from typing import cast
 
 from ...events import Event
 from ..json_text import json_text
@@ -23,6 +28,11 @@ class JsonReport:
             "seconds": round(outcome.seconds, 3),
             "findings": [_strict(finding.to_plain()) for finding in outcome.findings],
         }
+        if outcome.explain:
+            plain["dropped"] = [
+                {**cast(dict[str, object], _strict(one.finding.to_plain())), "reason": one.reason}
+                for one in outcome.dropped
+            ]
         return json_text(plain)
 
 

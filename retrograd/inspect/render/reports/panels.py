@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
 
 from ...findings import Finding
+from ...fixes import Fix
 from ...places import cell_place, path_below
 from ...program.syntax import parsed
 from ..console_page import page_text, print_page
@@ -45,13 +46,16 @@ def _parts(outcome: Outcome) -> Iterator[Panel | Text]:
     from rich.text import Text
 
     for finding in outcome.findings:
-        yield _panel(finding, outcome.line_text(finding))
+        yield _panel(finding, outcome.line_text(finding), explain=outcome.explain)
+    for dropped in outcome.dropped if outcome.explain else ():
+        one = dropped.finding
+        yield Text(f"not reported: {one.kind}, {_printable_place(one)}: {dropped.reason}", style="dim")
     count = len(outcome.findings)
     words = f"{count} finding{'s' * (count != 1)}" if count else "no findings"
     yield Text(f"retrograd: {words}", style="bold" if count else "green")
 
 
-def _panel(finding: Finding, line: str) -> Panel:
+def _panel(finding: Finding, line: str, *, explain: bool = False) -> Panel:
     """Return one finding in a frame; names stand in ``Text``, so that no markup in them is obeyed."""
     from rich.console import Group
     from rich.panel import Panel
@@ -60,14 +64,45 @@ def _panel(finding: Finding, line: str) -> Panel:
     style = _STYLES[finding.severity]
     parts = [Text(printable(finding.message))]
     if finding.file:
-        where = cell_place(finding.file, finding.line) or f"{path_below(finding.file) or finding.file}:{finding.line}"
-        parts += [Text(""), Text(printable(where), style="dim")]
+        parts += [Text(""), Text(_printable_place(finding), style="dim")]
     if line.strip():
         parts += _quoted(line, finding)
     if finding.remedy:
-        parts += [Text(""), Text("write instead  ", style="bold green") + Text(printable(finding.remedy))]
+        parts += [Text(""), Text("fix: ", style="bold green") + Text(printable(finding.remedy))]
+    if finding.fix is not None:
+        parts += _change(finding.fix)
+    if explain and finding.evidence:
+        shown = [f"  {key}: {value}" for key, value in finding.evidence.items()]
+        parts += [Text(""), Text("evidence:", style="bold"), *(Text(printable(one)) for one in shown)]
     title = Text(f" {finding.severity}: {finding.kind} ", style=f"bold {style}")
     return Panel(Group(*parts), title=title, title_align="left", border_style=style, width=_WIDTH)
+
+
+def _printable_place(finding: Finding) -> str:
+    """Return file and line of a finding, or the notebook's cell."""
+    if not finding.file:
+        return "no line"
+    where = cell_place(finding.file, finding.line) or f"{path_below(finding.file) or finding.file}:{finding.line}"
+    return printable(where)
+
+
+def _change(fix: Fix) -> list[Text]:
+    """Return a proposed change: whether it was tried, and the lines as they are and as they would be."""
+    from rich.text import Text
+
+    head = f"change ({fix.verdict}): " if fix.verdict else "change: "
+    parts = [Text(""), Text(head, style="bold green") + Text(printable(fix.sentence))]
+    for change in fix.changes:
+        numbered = [(change.first + place, "-", line) for place, line in enumerate(change.before)]
+        numbered += [(change.first, "+", line) for line in change.after]
+        for number, sign, line in numbered:
+            style = "red" if sign == "-" else "green"
+            shown = Text(f"{number if sign == '-' else '':>4} {sign} ", style="dim") + Text(
+                printable(line), style=style
+            )
+            shown.no_wrap, shown.overflow = True, "ellipsis"
+            parts.append(shown)
+    return parts
 
 
 def _quoted(line: str, finding: Finding) -> list[Text]:

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ...findings import Finding
+from ...fixes import Change, Fix
 from ...places import path_below, path_from_root
 from ..json_text import json_text
 from .base import Outcome
@@ -43,7 +44,7 @@ def _rule(kind: str, meaning: str) -> dict[str, Any]:
 
 def _result(finding: Finding, rule: int, outcome: Outcome) -> dict[str, Any]:
     """Return one finding."""
-    text = finding.message + (f"\n\nWrite instead: {finding.remedy}" if finding.remedy else "")
+    text = finding.message + (f"\n\nFix: {finding.remedy}" if finding.remedy else "")
     result: dict[str, Any] = {
         "ruleId": finding.kind,
         "ruleIndex": rule,
@@ -57,7 +58,28 @@ def _result(finding: Finding, rule: int, outcome: Outcome) -> dict[str, Any]:
             region["snippet"] = {"text": line}
         location = {"artifactLocation": {"uri": _uri(finding.file)}, "region": region}
         result["locations"] = [{"physicalLocation": location}]
+    if finding.fix is not None:
+        result["fixes"] = [_fix(finding.fix)]
     return result
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    """Return a proposed change: for each file the regions of whole lines, and what they are replaced by."""
+    changes = [
+        {
+            "artifactLocation": {"uri": _uri(file)},
+            "replacements": [_replacement(change) for change in fix.changes if change.file == file],
+        }
+        for file in dict.fromkeys(change.file for change in fix.changes)
+    ]
+    verdict = f" ({fix.verdict})" if fix.verdict else ""
+    return {"description": {"text": f"{fix.sentence}{verdict}"}, "artifactChanges": changes}
+
+
+def _replacement(change: Change) -> dict[str, Any]:
+    """Return the change of some lines; a region ends at the start of the line behind it."""
+    region = {"startLine": change.first, "startColumn": 1, "endLine": change.last + 1, "endColumn": 1}
+    return {"deletedRegion": region, "insertedContent": {"text": "".join(f"{line}\n" for line in change.after)}}
 
 
 def _uri(path: str) -> str:

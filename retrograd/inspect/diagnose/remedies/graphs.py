@@ -1,0 +1,88 @@
+"""Fixes around ``backward()``: graphs that are needed once more, kept too long, or not made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ...fixes import Fix
+from .program import callee, method, operand
+from .site import Site, fix
+
+_RUNNING = frozenset({"grad", "backward"})
+"""What begins a backward pass."""
+
+
+def _with_graph(site: Site) -> Iterator[Fix]:
+    """``create_graph=True`` is given to the call that takes the gradient."""
+    found = site.first(lambda one: callee(one) in _RUNNING)
+    if isinstance(found, ast.Call):
+        change = site.program.with_keyword(found, "create_graph", "True")
+        yield from fix("record the gradient's own graph", change, tentative=callee(found) != "grad")
+
+
+def _freed(site: Site) -> Iterator[Fix]:
+    """What is carried from one pass to the next is detached there; else the first pass keeps its graph."""
+    program, statement = site.program, site.statement
+    loop = program.loop(statement)
+    tensor = str(site.case.evidence.get("tensor", ""))
+    if loop is not None and tensor.isidentifier() and program.carries(loop, tensor):
+        change = program.put_after(loop.body[-1], _detaching(site, tensor))
+        yield from fix(f"detach {tensor} at the end of each iteration", change)
+    found = site.first(lambda one: callee(one) in _RUNNING)
+    if isinstance(found, ast.Call):
+        change = program.with_keyword(found, "retain_graph", "True")
+        yield from fix("keep the graph for the next pass", change, tentative=loop is not None)
+
+
+def _detaching(site: Site, name: str) -> str:
+    """Return the statement that detaches a variable, which may hold None at first, or several tensors."""
+    facts = [t for row in site.flow.made_at(site.case.source, site.case.op) for t in site.flow.outputs(row)]
+    bare = f"{name} = {name}.detach()"
+    if site.event is None or len(facts) < 2 or len(site.event.data.get("outputs", ())) < 2:
+        return bare
+    return f"{name} = tuple(t.detach() for t in {name})"
+
+
+def _kept(site: Site) -> Iterator[Fix]:
+    """What is put away for later is detached where it is put away."""
+    program = site.program
+    name = str(site.case.evidence.get("name", ""))
+    given = [one for one in program.expressions(site.statement) if ast.unparse(one) == name]
+    for one in given[-1:]:
+        yield from fix(f"keep {name}.detach()", program.replaced(one, f"{operand(program.text(one))}.detach()"))
+    for one in _put_away(site):
+        text = operand(program.text(one))
+        yield from fix(f"keep {text}.detach()", program.replaced(one, f"{text}.detach()"), tentative=True)
+    for one in site.operands[::-1]:
+        text = operand(program.text(one))
+        yield from fix(f"add {text}.detach()", program.replaced(one, f"{text}.detach()"), tentative=True)
+
+
+def _put_away(site: Site) -> list[ast.expr]:
+    """Return the tensors that a statement puts away: arguments of a call alone, or the value it assigns."""
+    statement = site.statement
+    given: list[ast.expr] = []
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        given = statement.value.args[:1]
+    elif isinstance(statement, ast.Assign | ast.AugAssign):
+        given = [statement.value]
+    return [part for one in given for part in (one.elts if isinstance(one, ast.Tuple | ast.List) else [one])]
+
+
+def _cycle(site: Site) -> Iterator[Fix]:
+    """``loss.backward(create_graph=True)`` goes without, where nothing takes the second derivative."""
+    for one in site.program.expressions(site.statement):
+        inner = method(one, "backward")
+        for keyword in one.keywords if isinstance(one, ast.Call) and inner is not None else ():
+            if keyword.arg == "create_graph":
+                change = site.program.replaced(keyword.value, "False")
+                yield from fix("record no graph of the gradient", change, tentative=True)
+
+
+FIXES = {
+    "missing-create-graph": _with_graph,
+    "freed-graph": _freed,
+    "graph-growth": _kept,
+    "create-graph-cycle": _cycle,
+}

@@ -1,0 +1,72 @@
+"""Fixes of a step's order: gradients are cleared before backward, clipped between backward and the step."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ...fixes import Fix
+from .program import Program, callee, method
+from .site import Site, fix
+
+
+def _statements_calling(program: Program, within: ast.AST, name: str) -> list[ast.Expr]:
+    """Return the statements inside a node that are nothing but a call of a method of this name."""
+    alone = [one for one in ast.walk(within) if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call)]
+    return sorted((one for one in alone if method(one.value, name) is not None), key=lambda one: one.lineno)
+
+
+def _cleared(site: Site) -> Iterator[Fix]:
+    """``zero_grad()`` of the optimizer that steps in the same loop is put before backward."""
+    program, statement = site.program, site.statement
+    around = program.loop(statement) or program.function(statement)
+    steps = _statements_calling(program, around, "step") if around is not None else []
+    names = [program.text(found) for one in steps if (found := method(one.value, "step")) is not None]
+    optimizers = [name for name in names if "optim" in _made_by(program, name)]
+    for called in dict.fromkeys(optimizers):
+        change = program.put_before(statement, f"{called}.zero_grad()")
+        yield from fix(f"clear the gradients of {called} in every step", change, tentative=len(set(optimizers)) > 1)
+
+
+def _made_by(program: Program, name: str) -> str:
+    """Return the call whose result goes by a name, as the program writes it, or nothing."""
+    for one in program.statements:
+        if isinstance(one, ast.Assign) and any(program.text(target) == name for target in one.targets):
+            return program.text(one.value)
+    return ""
+
+
+def _cleared_in_time(site: Site) -> Iterator[Fix]:
+    """``zero_grad()`` behind backward and before the step is moved before backward, an early step behind it."""
+    program = site.program
+    around = program.loop(site.statement) or program.function(site.statement)
+    passes = _statements_calling(program, around, "backward") if around is not None else []
+    moved = site.statement
+    name = callee(moved.value) if isinstance(moved, ast.Expr) else ""
+    if not passes or not name:
+        return
+    text = program.text(moved)
+    out = program.taken_out(moved)
+    if moved.lineno > passes[0].lineno:
+        yield from fix(f"{text} before backward", program.put_before(passes[0], text), out)
+    else:
+        yield from fix(f"{text} after backward", out, program.put_after(passes[-1], text))
+
+
+def _clipped_in_time(site: Site) -> Iterator[Fix]:
+    """The call that clips is moved between backward and the step."""
+    program, moved = site.program, site.statement
+    around = program.loop(moved) or program.function(moved)
+    passes = _statements_calling(program, around, "backward") if around is not None else []
+    if isinstance(moved, ast.Expr) and passes:
+        text = program.text(moved)
+        yield from fix(
+            "clip between backward and the step", program.taken_out(moved), program.put_after(passes[-1], text)
+        )
+
+
+FIXES = {
+    "missing-zero-grad": _cleared,
+    "cleared-gradient": _cleared_in_time,
+    "unclipped-gradient": _clipped_in_time,
+}

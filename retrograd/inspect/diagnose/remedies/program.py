@@ -1,0 +1,212 @@
+"""The text of a program's file as fixes change it: its statements and expressions, and changes of them.
+
+What is proposed is made of the program's own text, so that its names, its quotes and its layout stay as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+
+from ...fixes import Change
+from ...program.syntax import parsed, parsed_expression
+
+Choice = Callable[[ast.expr], bool]
+"""Whether an expression is the one that is meant."""
+
+
+class Program:
+    """One file."""
+
+    def __init__(self, file: str, lines: Sequence[str]) -> None:
+        self.file = file
+        self.lines = lines
+        """Without their ends."""
+
+    @cached_property
+    def tree(self) -> ast.Module | None:
+        """The syntax tree; None of a file that is none of Python's."""
+        return parsed("\n".join(self.lines) + "\n")
+
+    @cached_property
+    def _parents(self) -> dict[ast.AST, ast.AST]:
+        """Syntax node -> the node that it is a part of."""
+        found: dict[ast.AST, ast.AST] = {}
+        for node in ast.walk(self.tree) if self.tree is not None else ():
+            found.update(dict.fromkeys(ast.iter_child_nodes(node), node))
+        return found
+
+    @cached_property
+    def statements(self) -> list[ast.stmt]:
+        """Every statement, in the order of their lines."""
+        nodes = [] if self.tree is None else [node for node in ast.walk(self.tree) if isinstance(node, ast.stmt)]
+        return sorted(nodes, key=lambda node: (node.lineno, node.col_offset))
+
+    # -- finding
+
+    def statement(self, line: int) -> ast.stmt | None:
+        """Return the innermost statement that a line belongs to."""
+        around = [one for one in self.statements if one.lineno <= line <= (one.end_lineno or one.lineno)]
+        return min(around, key=lambda one: ((one.end_lineno or 0) - one.lineno, -one.col_offset), default=None)
+
+    def around(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield what a node is a part of, innermost first."""
+        while (parent := self._parents.get(node)) is not None:
+            yield parent
+            node = parent
+
+    def loop(self, node: ast.AST) -> ast.For | ast.While | None:
+        """Return the innermost loop around a node, within its function."""
+        for one in self.around(node):
+            if isinstance(one, ast.For | ast.While):
+                return one
+            if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                return None
+        return None
+
+    def function(self, node: ast.AST) -> ast.AST | None:
+        """Return the innermost function around a node, the file where there is none."""
+        return next(
+            (one for one in self.around(node) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)), self.tree
+        )
+
+    def binds(self, node: ast.AST, name: str) -> bool:
+        """Whether a statement inside a node assigns a variable."""
+        return any(_is_variable(one, name, ast.Store) for one in ast.walk(node))
+
+    def carries(self, loop: ast.For | ast.While, name: str) -> bool:
+        """Whether a loop takes a variable as the turn before left it, before or in the statement that assigns it."""
+        for statement in loop.body:
+            if any(_is_variable(one, name, ast.Load) for one in ast.walk(statement)):
+                return self.binds(loop, name)
+            if self.binds(statement, name):
+                return False
+        return False
+
+    def expressions(self, statement: ast.stmt) -> list[ast.expr]:
+        """Return the expressions of a statement itself, not of those inside it, outermost first."""
+        found: list[ast.expr] = []
+        waiting = [one for one in ast.iter_child_nodes(statement) if not isinstance(one, ast.stmt)]
+        while waiting:
+            node = waiting.pop(0)
+            found += [node] if isinstance(node, ast.expr) else []
+            waiting += [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.stmt)]
+        return found
+
+    def expression(self, line: int, chosen: Choice) -> ast.expr | None:
+        """Return the outermost chosen expression of the statement at a line, first of those on the line itself."""
+        statement = self.statement(line)
+        found = [] if statement is None else [one for one in self.expressions(statement) if chosen(one)]
+        return next((one for one in found if one.lineno <= line <= (one.end_lineno or 0)), next(iter(found), None))
+
+    def text(self, node: ast.AST) -> str:
+        """Return how the program writes a node."""
+        return ast.get_source_segment("\n".join(self.lines) + "\n", node) or ""
+
+    def indent(self, statement: ast.stmt) -> str:
+        """Return the white space before a statement."""
+        line = self.lines[statement.lineno - 1]
+        return line[: len(line) - len(line.lstrip())]
+
+    # -- changing
+
+    def replaced(self, node: ast.expr, text: str) -> Change:
+        """Return the change that puts other text in the place of an expression."""
+        first, last = node.lineno, node.end_lineno or node.lineno
+        head = self.lines[first - 1].encode()[: node.col_offset].decode()
+        tail = self.lines[last - 1].encode()[node.end_col_offset :].decode()
+        return self._change(first, last, f"{head}{text}{tail}".split("\n"))
+
+    def rewritten(self, statement: ast.stmt, *lines: str) -> Change:
+        """Return the change that puts other lines, indented alike, in the place of a statement."""
+        first, last = statement.lineno, statement.end_lineno or statement.lineno
+        indent = self.indent(statement)
+        return self._change(first, last, [f"{indent}{line}" for line in lines])
+
+    def put_before(self, statement: ast.stmt, *lines: str) -> Change:
+        """Return the change that adds lines before a statement."""
+        indent = self.indent(statement)
+        return Change(self.file, statement.lineno, (), tuple(f"{indent}{line}" for line in lines))
+
+    def put_after(self, statement: ast.stmt, *lines: str) -> Change:
+        """Return the change that adds lines behind a statement."""
+        indent = self.indent(statement)
+        return Change(
+            self.file, (statement.end_lineno or statement.lineno) + 1, (), tuple(f"{indent}{line}" for line in lines)
+        )
+
+    def put_inside(self, block: ast.For | ast.While | ast.With, *lines: str) -> Change:
+        """Return the change that adds lines at the beginning of a block."""
+        return self.put_before(block.body[0], *lines)
+
+    def taken_out(self, statement: ast.stmt) -> Change | None:
+        """Return the change that leaves a statement out; None where its block would be empty without it."""
+        parent = self._parents.get(statement)
+        body = next((b for b in _blocks(parent) if statement in b), []) if parent is not None else []
+        alone = self.lines[statement.lineno - 1].strip() == self.text(statement).split("\n", 1)[0]
+        if len(body) < 2 or not (alone or "#" in self.lines[(statement.end_lineno or 1) - 1]):
+            return None
+        return self._change(statement.lineno, statement.end_lineno or statement.lineno, [])
+
+    def line_out(self, decorator: ast.expr) -> Change:
+        """Return the change that leaves a decorator out."""
+        return self._change(decorator.lineno, decorator.end_lineno or decorator.lineno, [])
+
+    def with_keyword(self, call: ast.Call, name: str, value: str) -> Change:
+        """Return the change that gives a call a keyword, another value where it has it."""
+        given = next((one for one in call.keywords if one.arg == name), None)
+        if given is not None:
+            return self.replaced(given.value, value)
+        text = self.text(call)[:-1].rstrip()
+        comma = "" if text.endswith(("(", ",")) else ","
+        return self.replaced(call, f"{text}{comma} {name}={value})".replace("( ", "("))
+
+    def indented_under(self, statement: ast.stmt, head: str) -> Change:
+        """Return the change that puts a statement into a block of its own: ``with torch.no_grad():``."""
+        first, last = statement.lineno, statement.end_lineno or statement.lineno
+        indent = self.indent(statement)
+        inner = [f"    {line}" if line.strip() else line for line in self.lines[first - 1 : last]]
+        return self._change(first, last, [f"{indent}{head}", *inner])
+
+    def dedented(self, block: ast.With) -> Change:
+        """Return the change that leaves the head of a block out and keeps what is in it."""
+        first, last = block.lineno, block.end_lineno or block.lineno
+        body = self.lines[block.body[0].lineno - 1 : last]
+        depth = len(self.indent(block.body[0])) - len(self.indent(block))
+        return self._change(first, last, [line[depth:] if line[:depth].isspace() else line for line in body])
+
+    def _change(self, first: int, last: int, after: list[str]) -> Change:
+        """Return the change of whole lines."""
+        return Change(self.file, first, tuple(self.lines[first - 1 : last]), tuple(after))
+
+
+def _is_variable(node: ast.AST, name: str, use: type[ast.expr_context]) -> bool:
+    """Whether a node is a variable of this name, taken or assigned."""
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, use)
+
+
+def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
+    """Return the lists of statements that a node holds."""
+    return [getattr(node, name) for name in ("body", "orelse", "finalbody") if isinstance(getattr(node, name, 0), list)]
+
+
+def method(node: ast.expr, *names: str) -> ast.expr | None:
+    """Return what a method of one of these names is called on, None where an expression is no such call."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in names:
+        return node.func.value
+    return None
+
+
+def callee(node: ast.expr) -> str:
+    """Return the last name of what an expression calls: ``SGD`` of ``torch.optim.SGD(...)``, or nothing."""
+    if not isinstance(node, ast.Call):
+        return ""
+    return str(getattr(node.func, "attr", None) or getattr(node.func, "id", ""))
+
+
+def operand(text: str) -> str:
+    """Return an expression so that a method can be called on it."""
+    tree = parsed_expression(text)
+    plain = isinstance(tree, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
+    return text if plain else f"({text})"

@@ -1,0 +1,104 @@
+"""Fixes of writes in place: a new tensor in place of the old one, a copy, or the write under ``no_grad()``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ...fixes import Fix
+from .program import callee, method, operand
+from .site import Site, fix
+
+
+def _out_of_place(site: Site) -> Iterator[Fix]:
+    """``h += x`` becomes ``h = h + x``, ``h.mul_(x)`` becomes ``h = h.mul(x)``; an entry is written into a copy."""
+    program, statement = site.program, site.statement
+    if isinstance(statement, ast.AugAssign) and not isinstance(statement.target, ast.Subscript):
+        target = program.text(statement.target)
+        value = program.text(ast.fix_missing_locations(statement.value))
+        sign = _SIGNS.get(type(statement.op))
+        if sign is not None:
+            new = f"{target} = {target} {sign} {_grouped(statement.value, value)}"
+            yield from fix(f"give {target} a new value", program.rewritten(statement, new))
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        call = statement.value
+        changed = method(call, callee(call)) if callee(call).endswith("_") else None
+        if isinstance(call.func, ast.Attribute) and isinstance(changed, ast.Name | ast.Attribute):
+            target = program.text(changed)
+            rest = program.text(call)[len(program.text(call.func)) :]
+            new = f"{target} = {target}.{call.func.attr.rstrip('_')}{rest}"
+            yield from fix(f"give {target} a new value", program.rewritten(statement, new))
+    written = _entry_written(statement)
+    if written is not None:
+        base = program.text(written)
+        if isinstance(written, ast.Name | ast.Attribute):
+            copied = "copy" if site.case.op == "numpy" else "clone"
+            change = program.put_before(statement, f"{base} = {base}.{copied}()")
+            yield from fix(f"write into a copy of {base}", change, tentative=copied == "copy")
+
+
+_SIGNS: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@",
+}  # fmt: skip
+
+
+def _grouped(node: ast.expr, text: str) -> str:
+    """Return an operand so that an operator before it takes all of it."""
+    return f"({text})" if isinstance(node, ast.BinOp | ast.IfExp | ast.Lambda | ast.BoolOp | ast.Compare) else text
+
+
+def _entry_written(statement: ast.stmt) -> ast.expr | None:
+    """Return what a statement writes an entry of."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+    return target.value if isinstance(target, ast.Subscript) else None
+
+
+def _under_no_grad(site: Site) -> Iterator[Fix]:
+    """The write into a leaf is made under ``no_grad()``; one into a view of it gives the view's name a new value."""
+    written = getattr(site.statement, "target", None)
+    if isinstance(written, ast.Name) and written.id not in {site.flow.name(leaf) for leaf in site.case.subjects}:
+        yield from _out_of_place(site)
+    if site.engine and not isinstance(site.statement, ast.FunctionDef | ast.For | ast.With):
+        change = site.program.indented_under(site.statement, f"with {site.engine}.no_grad():")
+        yield from fix("write under no_grad()", change)
+
+
+def _cloned(site: Site) -> Iterator[Fix]:
+    """What lies in the same memory several times is copied where it is made."""
+    program, statement = site.program, site.statement
+    value = getattr(statement, "value", None)
+    if isinstance(value, ast.expr) and not isinstance(value, ast.Tuple):
+        text = operand(program.text(value))
+        several = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple)
+        new = f"(t.clone() for t in {text})" if several else f"{text}.clone()"
+        yield from fix("work on a copy", program.replaced(value, new))
+
+
+def _copied_for_numpy(site: Site) -> Iterator[Fix]:
+    """The array is a new one, or written into a copy."""
+    yield from _out_of_place(site)
+    found = site.first(lambda one: method(one, "numpy") is not None)
+    if found is not None:
+        yield from fix(
+            "write into a copy", site.program.replaced(found, f"{site.program.text(found)}.copy()"), tentative=True
+        )
+
+
+def _own_copy(site: Site) -> Iterator[Fix]:
+    """A custom Function works on a copy of its input."""
+    written = [target] if isinstance(target := getattr(site.statement, "target", None), ast.Name) else []
+    calls = [one for one in site.program.expressions(site.statement) if callee(one).endswith("_")]
+    written += [inner for one in calls if isinstance(inner := method(one, callee(one)), ast.Name)]
+    for one in written[:1]:
+        change = site.program.put_before(site.statement, f"{one.id} = {one.id}.clone()")
+        yield from fix(f"work on a copy of {one.id}", change)
+
+
+FIXES = {
+    "function-mutates-input": _own_copy,
+    "inplace-modified": _out_of_place,
+    "view-no-grad": _out_of_place,
+    "silent-inplace": _copied_for_numpy,
+    "leaf-inplace": _under_no_grad,
+    "overlapping-inplace": _cloned,
+}

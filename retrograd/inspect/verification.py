@@ -1,0 +1,79 @@
+"""Whether a fix does what it promises: a run of the program with it, compared with the run that showed the finding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from .events import Recording
+from .findings import Finding
+from .fixes import Fix, Verdict
+
+_LEAVES = ("leaves", "frozen", "missing")
+"""Keys of a finding's evidence that name leaves which are to get gradients."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One run of a program, and what was found in it."""
+
+    recording: Recording
+    findings: Sequence[Finding]
+
+    @property
+    def error(self) -> str:
+        """Type of the exception that ended it, or nothing."""
+        return next((str(one.data.get("type", "")) for one in self.recording.events if one.kind == "error"), "")
+
+    @property
+    def passes(self) -> int:
+        """Backward passes that ended well."""
+        return sum(one.kind == "backward-end" and "error" not in one.data for one in self.recording.events)
+
+    def trained(self) -> set[str]:
+        """Return the names of leaves that some pass brought a gradient other than zero."""
+        arrivals = (one.data for one in self.recording.events if one.kind == "accumulate")
+        found = {data["tensor"] for data in arrivals if data.get("grad_norm") != 0.0 and "tensor" in data}
+        for one in self.recording.events:
+            if one.kind == "backward" and one.data.get("api") == "grad":
+                found.update(one.data.get("inputs", ()))
+        return {self.recording.tensors[tensor].name for tensor in found} - {""}
+
+    def spoilt(self) -> int:
+        """Return how many gradients arrived in leaves with a NaN or infinity."""
+        norms = (one.data.get("grad_norm") for one in self.recording.events if one.kind == "accumulate")
+        return sum(norm is not None and not math.isfinite(norm) for norm in norms)
+
+
+def verdict(finding: Finding, fix: Fix, before: Observed, after: Observed) -> Verdict:
+    """Judge a fix of a finding by the runs without and with it.
+
+    *Verified*: the finding is gone, what it told of is undone (its leaves get gradients, no gradient is spoilt that
+    was not), and nothing new was found.  *Makes it worse*: another error, or another finding of some weight.
+    """
+    known = {_key(one, fix) for one in before.findings}
+    new = [one for one in after.findings if one.severity != "note" and _key(one) not in known]
+    others = [one for one in new if one.kind != finding.kind]
+    if (after.error and after.error != before.error) or others or after.spoilt() > before.spoilt():
+        return "makes it worse"
+    if after.passes < before.passes or (before.error and after.error and finding is before.findings[0]):
+        return "not verified"
+    if new or _key(finding, fix) in {_key(one) for one in after.findings}:
+        return "not verified"
+    starved = {name for key in _LEAVES for name in _names(finding.evidence.get(key))} - before.trained()
+    leaves = {facts.name for facts in after.recording.tensors if facts.leaf}
+    return "verified" if starved & leaves <= after.trained() else "not verified"
+
+
+def _names(value: object) -> Iterable[str]:
+    return [str(one) for one in value] if isinstance(value, (list, tuple)) else ()
+
+
+def _key(finding: Finding, fix: Fix | None = None) -> tuple[str, str, int]:
+    """Return what two runs' findings are told apart by: kind and line, the line as the fix moves it."""
+    line = finding.line
+    for change in fix.changes if fix is not None else ():
+        if change.file == finding.file and change.last < finding.line:
+            line += len(change.after) - len(change.before)
+    return finding.kind, finding.file, line

@@ -1,0 +1,189 @@
+"""Changes that findings propose: how they are made, put together, written as a diff, and tried."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bug_programs import Pair, pairs, record
+
+from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.findings import Finding
+from retrograd.inspect.fixes import Change, Fix, changed, compatible, unified_diff
+from retrograd.inspect.verification import Observed, verdict
+
+PROGRAM = """import torch
+torch.manual_seed(0)
+model = torch.nn.Linear(4, 1)
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+x, y = torch.randn(32, 4), torch.randn(32)
+for _ in range(3):
+    loss = (model(x) - y).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+def observed(text: str, folder: Path) -> Observed:
+    """One run of a program on PyTorch."""
+    recording = record(text, folder)
+    return Observed(recording, diagnose(recording))
+
+
+def with_fix(text: str, fix: Fix) -> str:
+    """The program with a fix."""
+    lines = changed(text.splitlines(), fix.changes)
+    assert lines is not None
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_proposed_changes_do_what_they_promise(tmp_path: Path) -> None:
+    """Of every buggy program with a change to propose, the program runs with it and the finding is undone."""
+    pytest.importorskip("torch")
+    verdicts = {pair.name: judged(pair, tmp_path) for pair in pairs() if not pair.twice}
+    proposed = {name: one for name, one in verdicts.items() if one}
+
+    assert {name: one for name, one in proposed.items() if one != "verified"} == {}
+    assert len(proposed) >= 90
+
+
+def judged(pair: Pair, folder: Path) -> str:
+    """What a run with the proposed change of a program's first finding shows, nothing where none is proposed."""
+    before = observed(pair.buggy, folder)
+    fix = before.findings[0].fix if before.findings else None
+    if fix is None:
+        return ""
+    return verdict(before.findings[0], fix, before, observed(with_fix(pair.buggy, fix), folder))
+
+
+def test_change_that_breaks_the_program_makes_it_worse(tmp_path: Path) -> None:
+    """A fix with which the program raises, or nothing is trained any more, is not called verified."""
+    pytest.importorskip("torch")
+    before = observed(PROGRAM, tmp_path)
+    line = PROGRAM.splitlines()[6]
+    raising = Fix("", (Change(before.findings[0].file, 7, (line,), ("    loss = nothing",)),))
+    idle = Fix("", (Change(before.findings[0].file, 7, (line,), (line + ".detach().requires_grad_()",)),))
+
+    found = [
+        verdict(before.findings[0], fix, before, observed(with_fix(PROGRAM, fix), tmp_path)) for fix in (raising, idle)
+    ]
+
+    assert found == ["makes it worse", "makes it worse"]
+
+
+def test_change_that_changes_nothing_is_not_verified(tmp_path: Path) -> None:
+    """A fix after which the same is found again, on a line that it moved, is not verified."""
+    pytest.importorskip("torch")
+    before = observed(PROGRAM, tmp_path)
+    file = before.findings[0].file
+    moved = Fix("", (Change(file, 2, (), ("# a comment", "# and another")),))
+
+    assert verdict(before.findings[0], moved, before, observed(with_fix(PROGRAM, moved), tmp_path)) == "not verified"
+
+
+def test_worse_and_tentative_changes_are_not_proposed() -> None:
+    """A change that was tried in vain gives way to the next; one that needs a trial is not shown without it."""
+    change = (Change("a.py", 1, ("x",), ("y",)),)
+    worse, guess = Fix("worse", change, verdict="makes it worse"), Fix("guess", change, tentative=True)
+    sound, tried = Fix("sound", change), Fix("tried", change, tentative=True, verdict="verified")
+
+    assert Finding("k", "m", fixes=(worse, guess)).fix is None
+    assert Finding("k", "m", fixes=(worse, guess, sound)).fix == sound
+    assert Finding("k", "m", fixes=(sound, tried)).fix == tried
+
+
+def test_changes_of_one_line_are_not_put_together() -> None:
+    """Two fixes of one line, or that add lines at one place, cannot both be in a patch; others can."""
+    first = Fix("a", (Change("a.py", 3, ("x",), ("y",)),))
+    same = Fix("b", (Change("a.py", 2, ("w", "x"), ("z",)),))
+    added = Fix("c", (Change("a.py", 5, (), ("new",)),))
+    there = Fix("d", (Change("a.py", 5, (), ("other",)),))
+    elsewhere = Fix("e", (Change("b.py", 3, ("x",), ("y",)),))
+
+    assert compatible([first, same, added, there, elsewhere, first]) == [first, added, elsewhere]
+
+
+def test_change_of_other_text_is_refused() -> None:
+    """A file that does not read as the change says is left as it is."""
+    assert changed(["a", "b"], [Change("f.py", 2, ("c",), ("d",))]) is None
+    assert changed(["a", "b"], [Change("f.py", 2, ("b",), ()), Change("f.py", 1, (), ("0",))]) == ["0", "a"]
+
+
+def test_diff_is_what_git_applies(tmp_path: Path) -> None:
+    """``git apply`` makes of the program what the fixes make of it."""
+    git = shutil.which("git") or pytest.fail("git is not installed")
+    lines = PROGRAM.splitlines()
+    fixes = [
+        Fix("", (Change("train.py", 7, (lines[6],), ("    loss = 0", "    pass")),)),
+        Fix("", (Change("train.py", 2, (), ("first = 1",)), Change("train.py", 10, (lines[9],), ()))),
+    ]
+    (tmp_path / "train.py").write_text(PROGRAM, encoding="utf-8")
+    diff = unified_diff(fixes, lambda _file: lines, str)
+
+    subprocess.run([git, "apply", "-"], input=diff, text=True, check=True, cwd=tmp_path)
+
+    made = changed(lines, [change for fix in fixes for change in fix.changes])
+    assert (tmp_path / "train.py").read_text(encoding="utf-8").splitlines() == made
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run ``retrograd diagnose`` in a folder."""
+    command = [sys.executable, "-m", "retrograd", "diagnose", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+
+
+def test_verified_change_is_reported_and_written_as_a_patch(tmp_path: Path) -> None:
+    """A bug in an imported module is mended on a copy: reported as verified, in the patch, the file as it was."""
+    pytest.importorskip("torch")
+    criterion = "def criterion(a, b):\n    return (a - b).pow(2).mean()\n"
+    (tmp_path / "criterion.py").write_text(criterion, encoding="utf-8")
+    main = PROGRAM.replace("import torch\n", "import torch\nfrom criterion import criterion\n", 1)
+    main = main.replace("(model(x) - y).pow(2).mean()", "criterion(model(x), y)") + "print('ran')\n"
+    (tmp_path / "train.py").write_text(main, encoding="utf-8")
+
+    done = run(tmp_path, "--verify", "--patch", "fix.diff", "-f", "json", "-o", "found.json", "train.py")
+
+    found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["findings"]
+    assert done.stdout == "ran\n"
+    assert "ran again once" in done.stderr
+    assert [(one["kind"], one["edit"]["verdict"]) for one in found] == [("broadcast", "verified")]
+    assert (tmp_path / "criterion.py").read_text(encoding="utf-8") == criterion
+    assert "+    return (a.squeeze(-1) - b).pow(2).mean()\n" in (tmp_path / "fix.diff").read_text(encoding="utf-8")
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--verify", "--twice", "train.py"), "--twice and --verify were both given"),
+        (("--verify", "run.json"), "--verify runs a program, but a recording was given"),
+        (("--verify", "-"), "can be read only once"),
+        (("--patch", "missing/fix.diff", "train.py"), "missing"),
+    ],
+)
+def test_what_cannot_be_tried_is_refused(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    """One sentence, exit code 2 or 3, and the program does not run."""
+    (tmp_path / "train.py").write_text("print('ran')\n", encoding="utf-8")
+
+    done = run(tmp_path, *words)
+
+    assert said in done.stderr
+    assert done.returncode in (2, 3)
+    assert "ran" not in done.stdout
+
+
+def test_evidence_and_what_was_dropped_are_explained(tmp_path: Path) -> None:
+    """``--explain`` shows the shapes that speak for a broadcast."""
+    pytest.importorskip("torch")
+    (tmp_path / "train.py").write_text(PROGRAM, encoding="utf-8")
+
+    done = run(tmp_path, "--explain", "train.py")
+
+    assert "evidence:" in done.stderr
+    assert "shapes: [[32, 1], [32]]" in done.stderr
