@@ -23,6 +23,9 @@ An observer is any object; those of these methods that it has are called, on the
   ``"made"``, ``"step"`` or ``"zero_grad"``, and ``optimizer_done(action, optimizer)`` when a step or clearing is over;
   ``closure_began()`` and ``closure_ended()`` around what a step calls of the program's own;
   ``clipping(function, parameters, bound)`` before the gradients of these are clipped;
+* training: ``switching(module, mode)`` before ``train`` or ``eval`` of a module and of each inside it,
+  ``state_loaded(module, state, result)``, ``scheduled(optimizer)`` when a schedule has set its rates,
+  ``scaling(function, optimizer)`` when a gradient scaler has scaled a loss or unscaled gradients;
 * backward: ``backward_called(api, outputs, gradients, inputs, retain_graph, create_graph)`` when it is asked for and
   ``backward_left(results, error)`` when it is over; ``backward_began(roots)`` with ``(node, input number)`` pairs just
   before a run and ``backward_ended(error)``; ``node_began(node, grads)`` and ``node_ended(node, grads, results)``

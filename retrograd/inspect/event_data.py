@@ -17,6 +17,9 @@ module         a module was called for the first time: its parameters       grap
 optimizer      an optimizer was made, stepped, or cleared gradients         graph
 stray          an attribute that switches nothing was set, as it turns out  full
                when watching ends: ``module.requires_grad``
+mode           a module was switched to training or evaluation              full
+load           a state was loaded into a module                             full
+scaling        a gradient scaler scaled a loss, or unscaled gradients       full
 clip           gradients were clipped, if there were any                    backward
 hook           a hook was registered, removed, or ran                       backward
 function       a custom Function's forward or backward ran                  backward
@@ -231,6 +234,38 @@ class OwnersData(TypedDict, total=False):
     """Of a step at level full: the parameters that it left as they were, bit by bit."""
     settings: list[dict[str, object]]
     """Of an optimizer's groups: ``lr``, ``momentum``, ``weight_decay`` and ``betas``, where they are plain numbers."""
+    set_at: list[object]
+    """``[file, line, function]`` of what last changed these, if it was not what made the optimizer."""
+
+
+class ModuleChangeData(TypedDict, total=False):
+    """Data of ``mode`` and ``load``; ``Event.op`` is ``train`` or ``eval``, or the class of the module."""
+
+    type: str
+    inputs: list[int]
+    """The parameters of the module."""
+    # mode:
+    value: bool
+    """It is to train."""
+    modules: list[int]
+    """Numbers of those that compute something else from now on: dropout, batch normalization, ..."""
+    names: list[str]
+    """Paths of the first of them."""
+    # load:
+    matched: int
+    """How many entries of the state the module has."""
+    missing_count: int
+    unexpected_count: int
+    missing: list[str]
+    """The first names that the module has and the state has not; ``unexpected`` the other way round."""
+    unexpected: list[str]
+
+
+class ScalingData(TypedDict, total=False):
+    """Data of ``scaling``; ``Event.op`` is ``scale`` or ``unscale_``."""
+
+    inputs: list[int]
+    """Parameters of the optimizer whose gradients were unscaled."""
 
 
 class StrayData(TypedDict, total=False):
@@ -348,6 +383,9 @@ DATA_OF_KIND: dict[str, type] = {
     "module": OwnersData,
     "optimizer": OwnersData,
     "stray": StrayData,
+    "mode": ModuleChangeData,
+    "load": ModuleChangeData,
+    "scaling": ScalingData,
     "clip": ClipData,
     "hook": HookData,
     "function": FunctionData,

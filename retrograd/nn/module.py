@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..engine import observe
 from ..engine.tensors.gradient import clear_gradient
 from ..engine.tensors.parameter import Buffer, Parameter
 from . import conversions, hooked, module_state
@@ -217,6 +218,7 @@ class Module:
         """Switch training mode for the whole tree; children are asked, since they may do more than that."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
+        observe.notify("switching", self, mode)
         self.training = mode
         for module in self.children():
             module.train(mode)

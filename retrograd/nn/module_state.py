@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from ..engine import observe
 from ..engine.nodes.hooks import RemovableHandle, register
 from ..engine.switches.modes import no_grad
 from ..engine.table.methods import FUNCTIONS
@@ -162,6 +163,7 @@ def load_state_dict(self: Any, state_dict: Any, strict: bool = True, assign: boo
     if faults:
         text = "\n\t".join(faults)
         raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{text}")
+    observe.notify("state_loaded", self, state_dict, report)
     return report
 
 

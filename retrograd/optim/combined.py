@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+from ..engine import observe
 from .optimizer import Optimizer
 from .schedules import LRScheduler, one_each
 
@@ -155,4 +156,5 @@ class ReduceLROnPlateau(LRScheduler):
                 if group["lr"] - lowered > self.eps:
                     group["lr"] = lowered
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+            observe.notify("scheduled", self.optimizer)
         self._last_lr = self._present()

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from types import FunctionType
 from typing import Any
 
+from ..engine import observe
 from ..engine.warning import warn
 from .optimizer import Optimizer
 
@@ -106,6 +107,7 @@ class LRScheduler:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = rate
         self._last_lr = self._present()
+        observe.notify("scheduled", self.optimizer)
 
     def _present(self) -> list[Any]:
         return [group["lr"] for group in self.optimizer.param_groups]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..observe import notify
 from ..switches.modes import no_grad
 from ..tensors.base import TensorBase, wrap
 from ..warning import warn
@@ -57,7 +58,9 @@ class GradScaler:
             return outputs
         if self._scale is None:
             self._scale = wrap(np.array(self._init_scale, np.float32))
-        return self._scaled(outputs)
+        scaled = self._scaled(outputs)
+        notify("scaling", "scale", None)
+        return scaled
 
     def _scaled(self, outputs: Any) -> Any:
         if isinstance(outputs, TensorBase):
@@ -77,6 +80,7 @@ class GradScaler:
             done = "unscale_() has already been called on this optimizer since the last update()."
             raise RuntimeError(done if stage.reached == _UNSCALED else "unscale_() is being called after step().")
         stage.overflow = self._unscaled(optimizer)
+        notify("scaling", "unscale_", optimizer)
         stage.reached = _UNSCALED
 
     def _unscaled(self, optimizer: Any) -> bool | None:

@@ -1,4 +1,4 @@
-"""Where a program's files give an attribute of a certain name a value."""
+"""Where a program's files give an attribute, or an entry of a dictionary, of a certain name a value."""
 
 from __future__ import annotations
 
@@ -16,17 +16,54 @@ def line_assigning(attribute: str, files: Iterable[str]) -> SourceLine | None:
     return found[0] if len(found) == 1 else None
 
 
+def line_setting_entry(key: str, files: Iterable[str]) -> SourceLine | None:
+    """Return the one line of these files that gives an entry of a dictionary a value, None for none or several.
+
+    ``d[key] = value``, ``d[key] *= value``, ``d.update(key=value)``, ``d.update({key: value})``.
+    """
+    found = {line for file in files for line, node in _statements(key, file) if _sets_entry(node, key)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _sets_entry(node: ast.AST, key: str) -> bool:
+    """Whether a node of a tree gives an entry with this key a value."""
+    match node:
+        case ast.Assign(targets=targets):
+            return any(_is_entry(target, key) for target in targets)
+        case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+            return _is_entry(target, key)
+        case ast.Call(func=ast.Attribute(attr="update"), args=args, keywords=keywords):
+            written = [one for given in args if isinstance(given, ast.Dict) for one in given.keys]
+            return any(word.arg == key for word in keywords) or any(_is_text(one, key) for one in written)
+    return False
+
+
+def _is_entry(target: ast.expr, key: str) -> bool:
+    return isinstance(target, ast.Subscript) and _is_text(target.slice, key)
+
+
+def _is_text(node: ast.expr | None, key: str) -> bool:
+    return isinstance(node, ast.Constant) and node.value == key
+
+
 def _lines_assigning(attribute: str, file: str) -> Iterator[SourceLine]:
     """Yield those of one file, with the function that each stands in."""
+    for line, node in _statements(attribute, file):
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(target, ast.Attribute) and target.attr == attribute for target in targets):
+                yield line
+
+
+def _statements(word: str, file: str) -> Iterator[tuple[SourceLine, ast.AST]]:
+    """Yield all statements and calls of a file in which a word occurs, each with its line and function."""
     text = "".join(lines_of(file))
-    tree = parsed(text) if attribute in text else None
+    tree = parsed(text) if word in text else None
     waiting: list[tuple[ast.AST, str]] = [] if tree is None else [(tree, "<module>")]
     while waiting:
         node, function = waiting.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             function = node.name
-        if isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if any(isinstance(target, ast.Attribute) and target.attr == attribute for target in targets):
-                yield SourceLine(file, node.lineno, function)
-        waiting += [(child, function) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
+        if isinstance(node, ast.stmt | ast.Call):
+            yield SourceLine(file, node.lineno, function), node
+        waiting += [(child, function) for child in ast.iter_child_nodes(node)]

@@ -1,13 +1,15 @@
-"""``GroupSettings``: what an optimizer's groups are set to, told with each of its actions at next to no cost."""
+"""What an optimizer's groups are set to, told with each of its actions at next to no cost, and which line did so."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import is_
 from types import NoneType
 from typing import Any
 
 from ..bounded import BoundedDict
+from ..program.assignments import line_setting_entry
+from ..snapshot import SourceLine
 
 SETTINGS = ("lr", "momentum", "weight_decay", "betas")
 """Those that decide whether, and how far, a step moves a parameter."""
@@ -35,6 +37,43 @@ class GroupSettings:
         if all(map(_is_fixed, held)):
             self._latest = held, found
         return found
+
+
+class SettingsLines:
+    """The line that last changed the settings of each optimizer, as far as it is known."""
+
+    def __init__(self) -> None:
+        self._latest: BoundedDict[int, tuple[list[dict[str, Any]], SourceLine | None]] = BoundedDict(1_000)
+        self._written: dict[tuple[str, int], SourceLine | None] = {}
+        """By setting, and by how many files were looked through."""
+
+    def scheduled(self, optimizer: int, settings: list[dict[str, Any]], line: SourceLine | None) -> None:
+        """A schedule that this line made or stepped has set an optimizer's groups."""
+        known = self._latest.get(optimizer)
+        if known is None or known[0] != settings:
+            self._latest[optimizer] = settings, line
+
+    def of(self, optimizer: int, settings: list[dict[str, Any]], files: Callable[[], list[str]]) -> SourceLine | None:
+        """Return the line for an optimizer that has these settings now; None for those it was made with."""
+        known = self._latest.get(optimizer)
+        if known is None:
+            known = self._latest[optimizer] = settings, None
+        elif known[0] is not settings and known[0] != settings:  # written by hand
+            known = self._latest[optimizer] = settings, self._line_of(_changed(known[0], settings), files())
+        return known[1]
+
+    def _line_of(self, setting: str, files: list[str]) -> SourceLine | None:
+        """Return the one line of the program that writes a setting."""
+        key = setting, len(files)
+        if key not in self._written:
+            self._written[key] = line_setting_entry(setting, files)
+        return self._written[key]
+
+
+def _changed(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> str:
+    """Return the first setting that is another in any group."""
+    pairs = list(zip(before, now, strict=False))
+    return next((one for one in SETTINGS for old, new in pairs if old.get(one) != new.get(one)), SETTINGS[0])
 
 
 def _plain(value: Any) -> Any:

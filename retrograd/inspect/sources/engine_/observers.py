@@ -19,6 +19,7 @@ from .objects.functions import Functions
 from .objects.hooks import Hooks
 from .objects.owners import Owners
 from .objects.shared import SharedMemory
+from .objects.training_calls import TrainingCalls
 from .watching import Observer, Watching
 
 
@@ -28,6 +29,7 @@ def observers_for(watching: Watching, take_snapshot: TakeSnapshot) -> list[Obser
     found: list[Observer | Follower] = [runs, Owners(watching, LINES)]
     if watching.wants("full"):
         describer, shared = CallDescriber(watching), SharedMemory(watching)
+        found.append(TrainingCalls(watching))
         runs.look = shared.look
         found += [Calls(watching, describer, shared), Writes(watching, describer, shared), Leaves(watching)]
     if watching.wants("backward"):

@@ -19,7 +19,7 @@ from ....tensor_facts import TensorFacts
 from ... import named_scopes
 from ...module_names import Roots, below, name_after_modules, variable_of
 from ...object_numbers import ObjectNumbers
-from ...optimizer_settings import GroupSettings
+from ...optimizer_settings import GroupSettings, SettingsLines
 from ...step_effects import StepEffects
 from ...stray_attributes import report_strays
 from ..backward.lines import Lines
@@ -46,6 +46,7 @@ class Owners(Observer):
         self._roots = Roots(self._met)
         self._optimizers = ObjectNumbers()
         self._settings = GroupSettings()
+        self._settings_lines = SettingsLines()
         self._mentioned: set[SourceLine | None] = set()
         """The lines of optimizers' calls."""
         self._parameters: BoundedDict[tuple[tuple[int, ...], ...], dict[str, int]] = BoundedDict(1_000)
@@ -158,6 +159,8 @@ class Owners(Observer):
             name_after_modules(watching.sink.tensors, [leaf for group in groups for leaf in group], caller, TensorBase)
         placed = self._parameters.get(numbers) or self._placed(numbers)
         effects: dict[str, Any] = {}
+        if (set_at := self._settings_lines.of(owner, settings, watching.sink.files)) is not None:
+            effects["set_at"] = list(set_at)
         if action == "step" and watching.wants("full"):
             self._begin_step(optimizer, owner, effects)
         watching.sink.note((_working, line, type(optimizer).__name__, action, owner, name, placed, settings, effects))
@@ -169,6 +172,14 @@ class Owners(Observer):
                     if meta is not None and meta.grad is not None:
                         note((_clearing, line, number))
         watching.here.quiet = action != "made"
+
+    @guarded
+    def scheduled(self, optimizer: Any) -> None:
+        """A schedule has set the rates of an optimizer."""
+        owner = self._optimizers.find(optimizer)
+        if owner is not None:
+            settings = self._settings.of(attribute(optimizer, "param_groups"))
+            self._settings_lines.scheduled(owner, settings, source_line(user_frame(sys._getframe(1))))
 
     def _begin_step(self, optimizer: Any, owner: int, effects: dict[str, Any]) -> None:
         """Read what a step finds into ``effects``, which its event tells, and get ready for what it changes."""

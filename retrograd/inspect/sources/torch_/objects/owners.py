@@ -16,7 +16,7 @@ from ....program.modules import attribute, held_parameters, is_training
 from ....program.names import unregistered
 from ...module_names import name_after_modules, variable_of
 from ...object_numbers import ObjectNumbers
-from ...optimizer_settings import GroupSettings
+from ...optimizer_settings import GroupSettings, SettingsLines
 from ...step_effects import StepEffects
 from ..calls.calls import unseen
 from ..calls.tensors import number_of, numbers_of
@@ -62,6 +62,7 @@ class Owners:
         self._modules = 0
         self._optimizers = ObjectNumbers()
         self._settings = GroupSettings()
+        self._settings_lines = SettingsLines()
         self._held: BoundedDict[int, _Held] = BoundedDict(1_000)
         """By the number of the optimizer, which its class need not let be hashed."""
         self._effects = StepEffects(StepReader())
@@ -186,10 +187,17 @@ class Owners:
             parameters = self._parameters(owner, sizes, numbers)
             data = {"action": action, "type": kind, "owner": owner, "name": name, "parameters": parameters}
             data["settings"] = settings
+            if (set_at := self._settings_lines.of(owner, settings, watch.sink.files)) is not None:
+                data["set_at"] = list(set_at)
             event = Event("optimizer", op=kind, source=line, data=data)
             if found is not None:
                 found.tell(watch, event, numbers)
             watch.sink(event)
+
+    def scheduled(self, optimizer: Any, caller: FrameType) -> None:
+        """A schedule has set the rates of an optimizer."""
+        settings = self._settings.of(attribute(optimizer, "param_groups"))
+        self._settings_lines.scheduled(self._optimizers.of(optimizer), settings, source_line(user_frame(caller)))
 
     def _found(self, action: str, owner: int, held: list[Any], closure: bool) -> _Step | None:
         """Look at what a step finds, or a closure left, if that is to be told."""

@@ -27,6 +27,7 @@ from ..objects.functions import Functions
 from ..objects.hooks import Handles
 from ..objects.owners import Owners
 from ..objects.parameters import Parameters
+from ..objects.training_calls import TrainingCalls
 from ..objects.warnings_ import wrap_show
 from .backward_calls import BackwardCalls
 from .entered_scopes import EnteredScopes
@@ -73,6 +74,7 @@ class Installation:
     def _follow_optimizers(self, torch: Any) -> None:
         """Let optimizers tell what they do."""
         optimizer: Any = sys.modules[torch.optim.Optimizer.__module__]
+        TrainingCalls(self._watches.seeing_calls, self._owners.scheduled).install(self._patches)
         self._patches.wrap(optimizer.Optimizer, "__init__", self._owners.wrap_init)
         self._patches.wrap(optimizer.Optimizer, "zero_grad", self._owners.wrap_zero_grad)
         with own_numbers():

@@ -1,0 +1,115 @@
+"""Records what programs do about modules and optimizers beside steps: modes, loaded states, schedules, scaling."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import Any
+
+from ....events import Event
+from ....program.frames import source_line, user_frame
+from ...module_changes import ModuleChanges, loaded, switching
+from ...patches import Patches
+from ..calls.calls import unseen
+from ..library import LIBRARY
+
+_SCALING = ("scale", "unscale_")
+
+
+class TrainingCalls:
+    """Reports to every recording that watches the thread; schedules to ``scheduled``."""
+
+    def __init__(self, watches: Callable[[], Iterable[Any]], scheduled: Callable[[Any, FrameType], None]) -> None:
+        self._watches = watches
+        self._scheduled = scheduled
+        self._changes = ModuleChanges()
+
+    def install(self, patches: Patches) -> None:
+        """Let the functions of PyTorch tell of their calls; those that there are not are left out."""
+        torch: Any = LIBRARY.torch
+        patches.wrap(torch.nn.Module, "train", self._wrap_train)
+        patches.wrap(torch.nn.Module, "load_state_dict", self._wrap_load)
+        schedules: Any = sys.modules.get("torch.optim.lr_scheduler")
+        base = getattr(schedules, "LRScheduler", None)
+        for schedule in [one for one in vars(schedules).values() if _is_schedule(one, base)] if base else ():
+            for name in ("__init__", "step"):
+                if name in vars(schedule):
+                    patches.wrap(schedule, name, self._wrap_schedule)
+        scaler = getattr(torch.amp, "GradScaler", None)
+        for name in _SCALING if scaler is not None else ():
+            patches.wrap(scaler, name, self._wrap_scaling)
+
+    # -- modules
+    def _wrap_train(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Let modules tell that they are switched; those inside them are part of that."""
+
+        def train(module: Any, *args: Any, **kwargs: Any) -> Any:
+            mode = args[0] if args else kwargs.get("mode", True)
+            if type(mode) is bool:
+                unseen(self._report_mode, module, mode, sys._getframe(1))
+            return original(module, *args, **kwargs)
+
+        return train
+
+    def _report_mode(self, module: Any, mode: bool, caller: FrameType) -> None:
+        changed = self._changes.switched(module, mode)
+        line = source_line(user_frame(caller)) if changed else None
+        for watch in self._watches() if changed else ():
+            data = switching(module, changed, mode, watch.sink.tensors.known)
+            watch.sink(Event("mode", "train" if mode else "eval", line, data))
+
+    def _wrap_load(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Let modules tell how a state fitted them."""
+
+        def load_state_dict(module: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(module, *args, **kwargs)
+            state = args[0] if args else kwargs.get("state_dict")
+            unseen(self._report_load, module, state, result, sys._getframe(1))
+            return result
+
+        return load_state_dict
+
+    def _report_load(self, module: Any, state: Any, result: Any, caller: FrameType) -> None:
+        for watch in self._watches():
+            data = loaded(module, state, result, watch.sink.tensors.known)
+            if data is not None:
+                watch.sink(Event("load", type(module).__name__, source_line(user_frame(caller)), data))
+
+    # -- optimizers
+    def _wrap_schedule(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Let schedules tell that they have set rates."""
+
+        def scheduling(schedule: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(schedule, *args, **kwargs)
+            optimizer = getattr(schedule, "optimizer", None)
+            if optimizer is not None:
+                unseen(self._scheduled, optimizer, sys._getframe(1))
+            return result
+
+        return scheduling
+
+    def _wrap_scaling(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Let gradient scalers tell what they scale, and when gradients are unscaled."""
+        name = original.__name__
+
+        def scaling(scaler: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(scaler, *args, **kwargs)
+            if scaler.is_enabled():
+                unseen(self._report_scaling, name, next(iter((*args, *kwargs.values())), None), sys._getframe(1))
+            return result
+
+        return scaling
+
+    def _report_scaling(self, name: str, given: Any, caller: FrameType) -> None:
+        line = source_line(user_frame(caller))
+        groups = getattr(given, "param_groups", ())
+        for watch in self._watches():
+            known = watch.sink.tensors.known
+            held = [known(one) for group in groups for one in group["params"]]
+            data = {"inputs": [number for number in held if number is not None]}
+            watch.sink(Event("scaling", name, line, data))
+
+
+def _is_schedule(value: Any, base: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, base)
