@@ -173,6 +173,7 @@ class Owners:
                 watch.sink(Event("optimizer", op=event.op, source=event.source, data=data))
 
     def _report_optimizer(self, action: str, optimizer: Any, caller: FrameType, closure: bool = False) -> None:
+        """Tell every recording what an optimizer does, and with which parameters and settings."""
         owner = self._optimizers.of(optimizer)
         line, kind = source_line(user_frame(caller)), type(optimizer).__name__
         name = variable_of(optimizer, caller, deep=False)
