@@ -21,6 +21,7 @@ from .backward.steps import stepping
 from .calls.tensors import number_of
 from .library import loaded_torch
 from .objects.replay import TorchReplay
+from .own_work import own_work
 from .watching.watcher import WATCHER
 
 NO_GRAPH = (
@@ -67,7 +68,7 @@ class TorchSource:
     def edges(self, obj: Any) -> list[tuple[Node, int]]:
         """Return where a backward run from this object would start."""
         torch = loaded_torch()
-        with torch._C.DisableTorchFunction():
+        with own_work():
             return [_start(torch, obj)]
 
     def snapshot(
@@ -98,7 +99,7 @@ class TorchSource:
         With ``repeats`` one that is like an earlier one is not walked into columns again.
         """
         torch = loaded_torch()
-        with torch._C.DisableTorchFunction():
+        with own_work():
             facts, starts = _Facts(torch), [_start(torch, root)[0] for root in roots]
             repeated = None if repeats is None else repeats.snapshot(starts, frame, WATCHER.origins(), table)
             if repeated is not None:
@@ -121,7 +122,7 @@ class TorchSource:
     def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> Iterator[None]:
         """Log each node behind these objects as it executes, until the block ends."""
         torch = loaded_torch()
-        with torch._C.DisableTorchFunction():
+        with own_work():
             snapshot, order, _ = collect([_start(torch, root)[0] for root in roots], _Facts(torch))
             protect(order, snapshot)
             del snapshot, _
@@ -143,7 +144,7 @@ class TorchSource:
     def gradient(self, tensor: Any) -> Gradient:
         """Read a tensor's gradient."""
         torch = loaded_torch()
-        with torch._C.DisableTorchFunction(), torch.no_grad():
+        with own_work(), torch.no_grad():
             held = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
             value = None if held is None else _entries(torch, held.detach())
             hidden = held is not None and value is None
@@ -156,7 +157,7 @@ class TorchSource:
     def _nodes_behind(self, roots: list[Any]) -> list[Node]:
         """Return the nodes that a run from these roots can reach: none where PyTorch is about to refuse it."""
         torch = loaded_torch()
-        with torch._C.DisableTorchFunction():
+        with own_work():
             try:
                 starts = [_start(torch, root)[0] for root in roots]
             except NoGraphError:

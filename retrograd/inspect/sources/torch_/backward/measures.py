@@ -19,7 +19,7 @@ from ....snapshot import GraphSnapshot
 from ...base import Node
 from ...measure_columns import Taken, live_columns, measured_columns
 from ..calls.calls import note_problem
-from ..library import LIBRARY
+from ..own_work import is_patched, own_work
 from ..values.figures import GradientFigures, Memory
 from ..values.layout import Looking, Place, Way
 from ..values.values import Readable
@@ -82,8 +82,8 @@ class Measures:
         self._later: dict[int, weakref.ref[Any]] = {}
         """Leaves without a hook, by row: they run as soon as another row has run."""
         self._unseen: Callable[[], AbstractContextManager[None]] | None = None
-        if how.listening:
-            self._unseen = LIBRARY.torch._C.DisableTorchFunction
+        if how.listening or is_patched():
+            self._unseen = own_work
         self._look = self._looker()
         self._hooks = NodeHooks()
         late = not (how.leaves_only or how.all_leaves or self._transformed) and self._reads

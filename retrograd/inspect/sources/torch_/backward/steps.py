@@ -13,6 +13,7 @@ from ...collect import short_name
 from ...patches import Patches
 from ..calls.calls import is_traced
 from ..library import loaded_torch
+from ..own_work import own_work
 from ..watching.own_numbers import own_numbers
 
 
@@ -57,7 +58,7 @@ def _attach(torch: Any, order: list[Node], look: Callable[[Ran], None], origins:
         line = None
         if origins is not None:
             (line,), _ = origins.find([node._sequence_nr()])
-        with torch._C.DisableTorchFunction(), torch.no_grad():
+        with own_work(), torch.no_grad():
             incoming, outgoing = _arrays(torch, grad_outputs), _arrays(torch, grad_inputs)
         look(Ran(short_name(node.name()), line, incoming, outgoing))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Callable, Hashable, Sequence
 from operator import attrgetter
@@ -12,7 +13,9 @@ from ....program.frames import is_foreign, user_frame
 from ....program.signals import let_pass
 from ...origins import Marks, Settled
 from ..library import LIBRARY
+from ..own_work import own_work
 from .argument_forms import Forms, Place
+from .pristine import Pristine, Run
 from .rules import Rule, judge
 
 _HANDLER = "handle_torch_function"
@@ -142,7 +145,7 @@ def version_of(tensor: Any) -> int:
 
 def unseen_version_of(tensor: Any) -> int:
     """Return what ``version_of`` does, where the program's modes and classes would be asked."""
-    with LIBRARY.torch._C.DisableTorchFunction():
+    with own_work():
         return version_of(tensor)
 
 
@@ -179,23 +182,32 @@ class Caller:
 
     def __init__(self) -> None:
         torch: Any = LIBRARY.torch
-        self._rules: dict[Any, Rule] = {}
+        self._pristine = Pristine()
+        self._rules = self._pristine.rules
         self._tensor: type = torch.Tensor
         self._forms = Forms(torch.Tensor)
         self._grad_mode = torch.is_grad_enabled
         self._inference = torch.is_inference_mode_enabled
-        self._unseen = torch._C.DisableTorchFunction
 
-    def rule(self, func: Any) -> Rule:
-        """Return what a function is."""
+    def of_c(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Rule, Run]:
+        """Return what a function is that C code was asked for, and what to run in its place."""
         try:
             found = self._rules.get(func)
-            if found is None:
-                found = self._rules[func] = judge(func)
+            if found is not None:
+                return found, (func, args, kwargs)
+            found, run = self._pristine.of_c(func)
         except Exception as failure:  # not hashable, or without a name
             let_pass(failure)
-            return judge(None)
-        return found
+            return judge(None), (func, args, kwargs)
+        return found, (run, args, kwargs)
+
+    def of_python(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Rule, Run]:
+        """Do the same for a function written in Python, whose frame stands three above."""
+        try:
+            return self._pristine.of_python(func, args, kwargs, sys._getframe(3))
+        except Exception as failure:
+            let_pass(failure)
+            return judge(None), (func, args, kwargs)
 
     def begin(
         self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], marks: Marks, before: int
@@ -203,7 +215,7 @@ class Caller:
         """Note what goes into a call; ``before`` is the thread's counter of nodes."""
         try:
             call = Call(rule, args, kwargs, marks)
-            with self._unseen():
+            with own_work():
                 call.read_inputs(self._forms, self._tensor)
             call.grad, call.inference, call.before = self._grad_mode(), self._inference(), before
         except Exception as failure:
@@ -222,7 +234,7 @@ class Caller:
                 call.direct, call.frame = _is_direct(frame), user_frame(frame)
             else:
                 call.direct, call.frame = False, settled.frame
-            with self._unseen():
+            with own_work():
                 for listener in listeners:
                     listener(call, inside)
         except Exception as problem:
@@ -246,9 +258,8 @@ def is_traced() -> bool:
 
 def unseen(report: Callable[..., None], *args: Any) -> None:
     """Report something without being seen by modes; what goes wrong is no business of the program."""
-    torch: Any = LIBRARY.torch
     try:
-        with torch._C.DisableTorchFunction():
+        with own_work():
             report(*args)
     except Exception as problem:
         note_problem(problem)

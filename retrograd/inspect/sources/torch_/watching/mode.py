@@ -25,7 +25,7 @@ def _mode_class() -> type:
     torch: Any = LIBRARY.torch
     counter = torch.autograd._get_sequence_nr
     is_compiling, jit_state = torch.compiler.is_compiling, torch._C._get_tracing_state
-    caller = Caller()
+    caller, handler = Caller(), torch.overrides.handle_torch_function.__code__
 
     class OriginMode(torch.overrides.TorchFunctionMode):
         """Notes lines for one thread; passes every call on unchanged."""
@@ -40,17 +40,20 @@ def _mode_class() -> type:
         def __torch_function__(
             self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
         ) -> Any:
-            if not self.active or is_compiling() or jit_state() is not None:  # as is_traced, but for each call
-                return func(*args, **(kwargs or {}))
+            kwargs = kwargs or {}
+            if is_compiling():  # as is_traced, but for each call
+                return func(*args, **kwargs)
             before, heard = counter(), None
-            rule = caller.rule(func)
+            asked = caller.of_python if sys._getframe(1).f_code is handler else caller.of_c
+            rule, run = asked(func, args, kwargs)
             try:
-                if rule is FACT and before == self.marks.end:
-                    return func(*args, **(kwargs or {}))
+                if (rule is FACT and before == self.marks.end) or not self.active or jit_state() is not None:
+                    return run[0](*run[1], **run[2])
                 if self.listeners and rule.kind != "ignored" and not self.inside.optimizer:
-                    heard = caller.begin(rule, args, kwargs or {}, self.marks, before)
+                    heard = caller.begin(rule, args, kwargs, self.marks, before)
+                func, args, kwargs = run
                 try:
-                    result = func(*args, **(kwargs or {}))  # by no function of ours: programs may recurse deeply
+                    result = func(*args, **kwargs)  # by no function of ours: programs may recurse deeply
                     if heard is not None:
                         heard.result = result
                     return result

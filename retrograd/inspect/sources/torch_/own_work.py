@@ -1,0 +1,122 @@
+"""What we do with the program's tensors ourselves asks none of its modes, classes and patches."""
+
+from __future__ import annotations
+
+import functools
+import os
+from contextlib import AbstractContextManager
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
+from typing import Any
+
+from ....locks import reentrant_lock
+from .library import LIBRARY
+
+_IN_C = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, GetSetDescriptorType)
+
+
+@functools.cache
+def _folder() -> str:
+    return os.path.join(os.path.dirname(str(LIBRARY.torch.__file__)), "")
+
+
+def is_of_torch(func: Any) -> bool:
+    """Whether a function, its code, or an attribute of a class is PyTorch's and none of the program's."""
+    kind = type(func)
+    if kind is FunctionType:
+        return is_of_torch(func.__code__)
+    if kind is CodeType:
+        return bool(func.co_filename.startswith(_folder()))
+    if kind is property:
+        return is_of_torch(func.fget)
+    if kind is MethodWrapperType:  # access to an attribute
+        return is_of_torch(func.__self__)
+    if kind in (staticmethod, classmethod):
+        return is_of_torch(func.__func__)
+    return kind in _IN_C or kind.__module__.partition(".")[0] == "torch"
+
+
+class _OwnWork:
+    """Knows what stands in ``torch.Tensor`` in the place of what C code defines, and takes it away meanwhile."""
+
+    def __init__(self) -> None:
+        torch: Any = LIBRARY.torch
+        self._tensor, self._held = torch.Tensor, vars(torch.Tensor)
+        self._in_c = vars(torch._C.TensorBase)
+        self._disabled = torch._C.DisableTorchFunction
+        self._length = len(self._held) - len(self.patches())
+        """Entries of the class where the program has patched nothing."""
+        self._lock, self.depth = reentrant_lock(), 0
+        self._hidden: dict[str, Any] = {}
+
+    def patches(self) -> dict[str, Any]:
+        """Return what the program has put in the place of methods and attributes of tensors."""
+        found = {}
+        for name, value in self._held.items():
+            original = self._in_c.get(name)
+            if original is not None and value is not original and (type(value) in _IN_C or not is_of_torch(value)):
+                found[name] = value
+        return found
+
+    def begin(self) -> AbstractContextManager[Any]:
+        """Return what is to be entered around work of ours."""
+        if len(self._held) == self._length and self._held.get("detach") is self._in_c["detach"]:
+            return self._disabled()  # type: ignore[no-any-return]
+        if not self.depth and not self.patches():
+            self._length = len(self._held)  # the program has only added to the class
+            return self._disabled()  # type: ignore[no-any-return]
+        return _Unpatched(self)
+
+    def hide(self) -> None:
+        """Let tensors be what PyTorch makes them."""
+        with self._lock:
+            self.depth += 1
+            if self.depth == 1:
+                self._hidden = self.patches()
+                for name in self._hidden:
+                    delattr(self._tensor, name)
+
+    def show(self) -> None:
+        """Put the patches of the program back."""
+        with self._lock:
+            self.depth -= 1
+            if self.depth == 0:
+                while self._hidden:
+                    setattr(self._tensor, *self._hidden.popitem())
+
+
+class _Unpatched:
+    """Work of ours while the program has patched methods of tensors."""
+
+    def __init__(self, around: _OwnWork) -> None:
+        self._around, self._disabled = around, LIBRARY.torch._C.DisableTorchFunction()
+
+    def __enter__(self) -> None:
+        self._around.hide()
+        self._disabled.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._disabled.__exit__(*error)
+        self._around.show()
+
+
+@functools.cache
+def _of_process() -> _OwnWork:
+    return _OwnWork()
+
+
+def own_work() -> AbstractContextManager[Any]:
+    """Return the context in which we look at tensors of the program."""
+    return _of_process().begin()
+
+
+def is_patched() -> bool:
+    """Whether the program has replaced methods or attributes of tensors just now, which this thread may have hidden."""
+    return _of_process().depth > 0 or type(own_work()) is _Unpatched
