@@ -131,6 +131,8 @@ class OperationData(TypedDict, total=False):
     """``[min, max]`` of each floating output (NaN if any is); None where it was not taken (``figure_schedule``)."""
     checksum: list[float | None]
     """Sum of each floating output: two runs of one program are compared by it."""
+    entered: dict[str, Annotated[list[float], 3]]
+    """Minimum, maximum and sum of floating inputs that no recorded call made, where they first come up, by tensor."""
     transformed: bool
     """It was made inside a transform of ``torch.func``: its tensors are wrappers, of which nothing is known outside."""
     flat_share: float

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....event_data import Values
 from ....program.signals import let_pass
-from ...array_values import Array, flat_share, is_finite, summary
+from ...array_values import Array, flat_share, is_finite, range_and_sum, summary
 from ...function_shapes import POLES
 from ..library import LIBRARY
 from ..values.ranges import NOT_READ, Figures, Ranges, range_of
@@ -111,6 +111,24 @@ def _summarize_inputs(
             where = _pole(call, array, pole[1])
             if where is not None:
                 values.setdefault(number, summary(array))["pole"] = where
+
+
+def add_entered(more: dict[str, Any], call: Call, numbers: Sequence[int], known: int, readable: Readable) -> None:
+    """Add range and sum of inputs that no recorded call made, numbered from ``known`` on, as they come up.
+
+    Values that left the graph as plain numbers and come back are known by them.
+    """
+    if not readable.now():
+        return
+    written, found = set(call.written()), dict[str, list[float]]()
+    for place, tensor in enumerate(call.inputs):
+        fresh = numbers[place] >= known and place not in written and not call.required[place]
+        array = readable.array(tensor) if fresh and tensor.is_floating_point() else None
+        limits, total = (None, None) if array is None or not array.size else range_and_sum(array)
+        if limits is not None and total is not None:
+            found[str(numbers[place])] = [*limits, total]
+    if found:
+        more["entered"] = found
 
 
 def _pole(call: Call, array: Array, at: float | None) -> list[int] | None:

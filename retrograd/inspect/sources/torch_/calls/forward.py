@@ -21,7 +21,7 @@ from ..values.values import Readable
 from .call_facts import Ways, event_of_call
 from .call_sites import Site, Sites
 from .calls import Call, Inside, version_of
-from .facts import duplicates_in, measured, overlaps
+from .facts import add_entered, duplicates_in, measured, overlaps
 from .names import assigned
 from .rules import COPIED_INDEXED, IN_PLACE_INDEXED, NONDIFFERENTIABLE_CASTS
 from .saved import Kept, SavedSizes, saves_of
@@ -87,10 +87,12 @@ class ForwardWriter:
         outputs, written = call.outputs(self._tensor), call.written()
         if not outputs and not written and call.error is None and call.rule.kind != "cut":
             return
-        site = self._sites.at(call)
+        site, known = self._sites.at(call), len(self.table)
         line, names = site.line, site.names(call)
         numbers = self._numbers(call.inputs, names, line)
         kind, more = self._kind(call, outputs, written, numbers, inside)
+        if numbers and max(numbers) >= known:
+            add_entered(more, call, numbers, known, self._readable)
         stack = self._stack(call) if site.nested or kind != "operation" else None
         targets = site.target if len(outputs) == 1 else assigned(site.spelling, len(outputs))
         results = self._numbers(outputs, targets, line)
