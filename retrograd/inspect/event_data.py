@@ -306,6 +306,8 @@ class HookData(TypedDict, total=False):
     in_place: bool
     """The hook changed the gradient that it was given."""
     returned: bool
+    zeroed: bool
+    """A hook on a tensor made nothing but zeros of a gradient that had other entries."""
 
 
 class FunctionData(TypedDict, total=False):

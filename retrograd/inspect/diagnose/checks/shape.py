@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import permutations
 from math import prod
 
+from ...operators import Trait, canonical, is_a, traits_of
 from ...program.syntax import parsed_expression
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
@@ -21,18 +23,7 @@ KINDS = {
     "nonscalar-backward": Kind("backward on a vector", "error", Stage.STATEMENT),
     "duplicate-index": Kind("indexed write with repeated indices", "error", Stage.STATEMENT),
 }
-_DIFFERENCES = frozenset({"sub", "rsub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "eq", "dist"})
-_ELEMENTWISE = _DIFFERENCES | frozenset(
-    {"add", "mul", "div", "true_divide", "pow", "maximum", "minimum", "lerp", "where"}
-    | {"binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "poisson_nll_loss", "kl_div"}
-)
-_SEPARABLE = frozenset({"mul", "rmul", "div", "rdiv", "true_divide"})
-_TOTALS = frozenset({"sum", "mean"})
-_COLUMN_MAKERS = frozenset({"unsqueeze", "reshape", "view", "getitem", "expand", "expand_dims"})
 _GRAD = frozenset({"grad"})
-_REDUCTIONS = frozenset(
-    {"sum", "mean", "amax", "amin", "max", "min", "norm", "logsumexp", "prod", "nansum", "std", "var"}
-)
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -50,28 +41,37 @@ def _broadcasts(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line of a loss at which a column and a vector of equal length made a square."""
     reported = set()
     pairs = {row: pair for row, _ in flow.of_kind("operation") if (pair := _squared(flow, row)) is not None}
+    own = {
+        _entries_of(flow, one) for one, other in pairs.values() if _entries_of(flow, one) == _entries_of(flow, other)
+    }
     for row in few_of_each_line(flow, pairs):
         source = flow.events[row].source
         if source in reported or not _in_a_loss(flow, row):
             continue
-        if _by_accident(flow, row, *pairs[row]):
+        if _by_accident(flow, row, pairs[row], own):
             reported.add(source)
             yield _broadcast_case(flow, row, *pairs[row])
 
 
-def _by_accident(flow: Flow, row: int, column: int, vector: int) -> bool:
-    """Whether nothing shows that a call was to make a square of a column and a vector, or something that it was not."""
+def _by_accident(flow: Flow, row: int, pair: tuple[int, int], own: set[int]) -> bool:
+    """Whether nothing shows that a call was to make a square of a column and a vector, or something that it was not.
+
+    ``own``: what is compared with itself, all pairs, somewhere in the program.
+    """
     if _is_a_target(flow, row) or _only_added_up(flow, row):
         return True
-    return not _meant(flow, row, column) and not _meets_a_square(flow, row, column, vector)
+    if _meets_a_square(flow, row, *pair):
+        return False
+    return not _meant(flow, row, pair[0]) or _tells_no_pairs(flow, row, pair, own)
 
 
 def _squared(flow: Flow, row: int) -> tuple[int, int] | None:
     """Return (column, vector) of which a call made a square: shapes (N, 1) and (N,) with the same N > 1."""
-    inputs = [_unexpanded(flow, one, row) for one in flow.inputs(row)[:2]]
-    if len(inputs) < 2 or flow.events[row].operator not in _ELEMENTWISE:
+    op = flow.events[row].op
+    if len(flow.inputs(row)) < 2 or not is_a(op, Trait.ELEMENTWISE, Trait.LOSS, Trait.DISTANCE):
         return None
-    for column, vector in (inputs, inputs[::-1]):
+    inputs = [_unexpanded(flow, one, row) for one in flow.inputs(row)[:3]]
+    for column, vector in permutations(inputs, 2):
         tall, flat = flow.facts(column).shape, flow.facts(vector).shape
         if len(flat) and tall == (*flat, 1) and flat[-1] > 1 and prod(flat) * flat[-1] > max(prod(tall), prod(flat)):
             return column, vector
@@ -94,14 +94,70 @@ def _meant(flow: Flow, row: int, column: int) -> bool:
     if made is None:
         return False
     event = flow.events[row]
-    return event.operator not in _DIFFERENCES or flow.events[made].source == event.source
+    return not _subtracts(event.op) or flow.events[made].source == event.source
+
+
+def _subtracts(op: str) -> bool:
+    """Whether an operator compares its operands: by their difference, or as equal or not."""
+    return is_a(op, Trait.DISTANCE, Trait.COMPARISON) or canonical(op) == "sub"
 
 
 def _makes_column(flow: Flow, row: int) -> bool:
     """Whether a call is a view that gives its result the last dimension of one, which what it took had not."""
     given = flow.inputs(row)[:1]
     was_column = bool(given) and flow.facts(given[0]).shape[-1:] == (1,)
-    return flow.events[row].op in _COLUMN_MAKERS and not was_column
+    return is_a(flow.events[row].op, Trait.ARRANGING) and not was_column
+
+
+def _tells_no_pairs(flow: Flow, row: int, pair: tuple[int, int], own: set[int]) -> bool:
+    """Whether differences of all pairs of two results are only added up, and nothing else is known of pairs.
+
+    Who compares each with each picks among the pairs, weighs them, or takes also those within one of the two results,
+    as distances between distributions do.
+    """
+    entries = [_entries_of(flow, one) for one in pair]
+    if not _subtracts(flow.events[row].op) or entries[0] == entries[1] or own.intersection(entries):
+        return False
+    mine, other = (flow.behind([one], row, gradients=False).tensors for one in entries)
+    return entries[0] not in other and entries[1] not in mine and _only_totals(flow, row, pair)
+
+
+def _entries_of(flow: Flow, tensor: int) -> int:
+    """Return the tensor whose entries one holds in another shape."""
+    while True:
+        made = flow.made_in.get(tensor, ())
+        given = flow.inputs(made[0]) if made else ()
+        if len(made) != 1 or len(given) != 1 or not is_a(flow.events[made[0]].op, Trait.ARRANGING):
+            return tensor
+        if prod(flow.facts(given[0]).shape) != prod(flow.facts(tensor).shape):
+            return tensor
+        tensor = given[0]
+
+
+def _only_totals(flow: Flow, row: int, pair: tuple[int, int]) -> bool:
+    """Whether what a call made of a column and a vector goes, entry by entry, into sums over all entries alone."""
+    flat = flow.facts(pair[1]).shape
+    square, totals = (*flat, flat[-1]), 0
+    todo, seen = [(row, out) for out in flow.events[row].data.get("outputs", ())], {row}
+    while todo:
+        since, tensor = todo.pop()
+        if prod(flow.facts(tensor).shape) == 1:
+            totals += 1
+            continue
+        if flow.facts(tensor).shape != square:
+            return False
+        for call in flow.used_in.get(tensor, ()):
+            op = flow.events[call].op
+            if call <= since or call in seen or flow.events[call].kind == "read":
+                continue
+            if not is_a(op, Trait.ELEMENTWISE, Trait.LOSS, Trait.DISTANCE, *_TOTALS) or is_a(op, Trait.EXTREME):
+                return False
+            seen.add(call)
+            todo.extend((call, out) for out in flow.events[call].data.get("outputs", ()))
+    return totals > 0
+
+
+_TOTALS = (Trait.REDUCTION, Trait.VIEW)
 
 
 def _only_added_up(flow: Flow, row: int) -> bool:
@@ -109,11 +165,12 @@ def _only_added_up(flow: Flow, row: int) -> bool:
 
     That is the product of two sums, for which nobody makes a square.
     """
-    if flow.events[row].operator not in _SEPARABLE:
+    if not is_a(flow.events[row].op, Trait.SCALING):
         return False
     used = [call for out in flow.outputs(row) for call in flow.used_in.get(out, ()) if call > row]
     return bool(used) and all(
-        flow.events[call].operator in _TOTALS and all(not flow.facts(out).shape for out in flow.outputs(call))
+        {Trait.REDUCTION, Trait.LINEAR} <= traits_of(flow.events[call].op)
+        and all(not flow.facts(out).shape for out in flow.outputs(call))
         for call in used
     )
 
@@ -123,7 +180,7 @@ def _is_a_target(flow: Flow, row: int) -> bool:
 
     Distances of pairs are differences themselves.
     """
-    if flow.has_node(row) or flow.events[row].operator in _DIFFERENCES:
+    if flow.has_node(row) or _subtracts(flow.events[row].op):
         return False
     todo = [(out, row) for out in flow.outputs(row)]
     square, seen = flow.facts(todo[0][0]).shape if todo else (), {row}
@@ -135,7 +192,7 @@ def _is_a_target(flow: Flow, row: int) -> bool:
             seen.add(call)
             if flow.has_node(call):
                 others = [flow.facts(one).shape for one in flow.inputs(call) if one != tensor]
-                if flow.events[call].operator in _DIFFERENCES and square[-1:] in others:
+                if _subtracts(flow.events[call].op) and square[-1:] in others:
                     return True
             elif all(flow.facts(out).shape == square for out in flow.outputs(call)):
                 todo.extend((out, call) for out in flow.outputs(call))
@@ -172,9 +229,7 @@ def _without(flow: Flow, tensor: int, row: int, operands: tuple[int, ...]) -> bo
 
 
 def _in_a_loss(flow: Flow, row: int) -> bool:
-    """Whether a backward run went through a call, or started from what constants of the call entered."""
-    if flow.has_node(row):
-        return any(row in flow.reached_by(run).calls for run in flow.runs if run.begin > row)
+    """Whether the values of a call came to a tensor that a backward run started from."""
     return row in flow.behind_losses.calls
 
 
@@ -184,10 +239,10 @@ def _broadcast_case(flow: Flow, row: int, column: int, vector: int) -> Case:
     named = zip(event.data.get("inputs", ()), event.data.get("names", ()), strict=False)
     given = {_unexpanded(flow, tensor, row): name for tensor, name in named}
     first, second = (
-        flow.name(one, event.source) if flow.spelling.has_name(one) else given.get(one) or ""
+        given.get(one) or (flow.name(one, event.source) if flow.spelling.has_name(one) else "")
         for one in (column, vector)
     )
-    ways = [_flattened(first)] * bool(first) + [f"{second}.unsqueeze(-1)"] * bool(second)
+    ways = [_flattened(flow, column, first)] * bool(first) + [f"{_whole(second)}.unsqueeze(-1)"] * bool(second)
     ways = ways or ["squeeze(-1) on the first", "unsqueeze(-1) on the second"]
     tall, flat = flow.facts(column).shape, flow.facts(vector).shape
     result = (*flat, flat[-1])
@@ -205,10 +260,19 @@ def _broadcast_case(flow: Flow, row: int, column: int, vector: int) -> Case:
     )
 
 
-def _flattened(column: str) -> str:
-    """Return what to write in place of a column that is to be a vector."""
-    made = next((tail for tail in (".unsqueeze(1)", ".unsqueeze(-1)", "[:, None]") if column.endswith(tail)), None)
-    return f"{column}.squeeze(-1)" if made is None else column.removesuffix(made)
+def _flattened(flow: Flow, column: int, name: str) -> str:
+    """Return what to write in place of a column that is to be a vector: what it was made of, if that was one."""
+    made = next((row for row in flow.made_in.get(column, ()) if _makes_column(flow, row)), None)
+    vector = flow.inputs(made)[0] if made is not None else column
+    spelled = flow.events[made].data.get("names", [""])[0] if made is not None else ""
+    if spelled and flow.facts(vector).shape == flow.facts(column).shape[:-1]:
+        return spelled
+    return f"{_whole(name)}.squeeze(-1)"
+
+
+def _whole(name: str) -> str:
+    """Return an expression as it stands before a method."""
+    return f"({name})" if _computes(name) else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +328,7 @@ def _not_scalar_case(flow: Flow) -> Case:
     row = _last_reduction(flow, root) if root is not None else None
     op, source = (flow.events[row].op, flow.events[row].source) if row is not None else ("", line)
     shape = f"shape {shape_text(flow.facts(root).shape)}" if root is not None else "more than one entry"
-    whole = name if asked or not _computes(name) else f"({name})"
+    whole = name if asked else _whole(name)
     call = f"autograd.grad({name}, ...)" if asked else f"{whole}.backward()"
     return Case(
         kind="nonscalar-backward",
@@ -272,7 +336,7 @@ def _not_scalar_case(flow: Flow) -> Case:
         remedy=f"torch.autograd.grad({name}.sum(), ...), or grad_outputs=torch.ones_like({name})"
         if asked
         else f"{whole}.mean().backward(), or {whole}.sum().backward()",
-        source=line if asked and op not in _REDUCTIONS else source,
+        source=line if asked and not is_a(op, Trait.REDUCTION) else source,
         op=op or "backward",
         subjects=frozenset({root} if root is not None else ()),
         explains_error=True,
@@ -281,7 +345,9 @@ def _not_scalar_case(flow: Flow) -> Case:
 
 def _reduced(flow: Flow, root: int) -> int | None:
     """Return the named number that the program made of a root, and whose backward was meant."""
-    rows = [row for row in flow.used_in.get(root, ()) if flow.events[row].op in _REDUCTIONS and flow.has_node(row)]
+    rows = [
+        row for row in flow.used_in.get(root, ()) if is_a(flow.events[row].op, Trait.REDUCTION) and flow.has_node(row)
+    ]
     numbers = [out for row in rows for out in flow.outputs(row) if prod(flow.facts(out).shape) == 1]
     return next((one for one in numbers if flow.spelling.has_name(one)), None)
 
@@ -304,7 +370,7 @@ def _vector_in_place(flow: Flow, refused: _Refused, root: int, number: int) -> C
 
 def _what_left(op: str, source: SourceLine | None) -> str:
     """Return the words for the call that gave the root its shape."""
-    if op in _REDUCTIONS:
+    if is_a(op, Trait.REDUCTION):
         return f": {op}{at(source)} left one number a row, and no reduction follows"
     return f": {op}{at(source)} made it, and no reduction follows" if op else ""
 
@@ -327,7 +393,7 @@ def _last_reduction(flow: Flow, root: int) -> int | None:
     shape, rows = flow.facts(root).shape, flow.behind([root], len(flow.events)).calls
     for row in sorted(rows, reverse=True):
         outputs = flow.events[row].data.get("outputs", ())
-        if flow.events[row].op in _REDUCTIONS and outputs and flow.facts(outputs[0]).shape == shape:
+        if is_a(flow.events[row].op, Trait.REDUCTION) and outputs and flow.facts(outputs[0]).shape == shape:
             return row
     return max(flow.made_in.get(root, ()), default=None)
 

@@ -22,6 +22,7 @@ from .constant_results import constant_results
 from .drawn_numbers import drawn_numbers
 from .lost_gradients import NOTHING, lost_in
 from .zero_factors import switched_off, vanished_value
+from .zeroing_hooks import zeroing_hooks
 
 KINDS = {
     "vanishing": Kind("gradient shrinks along the depth", "warning", Stage.VALUES),
@@ -52,7 +53,8 @@ _LAYERS = 16
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield the cases of the first run that shows one."""
+    """Yield the cases of hooks, and those of the first run that shows one."""
+    yield from zeroing_hooks(flow) if flow.rows.get("hook") else ()
     for run in flow.runs:
         if run.snapshot is None or run.error or run.nested:
             continue

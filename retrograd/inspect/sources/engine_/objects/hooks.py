@@ -28,8 +28,8 @@ class Hooks(Observer):
         self._known: dict[int, tuple[str, dict[str, Any], SourceLine | None]] = {}
         """Handle -> kind, what it is on, and where it was registered."""
         self._modules = ObjectNumbers()
-        self._before: dict[int, list[float | None]] = {}
-        """By handle of a hook that is running: sums of what it was given."""
+        self._before: dict[int, tuple[list[float | None], bool]] = {}
+        """By handle of a hook that is running: sums of what it was given, and whether that was more than zeros."""
 
     @guarded
     def hooking(self, kind: str, target: Any, hook: Any) -> None:
@@ -67,12 +67,12 @@ class Hooks(Observer):
     @guarded
     def hook_began(self, handle: int, hook: Any, given: Any) -> None:
         """A hook is about to run."""
-        self._before[handle] = _sums(given)
+        self._before[handle] = _sums(given), not _is_zero(given)
 
     @guarded
     def hook_ended(self, handle: int, hook: Any, given: Any, result: Any) -> None:
         """It has run."""
-        before = self._before.pop(handle, [])
+        before, alive = self._before.pop(handle, ([], False))
         if getattr(hook, "__module__", "") == _OF_MODULES:
             return
         kind, on, line = self._known.get(handle, ("tensor", {"hook": _name(hook)}, None))
@@ -81,6 +81,8 @@ class Hooks(Observer):
             data["in_place"] = True
             if self.watching.run is not None and self.watching.run.measures is not None:
                 self.watching.run.measures.forget()
+        if alive and kind == "tensor" and _is_zero(given if result is None else (result,)):
+            data["zeroed"] = True
         if self.watching.run is not None:
             data["run"] = self.watching.run.number
         self.watching.send(Event("hook", kind, line, data))
@@ -93,6 +95,12 @@ def _sums(given: Any) -> list[float | None]:
         for g in one if isinstance(one, (tuple, list)) else (one,):
             found.append(_sum(g) if isinstance(g, TensorBase) else None)
     return found
+
+
+def _is_zero(given: Any) -> bool:
+    """Whether the first gradient among those of a hook has no entry but zeros."""
+    first = given[0] if given else None
+    return isinstance(first, TensorBase) and not array_of(first).any()
 
 
 def _sum(g: TensorBase) -> float | None:

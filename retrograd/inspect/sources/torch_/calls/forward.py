@@ -45,7 +45,7 @@ class ForwardWriter:
         self._ranges = Ranges(self._readable)
         self._allocations = Allocations(self.table, self._readable)
         self.shared = SharedMemory(sink, self._readable)
-        self.hooks = Hooks(sink, lambda: inside_here().run)
+        self.hooks = Hooks(sink, lambda: inside_here().run, self._readable)
         self._sites = Sites(sink.mention)
         self._ways: Ways = {}
         self._latest_around: Surroundings = (True, False, "", None)

@@ -14,8 +14,9 @@ from ....program.frames import leave_no_frame, source_line, user_frame
 from ....snapshot import SourceLine
 from ...object_numbers import ObjectNumbers
 from ...patches import Patches
-from ..calls.calls import is_traced, unseen, unseen_version_of
+from ..calls.calls import is_traced, note_problem, unseen, unseen_version_of
 from ..library import LIBRARY
+from ..values.values import Readable
 
 _OWN = os.path.dirname(__file__)
 """Where hooks of our own are taken off."""
@@ -29,15 +30,24 @@ class Heard:
     It holds the hook, and with it whatever that has closed over, so nobody but the table of hooks may hold it.
     """
 
-    def __init__(self, holder: weakref.ref[Any], key: int, hook: Any, report: Callable[[bool, bool], None]) -> None:
+    def __init__(
+        self,
+        holder: weakref.ref[Any],
+        key: int,
+        hook: Any,
+        report: Callable[[bool, bool, bool], None],
+        is_zero: Callable[[Any], bool | None],
+    ) -> None:
         """``holder`` refers to the table in which it stands under a key, or to the tensor that has that."""
         self.holder = holder
         self.key = key
         self.hook = hook
-        self.report: Callable[[bool, bool], None] | None = report
+        self.report: Callable[[bool, bool, bool], None] | None = report
+        self.is_zero = is_zero
 
     def __call__(self, given: Any) -> Any:
         before, result = unseen_version_of(given), None
+        alive = self.report is not None and self.is_zero(given) is False
         try:
             result = self.hook(given)
             return result
@@ -46,7 +56,8 @@ class Heard:
             raise
         finally:  # one that raises has run, too
             if self.report is not None:
-                unseen(self.report, unseen_version_of(given) != before, result is not None)
+                zeroed = alive and self.is_zero(given if result is None else result) is True
+                unseen(self.report, unseen_version_of(given) != before, result is not None, zeroed)
 
     def leave(self) -> None:
         """Put the hook back, and report nothing any more."""
@@ -61,9 +72,10 @@ class Heard:
 class Hooks:
     """The hooks on tensors of one recording."""
 
-    def __init__(self, sink: Any, run: Callable[[], int | None]) -> None:
+    def __init__(self, sink: Any, run: Callable[[], int | None], readable: Readable) -> None:
         self._sink = sink
         self._run = run
+        self._readable = readable
         self._placed: weakref.WeakSet[Heard] = weakref.WeakSet()
 
     def registered(self, kind: str, tensor: Any, number: int, handle: Any, line: SourceLine | None) -> None:
@@ -77,18 +89,31 @@ class Hooks:
         described = {"handle": key, "tensor": number, "hook": _name(hook)}
         self._sink(Event("hook", op=kind, source=line, data={"action": "registered", **described}))
 
-        def ran(in_place: bool, returned: bool) -> None:
+        def ran(in_place: bool, returned: bool, zeroed: bool) -> None:
             data: dict[str, Any] = {"action": "ran", **described, "returned": returned}
             if in_place and kind == "tensor":
                 data["in_place"] = True
+            if zeroed:
+                data["zeroed"] = True
             run = self._run()
             if run is not None:
                 data["run"] = run
             self._sink(Event("hook", op=kind, source=line, data=data))
 
         held_by = weakref.ref(holder) if _can_refer(holder) else weakref.ref(tensor)
-        heard = holder[key] = Heard(held_by, key, hook, ran)
+        is_zero = self._is_zero if kind == "tensor" else _unknown
+        heard = holder[key] = Heard(held_by, key, hook, ran, is_zero)
         self._placed.add(heard)
+
+    def _is_zero(self, gradient: Any) -> bool | None:
+        """Whether a gradient has no entry but zeros; None where it cannot be read."""
+        try:
+            with LIBRARY.torch._C.DisableTorchFunction():
+                array = self._readable.gradient(gradient) if self._readable.now() else None
+                return None if array is None or not array.size else not array.any()
+        except Exception as problem:
+            note_problem(problem)
+            return None
 
     def close(self) -> None:
         """Put the program's own hooks back."""
@@ -171,6 +196,11 @@ class Handles:
         line = source_line(user_frame(caller))
         for watch in self._watches():
             watch.sink(Event("hook", op="handle", source=line, data={"action": "removed", "handle": handle.id}))
+
+
+def _unknown(_: Any) -> bool | None:
+    """Whether a gradient is zero, where nobody looks."""
+    return None
 
 
 def _name(hook: Any) -> str:
