@@ -20,3 +20,4 @@ for _ in range(4):
     optimizer.zero_grad()
     (loss + nearest).backward()
     optimizer.step()
+print("done")

@@ -1,43 +1,20 @@
-"""Shapes that fit by accident, or do not fit backward."""
+"""Columns and vectors of one length of which a call of a loss makes a square: every row meets every other row."""
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import permutations
 from math import prod
 
-from ...operators import Trait, canonical, is_a, traits_of
-from ...program.syntax import parsed_expression
-from ...snapshot import SourceLine
-from ..base import Case, Check, Kind, Stage
-from ..phrases import NOT_SCALAR
-from ..recorded.ends_of_loops import few_of_each_line
-from ..recorded.flow import Flow
-from ..statements.spelling import argument, receiver
-from ..words import at, listed, shape_text
-
-KINDS = {
-    "broadcast": Kind("operands broadcast to a larger shape than either", "warning", Stage.STATEMENT),
-    "nonscalar-backward": Kind("backward on a vector", "error", Stage.STATEMENT),
-    "duplicate-index": Kind("indexed write with repeated indices", "error", Stage.STATEMENT),
-}
-_GRAD = frozenset({"grad"})
+from ....operators import Trait, canonical, is_a, traits_of
+from ...base import Case
+from ...recorded.ends_of_loops import few_of_each_line
+from ...recorded.flow import Flow
+from ...words import at, shape_text
+from .brackets import in_brackets
 
 
-def find(flow: Flow) -> Iterator[Case]:
-    """Yield the cases of this family."""
-    yield from _broadcasts(flow)
-    if NOT_SCALAR in flow.error_text or _given_up(flow):
-        yield _not_scalar_case(flow)
-    yield from _duplicates(flow)
-
-
-CHECK = Check("shape", KINDS, find)
-
-
-def _broadcasts(flow: Flow) -> Iterator[Case]:
+def broadcasts(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line of a loss at which a column and a vector of equal length made a square."""
     reported = set()
     pairs = {row: pair for row, _ in flow.of_kind("operation") if (pair := _squared(flow, row)) is not None}
@@ -46,7 +23,7 @@ def _broadcasts(flow: Flow) -> Iterator[Case]:
     }
     for row in few_of_each_line(flow, pairs):
         source = flow.events[row].source
-        if source in reported or not _in_a_loss(flow, row):
+        if source in reported or row not in flow.behind_losses.calls:
             continue
         if _by_accident(flow, row, pairs[row], own):
             reported.add(source)
@@ -228,11 +205,6 @@ def _without(flow: Flow, tensor: int, row: int, operands: tuple[int, ...]) -> bo
     return mine.isdisjoint(theirs)
 
 
-def _in_a_loss(flow: Flow, row: int) -> bool:
-    """Whether the values of a call came to a tensor that a backward run started from."""
-    return row in flow.behind_losses.calls
-
-
 def _broadcast_case(flow: Flow, row: int, column: int, vector: int) -> Case:
     """Return the case of one line."""
     event = flow.events[row]
@@ -242,7 +214,7 @@ def _broadcast_case(flow: Flow, row: int, column: int, vector: int) -> Case:
         given.get(one) or (flow.name(one, event.source) if flow.spelling.has_name(one) else "")
         for one in (column, vector)
     )
-    ways = [_flattened(flow, column, first)] * bool(first) + [f"{_whole(second)}.unsqueeze(-1)"] * bool(second)
+    ways = [_flattened(flow, column, first)] * bool(first) + [f"{in_brackets(second)}.unsqueeze(-1)"] * bool(second)
     ways = ways or ["squeeze(-1) on the first", "unsqueeze(-1) on the second"]
     tall, flat = flow.facts(column).shape, flow.facts(vector).shape
     result = (*flat, flat[-1])
@@ -267,175 +239,4 @@ def _flattened(flow: Flow, column: int, name: str) -> str:
     spelled = flow.events[made].data.get("names", [""])[0] if made is not None else ""
     if spelled and flow.facts(vector).shape == flow.facts(column).shape[:-1]:
         return spelled
-    return f"{_whole(name)}.squeeze(-1)"
-
-
-def _whole(name: str) -> str:
-    """Return an expression as it stands before a method."""
-    return f"({name})" if _computes(name) else name
-
-
-@dataclass(frozen=True, slots=True)
-class _Refused:
-    """A backward run that did not start because its root is no scalar."""
-
-    line: SourceLine | None
-    asked: bool
-    """Whether ``autograd.grad`` asked for gradients, rather than ``backward`` being called."""
-    spelled: str
-    """The root as the line writes it, or nothing."""
-    root: int | None
-
-    def root_name(self, flow: Flow) -> str:
-        """Return what to call the root: its name, or else how the line spells it."""
-        if self.root is not None and flow.spelling.has_name(self.root):
-            return flow.name(self.root, self.line)
-        return self.spelled or ("outputs" if self.asked else "loss")
-
-
-def _refused(flow: Flow) -> _Refused:
-    """Return the run that was refused, as far as the recording or the line of the error tells."""
-    failed = next((run for run in flow.runs if NOT_SCALAR in run.error), None)
-    line = failed.source if failed else flow.error.source if flow.error else None
-    text = flow.spelling.text(line)
-    asked = not failed.accumulates if failed else bool(argument(text, _GRAD))
-    spelled = argument(text, _GRAD) if asked else receiver(text, "backward")
-    root = failed.roots[0] if failed and failed.roots else _named(flow, spelled)
-    return _Refused(line, asked, spelled, _last_result(flow) if root is None else root)
-
-
-def _given_up(flow: Flow) -> bool:
-    """Whether a vector was refused, the program went on, and nothing ever got the gradients of what it was to train.
-
-    Who has other gradients, and no optimizer, tried whether the vector is refused.
-    """
-    refused = {run.source for run in flow.runs if NOT_SCALAR in run.error}
-    well = {run.source for run in flow.runs if not run.error}
-    return bool(refused) and (not well or bool(flow.rows.get("optimizer") and refused - well))
-
-
-def _computes(name: str) -> bool:
-    """Whether what is to stand before a method is an operation, which needs brackets."""
-    return isinstance(parsed_expression(name), ast.BinOp | ast.UnaryOp | ast.Compare | ast.IfExp)
-
-
-def _not_scalar_case(flow: Flow) -> Case:
-    """Return the case of a loss that is no scalar."""
-    refused = _refused(flow)
-    line, root, asked, name = refused.line, refused.root, refused.asked, refused.root_name(flow)
-    if root is not None and not asked and (number := _reduced(flow, root)) is not None:
-        return _vector_in_place(flow, refused, root, number)
-    row = _last_reduction(flow, root) if root is not None else None
-    op, source = (flow.events[row].op, flow.events[row].source) if row is not None else ("", line)
-    shape = f"shape {shape_text(flow.facts(root).shape)}" if root is not None else "more than one entry"
-    whole = name if asked else _whole(name)
-    call = f"autograd.grad({name}, ...)" if asked else f"{whole}.backward()"
-    return Case(
-        kind="nonscalar-backward",
-        message=f"{call}{at(line)} needs a scalar, but {name} has {shape}{_what_left(op, source)}.",
-        remedy=f"torch.autograd.grad({name}.sum(), ...), or grad_outputs=torch.ones_like({name})"
-        if asked
-        else f"{whole}.mean().backward(), or {whole}.sum().backward()",
-        source=line if asked and not is_a(op, Trait.REDUCTION) else source,
-        op=op or "backward",
-        subjects=frozenset({root} if root is not None else ()),
-        explains_error=True,
-    )
-
-
-def _reduced(flow: Flow, root: int) -> int | None:
-    """Return the named number that the program made of a root, and whose backward was meant."""
-    rows = [
-        row for row in flow.used_in.get(root, ()) if is_a(flow.events[row].op, Trait.REDUCTION) and flow.has_node(row)
-    ]
-    numbers = [out for row in rows for out in flow.outputs(row) if prod(flow.facts(out).shape) == 1]
-    return next((one for one in numbers if flow.spelling.has_name(one)), None)
-
-
-def _vector_in_place(flow: Flow, refused: _Refused, root: int, number: int) -> Case:
-    """Return the case of a vector that was run backward in place of the number that was made of it."""
-    name, meant, made = refused.root_name(flow), flow.name(number, refused.line), flow.made_in[number][-1]
-    return Case(
-        kind="nonscalar-backward",
-        message=f"{name}.backward(){at(refused.line)} needs a scalar, but {name} has shape "
-        f"{shape_text(flow.facts(root).shape)}; {meant} is the scalar that {flow.events[made].op}"
-        f"{at(flow.events[made].source)} made of it.",
-        remedy=f"{meant}.backward()",
-        source=refused.line,
-        op="backward",
-        subjects=frozenset({root}),
-        explains_error=True,
-    )
-
-
-def _what_left(op: str, source: SourceLine | None) -> str:
-    """Return the words for the call that gave the root its shape."""
-    if is_a(op, Trait.REDUCTION):
-        return f": {op}{at(source)} left one number a row, and no reduction follows"
-    return f": {op}{at(source)} made it, and no reduction follows" if op else ""
-
-
-def _named(flow: Flow, name: str) -> int | None:
-    """Return the last tensor that goes by a name."""
-    found = [tensor for tensor in range(len(flow.tensors)) if name and name in flow.spelling.names(tensor)]
-    return found[-1] if found else None
-
-
-def _last_result(flow: Flow) -> int | None:
-    """Return what the last recorded call made, if it has several entries and nothing took it."""
-    rows = [row for kind in ("operation", "inplace") for row in flow.rows.get(kind, ()) if flow.has_node(row)]
-    made = flow.events[max(rows)].data.get("outputs", []) if rows else []
-    return next((out for out in made if prod(flow.facts(out).shape) != 1 and not flow.used_in.get(out)), None)
-
-
-def _last_reduction(flow: Flow, root: int) -> int | None:
-    """Return the call that gave the root its shape: the nearest reduction behind it, or else its own."""
-    shape, rows = flow.facts(root).shape, flow.behind([root], len(flow.events)).calls
-    for row in sorted(rows, reverse=True):
-        outputs = flow.events[row].data.get("outputs", ())
-        if is_a(flow.events[row].op, Trait.REDUCTION) and outputs and flow.facts(outputs[0]).shape == shape:
-            return row
-    return max(flow.made_in.get(root, ()), default=None)
-
-
-def _duplicates(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line of a loss that wrote several values to one place."""
-    reported = set()
-    for kind in ("inplace", "operation"):
-        for row, event in flow.of_kind(kind):
-            count = event.data.get("duplicates", 0)
-            if not count or event.source in reported or not flow.has_node(row) or not _in_a_loss(flow, row):
-                continue
-            reported.add(event.source)
-            yield _duplicate_case(flow, row, count)
-
-
-def _duplicate_case(flow: Flow, row: int, count: int) -> Case:
-    """Return the case of one indexed write."""
-    event = flow.events[row]
-    target = flow.target(row)
-    name = flow.name(flow.inputs(row)[0] if target is None else target, event.source)
-    index = [t for t in flow.inputs(row) if flow.facts(t).dtype.startswith(("int", "uint", "long"))]
-    names = [flow.name(t, event.source) for t in index if flow.spelling.has_name(t)]
-    spelled = listed(names) or "index"
-    which, comma = (f"{spelled}, the index", ",") if names else ("the index", "")
-    line = flow.spelling.text(event.source)
-    added = "+=" in line or "-=" in line
-    return Case(
-        kind="duplicate-index",
-        message=f"{which} of the write into {name}{at(event.source)}{comma} has {count} repeated (duplicate) "
-        "entries: only the last write to each place counts, yet backward sends gradient to all of them.",
-        remedy=_adding(name, spelled, event.op, several=len(names) > 1, added=added),
-        source=event.source,
-        op=event.op,
-        subjects=frozenset({target} if target is not None else ()),
-        marks=flow.marks(flow.run_after(row), [row], "repeated indices"),
-    )
-
-
-def _adding(name: str, index: str, op: str, *, several: bool, added: bool) -> str:
-    """Return what adds up the values that repeated indices send to one place."""
-    if several or op.startswith("index_put"):
-        given = index.replace(" and ", ", ") if several else f"{index},"
-        return f"index_put(({given}), values, accumulate=True), which adds them up, or make the indices unique"
-    return f"{name}.index_add_(0, {index}, values)" if added else "make the indices unique, or use index_add_"
+    return f"{in_brackets(name)}.squeeze(-1)"
