@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from retrograd.inspect.events import Event, Recording
+from retrograd.inspect.events import Event, Recording, called
 from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
 
 HOSTILE = (
@@ -125,7 +125,7 @@ def recording(*snapshots: GraphSnapshot) -> Recording:
         snapshots=list(snapshots),
         events=[
             Event("backward", source=line, data={"snapshot": 0} if snapshots else {}),
-            Event("inplace", op="add_", source=line, data={"versions": [0, 1], "norm": -math.inf, "near": {"x": None}}),
+            called("inplace", "add_", line, {"versions": [0, 1], "norm": -math.inf, "near": {"x": None}}),
             Event("backward-end"),
         ],
         sources={"train.py": {12: "loss = (x * x).sum()  # 損失 </script>"}},

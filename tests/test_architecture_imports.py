@@ -30,6 +30,7 @@ DATA = (
     "shared_keys",
     "shared_parts",
     "tensor_table",
+    "training_data",
     "events",
     "journal",
     "event_data",

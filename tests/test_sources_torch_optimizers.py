@@ -61,7 +61,7 @@ def test_calls_after_a_step_that_failed(back, with_closure):
             optimizer.step((lambda: None) if with_closure else None)
         ways[back]()
         layer.weight.exp()
-    seen = {"module": ["linear"], "backward": [], "zero_grad": ["zero_"]}[back]
+    seen = {"module": ["linear"], "backward": [], "zero_grad": ["zero"]}[back]
     assert operations(recorded)[-len(seen) - 1 :] == [*seen, "exp"]
 
 
@@ -141,5 +141,5 @@ def test_gradients_set_to_zero_in_place_are_seen():
         (weight * weight).sum().backward()
         optimizer.zero_grad(set_to_none=False)
         optimizer.zero_grad()
-    assert [event.op for event in recorded.events if event.kind == "inplace"] == ["zero_"]
+    assert [event.op for event in recorded.events if event.kind == "inplace"] == ["zero"]
     assert [event.data["action"] for event in recorded.events if event.kind == "optimizer"] == ["zero_grad"] * 2

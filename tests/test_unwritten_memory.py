@@ -51,7 +51,7 @@ def test_no_figures_of_it(engine: Any) -> None:
     recorded = program(engine)
 
     assert [found or [None] for found in made_by_allocating(recorded)][:3] == [[None]] * 3
-    written = [event.data["range"] for event in recorded.events if event.op == "zero_"]
+    written = [event.data["range"] for event in recorded.events if event.op == "zero"]
     assert written == [[[0.0, 0.0]]] * 3
 
 

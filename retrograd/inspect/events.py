@@ -25,6 +25,7 @@ from .columns import (
 )
 from .event_data import NAMES_KEYS, TENSOR_KEYS, TENSORS_KEYS
 from .event_types import data_checked
+from .operators import canonical
 from .shared_keys import sharing_keys
 from .snapshot import GraphSnapshot, SourceLine
 from .tensor_facts import TensorFacts
@@ -32,6 +33,8 @@ from .tensor_facts import TensorFacts
 SCHEMA = 1
 """Schema number of saved recordings; raised whenever an older reader would misread a file."""
 
+OPERATIONS = frozenset({"operation", "inplace", "cut"})
+"""Kinds of events that are calls of operators."""
 
 Facts = tuple[Any, ...]
 """Something as it was seen; of numbers, texts and tuples alone, if Python's garbage collector is to leave it aside."""
@@ -56,7 +59,12 @@ class Event:
     @property
     def operator(self) -> str:
         """The operator that a call applied, whether it wrote in place or not: ``add`` of ``add_``."""
-        return self.op.strip("_")
+        return self.op
+
+    @property
+    def written(self) -> str:
+        """What the program calls it, where that is another name: ``subtract_`` for ``sub``."""
+        return str(self.data.get("written", self.op))
 
     @classmethod
     def later(
@@ -112,8 +120,17 @@ class Event:
             _put(data, path, nonfinite_value(word))
         kind = text_checked(plain["kind"])
         data_checked(kind, data)
-        source = source_from_plain(plain.get("source"))
-        return cls(kind=kind, op=text_checked(plain.get("op", "")), source=source, data=data)
+        source, written = source_from_plain(plain.get("source")), text_checked(plain.get("op", ""))
+        op = canonical(written) if kind in OPERATIONS else written  # older files have what the program called it
+        if op != written:
+            data.setdefault("written", written)
+        return cls(kind=kind, op=op, source=source, data=data)
+
+
+def called(kind: str, written: str, source: SourceLine | None, data: dict[str, Any]) -> Event:
+    """Return the event of an operator's call, by what the program calls it."""
+    op = canonical(written)
+    return Event(kind, op, source, data if op == written else {**data, "written": written})
 
 
 @dataclass(slots=True, repr=False)

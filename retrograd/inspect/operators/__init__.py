@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from .table import BOUNDS, END, FLAT, METHODS, SPELLINGS, TRAITS
 from .traits import Trait
 
-__all__ = ["Operator", "Trait", "canonical", "inplace", "is_a", "operator", "traits_of"]
+__all__ = ["END", "Operator", "Trait", "canonical", "inplace", "is_a", "operator", "traits_of"]
 
 
 @dataclass(frozen=True, slots=True)

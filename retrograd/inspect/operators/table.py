@@ -119,34 +119,34 @@ METHODS = {"index": "item", "float": "item", "int": "item", "bool": "item", "com
 TRAITS: dict[Trait, str] = {
     Trait.ELEMENTWISE: """
         abs acos acosh add addcdiv addcmul alpha_dropout angle asin asinh atan atan2 atanh bernoulli bitwise_and
-        bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil celu clamp clamp_max clamp_min
-        clone complex conj conj_physical contiguous copy copysign cos cosh data deg2rad detach digamma div dropout elu
-        entr eq erf erfc erfcx erfinv exp exp2 expm1 fill float_power floor floor_divide fmax fmin fmod frac frexp
-        full_like gcd ge gelu gt hardshrink hardsigmoid hardswish hardtanh heaviside hypot i0 i0e i1 i1e igamma
-        igammac imag isclose isfinite isinf isnan isneginf isposinf isreal lcm ldexp le leaky_relu lerp lgamma log
-        log10 log1p log2 log_ndtr logaddexp logaddexp2 logical_and logical_not logical_or logical_xor logit logsigmoid
-        lt masked_fill maximum minimum mish mul mvlgamma nan_to_num ndtr ndtri ne neg nextafter ones_like polar
-        polygamma positive pow rad2deg real reciprocal relu relu6 remainder resolve_conj resolve_neg round rrelu rsqrt
-        rsub selu sgn sigmoid sign signbit silu sin sinc sinh softplus softshrink softsign sqrt square sub tan tanh
-        tanhshrink threshold to trunc where xlog1py xlogy zero zeros_like zeta""",
+        bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil celu clamp clamp_max
+        clamp_min clone complex conj conj_physical contiguous copy copysign cos cosh data deg2rad detach digamma div
+        dropout elu entr eq erf erfc erfcx erfinv exp exp2 expm1 fill float_power floor floor_divide fmax fmin fmod
+        frac frexp full_like gcd ge gelu gt hardshrink hardsigmoid hardswish hardtanh heaviside hypot i0 i0e i1 i1e
+        igamma igammac imag isclose isfinite isinf isnan isneginf isposinf isreal lcm ldexp le leaky_relu lerp
+        lgamma log log10 log1p log2 log_ndtr logaddexp logaddexp2 logical_and logical_not logical_or logical_xor
+        logit logsigmoid lt masked_fill maximum minimum mish mul mvlgamma nan_to_num ndtr ndtri ne neg nextafter
+        ones_like polar polygamma positive pow rad2deg real reciprocal relu relu6 remainder resolve_conj resolve_neg
+        round rrelu rsqrt rsub selu sgn sigmoid sign signbit silu sin sinc sinh softplus softshrink softsign sqrt
+        square sub tan tanh tanhshrink threshold to trunc where xlog1py xlogy zero zeros_like zeta""",
     Trait.LINEAR: """
         adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d add adjoint as_strided atleast_1d atleast_2d
         atleast_3d avg_pool1d avg_pool2d avg_pool3d block_diag broadcast_tensors broadcast_to cat channel_shuffle
         chunk clone column_stack conj conj_physical constant_pad_nd contiguous cumsum cumulative_trapezoid data
-        deg2rad detach diag diag_embed diagflat diagonal diff dsplit dstack expand expand_as fft_fft fft_fft2 fft_fftn
-        fft_fftshift fft_hfft fft_hfft2 fft_hfftn fft_ifft fft_ifft2 fft_ifftn fft_ifftshift fft_ihfft fft_ihfft2
-        fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn flatten flip fliplr flipud fold gather
-        getitem gradient hsplit hstack imag index_select interpolate masked_select mean meshgrid movedim nanmean
-        nansum narrow neg pad permute pixel_shuffle pixel_unshuffle positive rad2deg ravel real repeat
-        repeat_interleave reshape reshape_as resolve_conj resolve_neg roll rot90 select slice slice_inverse split
-        split_with_sizes squeeze stack sub sum sum_to_size take take_along_dim tensor_split tile to trace transpose
-        trapezoid tril triu unbind unflatten unfold unsqueeze view view_as view_as_complex view_as_real vsplit
-        vstack""",
+        deg2rad detach diag diag_embed diagflat diagonal diff dsplit dstack expand expand_as fft_fft fft_fft2
+        fft_fftn fft_fftshift fft_hfft fft_hfft2 fft_hfftn fft_ifft fft_ifft2 fft_ifftn fft_ifftshift fft_ihfft
+        fft_ihfft2 fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn flatten flip fliplr
+        flipud fold gather getitem gradient hsplit hstack imag index_select interpolate masked_select mean meshgrid
+        movedim nanmean nansum narrow neg pad permute pixel_shuffle pixel_unshuffle positive rad2deg ravel real
+        repeat repeat_interleave reshape reshape_as resolve_conj resolve_neg roll rot90 select slice slice_inverse
+        split split_with_sizes squeeze stack sub sum sum_to_size take take_along_dim tensor_split tile to trace
+        transpose trapezoid tril triu unbind unflatten unfold unsqueeze view view_as view_as_complex view_as_real
+        vsplit vstack""",
     Trait.SCALING: "mul div",
     Trait.CONTRACTION: """
         addbmm addmm addmv addr baddbmm bilinear bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d
-        conv_transpose2d conv_transpose3d convolution cross dot dsmm einsum hsmm inner kron linear matmul mm multi_dot
-        mv outer saddmm smm spmm tensordot vdot vecdot""",
+        conv_transpose2d conv_transpose3d convolution cross dot dsmm einsum hsmm inner kron linear matmul mm
+        multi_dot mv outer saddmm smm spmm tensordot vdot vecdot""",
     Trait.ARRANGING: """
         adjoint as_strided as_strided_scatter atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors
         broadcast_to cat channel_shuffle chunk clone column_stack conj constant_pad_nd contiguous copy data detach
@@ -155,8 +155,8 @@ TRAITS: dict[Trait, str] = {
         masked_scatter masked_select meshgrid movedim narrow pad permute pixel_shuffle pixel_unshuffle ravel repeat
         repeat_interleave reshape reshape_as resolve_conj roll rot90 scatter select select_scatter setitem slice
         slice_inverse slice_scatter split split_with_sizes squeeze stack take take_along_dim tensor_split tile to
-        transpose tril triu unbind unflatten unfold unsqueeze view view_as view_as_complex view_as_real vsplit vstack
-        where""",
+        transpose tril triu unbind unflatten unfold unsqueeze view view_as view_as_complex view_as_real vsplit
+        vstack where""",
     Trait.VIEW: """
         adjoint as_strided atleast_1d atleast_2d atleast_3d broadcast_tensors broadcast_to chunk conj data detach
         diagonal dlpack dsplit expand expand_as flatten getitem hsplit imag meshgrid movedim narrow numpy permute
@@ -167,16 +167,17 @@ TRAITS: dict[Trait, str] = {
     Trait.JOINING: "block_diag cat column_stack dstack hstack stack vstack",
     Trait.EXPANDING: "as_strided broadcast_tensors broadcast_to expand expand_as meshgrid unfold",
     Trait.INDEXING: """
-        embedding gather getitem index_add index_copy index_fill index_put index_reduce index_select masked_fill
-        masked_scatter masked_select put scatter scatter_add scatter_reduce select setitem slice take take_along_dim""",
+        embedding fill_diagonal gather getitem index_add index_copy index_fill index_put index_reduce index_select
+        masked_fill masked_scatter masked_select put scatter scatter_add scatter_reduce select setitem slice take
+        take_along_dim""",
     Trait.WRITING: """
         as_strided_scatter copy diagonal_scatter fill fill_diagonal index_copy index_fill index_put masked_fill
         masked_scatter put scatter select_scatter set setitem slice_scatter zero""",
     Trait.CLEARING: "fill zero",
     Trait.REDUCTION: """
-        all amax amin aminmax any argmax argmin count_nonzero det dist kthvalue logdet logsumexp matrix_norm max mean
-        median min mode nanmean nanmedian nanquantile nansum norm norm_except_dim nuclear_norm prod quantile slogdet
-        std std_mean sum trace trapezoid var var_mean vector_norm""",
+        all amax amin aminmax any argmax argmin count_nonzero det dist kthvalue logdet logsumexp matrix_norm max
+        mean median min mode nanmean nanmedian nanquantile nansum norm norm_except_dim nuclear_norm prod quantile
+        slogdet std std_mean sum trace trapezoid var var_mean vector_norm""",
     Trait.SCAN: "cummax cummin cumprod cumsum cumulative_trapezoid logcumsumexp",
     Trait.EXTREME: """
         adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d amax amin aminmax cummax cummin fmax fmin
@@ -186,10 +187,10 @@ TRAITS: dict[Trait, str] = {
         all allclose any eq equal ge gt isclose isfinite isin isinf isnan isneginf isposinf isreal le logical_and
         logical_not logical_or logical_xor lt ne signbit""",
     Trait.DISCRETE: """
-        all allclose any argmax argmin argsort argwhere bincount bitwise_and bitwise_left_shift bitwise_not bitwise_or
-        bitwise_right_shift bitwise_xor bucketize count_nonzero eq equal gcd ge gt histc isclose isfinite isin isinf
-        isnan isneginf isposinf isreal lcm le logical_and logical_not logical_or logical_xor lt matrix_rank
-        multinomial ne nonzero one_hot randint randint_like randperm searchsorted signbit unravel_index""",
+        all allclose any argmax argmin argsort argwhere bincount bitwise_and bitwise_left_shift bitwise_not
+        bitwise_or bitwise_right_shift bitwise_xor bucketize count_nonzero eq equal gcd ge gt histc isclose isfinite
+        isin isinf isnan isneginf isposinf isreal lcm le logical_and logical_not logical_or logical_xor lt
+        matrix_rank multinomial ne nonzero one_hot randint randint_like randperm searchsorted signbit unravel_index""",
     Trait.STEP: "ceil floor floor_divide heaviside round sgn sign trunc",
     Trait.FLAT: """
         celu clamp clamp_max clamp_min elu hardshrink hardsigmoid hardswish hardtanh hinge_embedding_loss
@@ -201,9 +202,9 @@ TRAITS: dict[Trait, str] = {
     Trait.DISTANCE: """
         cdist dist huber_loss l1_loss mse_loss pairwise_distance smooth_l1_loss""",
     Trait.LOGARITHMIC: """
-        binary_cross_entropy binary_cross_entropy_with_logits cross_entropy ctc_loss entr kl_div linear_cross_entropy
-        log log10 log1p log2 log_ndtr log_softmax logaddexp logaddexp2 logcumsumexp logdet logit logsigmoid logsumexp
-        nll_loss slogdet xlog1py xlogy""",
+        binary_cross_entropy binary_cross_entropy_with_logits cross_entropy ctc_loss entr kl_div
+        linear_cross_entropy log log10 log1p log2 log_ndtr log_softmax logaddexp logaddexp2 logcumsumexp logdet
+        logit logsigmoid logsumexp nll_loss slogdet xlog1py xlogy""",
     Trait.EXPONENTIAL: "cosh exp exp2 expm1 sinh pow float_power prod cumprod matrix_power matrix_exp ldexp",
     Trait.NORMALISATION: """
         batch_norm cosine_similarity group_norm gumbel_softmax instance_norm layer_norm local_response_norm
@@ -216,15 +217,17 @@ TRAITS: dict[Trait, str] = {
     Trait.RANDOM: """
         alpha_dropout bernoulli binomial cauchy dropout dropout1d dropout2d dropout3d exponential
         feature_alpha_dropout feature_dropout fractional_max_pool2d fractional_max_pool3d geometric gumbel_softmax
-        kaiming_normal kaiming_uniform log_normal multinomial normal poisson rand rand_like randint randint_like randn
-        randn_like random randperm rrelu sample_dirichlet standard_gamma trunc_normal uniform xavier_normal
+        kaiming_normal kaiming_uniform log_normal multinomial normal poisson rand rand_like randint randint_like
+        randn randn_like random randperm rrelu sample_dirichlet standard_gamma trunc_normal uniform xavier_normal
         xavier_uniform""",
     Trait.CREATION: """
-        arange bartlett_window blackman_window empty empty_like empty_permuted empty_strided eye from_numpy frombuffer
-        full full_like hamming_window hann_window kaiser_window linspace logspace new_empty new_empty_strided new_full
-        new_ones new_zeros normal ones ones_like rand rand_like randint randint_like randn randn_like randperm range
-        tensor tril_indices triu_indices zeros zeros_like""",
-    Trait.ALLOCATING: "empty empty_like empty_permuted empty_strided new_empty new_empty_strided resize resize_as",
+        arange bartlett_window blackman_window empty empty_like empty_permuted empty_strided eye from_numpy
+        frombuffer full full_like hamming_window hann_window kaiser_window linspace logspace new_empty
+        new_empty_strided new_full new_ones new_zeros normal ones ones_like rand rand_like randint randint_like
+        randn randn_like randperm range tensor tril_indices triu_indices zeros zeros_like""",
+    Trait.ALLOCATING: """
+        empty empty_like empty_permuted empty_quantized empty_strided new new_empty new_empty_strided resize
+        resize_as resize_as_sparse""",
     Trait.READING: "item tolist numpy detach data deepcopy dlpack equal allclose is_nonzero contains",
 }
 """Operators by what they do."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..event_data import Values
-from .function_shapes import FLAT, POLES
+from ..operators import END, Operator, Trait
 
 Array = np.ndarray[Any, Any]
 _ROWS = 10
@@ -180,37 +180,39 @@ def summary(array: Array) -> Values:
 # -- slopes
 
 
-def flat_share(name: str, out: Array, limits: Sequence[float] | None) -> float:
+def flat_share(does: Operator, out: Array, limits: Sequence[float] | None) -> float:
     """Share of the entries of a result where the function's slope is zero in this dtype."""
-    ends = FLAT.get(name)
-    if ends is None or limits is None or not out.size:
+    if does.flat is None or limits is None or not out.size:
         return 0.0
-    low, high = ends
+    low, high = does.flat
     count = 0
-    if low is not None and limits[0] <= low:
+    if limits[0] <= low:
         count += int(_count(np.less_equal(out, _ZEROS.get(out.dtype.char, low) if low == 0 else low)))
-    if high is not None and limits[1] >= high:
+    if high < END and limits[1] >= high:
         count += int(_count(np.greater_equal(out, high)))
     return count / out.size
 
 
-def pole(name: str, args: Any) -> tuple[int, list[int]] | None:
+def pole(does: Operator, args: Any) -> tuple[int, list[int]] | None:
     """Position of the argument that has an entry at which the slope is infinite or undefined, and its index."""
-    known = POLES.get(name)
-    if known is None or known[0] >= len(args):
-        return None
-    place, at = known
-    array = getattr(args[place], "_array", None)
+    place = does.operand
+    array = getattr(args[place], "_array", None) if does.poles and place < len(args) else None
     if array is None or array.dtype.kind != "f" or not array.size:
         return None
-    if name == "pow" and not (isinstance(args[1], float) and args[1] < 1.0):
+    if does.name == "pow" and not (isinstance(args[1], float) and args[1] < 1.0):
         return None
-    if "norm" in name:
-        return None if array.any() else (place, [0] * array.ndim)
-    hit = np.abs(array) == 1 if at is None else array == at
+    index = pole_in(does, array)
+    return None if index is None else (place, index)
+
+
+def pole_in(does: Operator, array: Array) -> list[int] | None:
+    """Index of the first entry at which the slope is infinite or undefined; of a norm all must be zero."""
+    if does.is_a(Trait.REDUCTION):
+        return None if array.any() else [0] * array.ndim
+    hit = np.isin(array, does.poles) if len(does.poles) > 1 else array == does.poles[0]
     if not hit.any():
         return None
-    return place, [int(i) for i in np.unravel_index(int(np.argmax(hit)), array.shape)]
+    return [int(i) for i in np.unravel_index(int(np.argmax(hit)), array.shape)]
 
 
 def repeated(places: Any, shape: tuple[int, ...]) -> int:

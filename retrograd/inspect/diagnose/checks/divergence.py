@@ -18,7 +18,7 @@ KINDS = {
     "rank-divergence": Kind("ranks build different graphs", "error", Stage.STATEMENT),
 }
 _RANK = re.compile(r"\b(rank|ranks|world_size|replica|replicas|worker|workers)\b")
-_BRANCHING = ("item", "bool", "float", "int", "tolist", "index")
+_BRANCHING = ("item", "tolist")
 
 
 def find(flow: Flow) -> Iterator[Case]:

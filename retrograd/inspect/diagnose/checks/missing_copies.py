@@ -61,7 +61,7 @@ def _pair(flow: Flow, line: SourceLine, writes: dict[int, int]) -> _Pair | None:
 def _copies_itself(flow: Flow, row: int) -> bool:
     """Whether a call copies into memory what is there."""
     given = flow.inputs(row)
-    return flow.events[row].op == "copy_" and len({flow.facts(one).storage for one in given}) == 1 < len(given)
+    return flow.events[row].op == "copy" and len({flow.facts(one).storage for one in given}) == 1 < len(given)
 
 
 def _names(flow: Flow, line: SourceLine, leaf: int) -> set[str]:

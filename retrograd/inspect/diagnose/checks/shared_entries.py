@@ -83,7 +83,7 @@ def _case(flow: Flow, made: int, write: int) -> Case:
         message=f"{name} was made by {event.op}{at(source)} from a tensor of shape {' to '.join(shapes)}, so its "
         f"entries share memory: the write to {written or 'a part of it'}{at(written_at)} {effect}.",
         remedy=f"{text}.clone()"
-        if f".{event.op}(" in text and text.endswith(")")
+        if f".{event.written}(" in text and text.endswith(")")
         else f"{name} = {name}.clone() before {written or 'a part of it'} is written to",
         source=source,
         op=event.op,

@@ -12,8 +12,8 @@ from ..words import at
 
 KINDS = {"broken-tie": Kind("two leaves where one shared leaf was meant", "warning", Stage.STATEMENT)}
 _COPYING = frozenset(
-    {"clone", "detach", "data", "t", "T", "transpose", "mT", "contiguous", "tensor", "requires_grad_", "Parameter"}
-    | {"as_tensor", "detach_", "copy", "deepcopy", "alias", "view_as", "empty_like", "permute", "to"}
+    {"clone", "detach", "data", "transpose", "contiguous", "tensor", "requires_grad_", "Parameter"}
+    | {"copy", "deepcopy", "alias", "view_as", "empty_like", "permute", "to"}
 )
 """Calls that pass the values of a tensor on as they are."""
 
@@ -68,7 +68,7 @@ def _given(flow: Flow, leaf: int) -> tuple[int, int] | None:
     first = next((row for row in flow.used_in.get(leaf, ()) if flow.has_node(row)), len(flow.events))
     given = [(row, event.data["given"]) for row, event in _written(flow, leaf) if row < first]
     for row in flow.writes_into(leaf):
-        if row < first and flow.events[row].op == "copy_":
+        if row < first and flow.events[row].op == "copy":
             given += [(row, other) for other in flow.inputs(row)[1:2]]
     return max(given, default=None)
 

@@ -9,7 +9,7 @@ from ..recorded.flow import Flow, Reached
 from ..recorded.runs import Run
 
 _LEAVING = ("item", "tolist", "numpy", "copy")
-_READING = frozenset({"item", "tolist", "numpy", "float", "int", "__array__"})
+_READING = frozenset({"item", "tolist", "numpy"})
 COPYING = frozenset(
     {"tensor", "as_tensor", "asarray", "new_tensor", "Tensor", "FloatTensor", "scalar_tensor"}
     | {"Parameter", "Variable"}
@@ -131,8 +131,8 @@ def term_cut(flow: Flow, term: int, before: int, since: int, leaves: set[int]) -
 def leaving_words(flow: Flow, cut: int) -> str:
     """Return how values left the graph by a cut, as the program spells it: ``detach().numpy()``."""
     used = [call for out in flow.outputs(cut) for call in flow.used_in.get(out, ())]
-    read = next((flow.events[call].op for call in used if flow.events[call].op in _READING), "")
-    return f"{flow.events[cut].op}()" + (f".{read}()" if read else "")
+    read = next((flow.events[call].written for call in used if flow.events[call].op in _READING), "")
+    return f"{flow.events[cut].written}()" + (f".{read}()" if read else "")
 
 
 def _whole(flow: Flow, row: int) -> bool:

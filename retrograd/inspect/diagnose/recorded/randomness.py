@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...events import Event
-from ...random_functions import DRAWING
+from ...operators import Trait, is_a
 
 
 def draws_numbers(event: Event) -> bool:
@@ -12,4 +12,4 @@ def draws_numbers(event: Event) -> bool:
     off = arguments.get("training") is False
     if "dropout" in event.op:
         off = off or arguments.get("2") is False or arguments.get("p", arguments.get("1")) == 0
-    return bool(DRAWING.fullmatch(event.op)) and not off
+    return is_a(event.op, Trait.RANDOM) and not off

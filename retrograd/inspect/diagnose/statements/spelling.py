@@ -130,7 +130,7 @@ class Spelling:
         found: dict[tuple[str, int], set[str]] = defaultdict(set)
         for event in self._recording.events:
             if event.source is not None:
-                found[event.source.file, event.source.line].add(event.op)
+                found[event.source.file, event.source.line] |= {event.op, event.written}
         return found
 
     def handing(self, name: str, near: SourceLine | None) -> SourceLine | None:

@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING
 
 from ...findings import Finding
 from ...fixes import Fix
+from ...operators import canonical
 from ...places import cell_place, path_below
 from ...program.syntax import parsed
 from ..console_page import page_text, print_page
@@ -120,9 +121,9 @@ def _quoted(line: str, finding: Finding) -> list[Text]:
 
 def caret(line: str, op: str) -> tuple[int, int]:
     """Return where in a line without indentation an operator's call stands: column and length; else all of it."""
-    spelled = {op, op.strip("_"), f"{op.strip('_')}_"} - {"", "_"}
+    own = canonical(op)
     for part in _expressions(line):
-        if isinstance(part, ast.Call) and ast.unparse(part.func).rpartition(".")[2] in spelled:
+        if isinstance(part, ast.Call) and canonical(ast.unparse(part.func)) == own:
             raw = line.encode()
             start = len(raw[: part.col_offset].decode(errors="replace"))
             end = len(raw[: part.end_col_offset].decode(errors="replace"))

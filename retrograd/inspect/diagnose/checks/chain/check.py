@@ -30,7 +30,7 @@ KINDS = {
         Stage.STATEMENT,
     ),
 }
-_COPIES = frozenset({"to", "clone", "detach", "contiguous", "cpu", "type", "float", "double", "half", "bfloat16"})
+_COPIES = frozenset({"to", "clone", "detach", "contiguous"})
 """Operators that give the values that they were given."""
 _OTHERS = ("create_graph", "deepcopy")
 """Reasons that checks of their own explain."""

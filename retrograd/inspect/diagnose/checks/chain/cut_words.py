@@ -122,7 +122,7 @@ def _left_the_graph(flow: Flow, row: int, cause: Cause, root: str, reason: str) 
         return f"the chain from {root} ends at {event.op}{at(source)}, which has no derivative"
     if reason in ("item", "tolist", "numpy"):
         run = next((run for run in flow.runs if run.begin > row), None)
-        how = f"{event.op}(...)" if event.op in ("float", "int") else f".{event.op}()"
+        how = f"{event.written}(...)" if event.written in ("float", "int") else f".{event.written}()"
         return f"the value of {name} leaves the graph as a plain number through {how}{at(source)}, " + (
             f"and {root} is a new leaf that is not connected to it"
             if any(flow.is_leaf(one) for one in (run.roots if run else ()))
@@ -130,10 +130,9 @@ def _left_the_graph(flow: Flow, row: int, cause: Cause, root: str, reason: str) 
         )
     if reason == "copy":
         name = argument(flow.spelling.text(source), COPYING) or name
-        return (
-            f"torch.{event.op}({name}){at(source)} copies the values into a new leaf, which cuts the chain from {root}"
-        )
-    word = ".data" if reason == "data" else f".{event.op}()"
+        copied = f"torch.{event.written}({name}){at(source)}"
+        return f"{copied} copies the values into a new leaf, which cuts the chain from {root}"
+    word = ".data" if reason == "data" else f".{event.written}()"
     return f"the chain from {root} is cut by {word} of {name}{at(source)}"
 
 

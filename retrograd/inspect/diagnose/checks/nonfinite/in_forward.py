@@ -147,11 +147,11 @@ def _remedy(flow: Flow, states: Finiteness, row: int, hidden: str) -> str:
         return _smaller(flow, row, op, name)
     if op in ("std", "var") and (_of_single_entries(flow, row) or not _varies(flow, row)):
         return f"{op} of a single entry has no value: leave such a batch out, or use unbiased=False"
-    if op in ("div", "true_divide") and len(names) > 1:
+    if op == "div" and len(names) > 1:
         return f"keep the divisor away from zero: {operand(names[0])} / {operand(names[1])}.clamp(min=1e-6)"
-    if op in ("rdiv", "rtruediv"):
+    if op == "div" and "0" in flow.events[row].data.get("arguments", {}):
         return f"keep {name} away from zero: divide by {name}.clamp(min=1e-6), or add a small epsilon"
-    if op in ("log", "sqrt", "rsqrt", "div", "true_divide", "reciprocal", "pow", "log2", "log10"):
+    if op in ("log", "sqrt", "rsqrt", "div", "reciprocal", "pow", "log2", "log10"):
         return f"keep {name} away from zero: {op}({name}.clamp(min=1e-6)), or add a small epsilon"
     if op in _EXPONENTIAL:
         return f"subtract the maximum before {op}, or use logsumexp / log_softmax"

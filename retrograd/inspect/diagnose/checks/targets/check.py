@@ -204,7 +204,7 @@ def _coordinates(flow: Flow) -> set[int]:
 def _case(flow: Flow, row: int, target: int, run: Run) -> Case:
     """Return the case of one comparison."""
     event = flow.events[row]
-    spelled = flow.spelling.argument_at(event.source, event.op, flow.inputs(row).index(target))
+    spelled = flow.spelling.argument_at(event.source, event.written, flow.inputs(row).index(target))
     target = _given_to(flow, target, row)
     last = flow.last_producer(target, row, gradients=True)
     made = row if last is None else last

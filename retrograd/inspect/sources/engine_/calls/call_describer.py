@@ -16,6 +16,7 @@ from .....engine.tensors.base import TensorBase
 from .....engine.tensors.tensor import Tensor
 from ....bounded import BoundedDict
 from ....events import Event
+from ....operators import Operator, operator
 from ....snapshot import SourceLine
 from ... import array_values as values
 from ...surroundings import Surroundings, described
@@ -128,13 +129,13 @@ class CallDescriber:
         limits: Sequence[tuple[float, float] | None],
     ) -> None:
         """Note what the values of a call say, whose results have these limits."""
-        share = values.flat_share(site.name, outputs[0]._array, limits[0]) if site.may_be_flat else 0.0
+        share = values.flat_share(site.operator, outputs[0]._array, limits[0]) if site.may_be_flat else 0.0
         if share:
             data["flat_share"] = share
         if share > _SATURATED or not all(map(values.is_finite, limits)):
             self.judge(data, limits, op.name, [*inputs, *outputs])
         if site.may_have_pole:
-            self._note_pole(data, site.row, args)
+            self._note_pole(data, operator(site.row), args)
 
     def judge(self, data: dict[str, Any], limits: Sequence[Sequence[float] | None], name: str, tensors: Any) -> None:
         """Keep summaries of the tensors of a call whose results have these limits, where the values tell something."""
@@ -143,9 +144,9 @@ class CallDescriber:
             for t in tensors:
                 self.note_summary(data, t)
 
-    def _note_pole(self, data: dict[str, Any], name: str, args: Any) -> None:
+    def _note_pole(self, data: dict[str, Any], does: Operator, args: Any) -> None:
         """Keep where an argument lies at a value at which the slope is infinite."""
-        found = values.pole(name, args)
+        found = values.pole(does, args)
         if found is not None:
             t = args[found[0]]
             self.note_summary(data, t)

@@ -93,6 +93,8 @@ class CallFacts(NamedTuple):
             data["saves"] = saved_numbers(self.saves, self.inputs, outputs)
         if self.stack is not None:
             data["stack"] = self.stack
+        if self.site.written != self.site.operator.name:
+            data["written"] = self.site.written
         if self.arguments:
             data["arguments"] = self.arguments
         return data | self.more if self.more else data
@@ -103,7 +105,7 @@ def event_of_call(note: Note, row: int, rows: list[TensorFacts]) -> Event:
     call = CallFacts._make(note)
     names = call.name_operands(rows)
     call.enter_results(row, rows)
-    return Event.later(call.kind, call.site.name, call.site.line, _described, (note, names))
+    return Event.later(call.kind, call.site.operator.name, call.site.line, _described, (note, names))
 
 
 def _described(facts: tuple[Any, ...]) -> dict[str, Any]:

@@ -8,16 +8,12 @@ from types import CodeType
 from typing import Any
 
 from ....bounded import BoundedDict
+from ....operators import END, Operator, Trait, operator
 from ....program.frames import source_line
-from ....random_functions import DRAWING
 from ....snapshot import SourceLine
-from ...function_shapes import FLAT, POLES
 from .caller import Caller, spelled
 from .lost_writes import writes_by_index
 from .names import Names, worthy
-
-_STEEP = (None, None)
-"""In place of an entry of ``FLAT``: nowhere flat."""
 
 
 @dataclass(slots=True)
@@ -29,7 +25,9 @@ class Site:
     line: SourceLine | None
     row: str
     """What PyTorch calls the operator."""
-    name: str
+    operator: Operator
+    """The operator, as events name it."""
+    written: str
     """What the user's line calls it."""
     texts: tuple[str, ...] | None
     """How the line spells the tensors that go in, None where it says nothing of them."""
@@ -87,19 +85,21 @@ class Sites:
         self._mention(line)
         texts = names.texts(caller)
         name, targets = names.cast(caller, op.name) or caller.function or row, tuple(names.targets(caller))
+        does = operator(name)
         return Site(
             code=frame.f_code,
             line=line,
             row=row,
-            name=name,
+            operator=does,
+            written=names.written(caller, does.name) or name,
             texts=None if texts is None else tuple(texts),
             targets=targets,
             variables=tuple(map(worthy, targets)),
-            may_be_flat=name in FLAT,
-            may_have_pole=row in POLES,
+            may_be_flat=does.flat is not None,
+            may_have_pole=bool(operator(row).poles),
             nested=line is not None and line.function != "<module>",
             several=row != name,
-            ranged=FLAT.get(name, _STEEP)[1] is not None or DRAWING.fullmatch(name) is not None,
+            ranged=(does.flat is not None and does.flat[1] < END) or does.is_a(Trait.RANDOM),
             may_lose=writes_by_index(op),
             function=caller.function,
             plans=[],

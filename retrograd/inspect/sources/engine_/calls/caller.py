@@ -17,29 +17,15 @@ from .....engine.checkpoint.run import _Region
 from .....engine.execution.graph_task import GraphTask
 from .....engine.table.public import FUNCTIONS, METHODS, NAMESPACES, PROPERTIES
 from .....engine.tensors.base import tensor_class
+from ....operators import canonical, inplace
 from ....program.frames import is_foreign, user_frame
 
 _INTERNAL = "<internal>"
 _MODULE = "<module>"
-_OPERATORS = {
-    "truediv": "div",
-    "rtruediv": "div",
-    "itruediv": "div_",
-    "radd": "add",
-    "rsub": "sub",
-    "rmul": "mul",
-    "rpow": "pow",
-    "rmatmul": "matmul",
-    "invert": "bitwise_not",
-    "and": "logical_and",
-    "or": "logical_or",
-}
 _DUNDER = re.compile(r"__(\w+)__$")
 _VARIANT = re.compile(r"_(?:(?:self|other)_)?(?:number|tensor|scalar|dims?|all|base|with)$|_inplace_(?:number|tensor)$")
 _COMMON_CODE = ("call", "<lambda>", "_first_call")
 """Code of many functions: wrappers, and what a function has until it is called, even if one alone is left with it."""
-_INPLACE = ("iadd", "isub", "imul", "ipow", "iand", "ior", "ixor")
-
 
 _ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 4))
 _DISTRIBUTIONS = os.path.join(_ROOT, "distributions") + os.sep
@@ -151,8 +137,6 @@ def _own_code(function: Any) -> CodeType | None:
 @functools.cache
 def spelled(name: str) -> str:
     """Return torch's name for a row or method: ``_sum_dim`` is ``sum``, ``__radd__`` is ``add``."""
-    dunder = _DUNDER.match(name)
-    if dunder is not None:
-        inner = dunder[1]
-        return inner[1:] + "_" if inner in _INPLACE else _OPERATORS.get(inner, inner)
+    if _DUNDER.match(name):
+        return canonical(name) + ("_" if inplace(name) and name != "__setitem__" else "")
     return _VARIANT.sub("", name.lstrip("_")) if name.startswith("_") else name

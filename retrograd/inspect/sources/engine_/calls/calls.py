@@ -14,7 +14,8 @@ from typing import Any
 from .....engine.aliasing.views import requires_grad
 from .....engine.switches.state import STATE
 from .....engine.tensors.base import TensorBase
-from ....events import Event
+from ....events import called
+from ....operators import canonical
 from ....program.frames import source_line
 from ....program.stacks import stack_of
 from ... import array_values as values
@@ -37,7 +38,6 @@ _PLAIN = frozenset({int, float, bool, str, type(None)})
 _NONE: tuple[int, ...] = ()
 _MADE = 64
 """Results after which a call of the user counts as a new one: a loop comes to the same place again and again."""
-_SCALARS = ("float", "int", "bool", "complex")
 
 
 class Calls(Observer):
@@ -172,7 +172,7 @@ class Calls(Observer):
         self._describer.judge(data, data["range"], "", [t])
         name = caller.function or self._describer.names.form(caller) or "tensor"
         self._shared.comes_in(name, t)
-        self._describer.send(Event("operation", name, line, data), (), data["outputs"])
+        self._describer.send(called("operation", name, line, data), (), data["outputs"])
 
     @guarded
     def copied(self, given: Any, t: TensorBase) -> None:
@@ -205,8 +205,11 @@ class Calls(Observer):
             data["reason"] = reason
             data["stack"] = self._describer.names.stack(caller.frame)
         form = self._describer.names.form(caller)
-        spelled = form if reason == "copy" or (reason == "item" and form in _SCALARS) else ""
-        self._describer.send(Event(kind, spelled or reason, line, data), texts, data["outputs"])
+        if reason == "item" and canonical(f"__{form}__") == "item":
+            data["written"] = form
+            form = ""
+        name = (form if reason == "copy" else "") or reason
+        self._describer.send(called(kind, name, line, data), texts, data["outputs"])
         if reason == "numpy":
             self._shared.goes_out(t, data["inputs"][0], caller.frame)
 

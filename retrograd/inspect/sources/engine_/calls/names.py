@@ -11,6 +11,7 @@ from typing import Any
 
 from ....bounded import BoundedDict
 from ....event_data import Stack
+from ....operators import canonical
 from ....program.numbers import is_number
 from ....program.spelling import Spelling, is_name, spelling_at
 from ....program.stacks import stack_of
@@ -56,6 +57,11 @@ class Names:
         """The name of the function as the line calls it."""
         form = spelling_at(caller.frame).form
         return form if form.islower() and not caller.module else ""
+
+    def written(self, caller: Caller, op: str) -> str:
+        """What the line calls an operator, "" if it calls something else there."""
+        form = self.form(caller)
+        return form if op in (canonical(form), canonical(f"__{form}__")) else ""
 
     def cast(self, caller: Caller, row: str) -> str:
         """``half`` and the like, which are one row."""

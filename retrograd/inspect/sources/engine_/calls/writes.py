@@ -8,7 +8,8 @@ from typing import Any
 from .....engine.aliasing.views import requires_grad
 from .....engine.switches.state import peek_number
 from .....engine.tensors.base import TensorBase
-from ....events import Event
+from ....events import Event, called
+from ....operators import canonical, inplace
 from ....program.frames import source_line
 from ..backward.facts import memory_of
 from ..objects.shared import SharedMemory
@@ -49,8 +50,9 @@ class Writes(Observer):
         if arguments:
             data["arguments"] = arguments
         data["stack"] = self._describer.names.stack(caller.frame)
-        name = caller.function or site.row + "_"
-        event = Event("inplace", name if name.endswith(("_", "item")) else name + "_", site.line, data)
+        name = caller.function or site.row
+        written = name if inplace(name) else f"{name}_"
+        event = called("inplace", self._describer.names.written(caller, canonical(name)) or written, site.line, data)
         self._describer.pending.write = event
         self._describer.send(event, site.texts)
         self._describer.pending.began = perf_counter_ns()
@@ -87,7 +89,7 @@ class Writes(Observer):
         now = version(out)
         data |= {"target": data["inputs"][1], "version": [now, now + 1], "through": "out"}
         data["stack"] = self._describer.names.stack(caller.frame)
-        self._describer.send(Event("inplace", caller.function, line, data), None)
+        self._describer.send(called("inplace", caller.function, line, data), None)
 
     @guarded
     def refused(self, name: str, args: Any, error: BaseException) -> None:
@@ -105,7 +107,7 @@ class Writes(Observer):
         inputs = [a for a in args if isinstance(a, TensorBase)]
         texts = self._describer.names.texts(caller)
         data = self._describer.given(inputs, texts, line) | {"outputs": [], "error": text}
-        self._describer.send(Event("operation", caller.function or spelled(name), line, data), texts)
+        self._describer.send(called("operation", caller.function or spelled(name), line, data), texts)
         self.watching.sink.explain(error, line)
 
     def _values_written(self, args: Any, caller: Caller) -> list[TensorBase]:

@@ -77,6 +77,8 @@ class CallFacts(NamedTuple):
             "names": shared_texts(self.names),
             **described(self.around),
         }
+        if self.site.written != self.site.rule.op:
+            data["written"] = self.site.written
         if self.arguments:
             data["arguments"] = self.arguments
         if self.nodes is not None:

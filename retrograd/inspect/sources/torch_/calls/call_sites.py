@@ -39,6 +39,8 @@ class Site:
     """What it assigns a result alone to."""
     nested: bool
     """Whether the line stands in a function, so that who called that is worth knowing."""
+    written: str
+    """What the program calls the function."""
     harmless: bool
     """Whether calls from here change nothing that is known of tensors, unless they write to one."""
     others: tuple[Any, ...] = ()
@@ -97,8 +99,15 @@ class Sites:
             texts=None if depends_on_values(call, spelling) else tuple(spelled(call, spelling)),
             target=assigned(spelling, 1),
             nested=line is not None and line.function != "<module>",
+            written=_written(call, spelling.form),
             harmless=call.rule.kind == "operation" and "numpy" not in call.rule.op,
         )
+
+
+def _written(call: Call, form: str) -> str:
+    """Return what a line calls a function: ``float`` also for ``float(x)``, which asks ``x.__float__()``."""
+    matches = forms_match(call.rule.op, form) or forms_match(call.rule.op, f"__{form}__")
+    return form if matches else call.rule.written
 
 
 def _is_alike(value: Any, known: Any) -> bool:

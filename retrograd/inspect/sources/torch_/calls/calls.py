@@ -214,7 +214,7 @@ class Caller:
     ) -> Call | None:
         """Note what goes into a call; ``before`` is the thread's counter of nodes."""
         try:
-            call = Call(rule, args, kwargs, marks)
+            call = Call(rule, args[1::-1] if rule.swapped else args, kwargs, marks)
             with own_work():
                 call.read_inputs(self._forms, self._tensor)
             call.grad, call.inference, call.before = self._grad_mode(), self._inference(), before

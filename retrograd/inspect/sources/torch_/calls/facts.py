@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ....event_data import Values
+from ....operators import Operator
 from ....program.signals import let_pass
-from ...array_values import Array, flat_share, is_finite, range_and_sum, summary
-from ...function_shapes import POLES
+from ...array_values import Array, flat_share, is_finite, pole_in, range_and_sum, summary
 from ..library import LIBRARY
 from ..values.ranges import NOT_READ, Figures, Ranges, range_of
 from ..values.values import Readable
@@ -57,7 +55,7 @@ def measured(
 
     ``more`` gets what is telling of that and of what went in.
     """
-    readable, op = ranges.readable, call.rule.op
+    readable = ranges.readable
     transformed = not readable.now()
     if transformed and not readable.transformed():
         return ()
@@ -78,10 +76,10 @@ def measured(
             limits = range_of(found)
             if not is_finite(limits):
                 values[str(number)] = summary(array)
-            flat = flat_share(op, array, limits) if tensor is outputs[0] else 0.0
+            flat = flat_share(call.rule.operator, array, limits) if tensor is outputs[0] else 0.0
             if flat:
                 more["flat_share"] = flat
-    if values or op in POLES:
+    if values or call.rule.operator.poles:
         _summarize_inputs(numbers, call, values, readable.within if transformed else readable.array, hidden)
         if values:
             more["values"] = values
@@ -96,7 +94,7 @@ def _summarize_inputs(
     hidden: Hidden,
 ) -> None:
     """Add the inputs of a call that made something not finite, and those at which its slope is infinite."""
-    made_bad, pole = bool(values), POLES.get(call.rule.op)
+    made_bad, does = bool(values), call.rule.operator
     written = set(call.written())
     for place, tensor in enumerate(call.inputs):
         number = str(numbers[place])
@@ -107,8 +105,8 @@ def _summarize_inputs(
             continue
         if made_bad:
             values[number] = summary(array)
-        if pole is not None and call.places[place] == (pole[0], -1):
-            where = _pole(call, array, pole[1])
+        if does.poles and call.places[place] == (does.operand, -1):
+            where = _pole(call, array, does)
             if where is not None:
                 values.setdefault(number, summary(array))["pole"] = where
 
@@ -131,18 +129,13 @@ def add_entered(more: dict[str, Any], call: Call, numbers: Sequence[int], known:
         more["entered"] = found
 
 
-def _pole(call: Call, array: Array, at: float | None) -> list[int] | None:
+def _pole(call: Call, array: Array, does: Operator) -> list[int] | None:
     """Return the index of the first entry at which the slope is infinite."""
-    if call.rule.op == "pow":
+    if does.name == "pow":
         power = call.args[1] if len(call.args) > 1 else None
         if not isinstance(power, float) or power >= 1.0:
             return None
-    if "norm" in call.rule.op:
-        return None if array.any() else [0] * array.ndim
-    hit = np.abs(array) == 1 if at is None else array == at
-    if not hit.any():
-        return None
-    return [int(part) for part in np.unravel_index(int(np.argmax(hit)), array.shape)]
+    return pole_in(does, array)
 
 
 def overlaps(tensor: Any) -> bool:
@@ -158,9 +151,9 @@ def duplicates_in(call: Call, readable: Readable) -> int:
     """Return how many places an indexed write hits more than once, if it does not add them up."""
     if not readable.now() or call.kwargs.get("accumulate") or call.kwargs.get("reduce"):
         return 0
-    if call.rule.op.startswith("index_put") and len(call.args) > 3 and call.args[3]:
+    if call.rule.op == "index_put" and len(call.args) > 3 and call.args[3]:
         return 0
-    if call.rule.op.startswith("scatter"):
+    if call.rule.op == "scatter":
         return _scattered_twice(call)
     index = _index_of(call)
     torch: Any = LIBRARY.torch
@@ -187,7 +180,7 @@ def _scattered_twice(call: Call) -> int:
 
 def _index_of(call: Call) -> list[Any]:
     """Return the index tensors of an indexed write; a full slice counts for nothing."""
-    if call.rule.op.startswith("index_copy"):
+    if call.rule.op == "index_copy":
         return [call.args[2]] if len(call.args) > 2 else []
     if len(call.args) < 2:
         return []

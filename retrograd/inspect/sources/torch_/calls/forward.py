@@ -7,6 +7,7 @@ from typing import Any
 
 from ....event_data import Stack
 from ....events import Event
+from ....operators import Trait
 from ....program.frames import source_line
 from ....program.stacks import stack_of
 from ....snapshot import SourceLine
@@ -23,7 +24,7 @@ from .call_sites import Site, Sites
 from .calls import Call, Inside, version_of
 from .facts import add_entered, duplicates_in, measured, overlaps
 from .names import assigned
-from .rules import COPIED_INDEXED, IN_PLACE_INDEXED, NONDIFFERENTIABLE_CASTS
+from .rules import INDEXED_WRITES
 from .saved import Kept, SavedSizes, saves_of
 from .tensors import number_of
 
@@ -125,7 +126,7 @@ class ForwardWriter:
             self._add_write(more, call, written[0], numbers)
         if call.error is not None:
             more["error"] = f"{type(call.error).__name__}: {call.error}"
-        if call.rule.op in COPIED_INDEXED:
+        if call.rule.op in INDEXED_WRITES:
             self._add_duplicates(more, call)
         return kind, more
 
@@ -167,10 +168,8 @@ class ForwardWriter:
             more["through"] = "out"
         if overlaps(target):
             more["overlap"] = True
-        if call.rule.op in IN_PLACE_INDEXED:
-            self._add_duplicates(more, call)
         leaf = self.gradients.get(number)
-        if leaf is not None and call.rule.op in ("zero_", "fill_"):
+        if leaf is not None and call.rule.operator.is_a(Trait.CLEARING):
             self._change(leaf, "grad-zeroed", call)
 
     def _add_duplicates(self, more: dict[str, Any], call: Call) -> None:
@@ -231,7 +230,7 @@ class ForwardWriter:
             return "inference"
         if not call.grad:
             return "no_grad"
-        return "integer" if call.rule.op in NONDIFFERENTIABLE_CASTS else "nondifferentiable"
+        return "integer" if call.rule.operator.is_a(Trait.CAST) else "nondifferentiable"
 
     # -- leaves
     def _read(self, call: Call) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ....operators import canonical
 from ....program.frames import read_locals
 from ....program.numbers import is_number
 from ....program.spelling import Spelling
 from .calls import Call
-from .rules import SWAPPED
 
 
 def spelled(call: Call, spelling: Spelling) -> list[str]:
@@ -18,7 +18,7 @@ def spelled(call: Call, spelling: Spelling) -> list[str]:
 def _operands(call: Call, spelling: Spelling) -> tuple[str, ...]:
     """Return the texts of the positional arguments."""
     operands = spelling.operands
-    if spelling.form == "BinOp" and (call.rule.op in SWAPPED or _is_swapped(call, spelling)):
+    if spelling.form == "BinOp" and _is_swapped(call, spelling):
         return operands[::-1]
     count = len(call.args)
     if spelling.receiver and (call.rule.method or count == len(operands) + 1) and count != len(operands):
@@ -87,5 +87,5 @@ def assigned(spelling: Spelling, count: int) -> list[str]:
 
 
 def forms_match(op: str, form: str) -> bool:
-    """Whether a call of a function of that name may well be this operation."""
-    return bool(form) and form.strip("_") == op.strip("_")
+    """Whether a call of a function of that name may well be this operator."""
+    return bool(form) and canonical(form) == op

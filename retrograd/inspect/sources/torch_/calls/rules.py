@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from ....operators import Operator, canonical, inplace, operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,32 +13,34 @@ class Rule:
     """One function as recordings see it."""
 
     op: str
-    """Its name in events: torch's, without underscores around it (``getitem``) and with one behind if in place."""
+    """The operator, as events name it."""
     kind: str = "operation"
     """``operation``, ``cut``, ``read``, ``leaf``, ``hook`` or ``ignored``."""
     reason: str = ""
     """Reason of a cut, or which change of a leaf."""
     method: bool = False
     """Whether its first argument stands before a dot or operator."""
+    written: str = ""
+    """What PyTorch calls the function, without underscores around it and with one behind if it writes in place."""
+    swapped: bool = False
+    """Whether its first argument stands on the right: those of its calls are turned round."""
+    operator: Operator = field(init=False)
+    """What it does."""
+
+    def __post_init__(self) -> None:
+        """Look it up."""
+        object.__setattr__(self, "operator", operator(self.op))
 
 
 _CUTS = {
     "detach": "detach",
-    "detach_": "detach",
     "item": "item",
-    "float": "item",
-    "int": "item",
-    "bool": "item",
-    "index": "item",
-    "complex": "item",
     "tolist": "tolist",
     "numpy": "numpy",
-    "array": "numpy",
     "tensor": "copy",
-    "as_tensor": "copy",
     "deepcopy": "deepcopy",
 }
-_SCALARS = frozenset({"__float__", "__int__", "__bool__", "__index__", "__complex__"})
+"""Operator -> how values leave the graph by it."""
 _HOOKS = {"register_hook": "tensor", "register_post_accumulate_grad_hook": "post-accumulate"}
 _VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 _ATTRIBUTES = {
@@ -89,22 +93,9 @@ _IGNORED = frozenset(
     }
 )
 """Functions whose calls are not worth an event."""
-_RENAMED = {
-    "truediv": "div",
-    "rtruediv": "rdiv",
-    "itruediv": "div_",
-    "iadd": "add_",
-    "isub": "sub_",
-    "imul": "mul_",
-    "idiv": "div_",
-    "ipow": "pow_",
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    "xor": "bitwise_xor",
-    "invert": "bitwise_not",
-}
-SWAPPED = frozenset({"rsub", "rdiv", "rpow", "rmatmul", "radd", "rmul", "rfloordiv", "rmod"})
-"""Operators whose first argument stands on the right."""
+_SWAPPED = frozenset({"rsub", "rtruediv", "rdiv", "rpow", "rmatmul", "radd", "rmul", "rfloordiv", "rmod"})
+_SWAPPED |= {"rlshift", "rrshift"}
+"""Functions whose first argument stands on the right."""
 
 IGNORED = Rule("", "ignored")
 FACT = Rule("fact", "ignored")
@@ -118,27 +109,37 @@ def judge(func: Any) -> Rule:
     holder = getattr(getattr(func, "__self__", None), "__name__", "")
     if name in ("__get__", "__set__", "__delete__"):
         return _judge_attribute(holder, name)
-    op = name.strip("_") + ("_" if name.endswith("_") and not name.endswith("__") else "")
-    if op in ("dim", "size", "numel"):
+    plain = name.strip("_")
+    if plain in ("dim", "size", "numel"):
         return FACT
-    if name.startswith("is_") or op in _IGNORED or not op:
+    if name.startswith("is_") or plain in _IGNORED or not plain:
         return IGNORED
     if name in _HOOKS:
-        return Rule(op, "hook", _HOOKS[name], method=True)
+        return Rule(plain, "hook", _HOOKS[name], method=True)
     if name == "requires_grad_":
-        return Rule(op, "leaf", "requires_grad", method=True)
-    method = "Tensor" in str(getattr(func, "__qualname__", ""))
-    op = _RENAMED.get(op, op) if name.startswith("__") else op
+        return Rule(plain, "leaf", "requires_grad", method=True, written=name)
+    op = canonical(name)
     reason = _CUTS.get(op, "")
-    if op in ("float", "int", "bool") and name not in _SCALARS:
-        reason = ""  # the cast of that name, which returns a tensor
-    return Rule(op, "cut" if reason else "operation", reason, method)
+    return Rule(
+        op,
+        "cut" if reason else "operation",
+        reason,
+        method="Tensor" in str(getattr(func, "__qualname__", "")),
+        written=_written(name, op),
+        swapped=plain in _SWAPPED,
+    )
+
+
+def _written(name: str, op: str) -> str:
+    """Return what a program calls a function: ``sub_`` also for ``a -= b``."""
+    suffix = "_" if inplace(name) and op != "setitem" else ""
+    return f"{op if name.startswith('__') or not name.strip('_') else name.strip('_')}{suffix}"
 
 
 def _judge_attribute(holder: str, access: str) -> Rule:
     """Say what reading or setting an attribute of a tensor is."""
     if holder in _VIEWS and access == "__get__":
-        return Rule(holder, method=True)
+        return Rule(canonical(holder), method=True, written=holder)
     if holder == "grad" and access == "__delete__":
         return Rule(holder, "leaf", "grad-set", method=True)
     if access == "__get__" and (holder in _FACTS or holder.startswith("is_")):
@@ -147,8 +148,5 @@ def _judge_attribute(holder: str, access: str) -> Rule:
     return IGNORED if found is None else Rule(holder, found[0], found[1], method=True)
 
 
-NONDIFFERENTIABLE_CASTS = frozenset({"to", "long", "int", "short", "bool", "byte", "char", "type_as", "type"})
-COPIED_INDEXED = frozenset({"scatter", "index_put", "index_copy"})
-"""The same without writing into their first argument."""
-IN_PLACE_INDEXED = frozenset({"setitem", "index_put_", "scatter_", "index_copy_"})
+INDEXED_WRITES = frozenset({"setitem", "index_put", "scatter", "index_copy"})
 """Writes of which only the last to each place counts."""

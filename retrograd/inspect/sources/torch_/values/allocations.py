@@ -7,36 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ....operators import Trait
 from ....program.signals import let_pass
 from ....tensor_table import TensorTable
 from ...unwritten import Span, Unwritten
 from ..calls.calls import Call, version_of
 from ..library import LIBRARY
 from .values import Readable
-
-_ALLOCATING = frozenset(
-    {
-        *("empty", "empty_like", "empty_strided", "empty_permuted", "empty_quantized", "new_empty", "new"),
-        *("new_empty_strided", "resize_", "resize_as_", "resize_as_sparse_"),
-    }
-)
-"""Functions whose results stand in memory that nobody has written, or that grew."""
-_SCATTERED = frozenset(
-    {
-        *(
-            "index_put_",
-            "index_copy_",
-            "index_fill_",
-            "index_add_",
-            "index_reduce_",
-            "put_",
-            "scatter_",
-            "scatter_add_",
-        ),
-        *("scatter_add_", "scatter_reduce_", "masked_fill_", "masked_scatter_", "fill_diagonal_"),
-    }
-)
-"""Writes to some of the entries of their target, of which nobody asks which."""
 
 
 class Allocations:
@@ -50,7 +27,7 @@ class Allocations:
         self, call: Call, numbers: Sequence[int], written: Sequence[int], outputs: Sequence[Any], results: Sequence[int]
     ) -> None:
         """Note what a call allocated or wrote; numbers of its inputs and results."""
-        if call.rule.op in _ALLOCATING:
+        if call.rule.operator.is_a(Trait.ALLOCATING):
             for tensor, number in zip(outputs, results, strict=True):
                 self._allocated(tensor, number, known=number in numbers)
         elif self._unwritten:
@@ -91,10 +68,10 @@ class Allocations:
 
     def _index(self, call: Call, place: int) -> Any:
         """Return where a call wrote in a tensor: () for everywhere, None where that cannot be told."""
-        if call.rule.op in _SCATTERED:
-            return None
-        if call.rule.op != "setitem" or place:
+        if place or not call.rule.operator.is_a(Trait.INDEXING):
             return ()
+        if call.rule.op != "setitem":
+            return None
         given, parts = call.args[1], list[Any]()
         for part in given if isinstance(given, tuple) else (given,):
             parts.append(self._readable.index(part) if isinstance(part, LIBRARY.torch.Tensor) else part)

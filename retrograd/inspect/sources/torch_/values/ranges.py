@@ -4,31 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....operators import Trait
 from ...array_values import Array, is_finite, range_and_sum, row_range_and_sum
-from ...function_shapes import FLAT
 from ..calls.calls import Call, version_of
 from ..calls.rules import Rule
 from .values import Readable
 
-_SAME_ENTRIES = frozenset(
-    {
-        *("view", "reshape", "view_as", "reshape_as", "flatten", "unflatten", "contiguous", "clone"),
-        *(
-            "t",
-            "T",
-            "mT",
-            "transpose",
-            "permute",
-            "swapaxes",
-            "swapdims",
-            "movedim",
-            "moveaxis",
-            "squeeze",
-            "unsqueeze",
-        ),
-    }
-)
-"""Calls that give every entry of their first argument once, if as many come out."""
+_SAME = frozenset({Trait.VIEW, Trait.COPY})
+_OTHER = frozenset({Trait.INDEXING, Trait.EXPANDING, Trait.WRITING})
+"""Calls that give every entry of their first argument once, if as many come out: those of one sort, not the other."""
 _MOST = 256
 """Tensors whose figures are remembered."""
 
@@ -66,12 +50,12 @@ class Ranges:
 
         ``first`` is the number of the call's first tensor.  The array is only to be read while the call is looked at.
         """
-        op = call.rule.op
-        if op in _SAME_ENTRIES and first in self._known:
+        does = call.rule.operator
+        if does.traits & _SAME and does.traits.isdisjoint(_OTHER) and first in self._known:
             version, entries, dtype, figures = self._known[first]
             if (version, entries, dtype) == (call.versions[0], tensor.numel(), tensor.dtype):
                 return self._note(number, tensor, entries, dtype, figures), None
-        row = self.readable.flat(tensor) if op not in FLAT else None
+        row = self.readable.flat(tensor) if does.flat is None else None
         quick = None if row is None or not row.size else row_range_and_sum(row)
         if row is not None and quick is not None:
             dtype = self.readable.by_char[row.dtype.char]
