@@ -6,7 +6,11 @@ import ast
 import re
 import subprocess
 import sys
+from functools import partial
+from pathlib import Path
 
+import pytest
+from side_by_side import environment
 from source_tree import MODULES, Module, own_target
 
 # Shaped like PyTorch's modules of these names: nothing but re-exports of the engine.
@@ -272,12 +276,62 @@ def test_locks_are_those_that_a_forked_child_finds_open() -> None:
 
 LOADED_AFTER_IMPORT = """
 import sys
+from functools import partial
+from pathlib import Path
 import retrograd
 heavy = ["networkx", "rich", "click", "graphviz", "torch", "retrograd.inspect", "retrograd.cli"]
 print([name for name in [*heavy, "numpy", "retrograd.engine"] if name in sys.modules])
 retrograd.ones(2)
 print([name for name in heavy if name in sys.modules])
 """
+
+
+ON_TORCH = """
+import torch
+w = torch.ones(3, requires_grad=True)
+(w * 2).sum().backward()
+"""
+
+
+@pytest.mark.parametrize("command", [["diagnose"], ["trace", "-o", "graph.svg"]])
+def test_programs_on_pytorch_run_without_the_engine(command: list[str], tmp_path: Path) -> None:
+    """No command that runs a program on PyTorch loads a module of our engine, or of its adapter, until its very end."""
+    pytest.importorskip("torch")
+    (tmp_path / "program.py").write_text(ON_TORCH)
+    python = [sys.executable, "-X", "importtime", "-m", "retrograd"]
+    done = subprocess.run(
+        [*python, *command, "program.py"], cwd=tmp_path, env=environment(), capture_output=True, text=True
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+
+    assert done.returncode == 0
+    assert {"torch", "retrograd.inspect.record"} <= loaded
+    assert {name for name in loaded if name.startswith("retrograd.engine")} == set()
+    assert {name for name in loaded if name.startswith("retrograd.inspect.sources.engine_.")} == {
+        "retrograd.inspect.sources.engine_.source"
+    }
+
+
+ENGINE_LATER = """
+from retrograd.inspect import recording
+with recording(level="full") as outer, recording(level="graph") as inner:
+    import retrograd as torch
+    w = torch.ones(3, requires_grad=True)
+    (w * 2).sum().backward()
+(w * 3).sum().backward()
+print(*([event.kind for event in record.events] for record in (outer, inner)), len(torch.engine.observe.observers))
+"""
+
+
+def test_engine_is_watched_from_its_import_on() -> None:
+    """Recordings that begin before the program loads our engine miss nothing, and leave nothing behind."""
+    run = partial(subprocess.run, capture_output=True, text=True, check=True)
+    later = run([sys.executable, "-c", ENGINE_LATER]).stdout
+    before = run([sys.executable, "-c", "import retrograd; retrograd.ones(1)\n" + ENGINE_LATER]).stdout
+
+    assert later == before
+    assert "'operation'" in later
+    assert later.endswith(" 0\n")
 
 
 def test_rooms_are_loaded_on_first_use() -> None:

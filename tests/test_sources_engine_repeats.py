@@ -11,7 +11,7 @@ import pytest
 
 import retrograd as torch
 from retrograd.inspect.sources.collect import collect
-from retrograd.inspect.sources.engine_ import source
+from retrograd.inspect.sources.engine_ import graphs
 from retrograd.inspect.sources.engine_.backward import outlines, repeats
 from retrograd.inspect.sources.engine_.backward.facts import Facts
 
@@ -117,8 +117,8 @@ def test_memory_is_counted_once_as_in_a_walk(program: Callable[[], None], monkey
 
 def test_equal_steps_are_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     walks = []
-    walk = source.collect
-    monkeypatch.setattr(source, "collect", lambda *args: walks.append(1) or walk(*args))
+    walk = graphs.collect
+    monkeypatch.setattr(graphs, "collect", lambda *args: walks.append(1) or walk(*args))
     with torch.debug(level="graph") as trace:
         steady()
     assert (len(walks), len(trace.graphs)) == (1, 4)

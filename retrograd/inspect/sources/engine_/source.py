@@ -1,34 +1,30 @@
-"""The ``Source`` of our engine: used by the graph walk, the hooks' log and the recorder."""
+"""The ``Source`` of our engine, which loads nothing of it: a program on PyTorch runs without."""
 
 from __future__ import annotations
 
+import importlib
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ....engine.aliasing.views import gradient_edge, has_history, requires_grad
-from ....engine.execution.introspection import current_node
-from ....engine.nodes.edges import GradientEdge
-from ....engine.nodes.node import GraphNode, edge_parts
-from ....engine.overriding.overrides import DisableTorchFunction
-from ....engine.tensors.base import TensorBase
-from ....errors import NoGraphError
 from ...snapshot import GraphSnapshot
 from ..base import Gradient, Node, Ran, Sink
-from ..collect import collect
-from ..hook_lines import attach
-from ..naming import Naming, add_origins
-from .backward.entries import array_of
-from .backward.facts import Facts
-from .backward.lines import LINES
-from .backward.repeats import Repeats
-from .backward.runs import TakeSnapshot
-from .backward.steps import stepping
-from .objects.replay import EngineReplay
-from .observers import observers_for, observing
-from .watching import Walked, Watching
+from ..importing import AfterImport
+
+if TYPE_CHECKING:
+    from .graphs import EngineGraphs
+    from .objects.replay import EngineReplay
+
+_ENGINE = "retrograd.engine"
+
+
+def _graphs() -> EngineGraphs:
+    """Return what works with the engine's graphs; the program has loaded the engine."""
+    found: EngineGraphs = importlib.import_module(".graphs", __package__).GRAPHS
+    return found
 
 
 class EngineSource:
@@ -38,11 +34,11 @@ class EngineSource:
 
     def owns(self, obj: object) -> bool:
         """Whether an object is a tensor, node or gradient edge of our engine."""
-        return isinstance(obj, (TensorBase, GraphNode, GradientEdge))
+        return _ENGINE in sys.modules and _graphs().owns(obj)
 
     def edges(self, obj: Any) -> list[tuple[Node, int]]:
         """Return where a backward run from this object would start."""
-        return [_start(obj)]
+        return _graphs().edges(obj)
 
     def snapshot(
         self,
@@ -54,89 +50,41 @@ class EngineSource:
         find_names: bool = True,
     ) -> GraphSnapshot:
         """Take a snapshot of the graph behind these objects."""
-        return self._walk(roots, frame, label, params, find_names=find_names).snapshot
+        return _graphs().snapshot(roots, frame, label=label, params=params, find_names=find_names)
 
-    def _walk(
-        self,
-        roots: list[Any],
-        frame: FrameType | None,
-        label: str,
-        params: Mapping[str, Any] | None = None,
-        *,
-        find_names: bool = True,
-    ) -> Walked:
-        with DisableTorchFunction():
-            facts = Facts()
-            snapshot, order, leaves = collect([_start(root)[0] for root in roots], facts)
-            snapshot.label = label
-            add_origins(snapshot, LINES.tables)
-            naming = Naming(TensorBase, roots, frame if find_names else None, params)
-            naming.memory = LINES.memory
-            naming.add_to(snapshot, order, leaves)
-            return Walked(snapshot, order, facts.saved_once)
-
-    def _taking_snapshots(self, repeats: Repeats) -> TakeSnapshot:
-        """How snapshots are taken of graphs that run, of which many are alike."""
-
-        def take_snapshot(roots: list[Node], frame: FrameType | None) -> Walked:
-            found = repeats.snapshot(roots, frame, LINES.tables)
-            if found is None:
-                found = self._walk(roots, frame, "backward")
-                repeats.learn(roots, frame, found)
-            return found
-
-        return take_snapshot
-
-    @contextmanager
-    def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> Iterator[None]:
+    def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> AbstractContextManager[None]:
         """Log each node behind these objects as it executes, until the block ends."""
-        order = collect([_start(root)[0] for root in roots], Facts()).order
-        remove = attach(order, current_node, log, verbose=verbose)
-        del roots, order  # the hooks need neither, and the user's tensors may die inside the block
-        try:
-            yield
-        finally:
-            remove()
+        return _graphs().log_hooks(roots, log, verbose=verbose)
 
-    @contextmanager
-    def watch(self, sink: Sink, *, every_thread: bool = True, level: str = "graph") -> Iterator[None]:
-        """Tell the sink what happens, until the block ends."""
-        watching = Watching(sink, None if every_thread else threading.get_ident(), level)
-        observers = observers_for(watching, self._taking_snapshots(Repeats()))
-        with LINES.watch(), observing(observers):
-            yield
+    def watch(self, sink: Sink, *, every_thread: bool = True, level: str = "graph") -> AbstractContextManager[None]:
+        """Tell the sink what happens, from the moment that the engine is loaded until the block ends."""
+        thread = None if every_thread else threading.get_ident()
+        return _once_loaded(lambda: _graphs().watch(sink, thread, level))
 
     def steps(self, look: Callable[[Ran], None]) -> AbstractContextManager[None]:
         """Show each node that runs on this thread."""
-        return stepping(look)
+        return _once_loaded(lambda: _graphs().steps(look))
 
     def gradient(self, tensor: Any) -> Gradient:
         """Read a tensor's gradient."""
-        meta = tensor._meta
-        held = None if meta is None else meta.grad
-        hidden = held is not None and held.is_meta
-        value = None if held is None or hidden else array_of(held)
-        retains = meta is not None and meta.retains_grad
-        return Gradient(not has_history(tensor), requires_grad(tensor), retains, value, hidden)
+        return _graphs().gradient(tensor)
 
     def replay(self) -> EngineReplay:
         """Return how Functions are run again."""
-        return EngineReplay()
+        return _graphs().replay()
 
 
-def _start(obj: Any) -> tuple[Node, int]:
-    """Return the node and input number at which a backward run from this object would start."""
-    if isinstance(obj, GradientEdge):
-        return obj.node, obj.output_nr
-    if not isinstance(obj, TensorBase):
-        return obj, 0
-    edge = gradient_edge(obj)
-    if edge is None:
-        raise NoGraphError(
-            "This tensor has no backward graph: it does not require gradients.",
-            "Compute it from tensors with requires_grad=True, outside no_grad() and detach().",
-        )
-    return edge_parts(edge)
+@contextmanager
+def _once_loaded(enter: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+    """Enter a context now if the engine is loaded, else when it is; leave it when the block ends."""
+    with ExitStack() as entered:
+        waiting = AfterImport(_ENGINE, lambda: entered.enter_context(enter()))
+        if _ENGINE in sys.modules:
+            entered.enter_context(enter())
+        else:
+            waiting.begin()
+            entered.callback(waiting.end)
+        yield
 
 
 SOURCE = EngineSource()

@@ -15,10 +15,10 @@ from ....program.frames import forget_judgements
 from ....program.spelling import forget_places
 from ....program.stacks import forget_stacks
 from ...base import Origins, Sink, Source
+from ...importing import AfterImport
 from ...naming import NameMemory
 from ...stray_attributes import report_strays
 from ..calls.calls import unseen
-from ..importing import AfterImport
 from ..library import loaded_torch
 from .installation import Installation
 from .watched_threads import WatchedThreads

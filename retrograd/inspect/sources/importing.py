@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -15,6 +16,8 @@ class AfterImport:
     def __init__(self, name: str, callback: Callable[[], None]) -> None:
         self._name = name
         self._callback = callback
+        self._asking: set[int] = set()
+        """Threads on which the other finders are being asked."""
 
     def begin(self) -> None:
         """Begin to wait."""
@@ -29,24 +32,29 @@ class AfterImport:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Let the other finders find the module; only note when its loader has run it."""
-        if name != self._name:
+        thread = threading.get_ident()
+        if name != self._name or thread in self._asking:
             return None
-        for finder in sys.meta_path:
-            if finder is not self and (spec := finder.find_spec(name, path, target)) is not None:
-                if spec.loader is not None:
-                    self._call_after(spec.loader)
-                return spec
-        return None
+        self._asking.add(thread)  # of several that wait, each asks the others
+        try:
+            found = (finder.find_spec(name, path, target) for finder in list(sys.meta_path) if finder is not self)
+            spec = next((one for one in found if one is not None), None)
+        finally:
+            self._asking.discard(thread)
+        if spec is not None and spec.loader is not None:
+            self._call_after(spec.loader)
+        return spec
 
     def _call_after(self, loader: Any) -> None:
         """Shadow ``exec_module`` on this one loader until it has been called."""
         run = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
-            del loader.exec_module
+            vars(loader).pop("exec_module", None)  # another one that waits may have put its own there
             run(module)
-            self.end()
-            self._callback()
+            if self in sys.meta_path:
+                self.end()
+                self._callback()
 
         try:
             loader.exec_module = exec_module

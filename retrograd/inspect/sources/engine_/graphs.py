@@ -1,0 +1,139 @@
+"""What ``source`` does once the engine is loaded: the graph walk, the hooks' log, watching."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from types import FrameType
+from typing import Any
+
+from ....engine.aliasing.views import gradient_edge, has_history, requires_grad
+from ....engine.execution.introspection import current_node
+from ....engine.nodes.edges import GradientEdge
+from ....engine.nodes.node import GraphNode, edge_parts
+from ....engine.overriding.overrides import DisableTorchFunction
+from ....engine.tensors.base import TensorBase
+from ....errors import NoGraphError
+from ...snapshot import GraphSnapshot
+from ..base import Gradient, Node, Ran, Sink
+from ..collect import collect
+from ..hook_lines import attach
+from ..naming import Naming, add_origins
+from .backward.entries import array_of
+from .backward.facts import Facts
+from .backward.lines import LINES
+from .backward.repeats import Repeats
+from .backward.runs import TakeSnapshot
+from .backward.steps import stepping
+from .objects.replay import EngineReplay
+from .observers import observers_for, observing
+from .watching import Walked, Watching
+
+
+class EngineGraphs:
+    """The methods of ``Source``, for our engine."""
+
+    def owns(self, obj: object) -> bool:
+        """Whether an object is a tensor, node or gradient edge of our engine."""
+        return isinstance(obj, (TensorBase, GraphNode, GradientEdge))
+
+    def edges(self, obj: Any) -> list[tuple[Node, int]]:
+        """Return where a backward run from this object would start."""
+        return [_start(obj)]
+
+    def snapshot(
+        self,
+        roots: list[Any],
+        frame: FrameType | None,
+        *,
+        label: str = "walk",
+        params: Mapping[str, Any] | None = None,
+        find_names: bool = True,
+    ) -> GraphSnapshot:
+        """Take a snapshot of the graph behind these objects."""
+        return self._walk(roots, frame, label, params, find_names=find_names).snapshot
+
+    def _walk(
+        self,
+        roots: list[Any],
+        frame: FrameType | None,
+        label: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        find_names: bool = True,
+    ) -> Walked:
+        with DisableTorchFunction():
+            facts = Facts()
+            snapshot, order, leaves = collect([_start(root)[0] for root in roots], facts)
+            snapshot.label = label
+            add_origins(snapshot, LINES.tables)
+            naming = Naming(TensorBase, roots, frame if find_names else None, params)
+            naming.memory = LINES.memory
+            naming.add_to(snapshot, order, leaves)
+            return Walked(snapshot, order, facts.saved_once)
+
+    def _taking_snapshots(self, repeats: Repeats) -> TakeSnapshot:
+        """How snapshots are taken of graphs that run, of which many are alike."""
+
+        def take_snapshot(roots: list[Node], frame: FrameType | None) -> Walked:
+            found = repeats.snapshot(roots, frame, LINES.tables)
+            if found is None:
+                found = self._walk(roots, frame, "backward")
+                repeats.learn(roots, frame, found)
+            return found
+
+        return take_snapshot
+
+    @contextmanager
+    def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> Iterator[None]:
+        """Log each node behind these objects as it executes, until the block ends."""
+        order = collect([_start(root)[0] for root in roots], Facts()).order
+        remove = attach(order, current_node, log, verbose=verbose)
+        del roots, order  # the hooks need neither, and the user's tensors may die inside the block
+        try:
+            yield
+        finally:
+            remove()
+
+    @contextmanager
+    def watch(self, sink: Sink, thread: int | None, level: str) -> Iterator[None]:
+        """Tell the sink what happens in a thread, or in all of them, until the block ends."""
+        watching = Watching(sink, thread, level)
+        observers = observers_for(watching, self._taking_snapshots(Repeats()))
+        with LINES.watch(), observing(observers):
+            yield
+
+    def steps(self, look: Callable[[Ran], None]) -> AbstractContextManager[None]:
+        """Show each node that runs on this thread."""
+        return stepping(look)
+
+    def gradient(self, tensor: Any) -> Gradient:
+        """Read a tensor's gradient."""
+        meta = tensor._meta
+        held = None if meta is None else meta.grad
+        hidden = held is not None and held.is_meta
+        value = None if held is None or hidden else array_of(held)
+        retains = meta is not None and meta.retains_grad
+        return Gradient(not has_history(tensor), requires_grad(tensor), retains, value, hidden)
+
+    def replay(self) -> EngineReplay:
+        """Return how Functions are run again."""
+        return EngineReplay()
+
+
+def _start(obj: Any) -> tuple[Node, int]:
+    """Return the node and input number at which a backward run from this object would start."""
+    if isinstance(obj, GradientEdge):
+        return obj.node, obj.output_nr
+    if not isinstance(obj, TensorBase):
+        return obj, 0
+    edge = gradient_edge(obj)
+    if edge is None:
+        raise NoGraphError(
+            "This tensor has no backward graph: it does not require gradients.",
+            "Compute it from tensors with requires_grad=True, outside no_grad() and detach().",
+        )
+    return edge_parts(edge)
+
+
+GRAPHS = EngineGraphs()
