@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import RetrogradError, UsageError
 from .places import short_place
-from .program.frames import is_foreign, user_frame
+from .program.frames import is_users, user_frame
 from .snapshot import SourceLine
 from .sources import sources
 from .sources.base import Ran
@@ -132,7 +132,7 @@ def _is_users(frame: FrameType) -> bool:
     """Whether code is of the program; what is made of a text, for a dataclass say, is nobody's unless it is ``-c``."""
     code = frame.f_code
     made = code.co_filename == "<string>" and frame.f_globals.get("__name__") != "__main__"
-    return not made and not is_foreign(code)
+    return not made and is_users(code)
 
 
 def _ask(frame: FrameType | None) -> None:

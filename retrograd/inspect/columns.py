@@ -32,6 +32,7 @@ def snapshot_to_plain(snapshot: GraphSnapshot) -> dict[str, Plain]:
         tick()
         values = getattr(snapshot, column)
         plain[column] = list(values) if column in _INTEGERS else _pack(values)
+    plain["source"] = _pack(_plain_lines(snapshot.source))
     for column in EDGE_COLUMNS:
         plain[column] = list(getattr(snapshot, column))
     plain["roots"] = list(snapshot.roots)
@@ -175,18 +176,25 @@ def _whole_checked(value: Plain) -> int:
     return value
 
 
+def _plain_lines(lines: list[SourceLine | None]) -> list[tuple[Any, ...] | None]:
+    """Return lines as JSON values."""
+    return [None if line is None else tuple(line.plain()) for line in lines]
+
+
 def source_from_plain(value: Plain) -> SourceLine | None:
-    """Return the source line that was written as ``[file, line, function]`` or null."""
+    """Return the line that was written as ``[file, line, function]``, with ``inside`` if it has that, or null."""
     if value is None:
         return None
-    file, line, function = entries_checked(value)
-    return _shared_line(text_checked(file), len_checked(line), text_checked(function))
+    file, line, function, *inside = entries_checked(value)
+    if len(inside) > 1:
+        raise ValueError(f"a line of {3 + len(inside)} parts")
+    return _shared_line(text_checked(file), len_checked(line), text_checked(function), *map(text_checked, inside))
 
 
 @lru_cache(maxsize=4096)
-def _shared_line(file: str, line: int, function: str) -> SourceLine:
+def _shared_line(file: str, line: int, function: str, inside: str = "") -> SourceLine:
     """Return one object for one line, which in a recording may have a million events."""
-    return SourceLine(file, line, function)
+    return SourceLine(file, line, function, inside)
 
 
 def entries_checked(value: Plain) -> list[Plain]:

@@ -98,6 +98,8 @@ class Stack(TypedDict, total=False):
     file: str
     line: int
     function: str
+    inside: str
+    """``"peft (layer.py:1102)"`` if this line called into a package, which made the call."""
     grad_off: str
     """``"no_grad"``, ``"inference_mode"`` or ``"set_grad_enabled"`` if this line entered or called into it."""
     entered: int
@@ -152,6 +154,8 @@ class OperationData(TypedDict, total=False):
     """Before and after."""
     through: str
     """``"data"``, ``"detach"``, ``"numpy"``, ``"view"``, ``"out"`` or ``""``: the way to the memory."""
+    part: list[list[int]]
+    """Offset, sizes and strides, in entries of the memory, of what ``target[index] = value`` wrote."""
     overlap: bool
     """The target's entries share memory with each other (``expand``)."""
     # cut:

@@ -94,7 +94,7 @@ class Event:
         if self.op:
             parts["op"] = self.op
         if self.source is not None:
-            parts["source"] = list(self.source)
+            parts["source"] = self.source.plain()
         data = self.data_once()
         if data:
             parts["data"] = data

@@ -20,6 +20,11 @@ def full_place(file: str, line: int) -> str:
     return cell_place(file, line) or f"{file}:{line}"
 
 
+def inside_words(inside: str) -> str:
+    """Return `` inside peft (layer.py:1102)`` after a line that called into a package, or nothing."""
+    return f" inside {inside}" if inside else ""
+
+
 def path_below(file: str) -> str:
     """Return a file's path from the current folder on, or ``""`` where it does not lie below."""
     try:

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from types import TracebackType
 
 from ..errors import UsageError
 from ..locks import lock
@@ -17,7 +16,7 @@ from .finite_differences.check import check_functions
 from .forks import in_this_process
 from .journal import Journal, Note
 from .kept_snapshots import KeptSnapshots
-from .program.frames import is_foreign, strip_own_frames
+from .program.frames import last_line, strip_own_frames
 from .program.texts import lines_of
 from .random_functions import ELSEWHERE
 from .snapshot import GraphSnapshot, SourceLine
@@ -204,7 +203,7 @@ def error_event(error: BaseException) -> Event:
     if isinstance(error, SystemExit) and error.code not in (None, 0):
         error = error.__cause__ or error.__context__ or error
     data = {"type": type(error).__name__, "message": text_of(error)}
-    return Event("error", source=_last_user_line(error.__traceback__), data=data)
+    return Event("error", source=last_line(error.__traceback__), data=data)
 
 
 def text_of(value: object) -> str:
@@ -213,14 +212,3 @@ def text_of(value: object) -> str:
         return str(value)
     except Exception:
         return ""
-
-
-def _last_user_line(entry: TracebackType | None) -> SourceLine | None:
-    """Return the innermost line of the user in a traceback."""
-    found: SourceLine | None = None
-    while entry is not None:
-        code = entry.tb_frame.f_code
-        if not is_foreign(code):
-            found = SourceLine(code.co_filename, entry.tb_lineno or code.co_firstlineno, code.co_name)
-        entry = entry.tb_next
-    return found

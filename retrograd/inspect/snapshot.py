@@ -31,6 +31,12 @@ class SourceLine(NamedTuple):
     file: str
     line: int
     function: str
+    inside: str = ""
+    """``peft (layer.py:1102)`` if the line called into a package, which is where it was made."""
+
+    def plain(self) -> list[Any]:
+        """Return the line as JSON values."""
+        return list(self) if self.inside else list(self[:3])
 
 
 @dataclass(slots=True, weakref_slot=True, repr=False)

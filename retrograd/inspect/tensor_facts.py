@@ -37,6 +37,8 @@ class TensorFacts:
     """The user's line that made it, or that first used it if ``made_by`` is ``None``."""
     lasted: int | None = None
     """Row of the last time that living tensors were counted before a backward run, if it was among them."""
+    layout: tuple[int, ...] | None = None
+    """Of a tensor that is a part of its memory: where it begins there, and its strides, both in entries."""
 
     def to_plain(self) -> dict[str, Plain]:
         """Return the facts as JSON values, without what is as usual."""
@@ -46,7 +48,7 @@ class TensorFacts:
             if value != _USUAL[key]:
                 plain[key] = value
         if self.source is not None:
-            plain["source"] = list(self.source)
+            plain["source"] = self.source.plain()
         return plain
 
     @classmethod
@@ -59,10 +61,12 @@ class TensorFacts:
         for number in (found.storage, found.made_by, found.view_of, found.lasted):
             if number is not None:
                 len_checked(number)
+        if found.layout is not None:
+            found.layout = tuple(map(len_checked, found.layout))
         text_checked(found.name)
         found.source = source_from_plain(plain.get("source"))
         return found
 
 
-_OPTIONAL = ("storage", "requires_grad", "leaf", "name", "parameter", "made_by", "view_of", "kept", "lasted")
+_OPTIONAL = ("storage", "requires_grad", "leaf", "name", "parameter", "made_by", "view_of", "kept", "lasted", "layout")
 _USUAL = {key: getattr(TensorFacts(), key) for key in _OPTIONAL}

@@ -17,7 +17,7 @@ from .diagnose.recorded.runs import Run
 from .events import Event
 from .findings import Finding
 from .gradient_ways import Way, arrives, passes, way_from
-from .places import short_place
+from .places import inside_words, short_place
 from .snapshot import GraphSnapshot, SourceLine
 from .sources import source_of
 from .sources.base import Gradient
@@ -189,7 +189,7 @@ class _Seen:
         event = self.flow.events[at] if at > row else None
         if event is None or event.source is None:
             return "was cleared, or written to, since"
-        return f"was cleared at {short_place(event.source.file, event.source.line)}"
+        return f"was cleared at {short_place(event.source.file, event.source.line)}{inside_words(event.source.inside)}"
 
     def _last_reaching(self) -> Run | None:
         """The last backward run that could have brought this tensor a gradient."""
@@ -361,4 +361,4 @@ def _at(what: str, line: SourceLine | None) -> str:
 
 
 def _line(line: SourceLine | None) -> str:
-    return "" if line is None else f" ({short_place(line.file, line.line)})"
+    return "" if line is None else f" ({short_place(line.file, line.line)}{inside_words(line.inside)})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ..places import short_place
+from ..places import inside_words, short_place
 from ..snapshot import SourceLine
 
 SHOWN = 4
@@ -13,8 +13,8 @@ SHOWN = 4
 
 
 def place(source: SourceLine | None) -> str:
-    """Return ``train.py:17``, or words for an unknown line."""
-    return short_place(source.file, source.line) if source else "an unknown line"
+    """Return ``train.py:17``, with the package that the line called into, or words for an unknown line."""
+    return short_place(source.file, source.line) + inside_words(source.inside) if source else "an unknown line"
 
 
 def at(source: SourceLine | None) -> str:

@@ -6,7 +6,7 @@ import heapq
 from dataclasses import dataclass
 
 from ..columns import Plain
-from ..places import full_place
+from ..places import full_place, inside_words
 from ..snapshot import GraphSnapshot
 from .run import Place, Run
 
@@ -95,7 +95,7 @@ def _at(run: Run) -> str:
     if run.error is None:
         return ""
     line = run.error.source
-    where = "" if line is None else f" at {full_place(line.file, line.line)}"
+    where = "" if line is None else f" at {full_place(line.file, line.line)}{inside_words(line.inside)}"
     return f"; {run.error.data.get('type', 'an error')}{where}"
 
 

@@ -33,7 +33,7 @@ class OtherResult:
     def to_plain(self) -> dict[str, Plain]:
         """Return it as JSON values."""
         plain = {"what": self.what, "op": self.op, "name": self.name, "before": self.before, "after": self.after}
-        return {**plain, "source": self.source and list(self.source)}
+        return {**plain, "source": self.source and self.source.plain()}
 
 
 def first_other_result(before: Recording, after: Recording, tolerance: float = 0.0) -> OtherResult | None:

@@ -24,7 +24,7 @@ class Place(NamedTuple):
     def to_plain(self) -> dict[str, Plain]:
         """Return the place as JSON values."""
         node = None if self.node is None else f"n{self.node}"
-        line = self.source and list(self.source)
+        line = self.source and self.source.plain()
         return {"step": self.step, "node": node, "op": self.op, "name": self.name, "source": line}
 
 

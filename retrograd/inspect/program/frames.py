@@ -1,6 +1,7 @@
 """Finds the user's own lines on the call stack.
 
-Frames of PyTorch, NumPy, the standard library, retrograd and what runs the program are passed over.
+Frames of PyTorch, NumPy, the standard library, retrograd and what runs the program are passed over.  Code of other
+installed packages is a *library*'s: the line is then the user's that called into it, and says inside which it is.
 
 Reading the variables of a running frame must leave nothing behind: up to Python 3.12 ``frame.f_locals`` is a
 dictionary that stays with the frame and would keep the user's tensors alive, see ``read_locals``.
@@ -13,7 +14,8 @@ import os
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping
-from types import CodeType, FrameType
+from enum import IntEnum
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from ..bounded import BoundedDict
@@ -25,6 +27,10 @@ _WATCHING = os.path.join(_PACKAGE, "inspect") + os.sep
 _COMMAND_LINE = os.path.join(_PACKAGE, "cli", "main.py")
 _STDLIB = tuple({sysconfig.get_paths()[key] + os.sep for key in ("stdlib", "platstdlib")})
 _SITE = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+_ARCHIVES = (".zip" + os.sep, ".egg" + os.sep, ".whl" + os.sep)
+"""Ends of the names of files that packages are imported from without being unpacked."""
+_SCRIPTS = sysconfig.get_path("scripts") + os.sep
+"""Where commands of installed packages lie: a line or two each, that call into the package."""
 INTERCEPTORS = ("__torch_function__", "__torch_dispatch__")
 """Functions that pass calls on; who called them is the one who asked for the operation."""
 _LIBRARIES = ("torch", "numpy", "functorch")
@@ -34,35 +40,75 @@ _OPTIMIZED = 1  # inspect.CO_OPTIMIZED: a function's frame, whose locals are no 
 APPLY_DEPTH = 20
 """How far below ``Function.apply`` the first operation of a ``forward`` is looked for."""
 
+
+class Whose(IntEnum):
+    """Whose a code object is."""
+
+    USER = 0
+    LIBRARY = 1
+    """Of an installed package that the program calls."""
+    ENGINE = 2
+    """Of PyTorch, NumPy, Python itself, retrograd or what runs the program: passed over everywhere."""
+
+
 judged: dict[int, tuple[CodeType, bool]] = {}
-"""id of a code object -> (the code, kept alive so that its id stays its own, whether it is not the user's)."""
+"""id of a code object -> (the code, kept alive so that its id stays its own, whether it is passed over)."""
+_owners: dict[int, Whose] = {}
+"""Whose each judged code object is."""
 
 
-_lines: BoundedDict[tuple[int, int], tuple[CodeType, SourceLine]] = BoundedDict(50_000)
-"""id of a code object and instruction -> (the code, kept alive as above, the line): it takes long to be looked up."""
+_lines: BoundedDict[tuple[int, ...], tuple[tuple[CodeType, ...], SourceLine]] = BoundedDict(50_000)
+"""ids of code objects and instructions -> (the code, kept alive as above, the line): it takes long to be looked up."""
+
+
+def whose(code: CodeType) -> Whose:
+    """Return whose a code object is."""
+    known = _owners.get(id(code))
+    if known is None:
+        known = _owners[id(code)] = Whose.ENGINE if code.co_name in INTERCEPTORS else _owner(code.co_filename)
+        judged[id(code)] = (code, known is Whose.ENGINE)
+    return known
 
 
 def is_foreign(code: CodeType) -> bool:
-    """Whether a code object is not the user's: of a library named above, of Python itself, or of retrograd."""
-    known = judged.get(id(code))
-    if known is None:
-        known = judged[id(code)] = (code, code.co_name in INTERCEPTORS or _is_foreign_file(code.co_filename))
-    return known[1]
+    """Whether a code object is passed over: of the engine, of Python itself, of retrograd or a runner."""
+    return whose(code) is Whose.ENGINE
 
 
-def _is_foreign_file(name: str) -> bool:
+def is_users(code: CodeType) -> bool:
+    """Whether a code object is of the program itself, and not of a package that it calls."""
+    return whose(code) is Whose.USER
+
+
+def _owner(name: str) -> Whose:
     """Judge a file name by the folder it lies in."""
     if name.startswith(("<frozen ", "<eval_with_key>", "<__array_function__")):
-        return True
+        return Whose.ENGINE
     if name.startswith(_PACKAGE):
-        return not name.startswith(_SAMPLES)
-    if name.startswith(_STDLIB) and not any(part in name for part in _SITE):
-        return True
-    return name.startswith(_library_folders())
+        return Whose.USER if name.startswith(_SAMPLES) else Whose.ENGINE
+    package = _package_folder(name)
+    if (name.startswith(_STDLIB) and not package) or name.startswith(_library_folders()):
+        return Whose.ENGINE
+    if not package or package == _package_folder(str(getattr(sys.modules.get("__main__"), "__file__", None))):
+        return Whose.USER
+    return Whose.LIBRARY
+
+
+def _package_folder(name: str) -> str:
+    """Return the folder or file of the installed package that a file belongs to, ``""`` if it belongs to none."""
+    for part in _SITE:
+        before, found, after = name.rpartition(part)
+        if found:
+            return before + found + after.partition(os.sep)[0]
+    for part in _ARCHIVES:
+        before, found, _ = name.partition(part)
+        if found:
+            return before + part.rstrip(os.sep)
+    return _SCRIPTS if name.startswith(_SCRIPTS) else ""
 
 
 def _library_folders() -> tuple[str, ...]:
-    """Folders of the libraries and runners that are imported now."""
+    """Folders of the engines and runners that are imported now."""
     files = (getattr(sys.modules.get(name), "__file__", None) for name in _LIBRARIES + _RUNNERS)
     return tuple(os.path.dirname(file) + os.sep for file in files if file)
 
@@ -75,11 +121,12 @@ def is_command_line(frame: FrameType) -> bool:
 def forget_judgements() -> None:
     """Judge files anew, since a library was imported; or hold no code objects any longer."""
     judged.clear()
+    _owners.clear()
     _lines.clear()
 
 
 def user_frame(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame of the user, beginning with the given one."""
+    """Return the innermost frame of the user or of a library he called, beginning with the given one."""
     known_codes = judged
     while frame is not None:
         known = known_codes.get(id(frame.f_code))
@@ -104,11 +151,17 @@ def applying_frame(frame: FrameType | None, is_engine_file: Callable[[str], bool
 
 
 def user_frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """Yield the user's frames, innermost first."""
+    """Yield the frames of the program, innermost first; those of libraries only if there are no others."""
+    inside: list[FrameType] = []
     while frame is not None:
-        if not is_foreign(frame.f_code):
+        owner = whose(frame.f_code)
+        if owner is Whose.USER:
+            inside.clear()
             yield frame
+        elif owner is Whose.LIBRARY:
+            inside.append(frame)
         frame = frame.f_back
+    yield from inside
 
 
 def stack_position(frame: FrameType | None) -> list[tuple[CodeType, int]]:
@@ -124,15 +177,65 @@ def stack_position(frame: FrameType | None) -> list[tuple[CodeType, int]]:
 
 
 def source_line(frame: FrameType | None) -> SourceLine | None:
-    """Say where a frame stands."""
+    """Say where a frame stands; for one of a library which line of the user led there, and inside what it is."""
     if frame is None:
         return None
     code = frame.f_code
     known = _lines.get(key := (id(code), frame.f_lasti))
     if known is None:
+        if not is_users(code):
+            return _line_around(frame)
         line = SourceLine(code.co_filename, frame.f_lineno or code.co_firstlineno, code.co_name)
-        known = _lines[key] = (code, line)
+        known = _lines[key] = ((code,), line)
     return known[1]
+
+
+def _line_around(inner: FrameType) -> SourceLine:
+    """Return the line of the user that led to a frame of a library; where there is none, the library's own."""
+    outer = inner.f_back
+    while outer is not None and not is_users(outer.f_code):
+        outer = outer.f_back
+    frame = outer or inner
+    key = (id(inner.f_code), inner.f_lasti, id(frame.f_code), frame.f_lasti)
+    known = _lines.get(key)
+    if known is None:
+        code = frame.f_code
+        inside = "" if outer is None else _place_inside(inner.f_code, inner.f_lineno)
+        line = SourceLine(code.co_filename, frame.f_lineno or code.co_firstlineno, code.co_name, inside)
+        known = _lines[key] = ((inner.f_code, code), line)
+    return known[1]
+
+
+def _place_inside(code: CodeType, line: int | None) -> str:
+    """Return ``peft (layer.py:1102)`` for a line of a library."""
+    package, file = _package_folder(code.co_filename), os.path.basename(code.co_filename)
+    name = os.path.splitext(os.path.basename(package.rstrip(os.sep)))[0]
+    return f"{name} ({file}:{line or code.co_firstlineno})"
+
+
+def last_line(entry: TracebackType | None) -> SourceLine | None:
+    """Return the innermost line of the user in a traceback, and inside what library it was raised."""
+    inner: TracebackType | None = None
+    users: TracebackType | None = None
+    while entry is not None:
+        owner = whose(entry.tb_frame.f_code)
+        inner = inner if owner is Whose.ENGINE else entry
+        users = entry if owner is Whose.USER else users
+        entry = entry.tb_next
+    shown = users or inner
+    if shown is None or inner is None:
+        return None
+    code = shown.tb_frame.f_code
+    inside = "" if inner is shown else _place_inside(inner.tb_frame.f_code, inner.tb_lineno)
+    return SourceLine(code.co_filename, shown.tb_lineno or code.co_firstlineno, code.co_name, inside)
+
+
+def place_key(frame: FrameType | None) -> tuple[object, ...]:
+    """Return what tells the place of a frame from others: its code and instruction, for a library's also the line."""
+    if frame is None:
+        return (0, 0)
+    code = frame.f_code
+    return (id(code), frame.f_lasti) if is_users(code) else (id(code), frame.f_lasti, source_line(frame))
 
 
 def last_return(code: CodeType) -> int | None:

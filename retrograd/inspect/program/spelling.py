@@ -14,6 +14,7 @@ from itertools import islice
 from types import CodeType, FrameType
 
 from ..bounded import BoundedDict
+from .frames import is_users
 from .syntax import parsed, parsed_expression
 from .texts import lines_of
 
@@ -67,8 +68,11 @@ class _Index:
 
 
 def spelling_at(frame: FrameType | None) -> Spelling:
-    """Return how the line at which a frame stands spells what runs there; ``UNKNOWN`` without its source."""
-    if frame is None:
+    """Return how the line at which a frame stands spells what runs there; ``UNKNOWN`` without its source.
+
+    A library's words mean nothing to the user.
+    """
+    if frame is None or not is_users(frame.f_code):
         return UNKNOWN
     key = (id(frame.f_code), frame.f_lasti)
     known = _places.get(key)

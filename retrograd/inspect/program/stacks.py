@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 from ..bounded import BoundedDict
 from ..event_data import Stack
 from .blocks import block_around
-from .frames import is_foreign, read_locals
+from .frames import is_foreign, is_users, read_locals, source_line
 
 _MAX_FRAMES = 8
 _MAX_STEPS = 100
 """Frames of the longest path that is remembered."""
+_MOST_LOOKED_AT = 300
+"""Frames of a stack that are looked at, those of libraries among them."""
 _DECORATOR = "decorate_context"
 """Name of the frame that stands between a decorated function and its caller, in PyTorch."""
 _ON = ("enable_grad",)
@@ -84,11 +86,13 @@ def _stack_at(frame: FrameType, key: tuple[int, ...]) -> list[Stack]:
 
 
 def _listed(frame: FrameType | None) -> list[FrameType]:
-    """Return the frames that an event lists, up to a limit."""
+    """Return the frames that an event lists and those of libraries and decorators between them, up to a limit."""
     frames: list[FrameType] = []
-    while frame is not None and len(frames) < 4 * _MAX_FRAMES:
+    users = 0
+    while frame is not None and users < 4 * _MAX_FRAMES and len(frames) < _MOST_LOOKED_AT:
         if not is_foreign(frame.f_code) or frame.f_code.co_name == _DECORATOR:
             frames.append(frame)
+            users += is_users(frame.f_code)
         frame = frame.f_back
     return frames
 
@@ -100,33 +104,60 @@ def forget_stacks() -> None:
 
 
 def _describe(frames: list[FrameType]) -> list[Stack]:
-    """Describe the frames; the innermost switch of grad mode is the one in force."""
+    """Describe the user's frames; the innermost switch of grad mode is the one in force, a library's too."""
+    called = [frame for frame in frames if frame.f_code.co_name != _DECORATOR]
+    users = [frame for frame in called if is_users(frame.f_code)] or called
     found: list[Stack] = []
-    switch: tuple[str, str] | None = None
+    switch: Switch | None = None
     settled = False
     for frame in frames:
-        if frame.f_code.co_name == _DECORATOR:
-            if not settled:
-                switch = _decorator(frame)
+        switch = switch or _switch_in(frame)
+        if frame not in users:
             continue
-        entry = Stack(file=frame.f_code.co_filename, line=frame.f_lineno or 0, function=frame.f_code.co_name)
+        line = source_line(frame if found else called[0])
+        assert line is not None
+        entry = Stack(file=line.file, line=line.line, function=line.function)
+        if line.inside:
+            entry["inside"] = line.inside
         if switch is not None and not settled:
             settled = True
-            if switch[0] not in _ON:
-                entry["grad_off"], entry["callee"] = switch
-        block = None if settled else block_around(frame.f_code, entry["line"])
-        if block is not None:
-            settled = True
-            if block[0] not in _ON:
-                entry["grad_off"], entry["entered"] = block
+            switch.say_in(entry)
         found.append(entry)
     return found[:_MAX_FRAMES]
 
 
-def _decorator(frame: FrameType) -> tuple[str, str] | None:
+class Switch(NamedTuple):
+    """What changed grad mode."""
+
+    mode: str
+    entered: int = 0
+    """Line of the ``with`` statement."""
+    callee: str = ""
+    """Name of the decorated function."""
+
+    def say_in(self, entry: Stack) -> None:
+        """Note it in the frame of the user that did it, or that called the library which did."""
+        if self.mode in _ON:
+            return
+        entry["grad_off"] = self.mode
+        if self.entered and "inside" not in entry:
+            entry["entered"] = self.entered
+        elif self.callee:
+            entry["callee"] = self.callee
+
+
+def _switch_in(frame: FrameType) -> Switch | None:
+    """Return the change of grad mode in force at a frame, by a decorator's or a ``with`` around its line."""
+    if frame.f_code.co_name == _DECORATOR:
+        return _decorator(frame)
+    block = block_around(frame.f_code, frame.f_lineno or 0)
+    return None if block is None else Switch(*block)
+
+
+def _decorator(frame: FrameType) -> Switch | None:
     """Return which context manager a decorator's frame entered, and the name of the function it decorates."""
     local: dict[str, Any] = read_locals(frame)
     made = getattr(local.get("ctx_factory"), "__self__", None)
     if made is None:
         return None
-    return type(made).__name__, str(getattr(local.get("func"), "__name__", ""))
+    return Switch(type(made).__name__, callee=str(getattr(local.get("func"), "__name__", "")))

@@ -6,7 +6,7 @@ import functools
 import re
 from dataclasses import dataclass
 
-from ..places import short_place
+from ..places import inside_words, short_place
 from ..snapshot import GraphSnapshot, SourceLine
 
 _SUFFIX = re.compile(r"(?<=.)Backward\d*$")
@@ -77,7 +77,7 @@ def tensor_text(shape: tuple[int, ...] | None, dtype: str | None) -> str:
 
 def source_text(source: SourceLine | None) -> str:
     """Return ``train.py:12`` (the file's last part; the whole path belongs in tooltips), or ``""``."""
-    return "" if source is None else _one_line(short_place(source.file, source.line))
+    return "" if source is None else _one_line(short_place(source.file, source.line) + inside_words(source.inside))
 
 
 def bytes_text(count: int | None) -> str:

@@ -13,7 +13,7 @@ from ..findings import SEVERITIES
 from ..fold import Opening, View, everything, expand, first_opening, fold, view
 from ..fold.seen import seen_snapshot
 from ..graph_diff import Differences
-from ..places import full_place
+from ..places import full_place, inside_words
 from ..snapshot import GraphSnapshot
 from . import labels
 from .base import MOST_CARDS, RenderOptions, capped
@@ -145,6 +145,7 @@ class Scene:
         card, source = labels.node_text(seen, box), seen.source[box]
         saved = labels.bytes_text(seen.saved_bytes[box])
         where = f"{full_place(source.file, source.line)} in {source.function}" if source else ""
+        where += inside_words(source.inside) if source else ""
         lines = [card.op, card.name, card.tensor, card.scope, where, f"{saved} saved for backward" if saved else ""]
         if found.copies > 1:
             lines.append(f"stands for {found.copies} of the same structure")

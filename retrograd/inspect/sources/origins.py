@@ -11,7 +11,7 @@ from bisect import bisect_right
 from types import CodeType, FrameType
 from typing import Any
 
-from ..program.frames import source_line
+from ..program.frames import place_key, source_line
 from ..snapshot import SourceLine
 
 _KEEP = 1_000_000
@@ -67,7 +67,7 @@ class Marks:
         """Frame that answers for nodes nobody saw being made; set only while that frame is running."""
         self.settled: Settled | None = None
         """What answers for everything that is called, while nothing of the user's is running inside ``line``."""
-        self._places: dict[tuple[int, int, str], int] = {}
+        self._places: dict[tuple[object, ...], int] = {}
         self._texts: list[tuple[SourceLine | None, str]] = [_UNKNOWN]
         self._codes: list[CodeType] = []
         """The code objects whose ids are in use: kept, so that their ids stay their own."""
@@ -130,7 +130,7 @@ class Marks:
     def _place(self, frame: FrameType | None) -> int:
         """Return the entry for a frame's current line under the scope in force."""
         code = None if frame is None else frame.f_code
-        key = (id(code), -1 if frame is None else frame.f_lasti, self.scope)
+        key = (*place_key(frame), self.scope)
         entry = self._places.get(key)
         if entry is None:
             entry = self._places[key] = len(self._texts)

@@ -187,7 +187,8 @@ def _silent(flow: Flow) -> Iterator[Case]:
     for run in flow.runs:
         for clash in _clashes(flow, run, flow.reached_by(run).calls):
             line = flow.events[clash.write].source
-            if _is_silent(flow, clash.write) and line not in lines:
+            hit = line not in lines and _is_silent(flow, clash.write) and flow.overwrites(clash.write, clash.saved)
+            if hit:
                 lines.add(line)
                 yield _unseen(flow, clash, run)
 

@@ -76,10 +76,9 @@ def _unreached(flow: Flow, failed: Run | None) -> list[int]:
         for leaf, why in wanted.items()
         if leaf not in flow.got_gradient
         and leaf not in leading
+        and why != "asked"  # else the run had raised: the program said that it may be unused
         and (why != "used" or flow.spelling.has_name(leaf))
-        and (
-            flow.used_in.get(leaf) or why in ("optimizer", "asked") or flow.facts(leaf).parameter or awaited(flow, leaf)
-        )
+        and (flow.used_in.get(leaf) or why == "optimizer" or flow.facts(leaf).parameter or awaited(flow, leaf))
         and leaf not in aside
     ]
     return [leaf for leaf in unreached if flow.facts(leaf).parameter or not _last_of_a_loop(flow, leaf)]

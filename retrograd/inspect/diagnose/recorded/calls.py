@@ -13,6 +13,7 @@ from itertools import takewhile
 from typing import Any
 
 from ...events import Event, Recording
+from ...memory_parts import Part, contiguous, shares_entries
 from ...snapshot import SourceLine
 from ...tensor_facts import TensorFacts
 from .row_table import RowTable
@@ -157,8 +158,20 @@ class CallTable:
         found = list(self.events[row].data.get("outputs", ()))
         target = self.target(row)
         if target is not None:
-            found += [target, *self.same_memory(target)]
+            found += [target, *(one for one in self.same_memory(target) if self.alias_since(one) < row)]
         return list(dict.fromkeys(found))
+
+    def alias_since(self, tensor: int) -> int:
+        """Return the row of the call that made a tensor out of another one in the same memory, as ``detach`` does.
+
+        What was written there before came to the tensor through that call.  -1 if it was made in another way.
+        """
+        row = self.tensors[tensor].made_by
+        if row is None or self.tensors[tensor].storage is None:
+            return -1
+        given = self.inputs(row)
+        shared = {self.tensors[one].storage for one in given if one != tensor}
+        return row if tensor not in given and self.tensors[tensor].storage in shared else -1
 
     def target(self, row: int) -> int | None:
         """Return the tensor that a call wrote into."""
@@ -278,6 +291,27 @@ class CallTable:
 
     # -- who made what a tensor holds
 
+    def part(self, tensor: int) -> Part | None:
+        """Return which entries of its memory a tensor occupies, None if that is not known."""
+        facts = self.tensors[tensor]
+        begin, *strides = facts.layout or (0, *contiguous(facts.shape))
+        return Part(begin, facts.shape, tuple(strides)) if len(strides) == len(facts.shape) else None
+
+    def written_part(self, row: int) -> Part | None:
+        """Return which entries of memory a call wrote, None if that is not known."""
+        target = self.target(row)
+        match self.events[row].data.get("part"):
+            case [[begin], sizes, strides] if len(sizes) == len(strides):
+                return Part(begin, tuple(sizes), tuple(strides))
+        return None if target is None else self.part(target)
+
+    def overwrites(self, row: int, tensor: int) -> bool:
+        """Whether a call that wrote into a tensor's memory wrote entries of that tensor, as far as known."""
+        written, held, target = self.written_part(row), self.part(tensor), self.target(row)
+        if written is None or held is None or target is None:
+            return True
+        return self.tensors[target].dtype != self.tensors[tensor].dtype or shares_entries(written, held)
+
     def writes_into(self, tensor: int) -> Sequence[int]:
         """Return the rows of the calls that wrote into a tensor's memory."""
         storage = self.facts(tensor).storage
@@ -292,8 +326,10 @@ class CallTable:
 
         With ``gradients`` only those that are part of the backward graph.
         """
-        for rows in self.producing(tensor, gradients=gradients):
-            yield from rows[: bisect_left(rows, before)]
+        made, writes = self.producing(tensor, gradients=gradients)
+        yield from made[: bisect_left(made, before)]
+        if writes:
+            yield from writes[bisect_right(writes, self.alias_since(tensor)) : bisect_left(writes, before)]
 
     def producing(self, tensor: int, *, gradients: bool = False) -> tuple[Sequence[int], Sequence[int]]:
         """Return the rows of the calls that made a tensor, and of those that wrote into its memory."""
@@ -306,9 +342,11 @@ class CallTable:
     ) -> int | None:
         """Return the last one of the ``producers`` that is wanted."""
         best = -1
-        for rows in self.producing(tensor, gradients=gradients):
+        for rows, since in zip(
+            self.producing(tensor, gradients=gradients), (-1, self.alias_since(tensor)), strict=True
+        ):
             for place in range(bisect_left(rows, before) - 1, -1, -1):
-                if rows[place] <= best:
+                if rows[place] <= max(best, since):
                     break
                 if wanted is None or wanted(rows[place]):
                     best = rows[place]
@@ -325,7 +363,7 @@ class CallTable:
     def lines_of(event: Event) -> list[SourceLine]:
         """The same of the event of a call."""
         stack = [
-            SourceLine(frame.get("file", ""), frame.get("line", 0), frame.get("function", ""))
+            SourceLine(frame.get("file", ""), frame.get("line", 0), frame.get("function", ""), frame.get("inside", ""))
             for frame in event.data.get("stack", ())
         ]
         return stack or ([event.source] if event.source else [])

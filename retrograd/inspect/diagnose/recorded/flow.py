@@ -62,7 +62,7 @@ class Flow(CallTable):
         found = Reached()
         todo = [(-before, tensor) for before, tensor in starts]
         heapify(todo)
-        storages: set[int] = set()
+        storages: dict[int, int] = {}
         while todo:  # latest first: a tensor is met at the latest time that counts, and what lies in memory once
             limit, tensor = heappop(todo)
             if tensor in found.tensors:
@@ -81,14 +81,18 @@ class Flow(CallTable):
                         heappush(todo, (-row, given))
         return found
 
-    def _fresh_producers(self, tensor: int, before: int, storages: set[int], *, gradients: bool) -> Iterator[int]:
-        """Yield the ``producers`` of a tensor, but writes into memory only for the first tensor that lies there."""
+    def _fresh_producers(self, tensor: int, before: int, storages: dict[int, int], *, gradients: bool) -> Iterator[int]:
+        """Yield the ``producers`` of a tensor, but each write into memory only for the first tensor that lies there.
+
+        ``storages`` has the row down to which the writes into each memory were yielded.
+        """
         storage = self.tensors[tensor].storage
         made, writes = self.producing(tensor, gradients=gradients)
         yield from made[: bisect_left(made, before)]
-        if storage is not None and storage not in storages:
-            storages.add(storage)
-            yield from writes[: bisect_left(writes, before)]
+        if storage is not None and writes:
+            since, known = self.alias_since(tensor), storages.get(storage, before)
+            storages[storage] = min(since, known)
+            yield from writes[bisect_right(writes, since) : bisect_left(writes, min(before, known + 1))]
 
     def leaves_behind(self, found: Reached) -> set[int]:
         """Return the trainable leaves among the tensors of a walk."""

@@ -148,8 +148,8 @@ class Spelling:
         return None
 
     def text(self, source: SourceLine | None) -> str:
-        """Return the user's line, without indentation."""
-        if source is None:
+        """Return the user's line, without indentation; one that called into a package does not spell what that does."""
+        if source is None or source.inside:
             return ""
         return self._recording.sources.get(source.file, {}).get(source.line, "").strip()
 
@@ -167,7 +167,7 @@ class Spelling:
 
     def statement(self, source: SourceLine | None) -> ast.stmt | None:
         """Return the user's statement at a line, which it may share with others, or nothing."""
-        found = self.statements(source)
+        found = [] if source is not None and source.inside else self.statements(source)
         return found[-1].tree if found and source is not None and source.line <= found[-1].last else None
 
     def loop_around(self, source: SourceLine) -> tuple[SourceLine, set[str]] | None:

@@ -21,7 +21,7 @@ from ...program.signals import let_pass
 from ...snapshot import GraphSnapshot, SourceLine
 from ...tensor_facts import TensorFacts
 from ..base import Node, Sink
-from .backward.facts import memory_of
+from .backward.facts import layout_of, memory_of
 
 F = TypeVar("F", bound=Callable[..., None])
 
@@ -153,17 +153,20 @@ class Watching:
 
     def enter(self, t: TensorBase, source: SourceLine | None, name: str) -> int:
         """Number a tensor that is new."""
-        memory = t._array
+        memory, layout = t._array, None
         if memory.base is not None:
             memory = memory_of(memory)
+            layout = layout_of(t._array)
         if t._meta is not None:
-            return self.sink.tensors.add(t, self._facts(t, source, name), memory=memory)
+            return self.sink.tensors.add(t, self._facts(t, source, name, layout), memory=memory)
         sig, recorded = t._sig, t._fn is not None  # most are nothing but results
         shape, dtype = shape_and_dtype(sig)
-        facts = TensorFacts(shape, dtype, None, recorded, not recorded, name, False, None, None, False, source)
+        facts = TensorFacts(shape, dtype, None, recorded, not recorded, name, source=source, layout=layout)
         return self.sink.tensors.add(t, facts, memory=memory)
 
-    def _facts(self, t: TensorBase, source: SourceLine | None, name: str) -> TensorFacts:
+    def _facts(
+        self, t: TensorBase, source: SourceLine | None, name: str, layout: tuple[int, ...] | None
+    ) -> TensorFacts:
         """What the table of tensors is told of a tensor seen for the first time."""
         meta, sig = t._meta, t._sig
         assert meta is not None
@@ -177,6 +180,7 @@ class Watching:
             parameter=meta.is_parameter,
             view_of=None if meta.view is None else self.sink.tensors.known(meta.view.base),
             source=source,
+            layout=layout,
         )
 
 

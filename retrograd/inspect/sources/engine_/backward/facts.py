@@ -87,6 +87,16 @@ def memory_of(array: Any) -> Any:
     return array
 
 
+def layout_of(array: Any) -> tuple[int, ...] | None:
+    """Where an array begins in the memory that it shares, and its strides, in entries; as if none ran backwards."""
+    memory, size = memory_of(array), array.itemsize
+    if not size or any(stride % size for stride in array.strides):
+        return None
+    begin = array.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
+    begin += sum((extent - 1) * min(stride, 0) for extent, stride in zip(array.shape, array.strides, strict=True))
+    return (begin // size, *[abs(stride) // size for stride in array.strides]) if begin >= 0 else None
+
+
 def saved_arrays(node: Node) -> list[Any] | None:
     """Return the distinct arrays that a node keeps for backward; None where hooks packed one."""
     read = readers.get(node.__class__)

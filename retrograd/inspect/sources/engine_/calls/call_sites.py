@@ -9,7 +9,7 @@ from typing import Any
 
 from ....bounded import BoundedDict
 from ....operators import END, Operator, Trait, operator
-from ....program.frames import source_line
+from ....program.frames import place_key, source_line
 from ....snapshot import SourceLine
 from .caller import Caller, spelled
 from .lost_writes import writes_by_index
@@ -65,13 +65,13 @@ class Sites:
         """``mention`` is told of lines."""
         self._names = names
         self._mention = mention
-        self._known: BoundedDict[tuple[int, int, int, str, bool], Site] = BoundedDict(50_000)
+        self._known: BoundedDict[tuple[object, ...], Site] = BoundedDict(50_000)
 
     def at(self, caller: Caller, op: Any) -> Site:
         """The place of a call; operators live as long as the process."""
         frame = caller.frame
         assert frame is not None
-        key = (id(frame.f_code), frame.f_lasti, id(op), caller.function, caller.module)
+        key = (*place_key(frame), id(op), caller.function, caller.module)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._look_at(caller, op)

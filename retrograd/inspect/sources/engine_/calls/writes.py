@@ -11,7 +11,7 @@ from .....engine.tensors.base import TensorBase
 from ....events import Event, called
 from ....operators import canonical, inplace
 from ....program.frames import source_line
-from ..backward.facts import memory_of
+from ..backward.facts import layout_of, memory_of
 from ..objects.shared import SharedMemory
 from ..watching import Observer, Watching, guarded, version
 from .call_describer import CallDescriber
@@ -44,6 +44,8 @@ class Writes(Observer):
         before = version(t)
         data |= {"target": target, "version": [before, before], "through": self._through(target, t)}
         data |= {"outputs": [target], "output_names": [""]}
+        if t is not args[0] and (layout := layout_of(args[0]._array)):
+            data["part"] = [[layout[0]], list(args[0]._array.shape), list(layout[1:])]
         if _overlaps(t._array):
             data["overlap"] = True
         arguments = self._describer.arguments(op, args)

@@ -9,7 +9,7 @@ from .....engine.aliasing.views import has_history, requires_grad
 from .....engine.function.node import user_backward
 from .....engine.tensors.base import TensorBase
 from ....events import Event
-from ....program.frames import is_foreign, source_line, user_frame
+from ....program.frames import is_foreign, is_users, source_line, user_frame
 from ....snapshot import SourceLine
 from ...function_facts import code_of, definition, kept_on_ctx
 from ..watching import Observer, Watching, guarded, version
@@ -35,7 +35,7 @@ class Functions(Observer):
     def _keep(self, cls: Any, args: Any) -> None:
         """Keep the call for a comparison with finite differences, if there is to be one."""
         kept_calls, code = self.watching.sink.kept_calls, code_of(cls.forward)
-        if kept_calls is not None and self.watching.wants("full") and code is not None and not is_foreign(code):
+        if kept_calls is not None and self.watching.wants("full") and code is not None and is_users(code):
             kept_calls.offer("retrograd", cls, (args, {}), read_tensor)
 
     @guarded
@@ -62,12 +62,14 @@ class Functions(Observer):
         data["shapes"] = [list(a._sig.shape) if isinstance(a, TensorBase) else None for a in args]
         if node._edges:
             data["node"] = node._number - watching.begin
-        data |= _definition(cls) | kept_on_ctx(node, cls, TensorBase, inputs, outputs)
+        own = is_users(code)  # how a Function of a library is written is no business of the user
+        if own:
+            data |= _definition(cls) | kept_on_ctx(node, cls, TensorBase, inputs, outputs)
         dirty = {id(t) for t in node.dirty_tensors or ()}
         data["mutated"] = [
             number
             for t, number, was in zip(inputs, given, before, strict=False)
-            if version(t) != was and id(t) not in dirty
+            if own and version(t) != was and id(t) not in dirty
         ]
         if watching.run is not None:
             data["run"] = watching.run.number
@@ -82,7 +84,7 @@ class Functions(Observer):
         """The user's backward returned, before anything is checked."""
         cls = node._forward_cls
         code = code_of(cls.forward)
-        if code is None or is_foreign(code):
+        if code is None or not is_users(code):
             return
         returned = list(given) if isinstance(given, tuple) else [given]
         data: dict[str, Any] = {

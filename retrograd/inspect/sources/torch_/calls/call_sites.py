@@ -9,7 +9,7 @@ from types import CodeType
 from typing import Any
 
 from ....bounded import BoundedDict
-from ....program.frames import source_line
+from ....program.frames import place_key, source_line
 from ....program.spelling import UNKNOWN, Spelling, spelling_at
 from ....snapshot import SourceLine
 from .calls import Call
@@ -78,8 +78,8 @@ class Sites:
     def at(self, call: Call) -> Site:
         """Return the place of a call."""
         frame = call.frame
-        code, instruction = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
-        key = (id(code), instruction, id(call.rule), call.direct, call.form)
+        code = None if frame is None else frame.f_code
+        key = (*place_key(frame), id(call.rule), call.direct, call.form)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._look_at(call, code)

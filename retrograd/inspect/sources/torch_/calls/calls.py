@@ -9,7 +9,7 @@ from operator import attrgetter
 from types import FrameType
 from typing import Any, Protocol
 
-from ....program.frames import is_foreign, user_frame
+from ....program.frames import is_users, user_frame
 from ....program.signals import let_pass
 from ...origins import Marks, Settled
 from ..library import LIBRARY
@@ -247,7 +247,7 @@ def _is_direct(frame: FrameType | None) -> bool:
         frame = frame.f_back.f_back if frame.f_back is not None else None
         if frame is not None and frame.f_code.co_name == "wrapped":
             frame = frame.f_back
-    return frame is not None and not is_foreign(frame.f_code)
+    return frame is not None and is_users(frame.f_code)
 
 
 def is_traced() -> bool:

@@ -26,7 +26,7 @@ from .facts import add_entered, duplicates_in, measured, overlaps
 from .names import assigned
 from .rules import INDEXED_WRITES
 from .saved import Kept, SavedSizes, saves_of
-from .tensors import number_of
+from .tensors import number_of, part_of
 
 _NONE: tuple[Any, ...] = ()
 
@@ -168,6 +168,8 @@ class ForwardWriter:
             more["through"] = "out"
         if overlaps(target):
             more["overlap"] = True
+        if call.rule.op == "setitem" and (part := part_of(target)) and (written := part.at(call.args[1])):
+            more["part"] = [[written.offset], list(written.sizes), list(written.strides)]
         leaf = self.gradients.get(number)
         if leaf is not None and call.rule.operator.is_a(Trait.CLEARING):
             self._change(leaf, "grad-zeroed", call)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....bounded import BoundedDict
+from ....memory_parts import Part
 from ....program.signals import let_pass
 from ....program.spelling import is_name
 from ....snapshot import SourceLine
@@ -29,7 +30,7 @@ def number_new(
     table: TensorTable, tensor: Any, name: str = "", *, source: SourceLine | None = None, made_by: int | None = None
 ) -> int:
     """Number a tensor that is not known yet."""
-    memory, lent = _memory_of(tensor)
+    memory, lent, part = _memory_of(tensor)
     if lent:
         table.lent = True
     required, base = tensor.requires_grad, tensor._base
@@ -43,6 +44,7 @@ def number_new(
         made_by=made_by,
         view_of=_wrapped_by(table, tensor) if base is None else table.known(base),
         source=source,
+        layout=_layout_of(tensor) if part else None,
     )
     return table.add(tensor, facts, memory=memory)
 
@@ -70,18 +72,34 @@ def is_lent(tensor: Any) -> bool:
     return _memory_of(tensor)[1]
 
 
-def _memory_of(tensor: Any) -> tuple[Any, bool]:
-    """Return what owns a tensor's memory, and whether it is lent.
+def _layout_of(tensor: Any) -> tuple[int, ...] | None:
+    """Return where a tensor begins in its memory, and its strides."""
+    try:
+        return (tensor.storage_offset(), *tensor.stride())
+    except Exception as failure:
+        let_pass(failure)
+        return None
+
+
+def part_of(tensor: Any) -> Part | None:
+    """Return which entries of its memory a tensor occupies."""
+    layout = _layout_of(tensor)
+    return None if layout is None else Part(layout[0], shape_of(tensor), layout[1:])
+
+
+def _memory_of(tensor: Any) -> tuple[Any, bool, bool]:
+    """Return what owns a tensor's memory, whether it is lent, and whether the tensor is but a part of it.
 
     The owner is the one object of Python that PyTorch has of a storage, which lives as long as that.  None for tensors
     without memory (sparse, meta) and those that do not tell.
     """
     try:
         storage = tensor.untyped_storage()
-        return (storage if storage.nbytes() else None), not storage.resizable()
+        size = storage.nbytes()
+        return (storage if size else None), not storage.resizable(), bool(size) and size != tensor.nbytes
     except Exception as failure:
         let_pass(failure)
-        return None, False
+        return None, False, False
 
 
 def dtype_name(dtype: Any) -> str:

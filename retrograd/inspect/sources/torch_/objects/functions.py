@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Any
 
 from ....events import Event
-from ....program.frames import is_foreign, leave_no_frame, source_line, user_frame
+from ....program.frames import is_foreign, is_users, leave_no_frame, source_line, user_frame
 from ....snapshot import SourceLine
 from ...function_facts import code_of, definition, kept_on_ctx
 from ...origins import Marks
@@ -77,7 +77,7 @@ class Functions:
         """Keep the call for the recordings that will compare it with finite differences."""
         for watch in self._watches():
             kept_calls, code = watch.sink.kept_calls, code_of(cls.forward)
-            if kept_calls is None or watch.level != "full" or code is None or is_foreign(code):
+            if kept_calls is None or watch.level != "full" or code is None or not is_users(code):
                 continue
             if self._reader.opens():
                 kept_calls.offer("torch", cls, (args, kwargs), self._reader)
@@ -85,7 +85,7 @@ class Functions:
     def _applied(
         self, cls: Any, args: Any, tensors: list[Any], versions: list[int], result: Any, caller: FrameType
     ) -> None:
-        """Report a Function that was applied."""
+        """Report a Function that was applied; how one of a library is written is no business of the user."""
         code = code_of(cls.forward)
         if code is None or is_foreign(code):
             return
@@ -95,15 +95,17 @@ class Functions:
         node = next((one.grad_fn for one in outputs if one.requires_grad), None)
         data: dict[str, Any] = {"action": "forward", "argument_count": len(args)}
         data["shapes"] = [list(one.shape) if isinstance(one, tensor) else None for one in args]
-        data |= definition(cls.forward, _rule(cls), cls.setup_context)
+        own = is_users(code)
+        if own:
+            data |= definition(cls.forward, _rule(cls), cls.setup_context)
         if isinstance(node, cls._backward_cls):
             data["node"] = node._sequence_nr() - self._marks().begin
-            data |= kept_on_ctx(node, cls, self._torch.Tensor, tensors, outputs)
+            data |= kept_on_ctx(node, cls, self._torch.Tensor, tensors, outputs) if own else {}
         kept = {id(one) for one in outputs}
         changed = [
             one
             for one, before in zip(tensors, versions, strict=True)
-            if version_of(one) != before and id(one) not in kept
+            if own and version_of(one) != before and id(one) not in kept
         ]
         for watch in self._watches():
             self._send(watch, cls.__name__, source_line(frame), data, (tensors, outputs, changed))
@@ -135,7 +137,7 @@ class Functions:
         """Report what a backward rule of the user returned."""
         cls = node._forward_cls
         code = code_of(cls.forward)
-        if code is None or is_foreign(code):
+        if code is None or not is_users(code):
             return
         entries = list(returned) if isinstance(returned, tuple) else [returned]
         tensor = self._torch.Tensor
