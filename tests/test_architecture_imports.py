@@ -31,6 +31,7 @@ DATA = (
     "snapshot",
     "subgraph",
     "tensor_facts",
+    "memory_parts",
     "shared_keys",
     "shared_parts",
     "tensor_table",
