@@ -301,6 +301,24 @@ class CheckpointData(TypedDict, total=False):
     run: int
 
 
+class ErrorData(TypedDict, total=False):
+    """Data of ``error``; ``Event.source`` is the innermost line of the user."""
+
+    type: str
+    message: str
+    call: str
+    """What the expression that raised calls, or its syntax: ``"register_hook"``, ``"BinOp"``."""
+    receiver: str
+    targets: list[str]
+    """What the line assigns the expression's value to."""
+    operands: dict[str, int]
+    """How the expression spells tensors -> these tensors."""
+    raised_in: str
+    """The library's module whose Python code raised."""
+    by_program: bool
+    """The program's own ``raise`` or ``assert``."""
+
+
 REPEATED_KEYS = ("names", "output_names", "arguments", "stack")
 """Keys whose values the events of one line have in common; such values may be one object, which nobody changes."""
 
@@ -323,5 +341,6 @@ DATA_OF_KIND: dict[str, type] = {
     "checkpoint": CheckpointData,
     "backward": BackwardData,
     "backward-end": BackwardData,
+    "error": ErrorData,
 }
-"""What each kind of event may tell; that of ``error`` is not declared."""
+"""What each kind of event may tell."""

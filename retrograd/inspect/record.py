@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from typing import Any
 
 from ..errors import UsageError
 from ..locks import lock
@@ -16,7 +17,9 @@ from .finite_differences.check import check_functions
 from .forks import in_this_process
 from .journal import Journal, Note
 from .kept_snapshots import KeptSnapshots
+from .program.failures import failure_of
 from .program.frames import last_line, strip_own_frames
+from .program.signals import let_pass
 from .program.texts import lines_of
 from .random_functions import ELSEWHERE
 from .snapshot import GraphSnapshot, SourceLine
@@ -172,7 +175,25 @@ class Recorder:
 
     def note_error(self, error: BaseException) -> None:
         """Record what ended the block."""
-        self(error_event(error))
+        event = error_event(error)
+        try:
+            event.data |= self._failure(error)
+        except Exception as problem:
+            let_pass(problem)
+        self(event)
+
+    def _failure(self, error: BaseException) -> dict[str, Any]:
+        """Describe where an exception was raised, and the tensors that its expression names."""
+        failed = failure_of(_told(error))
+        spelled, known = failed.spelled, {text: self.tensors.known(one) for text, one in failed.operands.items()}
+        return {
+            "call": spelled.form,
+            "receiver": spelled.receiver,
+            "targets": list(spelled.targets),
+            "operands": {text: number for text, number in known.items() if number is not None},
+            "raised_in": failed.raised_in,
+            "by_program": failed.by_program,
+        }
 
     def check_functions(self, error: BaseException | None) -> None:
         """Compare the Functions that ran with finite differences, if asked for and the program was not interrupted."""
@@ -200,10 +221,16 @@ def _drawing(known: list[str]) -> dict[int, str]:
 
 def error_event(error: BaseException) -> Event:
     """Return the event that says what ended a program: an exit out of the handling of a failure tells of that."""
-    if isinstance(error, SystemExit) and error.code not in (None, 0):
-        error = error.__cause__ or error.__context__ or error
+    error = _told(error)
     data = {"type": type(error).__name__, "message": text_of(error)}
     return Event("error", source=last_line(error.__traceback__), data=data)
+
+
+def _told(error: BaseException) -> BaseException:
+    """Return what an exit out of the handling of a failure tells of."""
+    if isinstance(error, SystemExit) and error.code not in (None, 0):
+        return error.__cause__ or error.__context__ or error
+    return error
 
 
 def text_of(value: object) -> str:

@@ -69,7 +69,7 @@ def diagnose(recording: Recording, *, dropped: list[Dropped] | None = None) -> l
     table = kinds()
     with collector_paused():
         flow = Flow(recording)
-        cases = [case for check in all_checks().values() for case in check.find(flow)]
+        cases = [_as_caught(case, flow) for check in all_checks().values() for case in check.find(flow)]
         ordered = _ordered(cases, table)
         if dropped is not None:
             dropped += [Dropped(finding_of(case, table[case.kind]), why) for case, why in _weighed(ordered) if why]
@@ -120,6 +120,11 @@ def _first(flow: Flow, wanted: Callable[[Case], bool]) -> Finding | None:
     cases = [case for check in all_checks().values() for case in check.find(flow) if wanted(case)]
     first = next(iter(_ordered(cases, table)), None)
     return None if first is None else finding_of(first, table[first.kind])
+
+
+def _as_caught(case: Case, flow: Flow) -> Case:
+    """Return a case as a note where it explains an exception that the program caught and went on."""
+    return replace(case, severity="note") if case.explains_error and flow.error is None else case
 
 
 def _ordered(cases: list[Case], table: dict[str, Kind]) -> list[Case]:

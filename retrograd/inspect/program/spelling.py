@@ -74,10 +74,15 @@ def spelling_at(frame: FrameType | None) -> Spelling:
     """
     if frame is None or not is_users(frame.f_code):
         return UNKNOWN
-    key = (id(frame.f_code), frame.f_lasti)
+    return spelling_in(frame.f_code, frame.f_lasti)
+
+
+def spelling_in(code: CodeType, instruction: int) -> Spelling:
+    """Return how an instruction is spelled; ``UNKNOWN`` without its source."""
+    key = (id(code), instruction)
     known = _places.get(key)
     if known is None:
-        known = _places[key] = (frame.f_code, _look_up(frame.f_code, frame.f_lasti))
+        known = _places[key] = (code, _look_up(code, instruction))
     return known[1]
 
 

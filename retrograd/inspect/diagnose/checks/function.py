@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
+from ..phrases import NO_GRAPH
 from ..recorded.flow import Flow
 from ..words import at, counted, shape_text
 
@@ -139,7 +141,9 @@ def _measured(flow: Flow) -> Iterator[Case]:
     mutating = {event.op for event in forwards if any(map(flow.requires_grad, event.data.get("mutated", ())))}
     for _, event in flow.of_kind("function", action="checked"):
         if event.data.get("relative_error", 0.0) >= _DIFFERS and event.op not in mutating:
-            yield _measured_case(event, _entries(flow, event))
+            case = _measured_case(event, _entries(flow, event))
+            unrecorded = event.data.get("order") == 2 and event.data.get("missing") and NO_GRAPH in flow.error_text
+            yield replace(case, explains_error=True) if unrecorded else case
 
 
 def _entries(flow: Flow, checked: Event) -> int:

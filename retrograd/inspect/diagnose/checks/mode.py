@@ -1,81 +1,32 @@
-"""Tensors in the wrong mode: made for inference and wanted in a graph, or in a graph and wanted by NumPy."""
+"""Tensors made for inference and wanted in a graph."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..phrases import INFERENCE, NUMPY, VIEW_INFERENCE
+from ..phrases import INFERENCE, VIEW_INFERENCE
 from ..recorded.flow import Flow
-from ..statements.spelling import argument, is_call, is_name, receivers_of
+from ..statements.spelling import is_call, is_name
 from ..words import at
 
 KINDS = {
     "inference-tensor": Kind("a tensor made under `inference_mode` in a recorded operation", "error", Stage.STATEMENT),
-    "numpy-on-grad": Kind("`numpy()` of a tensor that has a history", "error", Stage.STATEMENT),
 }
 
 
-_ARRAYS = frozenset({"asarray", "array", "ascontiguousarray", "mean", "sum", "concatenate", "stack", "plot", "scatter"})
-"""Functions that turn what they are given into an array."""
 _COMPUTING = ("operation", "cut", "inplace")
 
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the case of the exception that ended the program, if it is one of this family."""
-    if NUMPY in flow.error_text:
-        yield _to_numpy(flow)
-    elif INFERENCE in flow.error_text and VIEW_INFERENCE not in flow.error_text:
+    if INFERENCE in flow.error_text and VIEW_INFERENCE not in flow.error_text:
         yield _inference(flow)
 
 
 CHECK = Check("mode", KINDS, find)
-
-
-def _detached(line: str, name: str) -> str:
-    """Return a line with ``detach()`` behind what it makes an array of."""
-    if f"{name}.numpy()" in line:
-        return line.replace(f"{name}.numpy()", f"{name}.detach().numpy()", 1)
-    if ".numpy()" in line:
-        return line.replace(".numpy()", ".detach().numpy()", 1)
-    functions = "|".join(sorted(_ARRAYS))
-    other = re.sub(rf"\b({functions})\(\s*{re.escape(name)}(?=[,)\s])", rf"\1({name}.detach()", line, count=1)
-    return other if other != line else f"{name if name.isidentifier() else 'tensor'}.detach().numpy()"
-
-
-def _to_numpy(flow: Flow) -> Case:
-    """Return the case of ``numpy()`` on a tensor that requires grad."""
-    source = flow.error.source if flow.error else None
-    line = flow.spelling.text(source)
-    receivers = receivers_of(line, "numpy")
-    name = next((one for one in receivers if _maker(flow, one) is not None), next(iter(receivers), ""))
-    name = name or argument(line, _ARRAYS) or "the tensor"
-    made = _maker(flow, name)
-    history = f" (the result of {flow.events[made].op}{at(flow.events[made].source)})" if made is not None else ""
-    return Case(
-        kind="numpy-on-grad",
-        message=f"{name}{history} requires grad, and an array{at(source)} cannot carry its history: numpy() needs "
-        "detach() first.",
-        remedy=_detached(line, name),
-        source=source,
-        op="numpy",
-        explains_error=True,
-    )
-
-
-def _maker(flow: Flow, name: str) -> int | None:
-    """Return the last call that gave a history to a tensor of this name."""
-    rows = [
-        row
-        for tensor in range(len(flow.tensors))
-        if name in flow.spelling.names(tensor)
-        for row in flow.made_in.get(tensor, ())
-        if flow.has_node(row)
-    ]
-    return max(rows, default=None)
 
 
 def _inference(flow: Flow) -> Case:

@@ -1,0 +1,152 @@
+"""Rows of custom Functions, hooks and transforms."""
+
+from __future__ import annotations
+
+from .row import Row
+
+_FUNCTION = "wrong-function"
+_PASS = "failed-backward"
+_TRANSFORM = "failed-transform"
+
+OF_FUNCTIONS = (
+    Row(
+        r"save_for_backward can only save variables, but argument (?P<place>\d+) is of type (?P<found>\w+)",
+        _FUNCTION,
+        "ctx.save_for_backward of {name_here}{here} is given a {found} in place {place}, and keeps tensors only.",
+        "keep other values on ctx: ctx.factor = factor",
+        line="saving",
+    ),
+    Row(
+        r"must implement either the backward or vjp",
+        _FUNCTION,
+        "{function} has no backward, and {loss}.backward(){passed} has to pass it.",
+        "write @staticmethod def backward(ctx, grad), which returns a gradient for each input of forward",
+        line="forward",
+    ),
+    Row(
+        r"returned an incorrect number of gradients",
+        _FUNCTION,
+        "{function}.backward returns another number of gradients than forward has inputs: {message}.",
+        "return one gradient for each input of forward, None for those that have none",
+        line="backward",
+    ),
+    Row(
+        r"returned an invalid gradient at index (?P<place>\d+)[ -]+got \[?(?P<got>[\d, ]*)\]? but expected shape"
+        r" compatible with \[?(?P<wanted>[\d, ]*)\]?",
+        _PASS,
+        "{function_or_node} returns in {loss}.backward(){passed} a gradient of shape ({got}) for an input of shape "
+        "({wanted}).",
+        "sum or reshape it to the input's shape",
+        line="backward",
+    ),
+    Row(
+        r"expected Variable or None \(got (?P<found>\w+)\)",
+        _FUNCTION,
+        "{function}.backward returns a {found} as gradient, which must be a tensor or None.",
+        "return a tensor of the input's shape: grad * {found}(...), or torch.full_like(x, ...)",
+        line="backward",
+    ),
+    Row(
+        r"marked as dirty during the forward method were not returned",
+        _FUNCTION,
+        "{name_here}.forward marks an input by ctx.mark_dirty that it does not return, so nobody could use its new "
+        "history.",
+        "return the input that was changed in place, or work on a copy without mark_dirty",
+    ),
+    Row(
+        r"Legacy autograd function with non-static forward",
+        _FUNCTION,
+        "{name_here}, used{here}, is written in the old form, with forward and backward as methods of an object.",
+        "@staticmethod def forward(ctx, ...), @staticmethod def backward(ctx, grad), and {name_here}.apply(...)",
+    ),
+    Row(
+        r"must override the setup_context staticmethod",
+        _FUNCTION,
+        "a custom Function is used{here} inside a transform of torch.func, which needs its forward without ctx.",
+        "split it: forward(x) and setup_context(ctx, inputs, output), both static",
+    ),
+    Row(
+        r"tried to vmap over (?P<name>\w+), but it does not have vmap support",
+        _FUNCTION,
+        "{name} is called{here} inside vmap, and does not say how it works on a batch.",
+        "generate_vmap_rule = True in the class, or a static vmap(info, in_dims, *inputs)",
+    ),
+    Row(
+        r"Jacobian mismatch for output (?P<out>\d+) with respect to input (?P<into>\d+)",
+        _PASS,
+        "gradcheck{here}: the derivative of output {out} by input {into} that backward gives is not the one that "
+        "finite differences give.",
+        "look for what cuts or repeats a part of the gradient there (detach, a custom backward, a write in place); "
+        "inputs must be double",
+    ),
+    Row(
+        r"hook '?(?P<said>[^']*)'? has changed the (?P<what>size|type|device) of value",
+        _PASS,
+        "the hook {hook}{hooked} returns a gradient of another {what} than it was given, in {loss}.backward(){passed}.",
+        "return a gradient of the same shape, dtype and device as the one that came in, or None",
+        line="hook",
+    ),
+)
+"""What custom Functions, hooks and checks of gradients get wrong."""
+
+OF_TRANSFORMS = (
+    Row(
+        r"Expected f\(\*args\) to return a scalar [Tt]ensor, got tensor with (?P<dims>\d+) dims",
+        _TRANSFORM,
+        "the function that torch.func differentiates{here} returns a tensor with {dims} dimensions, not a scalar.",
+        "return a sum or mean, or use torch.func.jacrev or vjp for all entries",
+    ),
+    Row(
+        r"attempting to call Tensor\.requires_grad_\(\)",
+        _TRANSFORM,
+        "requires_grad_(){here} is called inside a function that torch.func transforms, which tracks its arguments "
+        "itself.",
+        "leave requires_grad_() out, and take derivatives by torch.func.grad inside",
+    ),
+    Row(
+        r"Tensor in some data-dependent control flow",
+        _TRANSFORM,
+        "inside vmap{here} a condition asks a tensor that has another value for each entry of the batch.",
+        "torch.where(condition, a, b), which computes both",
+    ),
+    Row(
+        r"calling \.item\(\) on a Tensor",
+        _TRANSFORM,
+        "inside vmap{here} item() asks for one number of a tensor that has another for each entry of the batch.",
+        "go on with the tensor: leave .item() out",
+    ),
+    Row(
+        r"called random operation while in randomness error mode",
+        _TRANSFORM,
+        "inside vmap{here} random numbers are drawn, and vmap was not told whether each entry gets its own.",
+        'vmap(f, randomness="different") or "same", or draw before and pass them in',
+    ),
+    Row(
+        r"vmap: (?P<op>\w+?)\(self, \*?(?:extra_)?args\) is not possible|vmap: inplace arithmetic\((?P<other>\w+)",
+        _TRANSFORM,
+        "inside vmap{here} {tensor}, which is one for the whole batch, is changed in place by what differs for each "
+        "entry.",
+        "out of place ({tensor} = {tensor} + x), or make {tensor} from the argument: torch.zeros_like(x)",
+    ),
+    Row(
+        r"[Ii]n strict mode|running in strict mode|independent of input|does not require gradients",
+        _TRANSFORM,
+        "the function that {call}{here} differentiates in strict mode returns what does not depend on its input: it is "
+        "independent of it, or its graph is cut.",
+        "compute the result from the argument without detach; strict=False gives zeros",
+    ),
+    Row(
+        r"given to (?P<name>hessian|jacobian|hvp|vhp) should contain a single element|should contain a single element",
+        _TRANSFORM,
+        "the function that {call}{here} differentiates returns several entries, and hessian needs one.",
+        "return its sum or mean, or take jacobian for each entry",
+    ),
+    Row(
+        r"forward gradient that has a different size than that of the original Tensor.*?"
+        r"size \[(?P<wanted>[\d, ]*)\].*?size \[(?P<given>[\d, ]*)\]",
+        _TRANSFORM,
+        "the tangent given to {call}{here} has shape ({given},), and the tensor has shape ({wanted},).",
+        "a tangent of the shape of the tensor: torch.ones_like(x)",
+    ),
+)
+"""What transforms of ``torch.func``, ``autograd.functional`` and forward mode refuse."""
