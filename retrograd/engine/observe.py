@@ -11,7 +11,7 @@ An observer is any object; those of these methods that it has are called, on the
 * ``refused(name, args, error)`` when such a write, an operation or a way out of the graph raised;
 * the way out of the graph: ``cut(reason, tensor, result)`` (``detach``, ``data``, ``item``, ``numpy``, …);
 * leaves: ``leaf_changed(tensor, requires_grad)``, ``read(tensor)`` of ``.grad``, ``grad_set(tensor, value)``,
-  ``data_set(tensor, value)``;
+  ``data_set(tensor, value)``, ``swapped(tensor)`` when it has taken the place of another one;
 * hooks: ``hooking(kind, target, hook)`` and then ``hooked(handle)``, ``unhooked(handle)``, and around each call
   ``hook_began(handle, hook, given)`` and ``hook_ended(handle, hook, given, result)``;
 * custom Functions: ``function_began(node, args)``, ``function_left(node)`` when its forward is over in whatever way,

@@ -24,6 +24,7 @@ from .program.texts import lines_of
 from .random_functions import ELSEWHERE
 from .snapshot import GraphSnapshot, SourceLine
 from .sources import sources
+from .sources.hidden_references import references_hidden
 from .sources.kept_calls import KeptCalls
 from .tensor_table import TensorTable
 
@@ -70,6 +71,7 @@ def recording(
 def recorded(recorder: Recorder, *, every_thread: bool = True) -> Iterator[None]:
     """Send everything that happens until the block ends to a recorder; what a forked child does is none of it."""
     with ExitStack() as stack:
+        stack.enter_context(references_hidden())
         for source in sources():
             stack.enter_context(source.watch(recorder, every_thread=every_thread, level=recorder.recording.level))
         with in_this_process(stack.close) as stretch:

@@ -5,13 +5,13 @@ A tensor is known by its ``id`` while a weak reference to it lives, and so is me
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterable
 from itertools import chain, compress, repeat
 from operator import call, is_
 from typing import Any
 
 from ..locks import lock
+from .references import Reference
 from .tensor_facts import TensorFacts
 
 _DEAD = 250
@@ -26,7 +26,7 @@ class _Living:
     """
 
     def __init__(self) -> None:
-        self.references: dict[int, weakref.ref[Any]] = {}
+        self.references: dict[int, Reference] = {}
         self.numbers: dict[int, int] = {}
 
     def find(self, thing: Any) -> int | None:
@@ -34,7 +34,7 @@ class _Living:
         reference = self.references.get(id(thing))
         return None if reference is None or reference() is not thing else self.numbers.get(id(thing))
 
-    def pairs(self) -> list[tuple[weakref.ref[Any], int]]:
+    def pairs(self) -> list[tuple[Reference, int]]:
         """Return all references, also dead ones, with their numbers."""
         return [
             (reference, self.numbers[key]) for key, reference in list(self.references.items()) if key in self.numbers
@@ -57,7 +57,7 @@ class _Thing:
     """Dies at once."""
 
 
-_ref: Any = weakref.ref
+_ref: Any = Reference
 _GONE: Any = _ref(_Thing())
 """In place of a reference that is not there: it refers to nothing, so nobody has to ask whether there is one."""
 
@@ -162,6 +162,22 @@ class TensorTable:
         """Fill the rows that were reserved for notes which could not be taken."""
         with self._lock:
             self._rows[:] = [TensorFacts() if row is None else row for row in self.rows]
+
+    def moved(
+        self, tensor: Any, shape: tuple[int, ...], dtype: str, layout: tuple[int, ...] | None, memory: Any
+    ) -> None:
+        """A tensor has got the entries of another one, in other memory: what is known of it is as of now."""
+        number = self.known(tensor)
+        if number is not None:
+            facts = self.entered(number)
+            facts.shape, facts.dtype, facts.layout, facts.storage = shape, dtype, layout, None
+            if memory is not None:
+                facts.storage = self._memories.find(memory)
+                if facts.storage is None:
+                    with self._lock:
+                        self._memories.numbers[id(memory)] = facts.storage = self._next_storage
+                        self._next_storage += 1
+                        self._memories.references[id(memory)] = _ref(memory)
 
     def _throw_out(self) -> None:
         """Forget who has died."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import weakref
 from typing import Any, Final, NoReturn
 
+from .. import observe
+
 _SLOTS: Final = ("__dict__", "_array", "_fn", "_meta", "_sig")
 
 
@@ -27,6 +29,8 @@ def swap_tensors(t1: Any, t2: Any) -> None:
         if node is not None:
             node.variable = t
             node.register_prehook(_refuse)
+        if observe.observers:
+            observe.notify("swapped", t)
 
 
 def _refuse(grads: Any) -> NoReturn:

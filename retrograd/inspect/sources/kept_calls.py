@@ -8,13 +8,14 @@ closures, objects) are reason to keep none.
 from __future__ import annotations
 
 import types
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from ..references import Reference
 
 Array = np.ndarray[Any, Any]
 
@@ -56,7 +57,7 @@ class KeptCall:
     """One call of a Function."""
 
     engine: str
-    function: weakref.ref[Any]
+    function: Reference
     args: tuple[Any, ...]
     """As the program gave them, tensors as ``Held``."""
     kwargs: Mapping[str, Any]
@@ -105,7 +106,7 @@ class KeptCalls:
             by_name = {name: taker.take(one) for name, one in kwargs.items()}
         except (_Unfit, TypeError):
             return
-        self.calls.append(KeptCall(engine, weakref.ref(cls), taken, by_name))
+        self.calls.append(KeptCall(engine, Reference(cls), taken, by_name))
 
 
 def _signature(value: Any, see: Callable[[Any], Any], depth: int) -> Any:

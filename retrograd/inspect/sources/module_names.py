@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from ..program.frames import user_frames
 from ..program.modules import inner_modules
 from ..program.names import frame_variables, parameter_names, search
+from ..references import Reference
 from ..tensor_table import TensorTable
 
 
@@ -19,7 +19,7 @@ class Root:
     __slots__ = ("name", "paths", "ref")
 
     def __init__(self, module: Any, name: str) -> None:
-        self.ref = weakref.ref(module)
+        self.ref = Reference(module)
         self.name = name
         self.paths: dict[int, str] = {}
 

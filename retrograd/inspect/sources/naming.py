@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Mapping
 from types import FrameType
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from ..program.blocks import loop_variables
 from ..program.frames import user_frames
 from ..program.names import Found, ParameterName, frame_variables, parameter_names, search
+from ..references import Reference
 from ..snapshot import GraphSnapshot
 from .base import Node, Origins
 
@@ -47,8 +47,8 @@ class NameMemory:
     _PATIENCE = 3
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[weakref.ref[Any], str]] = {}
-        self._parameters: dict[int, tuple[weakref.ref[Any], ParameterName]] = {}
+        self._known: dict[int, tuple[Reference, str]] = {}
+        self._parameters: dict[int, tuple[Reference, ParameterName]] = {}
         """Names that parameters have in these modules."""
         self._modules: list[tuple[str, int]] = []
         self._fruitless = 0
@@ -68,7 +68,7 @@ class NameMemory:
             return {key: name for key, (_, name) in known.items()}
         found = parameter_names(modules, set(wanted)) if wanted else {}
         self._modules = named
-        self._parameters = {key: (weakref.ref(wanted[key]), name) for key, name in found.items()}
+        self._parameters = {key: (Reference(wanted[key]), name) for key, name in found.items()}
         return found
 
     def may_search(self) -> bool:
@@ -82,7 +82,7 @@ class NameMemory:
         for leaf in leaves.values():
             key = id(leaf)
             if key in found:
-                self._known[key] = (weakref.ref(leaf, functools.partial(self._forget, key)), found[key])
+                self._known[key] = (Reference(leaf, functools.partial(self._forget, key)), found[key])
 
     def _forget(self, key: int, _: object) -> None:
         self._known.pop(key, None)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import weakref
 from typing import Any
+
+from ..references import Reference
 
 
 class ObjectNumbers:
@@ -14,7 +15,7 @@ class ObjectNumbers:
     """
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._known: dict[int, tuple[Reference, int]] = {}
         """By id, which another object may have when this one is gone."""
         self._next = itertools.count()  # how many are known shrinks as objects go
 
@@ -28,10 +29,10 @@ class ObjectNumbers:
         number = self.find(thing)
         if number is None:
             key, number = id(thing), next(self._next)
-            self._known[key] = weakref.ref(thing, lambda reference: self._forget(key, reference)), number
+            self._known[key] = Reference(thing, lambda reference: self._forget(key, reference)), number
         return number
 
-    def _forget(self, key: int, reference: weakref.ref[Any]) -> None:
+    def _forget(self, key: int, reference: Reference) -> None:
         """Leave out an object that is gone, unless another one has taken its place."""
         if self._known.get(key, _NOBODY)[0] is reference:
             del self._known[key]

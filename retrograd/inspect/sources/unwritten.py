@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import weakref
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..references import Reference
 from .array_values import Array
 
 _MOST = 1 << 26
@@ -47,7 +47,7 @@ class Span(NamedTuple):
 class _Memory:
     """One memory of which something is not written yet."""
 
-    def __init__(self, span: Span, owner: weakref.ref[Any], version: int) -> None:
+    def __init__(self, span: Span, owner: Reference, version: int) -> None:
         self.itemsize, self.size = span.itemsize, span.memory
         self.owner = owner
         self.version = version
@@ -76,7 +76,7 @@ class Unwritten:
 
     def allocated(self, memory: int, owner: Any, span: Span, version: int) -> None:
         """Memory was allocated, or grew."""
-        gone = weakref.ref(owner, partial(self._forget, memory))
+        gone = Reference(owner, partial(self._forget, memory))
         self._memories[memory] = _Memory(span, gone, version)
 
     def hides(self, memory: int, span: Span, version: int) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import threading
-import weakref
 from collections.abc import Callable
 from itertools import count
 from threading import get_ident
@@ -18,6 +17,7 @@ from ...bounded import BoundedDict
 from ...event_data import LEVELS
 from ...events import Event
 from ...program.signals import let_pass
+from ...references import Reference
 from ...snapshot import GraphSnapshot, SourceLine
 from ...tensor_facts import TensorFacts
 from ..base import Node, Sink
@@ -52,7 +52,7 @@ class Run:
         """``id`` of the frame in which the engine runs it."""
         self.began = 0.0
         self.measures: Any = None
-        self.filled: dict[int, weakref.ref[TensorBase]] = {}
+        self.filled: dict[int, Reference] = {}
         """Leaves that got a gradient, of ranks."""
 
 

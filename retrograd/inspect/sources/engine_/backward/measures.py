@@ -14,6 +14,7 @@ import numpy as np
 
 from .....engine.tensors.base import TensorBase
 from ....event_data import MEASURES
+from ....references import Reference
 from ....snapshot import GraphSnapshot
 from ... import array_values as values
 from ...array_values import ordinary_norm
@@ -43,7 +44,7 @@ class _Gradient:
     """Dies at once."""
 
 
-_NOBODY: tuple[weakref.ref[Any], None] = (weakref.ref(_Gradient()), None)
+_NOBODY: tuple[weakref.ref[Any], None] = (Reference(_Gradient()), None)
 """In place of a gradient that is not known: nothing, of which nothing is known."""
 Figures = AllFigures | float
 """Of a gradient of ordinary numbers in most runs the norm alone."""
@@ -107,7 +108,7 @@ class Measures:
         if not gradient.is_sparse:
             return self.figures(gradient._array)
         found = figures_of(array_of(gradient), whole=self._whole)
-        self._known[id(gradient)] = (weakref.ref(gradient), found)
+        self._known[id(gradient)] = (Reference(gradient), found)
         return found
 
     def _of_whole_memory(self, array: Any) -> Figures | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from .....engine.tensors.base import TensorBase
 from ....event_data import Values
 from ....events import Event
 from ....journal import Maker, Note
+from ....references import Reference
 from ....snapshot import SourceLine
 from ....tensor_facts import TensorFacts
 from ... import array_values as values
@@ -142,7 +142,7 @@ class Nodes(Observer):
             filled = self.watching.here.runs[0].filled
             for number, leaf in zip(sink.tensors.numbers(leaves), leaves, strict=True):
                 assert number is not None
-                filled[number] = weakref.ref(leaf)
+                filled[number] = Reference(leaf)
 
 
 def _worst(array: Any, found: Figures | None) -> Values | None:
@@ -206,7 +206,7 @@ def _described(note: Note) -> dict[str, Any]:
     return _Accumulated._make(note).data()
 
 
-def kept_norms(filled: dict[int, weakref.ref[TensorBase]]) -> dict[str, float]:
+def kept_norms(filled: dict[int, Reference]) -> dict[str, float]:
     """Norms of what leaves have in ``.grad``, by number."""
     found = {}
     for number, reference in filled.items():

@@ -6,7 +6,6 @@ made the nodes, and the place in the program from which backward was called.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter, call, is_
@@ -14,6 +13,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ....program.frames import stack_position
+from ....references import Reference
 from ....snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
 from ...base import Node, Origins
 from ..watching import Walked
@@ -32,7 +32,7 @@ class _Seen:
     outline: Outline
     leaves: list[int]
     """Rows of the leaves, and ``tensors`` what they are."""
-    tensors: list[weakref.ref[Any]]
+    tensors: list[Reference]
     others: list[int]
     """Rows of the other nodes."""
     place: list[tuple[CodeType, int]]
@@ -113,7 +113,7 @@ class Repeats:
         self._seen = None
         outline = outline_of(roots, order) if all(snapshot.name[row] for row in rows) else None
         if outline is not None:
-            tensors = [weakref.ref(order[row].variable) for row in rows]
+            tensors = [Reference(order[row].variable) for row in rows]
             others = [row for row, kind in enumerate(snapshot.kind) if kind != "leaf"]
             kept = KeptArrays([order[row] for row in others])
             place = stack_position(frame)

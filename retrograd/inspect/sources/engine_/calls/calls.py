@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Iterable
 from itertools import repeat
 from math import isfinite
@@ -18,6 +17,7 @@ from ....events import called
 from ....operators import canonical
 from ....program.frames import source_line
 from ....program.stacks import stack_of
+from ....references import Reference
 from ... import array_values as values
 from ..backward.facts import memory_of
 from ..backward.lines import LINES
@@ -80,7 +80,7 @@ class Calls(Observer):
             here.plan = plan
             if plan.begins_write:
                 pending = self._describer.pending
-                pending.whole = pending.whole or weakref.ref(inputs[0])
+                pending.whole = pending.whole or Reference(inputs[0])
             else:
                 self._note_call(here, plan, user, args, node, inputs, outputs, took)
         except BaseException as failure:  # never the program's business

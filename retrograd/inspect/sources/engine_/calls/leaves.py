@@ -15,9 +15,10 @@ from ....events import Event
 from ....program.frames import INTERCEPTORS, source_line
 from ....program.stacks import stack_of
 from ..backward.entries import array_of
+from ..backward.facts import layout_of, memory_of
 from ..backward.nodes import any_nonzero
 from ..told_events import event_as_told
-from ..watching import Observer, Watching, guarded
+from ..watching import Observer, Watching, guarded, shape_and_dtype
 from .caller import caller_of
 from .names import Names, worthy
 
@@ -41,6 +42,14 @@ class Leaves(Observer):
         number = self.watching.sink.tensors.known(t)
         if number is not None and value:
             self.watching.sink.tensors.requires_grad(number)
+
+    @guarded
+    def swapped(self, t: TensorBase) -> None:
+        """A tensor has got another one's memory."""
+        memory, layout = t._array, None
+        if memory.base is not None:
+            memory, layout = memory_of(memory), layout_of(memory)
+        self.watching.sink.tensors.moved(t, *shape_and_dtype(t._sig), layout, memory)
 
     @guarded
     def grad_set(self, t: TensorBase, value: Any) -> None:

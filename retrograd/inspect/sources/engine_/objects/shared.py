@@ -7,13 +7,13 @@ looked at.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable, Sequence
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .....engine.aliasing.versions import storage_of
 from .....engine.tensors.base import TensorBase
+from ....references import Reference
 from ...array_writes import LARGEST, MOST, SHARING, digest, write_event
 from ..backward.facts import memory_of
 from ..watching import Watching
@@ -22,8 +22,8 @@ from ..watching import Watching
 class _Kept(NamedTuple):
     """What backward needs, as it was."""
 
-    array: weakref.ref[Any]
-    storage: weakref.ref[Any]
+    array: Reference
+    storage: Reference
     """Its version counter, which tells the engine's own writes."""
     number: int
     digest: int
@@ -35,7 +35,7 @@ class SharedMemory:
 
     def __init__(self, watching: Watching) -> None:
         self._watching = watching
-        self.memories: dict[int, weakref.ref[Any]] = {}
+        self.memories: dict[int, Reference] = {}
         """Memory that is shared, by id."""
         self._kept: dict[int, _Kept] = {}
         """By id of the array."""
@@ -81,7 +81,7 @@ class SharedMemory:
         for key in [key for key, reference in self.memories.items() if reference() is None]:
             del self.memories[key]
         memory = memory_of(t._array)
-        self.memories[id(memory)] = weakref.ref(memory)
+        self.memories[id(memory)] = Reference(memory)
 
     def _keep(self, t: TensorBase, number: int, frame: FrameType | None) -> None:
         array = t._array
@@ -89,9 +89,7 @@ class SharedMemory:
             self._compare(id(array), frame)
         if len(self._kept) < MOST and array.nbytes <= LARGEST:
             storage = storage_of(t)
-            self._kept[id(array)] = _Kept(
-                weakref.ref(array), weakref.ref(storage), number, digest(array), storage.version
-            )
+            self._kept[id(array)] = _Kept(Reference(array), Reference(storage), number, digest(array), storage.version)
 
     def _compare(self, key: int, frame: FrameType | None) -> None:
         """Report an array that was changed, but not by the engine, and note it as it is now."""

@@ -8,13 +8,13 @@ the nodes before them.  Hooks only take down; everything else is worked out when
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Container, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
+from ....references import Reference
 from ....snapshot import GraphSnapshot
 from ...base import Node
 from ...measure_columns import Taken, live_columns, measured_columns
@@ -33,7 +33,7 @@ class Arrival(NamedTuple):
     """A gradient that is about to be added to that of a leaf."""
 
     row: int
-    leaf: weakref.ref[Any]
+    leaf: Reference
     before: str
 
 
@@ -79,7 +79,7 @@ class Measures:
         self._ends: dict[int, int] = {}
         self._met: dict[int, Arrival] = {}
         """What hooks at leaves saw, by row."""
-        self._later: dict[int, weakref.ref[Any]] = {}
+        self._later: dict[int, Reference] = {}
         """Leaves without a hook, by row: they run as soon as another row has run."""
         self._unseen: Callable[[], AbstractContextManager[None]] | None = None
         if how.listening or is_patched():
@@ -114,7 +114,7 @@ class Measures:
         """Yield hooks of leaves; those ``following`` others, without a gradient so far, are looked at later."""
         ways, later, plain = self._ways, self._later, self._readable.plain
         for row, tensor in leaves.items():
-            leaf = weakref.ref(tensor)
+            leaf = Reference(tensor)
             if (
                 row in following
                 and tensor.grad is None
@@ -166,7 +166,7 @@ class Measures:
 
         return before
 
-    def _before_leaf(self, row: int, leaf: weakref.ref[Any], way: Way, gradients: Any) -> None:
+    def _before_leaf(self, row: int, leaf: Reference, way: Way, gradients: Any) -> None:
         """The hook that runs before a gradient is added to that of a leaf."""
         began = perf_counter_ns()
         if gradients:
@@ -184,7 +184,7 @@ class Measures:
                 key = len(self._ways) + edge
                 self._look(key, self._places.get(key), result)
 
-    def _arrives(self, row: int, leaf: weakref.ref[Any]) -> None:
+    def _arrives(self, row: int, leaf: Reference) -> None:
         """Note what the gradient of a leaf was before another one is added."""
         tensor = leaf()
         if tensor is not None:
@@ -244,7 +244,7 @@ class Measures:
                     found.append(leaf_row)
         return found
 
-    def _look_late(self, row: int, reference: weakref.ref[Any]) -> bool:
+    def _look_late(self, row: int, reference: Reference) -> bool:
         """Look at what a leaf without a hook got; False if it got nothing."""
         leaf, way = reference(), self._ways[row]
         grad = None if leaf is None else leaf.grad

@@ -15,6 +15,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from ....program.frames import stack_position
+from ....references import Reference
 from ....snapshot import GraphSnapshot
 from ....tensor_table import TensorTable
 from ...base import Node, Origins
@@ -119,11 +120,17 @@ class _Seen:
     """PyTorch's dtype of each node."""
     pattern: Any = None
     """Of the lines and scopes, the last time that they were those of the snapshot."""
+    loose: list[tuple[int, int]] | None = None
+    """Rows and identities of the leaves while nobody watches, for then no reference to them may be found."""
 
     def is_like(self, order: list[Node]) -> bool:
         """Whether the nodes of a graph with this outline have these leaves, shapes and dtypes."""
         if any(cls() is None for cls in self.classes):
             return False
+        if self.loose is not None:
+            if any(id(order[row].variable) != identity for row, identity in self.loose):
+                return False
+            self.leaves, self.loose = [(row, Reference(order[row].variable)) for row, _ in self.loose], None
         shapes, dtypes = self.snapshot.shape, self.dtypes
         for row, reference in self.leaves:
             leaf = reference()
@@ -138,6 +145,11 @@ class _Seen:
             if first.dtype is not dtypes[row] or tuple(first.shape) != shapes[row]:
                 return False
         return True
+
+    def loosen(self) -> None:
+        """Refer to no leaf until the next watch."""
+        if self.loose is None:
+            self.leaves, self.loose = [], [(row, id(reference())) for row, reference in self.leaves]
 
     def number(self, snapshot: GraphSnapshot, order: list[Node], origins: Origins | None) -> None:
         """Fill in sequence numbers, lines and scopes; what is as it was is the same object."""
@@ -187,6 +199,12 @@ class Repeats:
         """Where graphs were walked last, the latest first; what was not made twice there has no snapshot yet."""
         self._named: weakref.WeakKeyDictionary[TensorTable, _Seen] = weakref.WeakKeyDictionary()
         """The tables in which leaves have their names, with the snapshot that gave them last."""
+
+    def loosen(self) -> None:
+        """Refer to no tensor until the next watch."""
+        for _, seen in self._places:
+            if seen is not None:
+                seen.loosen()
 
     def snapshot(
         self, roots: Sequence[Node], frame: FrameType | None, origins: Origins | None, table: TensorTable | None
@@ -241,11 +259,11 @@ def _learned(order: list[Node], snapshot: GraphSnapshot, leaves: dict[int, Any])
     return _Seen(
         outline,
         columns,
-        leaves=[(row, weakref.ref(leaf)) for row, leaf in leaves.items()],
+        leaves=[(row, Reference(leaf)) for row, leaf in leaves.items()],
         questions=questions(order, snapshot.op, outline.edges(), list(leaves)),
         numbered=numbered,
         numbers=[number - first for number in numbers],
-        classes=[weakref.ref(cls) for cls in set(map(type, order))],
+        classes=[Reference(cls) for cls in set(map(type, order))],
         dtypes=[_first(node).dtype for node in order],
     )
 

@@ -30,7 +30,7 @@ def number_new(
     table: TensorTable, tensor: Any, name: str = "", *, source: SourceLine | None = None, made_by: int | None = None
 ) -> int:
     """Number a tensor that is not known yet."""
-    memory, lent, part = _memory_of(tensor)
+    memory, lent, part = memory_of(tensor)
     if lent:
         table.lent = True
     required, base = tensor.requires_grad, tensor._base
@@ -44,7 +44,7 @@ def number_new(
         made_by=made_by,
         view_of=_wrapped_by(table, tensor) if base is None else table.known(base),
         source=source,
-        layout=_layout_of(tensor) if part else None,
+        layout=layout_of(tensor) if part else None,
     )
     return table.add(tensor, facts, memory=memory)
 
@@ -69,10 +69,10 @@ def numbers_of(table: TensorTable, tensors: Sequence[Any], *, source: SourceLine
 
 def is_lent(tensor: Any) -> bool:
     """Whether somebody else has a hold on a tensor's memory: then PyTorch may not resize it."""
-    return _memory_of(tensor)[1]
+    return memory_of(tensor)[1]
 
 
-def _layout_of(tensor: Any) -> tuple[int, ...] | None:
+def layout_of(tensor: Any) -> tuple[int, ...] | None:
     """Return where a tensor begins in its memory, and its strides."""
     try:
         return (tensor.storage_offset(), *tensor.stride())
@@ -83,11 +83,11 @@ def _layout_of(tensor: Any) -> tuple[int, ...] | None:
 
 def part_of(tensor: Any) -> Part | None:
     """Return which entries of its memory a tensor occupies."""
-    layout = _layout_of(tensor)
+    layout = layout_of(tensor)
     return None if layout is None else Part(layout[0], shape_of(tensor), layout[1:])
 
 
-def _memory_of(tensor: Any) -> tuple[Any, bool, bool]:
+def memory_of(tensor: Any) -> tuple[Any, bool, bool]:
     """Return what owns a tensor's memory, whether it is lent, and whether the tensor is but a part of it.
 
     The owner is the one object of Python that PyTorch has of a storage, which lives as long as that.  None for tensors

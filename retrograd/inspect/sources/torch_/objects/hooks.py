@@ -11,6 +11,7 @@ from typing import Any
 
 from ....events import Event
 from ....program.frames import leave_no_frame, source_line, user_frame
+from ....references import Reference
 from ....snapshot import SourceLine
 from ...object_numbers import ObjectNumbers
 from ...patches import Patches
@@ -100,7 +101,7 @@ class Hooks:
                 data["run"] = run
             self._sink(Event("hook", op=kind, source=line, data=data))
 
-        held_by = weakref.ref(holder) if _can_refer(holder) else weakref.ref(tensor)
+        held_by = Reference(holder) if _can_refer(holder) else Reference(tensor)
         is_zero = self._is_zero if kind == "tensor" else _unknown
         heard = holder[key] = Heard(held_by, key, hook, ran, is_zero)
         self._placed.add(heard)
@@ -211,7 +212,7 @@ def _name(hook: Any) -> str:
 def _can_refer(holder: Any) -> bool:
     """Whether an object can be referred to weakly; an ``OrderedDict`` can."""
     try:
-        weakref.ref(holder)
+        Reference(holder)
     except TypeError:
         return False
     return True

@@ -5,10 +5,10 @@ No engine sees such a write, so what is kept for backward is looked at when it i
 
 from __future__ import annotations
 
-import weakref
 from types import FrameType
 from typing import Any, NamedTuple
 
+from ....references import Reference
 from ...array_writes import LARGEST, MOST, digest, write_event
 from ..calls.calls import version_of
 from ..calls.tensors import is_lent, number_of
@@ -19,7 +19,7 @@ from ..values.values import Readable
 class _Kept(NamedTuple):
     """One tensor that backward needs, as it was."""
 
-    tensor: weakref.ref[Any]
+    tensor: Reference
     digest: int
     version: int
 
@@ -68,7 +68,7 @@ class SharedMemory:
         if found is None:
             self._kept.pop(number, None)
         else:
-            self._kept[number] = _Kept(weakref.ref(tensor), found, version_of(tensor))
+            self._kept[number] = _Kept(Reference(tensor), found, version_of(tensor))
 
     def _compare(self, number: int, frame: FrameType | None) -> None:
         kept = self._kept[number]

@@ -27,6 +27,7 @@ from ..objects.functions import Functions
 from ..objects.hooks import Handles
 from ..objects.owners import Owners
 from ..objects.parameters import Parameters
+from ..objects.swaps import Swaps
 from ..objects.training_calls import TrainingCalls
 from ..objects.warnings_ import wrap_show
 from .backward_calls import BackwardCalls
@@ -69,6 +70,7 @@ class Installation:
         self._patches.wrap(threading.Thread, "_bootstrap_inner", self._wrap_bootstrap)
         self._patches.wrap(torch.nn.Parameter, "__new__", Parameters(self._watches.seeing_calls).wrap_new)
         Handles(self._watches.seeing_calls).install(self._patches)
+        Swaps(self._watches.seeing).install(self._patches)
         self._follow_optimizers(torch)
 
     def _follow_optimizers(self, torch: Any) -> None:

@@ -21,6 +21,7 @@ class Lasting:
     def forget(self) -> None:
         """Nobody watches any more: let go of what belongs to the program."""
         self.hooked.numbers.clear()
+        self.repeats.loosen()
         self.memory.forget()
 
 
