@@ -26,6 +26,7 @@ FACE = tuple(f"retrograd.{name}" for name in FACE_NAMES)
 # What describes graphs and runs, and what computes on those descriptions: no engine, no drawing.
 DATA = (
     "bounded",
+    "references",
     "columns",
     "places",
     "snapshot",
