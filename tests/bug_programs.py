@@ -18,6 +18,7 @@ from pathlib import Path
 
 from retrograd.inspect import recording
 from retrograd.inspect.events import Recording
+from retrograd.inspect.kept_steps import KEPT
 
 FOLDER = Path(__file__).resolve().parent / "bug_programs"
 _HEAD = re.compile(
@@ -75,7 +76,7 @@ def pairs() -> list[Pair]:
     return [read_pair(path) for path in sorted(FOLDER.glob("*.py"))]
 
 
-def record(text: str, folder: Path, *, engine: str = "torch") -> Recording:
+def record(text: str, folder: Path, *, engine: str = "torch", keep: int | None = KEPT) -> Recording:
     """Run a program in this process, recorded in full; what it raises is the recording's business."""
     if engine == "retrograd":
         text = text.replace("import torch\n", "import retrograd as torch\n", 1)
@@ -85,7 +86,7 @@ def record(text: str, folder: Path, *, engine: str = "torch") -> Recording:
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.suppress(Exception, SystemExit))
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
-        held = stack.enter_context(recording("program.py", level="full", check=True))
+        held = stack.enter_context(recording("program.py", level="full", check=True, keep=keep))
         program = types.ModuleType("__main__")  # lives until the recording ends, as __main__ does
         program.__file__ = str(path)
         exec(compile(text, str(path), "exec"), program.__dict__)

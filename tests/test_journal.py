@@ -153,7 +153,8 @@ def test_each_entry_is_made_once_and_in_order():
         return Event(note[1])
 
     journal.entries += [(make, "a"), Event("b"), (make, "c")]
-    assert [event.kind for event in journal.read()[0]] == ["a", "b", "c"]
+    journal.settle()
+    assert [event.kind for event in journal.entries] == ["a", "b", "c"]
     journal.entries.append((make, "d"))
     journal.settle()
     journal.settle()

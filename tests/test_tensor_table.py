@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 
+from retrograd.inspect.journal import Rows
 from retrograd.inspect.tensor_facts import TensorFacts
 from retrograd.inspect.tensor_table import TensorTable
 
@@ -17,7 +18,7 @@ class Thing:
 
 def table():
     """An empty table and its rows."""
-    rows = []
+    rows = Rows()
     return TensorTable(rows), rows
 
 
@@ -54,7 +55,7 @@ def test_memory_is_shared():
     for tensor, owner in ((base, base), (view, base), (other, other)):
         numbers.add(tensor, TensorFacts(), memory=owner)
 
-    assert [row.storage for row in rows] == [0, 0, 1]
+    assert [row.storage for row in rows.values()] == [0, 0, 1]
     assert (numbers.memory(base), numbers.memory(view)) == (0, None)
 
 
@@ -76,7 +77,7 @@ def test_memory_is_told_by_who_owns_it():
         numbers.add(Thing(), TensorFacts(), memory=owner)
 
     assert len(identities) < 50  # else nothing was shown
-    assert [row.storage for row in rows] == [0, 0, *range(1, 51)]
+    assert [row.storage for row in rows.values()] == [0, 0, *range(1, 51)]
 
 
 def test_the_dead_are_forgotten():

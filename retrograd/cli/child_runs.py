@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ..inspect.kept_steps import KEPT
 from .launcher import outside_a_job
 from .target import Target
 
@@ -20,18 +21,24 @@ TYPED = "<string>"
 
 
 def run_recorded(
-    target: Target, file: str, *, shown: bool, texts: Mapping[str, str] | None = None, limit: float | None = None
+    target: Target,
+    file: str,
+    *,
+    shown: bool,
+    texts: Mapping[str, str] | None = None,
+    limit: float | None = None,
+    keep: str = str(KEPT),
 ) -> int | None:
     """Run a program once, recorded at level ``full`` into a file; return its exit code, None where it took too long.
 
     It has no standard input; what it prints is dropped unless it is to be ``shown``.
     ``texts``: what files of the program are to read as, in place of what is on disk, which stays as it is.
-    ``limit``: seconds.
+    ``limit``: seconds.  ``keep``: as the option of ``trace``.
     """
     if texts and target.kind == "code":
         target = replace(target, text=texts.get(TYPED, target.text))
     words = [_FLAGS[target.kind]] if target.kind in _FLAGS else []
-    options = ["trace", "--level", "full", "-f", "json", "-o", file, "-q", *words, target.text, "--", *target.args]
+    options = ["trace", "--level", "full", "--keep", keep, "-f", "json", "-o", file, "-q", *words, target.text, "--"]
     environment = outside_a_job(os.environ)  # each run is a whole recording, also where a launcher started us
     environment.setdefault("PYTHONHASHSEED", "0")
     output = None if shown else subprocess.DEVNULL
@@ -41,7 +48,7 @@ def run_recorded(
             with open(laid, "w", encoding="utf-8") as stream:
                 json.dump(dict(texts or {}), stream)
         process = subprocess.Popen(
-            [sys.executable, "-c", f"from retrograd.cli.seeded import start; start({laid!r})", *options],
+            [sys.executable, "-c", f"from retrograd.cli.seeded import start; start({laid!r})", *options, *target.args],
             env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             start_new_session=limit is not None,
         )  # fmt: skip

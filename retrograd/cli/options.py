@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from ..inspect.fold import STEPS
+from ..inspect.kept_steps import FEWEST, KEPT
 from ..inspect.render import RenderOptions, renderers
 from .config import defaults_for
 
@@ -108,6 +109,38 @@ def check_option(command: Function) -> Function:
         default=True,
         show_default=True,
         help="When SCRIPT has ended, call its custom Functions again and compare backward with finite differences.",
+    )
+    return option(command)
+
+
+class KeepType(click.ParamType):  # type: ignore[type-arg]
+    """A number of steps, from 4 on, or ``all``, which is None."""
+
+    name = "keep"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+        """Return how many steps are kept."""
+        if value is None or value == "all":
+            return None
+        try:
+            count = int(value)
+        except (TypeError, ValueError):
+            count = 0
+        if count < FEWEST:
+            self.fail(f"{value!r} is not 'all' or a whole number from {FEWEST} on.", param, ctx)
+        return count
+
+
+def keep_option(command: Function) -> Function:
+    """Add the option that says how many steps of a long program are kept."""
+    option = click.option(
+        "--keep",
+        type=KeepType(),
+        default=str(KEPT),
+        show_default=True,
+        metavar="N|all",
+        help="Of a program of more steps, keep N in full: the first, the last, those in which something changed or "
+        "went wrong, and a sample; of the others sums.",
     )
     return option(command)
 

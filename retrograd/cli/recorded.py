@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from ..inspect.events import Event, Recording
+from ..inspect.kept_steps import KEPT
 from ..inspect.program.frames import source_line, user_frame
 from ..inspect.record import error_event, recording
 from . import messages
@@ -37,6 +38,8 @@ class RecordingOptions:
     """Saves what there is while the program runs; must not raise."""
     check: bool = True
     """Whether custom Functions are called again in the end, at level ``full``."""
+    keep: int | None = KEPT
+    """Steps kept in full detail; None for all."""
     all_figures: bool = False
     """Whether every figure of a gradient is taken in every backward run."""
 
@@ -60,6 +63,7 @@ class RecordedRun:
                 level=options.level,
                 check=options.check,
                 all_figures=options.all_figures,
+                keep=options.keep,
                 after_run=_Flushes(options) if options.every else None,
             )
         )
@@ -104,8 +108,8 @@ class RecordedRun:
         """Save what there is, with the line at which a signal found the program."""
         line = source_line(user_frame(main_frame()))
         data = {"type": name, "message": "stopped by the signal"}
-        self._recorded.events.append(Event("error", source=line, data=data))
-        self._options.save(self._recorded)
+        recorded = self._recorded
+        self._options.save(replace(recorded, events=[*recorded.events, Event("error", source=line, data=data)]))
 
 
 class _Flushes:

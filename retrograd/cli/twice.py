@@ -21,7 +21,7 @@ def recorded_twice(target: Target) -> tuple[list[Recording], int]:
     """
     with tempfile.TemporaryDirectory(prefix="retrograd-twice-") as folder:
         files = [os.path.join(folder, f"{name}.json") for name in ("first", "second")]
-        codes = [run_recorded(target, file, shown=file == files[0]) or 0 for file in files]
+        codes = [run_recorded(target, file, shown=file == files[0], keep="all") or 0 for file in files]
         for file, code in zip(files, codes, strict=True):
             if not os.path.exists(file):
                 raise UsageError(

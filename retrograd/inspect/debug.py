@@ -14,13 +14,13 @@ from .diagnose import diagnose
 from .events import Recording
 from .explain import explain
 from .findings import Finding
+from .kept_steps import KEPT
 from .notebook import recording_bundle
 from .output import save, with_findings
 from .record import Recorder, recorded
 from .render import RenderOptions, renderer_for
 from .render.formats.tree import print_tree
 from .snapshot import GraphSnapshot
-from .tensor_table import TensorTable
 
 _latest: list[weakref.ref[debug]] = []
 
@@ -46,25 +46,31 @@ class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers o
     that says what led to them where that is known, and what was recorded up to then is kept.  With ``check`` the
     custom Functions that ran are compared with finite differences when the block ends: they are called again.
     Smallest, largest and mean entry of gradients and their share of zeros are taken in the first runs and in some of
-    the later ones, with ``all_figures`` in every one.
+    the later ones, with ``all_figures`` in every one.  Of a program of more steps than ``keep`` so many are kept: the
+    first and the last ones, those in which something changed or went wrong, and a sample; None keeps all.
     As a decorator (``@rg.debug()``) it records each call anew; the object then holds the last one.
     """
 
-    def __init__(self, *, level: str = "full", check: bool = False, all_figures: bool = False) -> None:
+    def __init__(
+        self, *, level: str = "full", check: bool = False, all_figures: bool = False, keep: int | None = KEPT
+    ) -> None:
         self.level = level
         self.check = check
         self.all_figures = all_figures
+        self.keep = keep
         self.recording = Recording()
         """Events and graphs of the block; complete when it has ended."""
-        self._tensors: TensorTable | None = None
+        self._recorder: Recorder | None = None
         self._running: list[ExitStack] = []
         self._breakpoints: list[Breakpoint] = []
 
     def __enter__(self) -> debug:
-        recorder = Recorder(level=self.level, explain=explain, check=self.check, all_figures=self.all_figures)
+        recorder = Recorder(
+            level=self.level, explain=explain, check=self.check, all_figures=self.all_figures, keep=self.keep
+        )
         with ExitStack() as stack:
             stack.enter_context(recorded(recorder, every_thread=False))
-            self.recording, self._tensors = recorder.recording, recorder.tensors
+            self.recording, self._recorder = recorder.recording, recorder
             _latest[:] = [weakref.ref(self)]
             for one in self._breakpoints:
                 stack.enter_context(armed(one))
@@ -73,7 +79,7 @@ class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers o
 
     def number(self, tensor: Any) -> int | None:
         """Return the row of a living tensor in ``recording.tensors``, None if the block did not see it."""
-        return None if self._tensors is None else self._tensors.known(tensor)
+        return None if self._recorder is None else self._recorder.number(tensor)
 
     def break_when(self, condition: str | Condition, action: str = "raise") -> Breakpoint:
         """Stop at the first node of a backward run at which a condition holds; before or inside the block.

@@ -5,10 +5,8 @@ missing: at the lower levels of recording, or because an engine does not tell.  
 ``Recording.tensors``; nodes are sequence numbers counted from the beginning of the recording
 (``GraphSnapshot.first_seq + seq``), in PyTorch for each thread by itself.
 
-=============  ===========================================================  =========
-kind           what happened                                                level
-=============  ===========================================================  =========
-operation      a function of the engine was called                          full
+=============  ===========================================================  ==kind           what happened                                                level
+=============  ===========================================================  ==operation      a function of the engine was called                          full
 inplace        one that wrote into a tensor                                 full
 cut            one whose result left the graph, or never was in it          full
 read           ``.grad`` of a tensor was read                               full
@@ -28,8 +26,8 @@ backward       a backward run began                                         grap
 accumulate     a gradient arrived in a leaf's ``.grad``                     backward
 backward-end   a backward run ended                                         graph
 error          an exception ended the watched stretch                       graph
-=============  ===========================================================  =========
-"""
+summary        what was recorded of steps in between, and is not kept       graph
+=============  ===========================================================  =="""
 
 from __future__ import annotations
 
@@ -44,8 +42,14 @@ TENSOR_KEYS = ("tensor", "target", "given")
 """Keys of ``Event.data`` that hold a tensor, a row of ``Recording.tensors``,"""
 TENSORS_KEYS = ("inputs", "outputs", "saves", "roots", "mutated", "without", "zero", "still")
 """those that hold a list of them,"""
+TENSOR_OF_NAME_KEYS = ("parameters", "unregistered", "operands")
+"""those that hold tensors by name,"""
+BY_TENSOR_KEYS = ("values", "entered", "kept_norms", "norms")
+"""those that hold something by tensor, whose number is text then,"""
 NAMES_KEYS = ("names", "output_names")
 """and those that hold a list of words."""
+ROW_KEYS = ("first", "end")
+"""Keys that hold a row of ``Recording.events``."""
 
 MEASURES = (
     "time_us",  # time of the node, hooks excluded; in PyTorch those that only pass on what they get, and leaves
@@ -319,6 +323,22 @@ class ErrorData(TypedDict, total=False):
     """The program's own ``raise`` or ``assert``."""
 
 
+class SummaryData(TypedDict, total=False):
+    """Data of ``summary``, which stands for steps of a long program (``kept_steps``)."""
+
+    first_step: int
+    """Number of the first one, from 0 over the whole program."""
+    steps: int
+    runs: int
+    """Their backward runs, ``seconds`` these took, and ``kinds``, how many events of each kind there were."""
+    seconds: float
+    kinds: dict[str, int]
+    norms: dict[str, list[float]]
+    """Leaf -> how many gradients arrived there; least, greatest and mean of their norms."""
+    continuous: bool
+    """A step like the one after it was once seen to follow one like the one before it: nothing seems to be missing."""
+
+
 REPEATED_KEYS = ("names", "output_names", "arguments", "stack")
 """Keys whose values the events of one line have in common; such values may be one object, which nobody changes."""
 
@@ -342,5 +362,6 @@ DATA_OF_KIND: dict[str, type] = {
     "backward": BackwardData,
     "backward-end": BackwardData,
     "error": ErrorData,
+    "summary": SummaryData,
 }
 """What each kind of event may tell."""

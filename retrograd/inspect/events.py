@@ -83,6 +83,11 @@ class Event:
                 self._describe, self._facts = None, ()
         return object.__getattribute__(self, name)
 
+    @property
+    def noted(self) -> Facts:
+        """What ``data`` will be made of, if nobody has read it yet."""
+        return () if self._describe is None else self._facts
+
     def data_once(self) -> dict[str, Any]:
         """Return the data for one reading: what nobody has read yet is made for it and not kept."""
         facts, describe = self._facts, self._describe  # in this order, as above

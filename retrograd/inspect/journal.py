@@ -3,11 +3,16 @@
 A watched program waits while it is recorded, so a source may write down what it saw as a tuple, a *note*: numbers,
 texts, and what several notes share.  The event, and the rows of tensors that came up with it, are made in the order
 of the notes as soon as events or tensors are read, by whomever.
+
+Stretches of events may be dropped on the way.  Rows of events and numbers of tensors stay what they are as long as
+the program runs; ``renumbered`` closes the gaps when somebody reads.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 from ..locks import reentrant_lock
@@ -16,7 +21,17 @@ from .tensor_facts import TensorFacts
 
 Note = tuple[Any, ...]
 """What makes the event, a ``Maker``, and behind it the facts."""
-Maker = Callable[[Note, int, list[TensorFacts]], Event]
+
+
+class Rows(dict[int, Any]):
+    """What is known of each tensor, by number; None where a note is going to fill it in."""
+
+    def __missing__(self, number: int) -> TensorFacts:
+        """Return what stands for a tensor that was dropped; nothing that is written into it stays."""
+        return TensorFacts()
+
+
+Maker = Callable[[Note, int, Rows], Event]
 """Gets a note, the row of its event and the rows of all tensors, of which it fills those that the note is to fill."""
 
 
@@ -25,32 +40,52 @@ class Journal:
 
     def __init__(self) -> None:
         self.entries: list[Any] = []
-        """Events and notes, in the order in which things happened."""
-        self.rows: list[Any] = []
-        """Rows of tensors; None for those that a note is going to fill."""
+        """Events and notes, in the order in which things happened, without those that were dropped."""
+        self.rows = Rows()
+        self.pieces: list[tuple[int, int]] = [(0, 0)]
+        """Where entries follow one another without a gap: index of the first one, and its row."""
         self._made = 0
         """Entries that are events, from the beginning."""
         self._lock = reentrant_lock()
         self._making = False
 
+    def __len__(self) -> int:
+        """How many events there were, with those that were dropped: the row of the next one."""
+        index, row = self.pieces[-1]
+        return row + len(self.entries) - index
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether something was dropped."""
+        return self.pieces != [(0, 0)]
+
     def add(self, event: Event) -> int:
         """Add an event, and return its row; other threads may add notes meanwhile."""
         entries = self.entries
         entries.append(event)
-        row = len(entries) - 1
-        while entries[row] is not event:
-            row -= 1
-        return row
+        place = len(entries) - 1
+        while entries[place] is not event:
+            place -= 1
+        index, row = self.pieces[-1]
+        return row + place - index
 
-    def read(self, last: bool = False) -> tuple[list[Event], list[TensorFacts]]:
-        """Return all events and the rows of all tensors, made.
+    def index(self, row: int) -> int:
+        """Return the place among the entries of a row that was not dropped."""
+        index, first = self.pieces[bisect_right(self.pieces, row, key=itemgetter(1)) - 1]
+        return index + row - first
 
-        The last ones are apart from the journal: a thread of the program that runs on may still note what it saw.
-        """
-        self.settle()
-        if not last:
-            return self.entries, self.rows
-        return self.entries[: self._made], [TensorFacts() if row is None else row for row in self.rows]
+    def drop(self, begin: int, end: int) -> None:
+        """Drop the events from one row to before another; none of them was dropped yet, and all are made."""
+        with self._lock:
+            place = bisect_right(self.pieces, begin, key=itemgetter(1)) - 1
+            index, row = self.pieces[place]
+            first, count = index + begin - row, end - begin
+            del self.entries[first : first + count]
+            self._made -= count
+            following = [(first, end)] + [(index - count, row) for index, row in self.pieces[place + 1 :]]
+            if len(following) > 1 and following[1][0] == first:  # nothing is left between two gaps
+                del following[0]
+            self.pieces[place + (first > index) :] = following
 
     def settle(self) -> None:
         """Make the events of all notes."""
@@ -65,10 +100,15 @@ class Journal:
             finally:
                 self._making = False
 
+    def made(self) -> list[Event]:
+        """Return the events that were made, apart from the journal: a thread that runs on may still add to that."""
+        return self.entries[: self._made]
+
     def _make(self) -> None:
         entries, rows = self.entries, self.rows
-        for row in range(self._made, len(entries)):
-            entry = entries[row]
+        index, first = self.pieces[-1]
+        for place in range(self._made, len(entries)):
+            entry = entries[place]
             if entry.__class__ is tuple:
-                entries[row] = entry[0](entry, row, rows)
-            self._made = row + 1
+                entries[place] = entry[0](entry, place - index + first, rows)
+            self._made = place + 1

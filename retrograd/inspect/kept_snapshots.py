@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from operator import attrgetter, is_
 from typing import Any
 
@@ -23,6 +24,10 @@ class KeptSnapshots:
         self._recording = recording
         self._columns = _Columns()
         self._graphs = 0
+        self.count = 0
+        """How many there were, without those that gave way to others: the number of the next one."""
+        self.numbers: list[int] = []
+        """Of those that are kept."""
         self._rows = 0
         self._full_at: Event | None = None
         """The event whose snapshot gives way to the next one, once the recording is full."""
@@ -40,12 +45,26 @@ class KeptSnapshots:
             _number_from_zero(snapshot)
         if earlier is None or not self._share(snapshot, earlier):
             self._make_room(event, len(snapshot))
-        event.data["snapshot"] = len(kept)
+        event.data["snapshot"] = self.count
         kept.append(snapshot)
+        self.numbers.append(self.count)
+        self.count += 1
         self._note_engine(snapshot.engine)
         if earlier is not None and snapshot.source is earlier.source:
             return set()
         return {line for line in snapshot.source if line is not None}
+
+    def sizes(self, begin: int, end: int) -> list[int]:
+        """Return how many nodes those graphs have whose numbers lie between these."""
+        return list(map(len, self._recording.snapshots[self._place(begin) : self._place(end)]))
+
+    def drop(self, begin: int, end: int) -> None:
+        """Drop the graphs with these numbers."""
+        places = slice(self._place(begin), self._place(end))
+        del self._recording.snapshots[places], self.numbers[places]
+
+    def _place(self, number: int) -> int:
+        return bisect_left(self.numbers, number)
 
     def _share(self, snapshot: GraphSnapshot, earlier: GraphSnapshot) -> bool:
         """Let equal columns be one object; True if everything is the same."""
@@ -70,6 +89,8 @@ class KeptSnapshots:
         if self._full_at is not None:
             self._full_at.data.pop("snapshot", None)
             self._recording.snapshots.pop()
+            self.numbers.pop()
+            self.count -= 1
         self._full_at = event
 
     def _note_engine(self, engine: str) -> None:

@@ -17,11 +17,13 @@ from .finite_differences.check import check_functions
 from .forks import in_this_process
 from .journal import Journal, Note
 from .kept_snapshots import KeptSnapshots
+from .kept_steps import KEPT, KeptSteps
 from .program.failures import failure_of
 from .program.frames import last_line, strip_own_frames
 from .program.signals import let_pass
 from .program.texts import lines_of
 from .random_functions import ELSEWHERE
+from .renumbered import Reader
 from .snapshot import GraphSnapshot, SourceLine
 from .sources import sources
 from .sources.hidden_references import references_hidden
@@ -45,6 +47,7 @@ def recording(
     level: str = "graph",
     check: bool = False,
     all_figures: bool = False,
+    keep: int | None = KEPT,
     after_run: Callable[[Recording], None] | None = None,
     explain: Explain | None = None,
 ) -> Iterator[Recording]:
@@ -57,9 +60,10 @@ def recording(
     ``explain`` with an exception that the engine raises or that ends the block.  With ``check``, at level ``"full"``,
     the custom Functions that ran are compared with finite differences when the block has ended: they are called again.
     With ``all_figures`` every figure of a gradient is taken in every run, else as ``figure_schedule`` says.
+    Of a program of more steps than ``keep`` so many are kept (``kept_steps``); None keeps all.
     Raises ``UsageError`` for a level there is not.
     """
-    recorder = Recorder(script, level, after_run, explain=explain, check=check, all_figures=all_figures)
+    recorder = Recorder(script, level, after_run, explain=explain, check=check, all_figures=all_figures, keep=keep)
     try:
         with recorded(recorder, every_thread=every_thread):
             yield recorder.recording
@@ -102,6 +106,7 @@ class Recorder:
         explain: Explain | None = None,
         check: bool = False,
         all_figures: bool = False,
+        keep: int | None = KEPT,
         max_events: int = MAX_EVENTS,
     ) -> None:
         if level not in LEVELS:
@@ -109,7 +114,6 @@ class Recorder:
         created = datetime.now(UTC).isoformat(timespec="seconds")
         self.recording = Recording(script=script, created=created, level=level)
         self._journal = Journal()
-        self.recording.read_by(self._journal.read)
         self.note: Callable[[Note], None] = self._journal.entries.append
         """Takes a note; the line of its event was mentioned."""
         self.tensors = TensorTable(self._journal.rows, self._journal.settle)
@@ -125,6 +129,9 @@ class Recorder:
         self._lines_read: set[SourceLine] = set()
         self._latest_line: SourceLine | None = None
         self._kept = KeptSnapshots(self.recording)
+        self._steps = None if keep is None else KeptSteps(keep, self._journal, self.tensors, self._kept)
+        self._reader = Reader(self._journal, self._steps, self._kept)
+        self.recording.read_by(self._reader.read)
 
     def __call__(self, event: Event, snapshot: GraphSnapshot | None = None) -> int:
         """Take one event and return its row; a snapshot that comes with it is labelled by its place among graphs."""
@@ -137,6 +144,11 @@ class Recorder:
                 self._latest_line = event.source
                 if event.source is not None:
                     self._read_line(event.source)
+            if self._steps is not None:
+                if event.kind == "backward":
+                    self._steps.run_begins(accumulates=event.data.get("api", "backward") == "backward")
+                elif event.kind == "backward-end":
+                    self._steps.run_ended()
         if self._after_run is not None and event.kind == "backward-end":
             self._after_run(self.recording)
         return row
@@ -159,8 +171,19 @@ class Recorder:
             self.figures.comes(self._runs)
             if self._runs == self._next_count:
                 self._next_count *= 2
-                self.tensors.count_living(len(self._journal.entries))
+                self.tensors.count_living(len(self._journal))
             return self._runs - 1
+
+    def stepped(self, optimizer: int) -> None:
+        """The optimizer with this number steps; it may end a step of the program."""
+        if self._steps is not None:
+            with self._lock:
+                self._steps.stepped(optimizer)
+
+    def number(self, tensor: Any) -> int | None:
+        """Return the row of a living tensor in the recording, None if it was not seen."""
+        known = self.tensors.known(tensor)
+        return None if known is None else self._reader.number(known)
 
     def among_ranks(self) -> bool:
         """Whether what is recorded is one rank of several."""

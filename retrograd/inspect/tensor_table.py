@@ -11,6 +11,7 @@ from operator import call, is_
 from typing import Any
 
 from ..locks import lock
+from .journal import Rows
 from .references import Reference
 from .tensor_facts import TensorFacts
 
@@ -69,9 +70,11 @@ def _nothing() -> None:
 class TensorTable:
     """The rows of ``Recording.tensors`` in the making."""
 
-    def __init__(self, rows: list[Any], settle: Callable[[], None] = _nothing) -> None:
+    def __init__(self, rows: Rows, settle: Callable[[], None] = _nothing) -> None:
         """``settle`` is called before rows are read, and fills those that were only reserved."""
         self._rows = rows
+        self._next = 0
+        """The number of the next tensor."""
         self._settle = settle
         self._lock = lock()
         self._known = _Living()
@@ -89,21 +92,27 @@ class TensorTable:
         """Row of events at which the living were counted last, and their numbers."""
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return self._next
 
     @property
-    def rows(self) -> list[TensorFacts]:
+    def memories(self) -> int:
+        """How many memories there were: the number of the next one."""
+        return self._next_storage
+
+    @property
+    def rows(self) -> Rows:
         """What is known of each tensor, by number; read only."""
         self._settle()
         return self._rows
 
     def __getitem__(self, number: int) -> TensorFacts:
-        return self.rows[number]
+        facts: TensorFacts = self.rows[number]
+        return facts
 
     def entered(self, number: int) -> TensorFacts:
         """Return what was known of a tensor when it was numbered; what notes say of it, if they are to fill its row."""
         facts: TensorFacts | None = self._rows[number]
-        return self.rows[number] if facts is None else facts
+        return self[number] if facts is None else facts
 
     def view_of(self, number: int) -> int | None:
         """Return what a tensor is a view or an alias of; those whose rows notes are to fill are none."""
@@ -134,8 +143,9 @@ class TensorTable:
                     memories.numbers[place] = facts.storage = self._next_storage
                     self._next_storage += 1
                     memories.references[place] = _ref(memory)
-            known.numbers[key] = number = len(rows)
-            rows.append(facts)
+            known.numbers[key] = number = self._next
+            self._next = number + 1
+            rows[number] = facts
             known.references[key] = _ref(tensor)
             if len(known.numbers) > self._most:
                 self._throw_out()
@@ -151,8 +161,9 @@ class TensorTable:
                 memories.numbers[place] = storage = self._next_storage
                 self._next_storage = storage + 1
                 memories.references[place] = _ref(memory)
-            known.numbers[key] = number = len(rows)
-            rows.append(None)
+            known.numbers[key] = number = self._next
+            self._next = number + 1
+            rows[number] = None
             known.references[key] = _ref(tensor)
             if len(known.numbers) > self._most:
                 self._throw_out()
@@ -161,7 +172,9 @@ class TensorTable:
     def fill(self) -> None:
         """Fill the rows that were reserved for notes which could not be taken."""
         with self._lock:
-            self._rows[:] = [TensorFacts() if row is None else row for row in self.rows]
+            rows = self.rows
+            for number in [number for number, facts in rows.items() if facts is None]:
+                rows[number] = TensorFacts()
 
     def moved(
         self, tensor: Any, shape: tuple[int, ...], dtype: str, layout: tuple[int, ...] | None, memory: Any
@@ -210,7 +223,7 @@ class TensorTable:
     def unnamed_leaves(self) -> list[Any]:
         """Return the living leaves that require a gradient, are no parameters, and were not returned before."""
         turned, self._turned = self._turned, []
-        begin, self._looked = self._looked, len(self._rows)
+        begin, self._looked = self._looked, self._next
         wanted: set[int] = set()
         for number in chain(turned, range(begin, self._looked)):
             facts = self.entered(number)
@@ -220,6 +233,11 @@ class TensorTable:
             return []
         found = [reference() for reference, number in self._known.pairs() if number in wanted]
         return [tensor for tensor in found if tensor is not None]
+
+    def alive(self) -> set[int]:
+        """Return the numbers of all tensors that live, or lived when they were counted last."""
+        living = {number for reference, number in self._known.pairs() if reference() is not None}
+        return living.union(self._counted_at[1])
 
     def count_living(self, row: int) -> None:
         """Remember who lives now, at a row of events, in place of who did when they were counted before."""
@@ -232,7 +250,7 @@ class TensorTable:
                 self.fill()
             self.rows[number].kept = reference() is not None
         row, living = self._counted_at
-        rows: list[TensorFacts | None] = list(self.rows) if living else []
+        rows = self.rows
         for number in living:
             if (facts := rows[number]) is not None:
                 facts.lasted = row

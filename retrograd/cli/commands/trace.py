@@ -17,6 +17,7 @@ from ..options import (
     StepType,
     check_option,
     drawing_options,
+    keep_option,
     output_options,
     program_options,
     render_options,
@@ -48,6 +49,7 @@ from ..target import choose
     is_flag=True,
     help="Take minimum, maximum, mean and zeros of gradients in every backward run, not in some; --color-by does.",
 )
+@keep_option
 @check_option
 @click.option(
     "--flush-every",
@@ -91,5 +93,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
 
     watched, every = (launch, asked["flush_every"]) if outputs else (None, None)
     whole = asked["all_figures"] or asked["color_by"] is not None
-    recording = RecordingOptions(asked["level"], watched, every, keep, check=asked["check"], all_figures=whole)
+    recording = RecordingOptions(
+        asked["level"], watched, every, keep, check=asked["check"], keep=asked["keep"], all_figures=whole
+    )
     run_and_report(target, report, recording)

@@ -42,6 +42,9 @@ class Sink(Protocol):
     def begin_run(self) -> int:
         """Return the number of a backward run that begins now; other runs may be under way."""
 
+    def stepped(self, optimizer: int) -> None:
+        """The optimizer with this number steps, of which an event or note was sent."""
+
     def explain(self, error: BaseException, line: SourceLine | None = None) -> None:
         """Let an exception that the engine raises in this line of the user say what led to it."""
 

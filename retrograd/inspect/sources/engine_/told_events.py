@@ -7,13 +7,12 @@ while the program waits.
 from __future__ import annotations
 
 from ...events import Event
-from ...journal import Note
+from ...journal import Note, Rows
 from ...shared_parts import shared_texts
-from ...tensor_facts import TensorFacts
 from .calls.names import named_by
 
 
-def event_as_told(note: Note, row: int, rows: list[TensorFacts]) -> Event:
+def event_as_told(note: Note, row: int, rows: Rows) -> Event:
     """Complete an event by the texts of its line, the numbers of the operands, and what it made; ``Maker``."""
     event: Event
     _, event, texts, numbers, made = note

@@ -230,7 +230,8 @@ def _kept_results(flow: Flow, cyclic: set[int]) -> Iterator[Case]:
         rows = sorted(row for tensor in tensors for row in flow.made_in.get(tensor, ()) if flow.has_node(row))
         steps = sum(flow.begun_between(one, other) for one, other in pairwise(rows))
         if steps + 1 >= LINKS and not _only_saved(flow, made_at, tensors):
-            yield _kept_case(flow, made_at, tensors, steps + 1)
+            recorded = [tensor for tensor in tensors if flow.made_in.get(tensor)]  # others are of steps not kept
+            yield _kept_case(flow, made_at, recorded, steps + 1 + len(tensors) - len(recorded))
         elif steps + 1 < LINKS and len(ends := ends_of_passes(flow, tensors)) >= LINKS:
             yield _kept_case(flow, made_at, ends, len(ends))
 

@@ -9,7 +9,7 @@ from .....engine.calls.quiet import quietly
 from .....engine.tensors.base import TensorBase
 from ....event_data import Values
 from ....events import Event
-from ....journal import Maker, Note
+from ....journal import Maker, Note, Rows
 from ....references import Reference
 from ....snapshot import SourceLine
 from ....tensor_facts import TensorFacts
@@ -190,7 +190,7 @@ def _name_of_gradient(leaf: str) -> str:
     return f"{leaf}.grad" if leaf else ""
 
 
-def _event_of_gradient(note: Note, row: int, rows: list[TensorFacts]) -> Event:
+def _event_of_gradient(note: Note, row: int, rows: Rows) -> Event:
     """Make the event of a gradient that arrived; ``Maker``."""
     noted = _Accumulated._make(note)
     name = _name_of_gradient(rows[noted.tensor].name)

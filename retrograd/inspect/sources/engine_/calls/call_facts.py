@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ....event_data import Stack
 from ....events import Event
-from ....journal import Maker, Note
+from ....journal import Maker, Note, Rows
 from ....shared_parts import shared_texts
 from ....tensor_facts import TensorFacts
 from ...surroundings import Surroundings, described
@@ -61,12 +61,12 @@ class CallFacts(NamedTuple):
         """The results."""
         return [self.results] if isinstance(self.results, int) else list(self.results)
 
-    def name_operands(self, rows: list[TensorFacts]) -> list[str]:
+    def name_operands(self, rows: Rows) -> list[str]:
         """Return how the line spells the inputs, and name those by it that have no name yet."""
         names = named_by(self.site.texts, self.inputs[: self.operands], self.within, rows)
         return shared_texts([*names, *[""] * (len(self.inputs) - self.operands)])
 
-    def enter_results(self, row: int, rows: list[TensorFacts]) -> None:
+    def enter_results(self, row: int, rows: Rows) -> None:
         """Say of the results which event made them."""
         site, fresh = self.site, self.fresh
         if fresh is None:
@@ -100,7 +100,7 @@ class CallFacts(NamedTuple):
         return data | self.more if self.more else data
 
 
-def event_of_call(note: Note, row: int, rows: list[TensorFacts]) -> Event:
+def event_of_call(note: Note, row: int, rows: Rows) -> Event:
     """Make the event of a call; ``Maker``."""
     call = CallFacts._make(note)
     names = call.name_operands(rows)

@@ -11,12 +11,12 @@ from typing import Any
 
 from ....bounded import BoundedDict
 from ....event_data import Stack
+from ....journal import Rows
 from ....operators import canonical
 from ....program.numbers import is_number
 from ....program.spelling import Spelling, is_name, spelling_at
 from ....program.stacks import stack_of
 from ....program.syntax import parsed_expression
-from ....tensor_facts import TensorFacts
 from ..watching import Watching
 from .caller import Caller
 
@@ -74,7 +74,7 @@ class Names:
 
 
 def matched(
-    texts: Sequence[str] | None, numbers: Sequence[int | None], within: Collection[int], rows: Sequence[TensorFacts]
+    texts: Sequence[str] | None, numbers: Sequence[int | None], within: Collection[int], rows: Rows
 ) -> Sequence[str]:
     """Which of the texts of a line belongs to each of the inputs of a call, by their numbers; None for new ones.
 
@@ -94,9 +94,7 @@ def matched(
     return ["" if number in within else text for number, text in zip(numbers, texts, strict=True)]
 
 
-def named_by(
-    texts: Sequence[str] | None, numbers: Sequence[int], within: Collection[int], rows: Sequence[TensorFacts]
-) -> Sequence[str]:
+def named_by(texts: Sequence[str] | None, numbers: Sequence[int], within: Collection[int], rows: Rows) -> Sequence[str]:
     """As ``matched``; tensors that have no name get the one that they have in the line."""
     names = matched(texts, numbers, within, rows)
     for number, text in zip(numbers, names, strict=True):

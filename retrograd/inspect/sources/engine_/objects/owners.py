@@ -10,12 +10,11 @@ from .....engine.aliasing.views import requires_grad
 from .....engine.tensors.base import TensorBase
 from ....bounded import BoundedDict
 from ....events import Event
-from ....journal import Note
+from ....journal import Note, Rows
 from ....program.frames import source_line, user_frame
 from ....program.modules import attribute, held_parameters, is_training
 from ....program.names import unregistered
 from ....snapshot import SourceLine
-from ....tensor_facts import TensorFacts
 from ... import named_scopes
 from ...module_names import Roots, below, name_after_modules, variable_of
 from ...object_numbers import ObjectNumbers
@@ -164,6 +163,8 @@ class Owners(Observer):
         if action == "step" and watching.wants("full"):
             self._begin_step(optimizer, owner, effects)
         watching.sink.note((_working, line, type(optimizer).__name__, action, owner, name, placed, settings, effects))
+        if action == "step":
+            watching.sink.stepped(owner)
         if action == "zero_grad" and watching.wants("full"):
             note = watching.sink.note
             for group, row in zip(groups, numbers, strict=True):
@@ -265,7 +266,7 @@ def _held(optimizer: Any) -> list[Any]:
     return [one for group in attribute(optimizer, "param_groups") for one in group["params"]]
 
 
-def _working(note: Note, row: int, rows: list[TensorFacts]) -> Event:
+def _working(note: Note, row: int, rows: Rows) -> Event:
     """Make the event of an optimizer; ``Maker``."""
     _, line, sort, *facts = note
     return Event.later("optimizer", sort, line, _at_work, (sort, *facts))
@@ -279,7 +280,7 @@ def _at_work(facts: tuple[Any, ...]) -> dict[str, Any]:
     return {**told, **({} if settings is None else {"settings": settings}), **effects}
 
 
-def _clearing(note: Note, row: int, rows: list[TensorFacts]) -> Event:
+def _clearing(note: Note, row: int, rows: Rows) -> Event:
     """Make the event of a leaf whose gradient an optimizer is about to clear; ``Maker``."""
     _, line, number = note
     return Event.later("leaf", "zero_grad", line, _cleared, (number,))

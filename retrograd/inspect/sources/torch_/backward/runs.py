@@ -10,11 +10,10 @@ from typing import Any
 
 from ....event_data import Values
 from ....events import Event, Facts
-from ....journal import Note
+from ....journal import Note, Rows
 from ....program.frames import source_line
 from ....program.signals import let_pass
 from ....snapshot import GraphSnapshot
-from ....tensor_facts import TensorFacts
 from ...array_values import gradient_figures, summary
 from ...base import Node
 from ...naming import name_leaves
@@ -216,7 +215,7 @@ class RunWriter:
             note_problem(problem)
 
 
-def _event(note: Note, row: int, rows: list[TensorFacts]) -> Event:
+def _event(note: Note, row: int, rows: Rows) -> Event:
     """Make the event of what arrived in a leaf; ``Maker``."""
     return Event.later("accumulate", "", note[1], _accumulation, note)
 

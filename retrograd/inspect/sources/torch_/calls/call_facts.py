@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 from ....event_data import Stack
 from ....events import Event, Facts
-from ....journal import Maker, Note
+from ....journal import Maker, Note, Rows
 from ....shared_parts import shared_texts
-from ....tensor_facts import TensorFacts
 from ...surroundings import Surroundings, described
 from ..values.ranges import Figures
 from .call_sites import Site
@@ -42,13 +41,13 @@ class CallFacts(NamedTuple):
     more: dict[str, Any] | None
     """What few calls have."""
 
-    def way(self, rows: list[TensorFacts]) -> str:
+    def way(self, rows: Rows) -> str:
         """Return how an in-place write reached the memory."""
         assert self.more is not None
         target: int = self.more["target"]
         return self.ways.get(target, "") or ("view" if rows[target].view_of is not None else "")
 
-    def enter_results(self, row: int, rows: list[TensorFacts]) -> None:
+    def enter_results(self, row: int, rows: Rows) -> None:
         """Say of new results which event made them, and what they share memory with."""
         inputs, way = self.inputs, self.site.rule.reason
         for number in self.outputs:
@@ -61,7 +60,7 @@ class CallFacts(NamedTuple):
             elif facts.view_of is None and inputs and number not in inputs:
                 self._follow(number, rows)
 
-    def _follow(self, number: int, rows: list[TensorFacts]) -> None:
+    def _follow(self, number: int, rows: Rows) -> None:
         """A view of a tensor that shares memory unseen shares it, too."""
         first = self.inputs[0]
         facts, source = rows[number], rows[first]
@@ -98,7 +97,7 @@ class CallFacts(NamedTuple):
         return data | self.more if self.more else data
 
 
-def event_of_call(note: Note, row: int, rows: list[TensorFacts]) -> Event:
+def event_of_call(note: Note, row: int, rows: Rows) -> Event:
     """Make the event of a call; ``Maker``."""
     call = CallFacts._make(note)
     way = call.way(rows) if call.kind == "inplace" else ""

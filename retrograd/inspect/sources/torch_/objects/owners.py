@@ -194,6 +194,8 @@ class Owners:
             if found is not None:
                 found.tell(watch, event, numbers)
             watch.sink(event)
+            if action == "step":
+                watch.sink.stepped(owner)
 
     def scheduled(self, optimizer: Any, caller: FrameType) -> None:
         """A schedule has set the rates of an optimizer."""
