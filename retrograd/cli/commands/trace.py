@@ -92,6 +92,8 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
         results.write(recorded, outputs, options, quiet=True)
 
     watched, every = (launch, asked["flush_every"]) if outputs else (None, None)
+    if launch is not None and ctx.get_parameter_source("keep") is ParameterSource.DEFAULT:
+        asked["keep"] = None  # ranks are compared step by step
     whole = asked["all_figures"] or asked["color_by"] is not None
     recording = RecordingOptions(
         asked["level"], watched, every, keep, check=asked["check"], keep=asked["keep"], all_figures=whole

@@ -14,6 +14,7 @@ from ..snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
 from .divergence import Divergence, divergence
 from .endings import Ending, endings
 from .gradients import NonFinite, NormGap, Partial, first_nonfinite, norm_gaps, partial_gradients
+from .kept_in_all import kept_in_all
 from .results import OtherResult, first_other_result
 from .run import Run
 
@@ -79,6 +80,7 @@ class Lineup:
 @collector_paused()
 def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: float = TOLERANCE) -> Lineup:
     """Compare recordings; ranks of one job are recognised by the rank that each of them notes."""
+    recordings = kept_in_all(recordings)
     numbers = [recording.rank for recording in recordings]
     ranks = all(map(of_a_job, recordings)) and len(set(numbers)) == len(numbers)
     runs = [Run(recording, name) for recording, name in zip(recordings, names, strict=True)]
