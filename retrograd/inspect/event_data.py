@@ -5,8 +5,10 @@ missing: at the lower levels of recording, or because an engine does not tell.  
 ``Recording.tensors``; nodes are sequence numbers counted from the beginning of the recording
 (``GraphSnapshot.first_seq + seq``), in PyTorch for each thread by itself.
 
-=============  ===========================================================  ==kind           what happened                                                level
-=============  ===========================================================  ==operation      a function of the engine was called                          full
+=============  ===========================================================  =========
+kind           what happened                                                level
+=============  ===========================================================  =========
+operation      a function of the engine was called                          full
 inplace        one that wrote into a tensor                                 full
 cut            one whose result left the graph, or never was in it          full
 read           ``.grad`` of a tensor was read                               full
@@ -27,7 +29,8 @@ accumulate     a gradient arrived in a leaf's ``.grad``                     back
 backward-end   a backward run ended                                         graph
 error          an exception ended the watched stretch                       graph
 summary        what was recorded of steps in between, and is not kept       graph
-=============  ===========================================================  =="""
+=============  ===========================================================  =========
+"""
 
 from __future__ import annotations
 
