@@ -22,6 +22,7 @@ from ..calls.calls import note_problem
 from ..own_work import is_patched, own_work
 from ..values.figures import GradientFigures, Memory
 from ..values.layout import Looking, Place, Way
+from ..values.readbacks import READBACKS, ZEROS, Promise
 from ..values.values import Readable
 from .node_hooks import NodeHooks
 
@@ -34,7 +35,16 @@ class Arrival(NamedTuple):
 
     row: int
     leaf: Reference
-    before: str
+    held: str | Promise
+    """What there was before, or how many zeros, where that is still to be read."""
+
+    @property
+    def before(self) -> str:
+        """What ``.grad`` was: none, zero, kept; nothing where nobody can see."""
+        if isinstance(self.held, str):
+            return self.held
+        zeros = self.held["zeros"]
+        return "zero" if zeros == self.held.size else "kept" if zeros >= 0 else ""
 
 
 class How(NamedTuple):
@@ -194,13 +204,17 @@ class Measures:
             except Exception as problem:
                 note_problem(problem)
 
-    def _held(self, tensor: Any) -> str:
+    def _held(self, tensor: Any) -> str | Promise:
         """Say what a leaf's ``.grad`` was."""
         grad = tensor.grad
         if grad is None:
             return "none"
-        array = self._readable.gradient(grad) if self._reads else None
-        return "zero" if array is not None and not array.any() else "kept"
+        if not self._reads:
+            return ""
+        if self._readable.is_far(grad):
+            return READBACKS.ask(grad, ZEROS) or ""
+        array = self._readable.gradient(grad)
+        return "" if array is None else "kept" if array.any() else "zero"
 
     # -- the end
     @property

@@ -21,6 +21,8 @@ from ...origins import Marks
 from ..calls.calls import note_problem
 from ..calls.tensors import number_of, numbers_of
 from ..library import LIBRARY
+from ..values.far import summary as summary_of_far
+from ..values.readbacks import NORM, READBACKS, Promise
 from ..values.values import Readable
 from .measures import MAX_NODES, How, Measures
 
@@ -186,33 +188,44 @@ class RunWriter:
         line, table, run = source_line(frame), self.watch.sink.tensors, self.number
         ranks, kept = self.watch.sink.among_ranks(), dict[str, float]()
         met = [(arrival, leaf) for arrival in self.measures.arrivals if (leaf := arrival.leaf()) is not None]
+        leaves = [leaf for _, leaf in met]
+        norms = dict(zip(map(id, leaves), map(self._norm, leaves), strict=True)) if ranks else {}
         figures, keys = self.measures.figures_of([arrival for arrival, _ in met])
-        numbers, not_finite = numbers_of(table, [leaf for _, leaf in met]), figures.not_finite(keys)
+        numbers, not_finite = numbers_of(table, leaves), figures.not_finite(keys)
         self.watch.sink.mention(line)
         note = self.watch.sink.note
         for (arrival, leaf), number, key in zip(met, numbers, keys, strict=True):
-            bad, values = key in not_finite, None
-            if bad or ranks:
-                values = self._held_by(leaf, number, bad, kept if ranks else None)
+            values = _summary(leaf, figures.promised(key)) if key in not_finite else None
+            norm = norms.get(id(leaf))
+            if norm is not None:
+                kept[str(number)] = norm["norm"] if isinstance(norm, Promise) else norm
             note((_event, line, number, run, arrival.before, leaf._version, leaf.numel(), figures, key, values))
         return kept
 
-    def _held_by(self, leaf: Any, number: int, bad: bool, kept: dict[str, float] | None) -> Values | None:
-        """Look at the gradient that a leaf has now: summarize a bad one, and of ranks keep its norm."""
-        grad = leaf.grad
-        if grad is None:
+    def _norm(self, leaf: Any) -> float | Promise | None:
+        """Return the norm of the gradient that a leaf has now."""
+        if leaf.grad is None:
             return None
-        array = Readable().gradient(grad)
-        norms = None if array is None or kept is None else gradient_figures(array)
-        if norms is not None and kept is not None:
-            kept[str(number)] = norms[0]
-        return summary(array) if array is not None and bad else None
+        readable = Readable()
+        if readable.is_far(leaf.grad):
+            return READBACKS.ask(leaf.grad, NORM)
+        array = readable.gradient(leaf.grad)
+        figures = None if array is None else gradient_figures(array)
+        return None if figures is None else figures[0]
 
     def _send(self, event: Event, snapshot: GraphSnapshot | None) -> None:
         try:
             self.watch.sink(event, snapshot)
         except Exception as problem:  # a broken sink must not break the program
             note_problem(problem)
+
+
+def _summary(leaf: Any, arrived: Promise | None) -> Values | None:
+    """Summarize the gradient that a leaf has now; of one on another device, what arrived tells enough."""
+    if arrived is not None:
+        return summary_of_far(arrived, tuple(leaf.shape))
+    array = None if leaf.grad is None else Readable().gradient(leaf.grad)
+    return None if array is None else summary(array)
 
 
 def _event(note: Note, row: int, rows: Rows) -> Event:
@@ -223,7 +236,9 @@ def _event(note: Note, row: int, rows: Rows) -> Event:
 def _accumulation(note: Facts) -> dict[str, Any]:
     """Describe what arrived in a leaf."""
     _, _, number, run, before, version, size, known, key, values = note
-    data: dict[str, Any] = {"tensor": number, "run": run, "before": before, "version": version}
+    data: dict[str, Any] = {"tensor": number, "run": run, "version": version}
+    if before:
+        data["before"] = before
     figures = known.of(key)
     if figures is not None:
         squares, low, high, _, zero, _, _, entries, _ = figures

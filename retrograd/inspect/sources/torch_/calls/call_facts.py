@@ -9,6 +9,7 @@ from ....events import Event, Facts
 from ....journal import Maker, Note, Rows
 from ....shared_parts import shared_texts
 from ...surroundings import Surroundings, described
+from ..values.far import FarFacts
 from ..values.ranges import Figures
 from .call_sites import Site
 from .names import assigned
@@ -34,7 +35,7 @@ class CallFacts(NamedTuple):
     outputs: tuple[int, ...]
     saves: tuple[int, ...]
     """Tensors that its nodes keep."""
-    measures: Figures
+    measures: Figures | FarFacts
     """Ranges and sums of the results, by turns; empty where nothing was read."""
     stack: list[Stack] | None
     """The user's frames, where they are worth knowing."""
@@ -86,10 +87,13 @@ class CallFacts(NamedTuple):
         data["output_names"] = shared_texts(assigned(self.site.spelling, len(self.outputs)))
         if self.saves:
             data["saves"] = list(self.saves)
-        lows, highs, sums = self.measures[::3], self.measures[1::3], self.measures[2::3]
-        if any(low is not None for low in lows):
-            data["range"] = [None if low is None else [low, high] for low, high in zip(lows, highs, strict=True)]
-            data["checksum"] = list(sums)
+        if isinstance(self.measures, FarFacts):
+            self.measures.add_to(data)
+        else:
+            lows, highs, sums = self.measures[::3], self.measures[1::3], self.measures[2::3]
+            if any(low is not None for low in lows):
+                data["range"] = [None if low is None else [low, high] for low, high in zip(lows, highs, strict=True)]
+                data["checksum"] = list(sums)
         if self.stack is not None:
             data["stack"] = self.stack
         if self.kind == "inplace":

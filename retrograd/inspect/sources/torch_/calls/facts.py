@@ -10,6 +10,7 @@ from ....operators import Operator
 from ....program.signals import let_pass
 from ...array_values import Array, flat_share, is_finite, pole_in, range_and_sum, summary
 from ..library import LIBRARY
+from ..values.far import FarFacts, far_facts
 from ..values.ranges import NOT_READ, Figures, Ranges, range_of
 from ..values.values import Readable
 from .calls import Call
@@ -50,13 +51,15 @@ def measured(
     more: dict[str, Any],
     ranges: Ranges,
     hidden: Hidden,
-) -> Figures:
+) -> Figures | FarFacts:
     """Return ranges and sums of what came out, by turns, nothing where nothing was read: not what is hidden.
 
     ``more`` gets what is telling of that and of what went in.
     """
     readable = ranges.readable
     transformed = not readable.now()
+    if outputs and not outputs[0].is_cpu and not transformed:
+        return far_facts(call, numbers, outputs[:_MAX_VALUED], results[:_MAX_VALUED], ranges.far, hidden)
     if transformed and not readable.transformed():
         return ()
     if transformed:

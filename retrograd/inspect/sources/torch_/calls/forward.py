@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....event_data import Stack
-from ....events import Event
+from ....events import Event, Facts
 from ....operators import Trait
 from ....program.frames import source_line
 from ....program.stacks import stack_of
@@ -18,6 +18,7 @@ from ..objects.hooks import Hooks
 from ..objects.shared import SharedMemory
 from ..values.allocations import Allocations
 from ..values.ranges import Ranges
+from ..values.readbacks import READBACKS, ZEROS, Promise
 from ..values.values import Readable
 from .call_facts import Ways, event_of_call
 from .call_sites import Site, Sites
@@ -43,7 +44,7 @@ class ForwardWriter:
         self._tensor: type = torch.Tensor
         self._parameter: type = torch.nn.Parameter
         self._readable = Readable()
-        self._ranges = Ranges(self._readable)
+        self._ranges = Ranges(self._readable, self.table)
         self._allocations = Allocations(self.table, self._readable)
         self.shared = SharedMemory(sink, self._readable)
         self.hooks = Hooks(sink, lambda: inside_here().run, self._readable)
@@ -101,7 +102,7 @@ class ForwardWriter:
         arguments = site.said if same else site.arguments(call)
         nodes, saves = self._nodes(call, site, outputs, numbers + results, same=same)
         if written or not site.harmless:
-            self._ranges.forget(call.rule)
+            self._ranges.forget(call.rule, [numbers[place] for place in written])
         self._allocations.follow(call, numbers, written, outputs, results)
         measures = measured(call, numbers, outputs, results, more, self._ranges, self._allocations.hides)
         around = self._around(call, call.marks.scope, inside.run)
@@ -257,6 +258,7 @@ class ForwardWriter:
         if call.error is not None and not call.inputs:
             return
         more: dict[str, Any] = {}
+        zeros: Promise | None = None
         if change == "requires_grad":
             value = call.args[1] if len(call.args) > 1 else call.kwargs.get("requires_grad", True)
             more["value"] = bool(value)
@@ -267,21 +269,26 @@ class ForwardWriter:
             change = "grad-cleared" if given is None else "grad-set"
             if isinstance(given, self._tensor):
                 array = self._readable.array(given) if self._readable.now() else None
+                if self._readable.is_far(given):
+                    zeros = READBACKS.ask(given, ZEROS)
                 change = "grad-zeroed" if array is not None and not array.any() else change
                 self.gradients[number_of(self.table, given)] = number_of(self.table, call.inputs[0])
         elif change == "written" and len(call.args) > 1:
             more["given"] = number_of(self.table, call.args[1])
-        self._report_leaf("leaf", call, {"change": change, **more})
+        self._report_leaf("leaf", call, {"change": change, **more}, zeros)
 
-    def _report_leaf(self, kind: str, call: Call, more: dict[str, Any]) -> None:
-        """Report what happened to the first argument."""
+    def _report_leaf(self, kind: str, call: Call, more: dict[str, Any], zeros: Promise | None = None) -> None:
+        """Report what happened to the first argument; ``zeros`` are of a gradient that it was given."""
         site = self._sites.at(call)
         line, name = site.line, site.names(call)[0]
         data = {"tensor": number_of(self.table, call.inputs[0], name, source=line), "names": [name], **more}
         data["stack"] = self._stack(call)
         if call.error is not None:
             data["error"] = f"{type(call.error).__name__}: {call.error}"
-        self.sink(Event(kind, op=call.rule.op, source=line, data=data))
+        if zeros is None:
+            self.sink(Event(kind, op=call.rule.op, source=line, data=data))
+        else:
+            self.sink(Event.later(kind, call.rule.op, line, _gradient_given, (data, zeros)))
 
     def _change(self, leaf: int, change: str, call: Call) -> None:
         data = {"tensor": leaf, "change": change, "stack": self._stack(call)}
@@ -295,3 +302,9 @@ class ForwardWriter:
         if settled.stack is None:
             settled.stack = stack_of(settled.frame)
         return settled.stack
+
+
+def _gradient_given(facts: Facts) -> dict[str, Any]:
+    """Describe a leaf that was given a gradient of another device; of zeros alone, it was cleared by that."""
+    data, zeros = facts
+    return {**data, "change": "grad-zeroed"} if zeros["zeros"] == zeros.size else data

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....program.signals import let_pass
 from ...step_effects import content_of, is_zero
-from ..library import LIBRARY
+from ..values.readbacks import CONTENT, READBACKS, ZEROS, Promise
 from ..values.values import Readable
 
 
@@ -24,15 +24,16 @@ class StepReader:
         """Return for each parameter what differs if its values do."""
         if not self._readable.now():
             return [None] * len(parameters)
-        return self._each(parameters, self._content, _sums)
+        found = self._each(parameters, self._content, CONTENT)
+        return [one.all if isinstance(one, Promise) else one for one in found]
 
     def gradients(self, parameters: Sequence[Any]) -> list[str | None]:
         """Return for each whether ``.grad`` is none or zero."""
         if not self._readable.now():
             return [None] * len(parameters)
         held = [tensor.grad if tensor.is_leaf else tensor for tensor in parameters]
-        zero = self._each([grad for grad in held if grad is not None], self._is_zero, _is_all_zero)
-        states = iter(zero)
+        found = self._each([grad for grad in held if grad is not None], self._is_zero, ZEROS)
+        states = iter([one["zeros"] == one.size if isinstance(one, Promise) else one for one in found])
         return ["none" if grad is None else "zero" if next(states) else None for grad in held]
 
     def place(self, parameter: Any) -> Hashable:
@@ -43,31 +44,15 @@ class StepReader:
             let_pass(failure)
             return None
 
-    def _each(self, tensors: Sequence[Any], here: Callable[[Any], Any], elsewhere: Callable[[Any], Any]) -> list[Any]:
-        """Return an answer for each tensor; those of other devices are waited for once, all together."""
+    def _each(self, tensors: Sequence[Any], here: Callable[[Any], Any], names: tuple[str, ...]) -> list[Any]:
+        """Return an answer for each tensor; those of other devices are asked for figures, and waited for together."""
         found: list[Any] = [None] * len(tensors)
-        waiting: dict[Any, list[tuple[int, Any]]] = {}
         for place, tensor in enumerate(tensors):
             try:
-                if tensor.device.type == "cpu":
-                    found[place] = here(tensor)
-                elif self._may_be_waited_for(tensor):
-                    waiting.setdefault(tensor.device, []).append((place, elsewhere(tensor.detach())))
+                found[place] = READBACKS.ask(tensor, names) if self._readable.is_far(tensor) else here(tensor)
             except Exception as failure:
                 let_pass(failure)
-        for asked in waiting.values():
-            answers = LIBRARY.torch.stack([answer for _, answer in asked]).tolist()
-            for (place, _), answer in zip(asked, answers, strict=True):
-                found[place] = tuple(answer) if isinstance(answer, list) else answer
         return found
-
-    def _may_be_waited_for(self, tensor: Any) -> bool:
-        """Whether values on another device may be asked for now: not while a graph of CUDA is captured."""
-        torch: Any = LIBRARY.torch
-        device = tensor.device.type
-        if type(tensor) not in self._readable.plain or device == "meta" or tensor.layout is not torch.strided:
-            return False
-        return device != "cuda" or not torch.cuda.is_current_stream_capturing()
 
     def _content(self, tensor: Any) -> Hashable:
         """Return what differs if the values of a tensor of the CPU do."""
@@ -85,16 +70,3 @@ class StepReader:
         """Whether the entries of a gradient of the CPU are known, and all zero."""
         array = self._readable.gradient(gradient)
         return array is not None and is_zero(array)
-
-
-def _sums(tensor: Any) -> Any:
-    """Return two sums over the bytes of a tensor, and over their squares, on its device."""
-    torch: Any = LIBRARY.torch
-    entries = tensor.contiguous().view(-1).view(torch.uint8)
-    words, rest = entries[: entries.numel() // 8 * 8].view(torch.int64), entries[entries.numel() // 8 * 8 :]
-    return torch.stack([words.sum(), (words * words).sum(), rest.sum()])
-
-
-def _is_all_zero(gradient: Any) -> Any:
-    """Return whether all entries are zero, as a scalar on their device."""
-    return gradient.count_nonzero().eq(0)

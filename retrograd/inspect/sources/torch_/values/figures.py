@@ -25,6 +25,7 @@ from ..calls.calls import note_problem
 from . import products
 from .layout import Layout, Place
 from .products import QUICK
+from .readbacks import ALL, NORM, READBACKS, Promise
 from .values import Readable
 
 FIGURES = 9
@@ -106,6 +107,10 @@ class GradientFigures:
         self._done: list[Array] = []
         self._not_finite: set[int] = set()
         """Keys of those worked out that have a NaN or an infinity."""
+        self._far: list[tuple[int, Promise]] = []
+        """Keys of gradients on other devices, whose figures were asked for there."""
+        self._promised: dict[int, Promise] = {}
+        """The same, once they were read."""
         self._found: Worked | None = None
         self._rows: dict[int, int] | None = None
         """Key -> row of what was found, once somebody asks for one."""
@@ -162,6 +167,9 @@ class GradientFigures:
     def _add(self, key: int, gradient: Any) -> None:
         """Take a gradient of any sort down, unless it has no entries that can be read."""
         readable = self._readable
+        if not gradient.is_cpu:
+            self._ask(key, gradient)
+            return
         found = readable.gradient(gradient)
         if found is None or not found.size:
             return
@@ -171,6 +179,24 @@ class GradientFigures:
             self._norms.extend((key, squares, flat.size))
         else:
             self._take_all(key, flat, flat.dtype.name if gradient.is_complex() else _name(gradient.dtype))
+
+    def _ask(self, key: int, gradient: Any) -> None:
+        """Let the figures of a gradient on another device be computed there."""
+        promise = READBACKS.ask(gradient, ALL if self._whole else NORM) if self._readable.is_far(gradient) else None
+        if promise is not None:
+            self._far.append((key, promise))
+
+    def _settle(self) -> None:
+        """Enter the figures that were asked for, which are read back now if nobody else needed it."""
+        far, self._far = self._far, []
+        if far := [(key, promise) for key, promise in far if promise.all is not None]:
+            self._promised.update(far)
+            rows = np.array([_far_row(promise, whole=self._whole) for _, promise in far])
+            self._note_worked_out([key for key, _ in far], rows)
+
+    def promised(self, key: int) -> Promise | None:
+        """Return the figures of a gradient on another device."""
+        return self._promised.get(key)
 
     def _take_all(self, key: int, flat: Array, dtype: str) -> None:
         """Take every figure of one gradient."""
@@ -210,6 +236,7 @@ class GradientFigures:
             return self._found
 
     def _close(self) -> Worked:
+        self._settle()
         for number in range(len(self._waiting)):
             self._flush(number)
         if self._whole:
@@ -219,7 +246,7 @@ class GradientFigures:
         norms[:, 0], norms[:, NOT_TAKEN], norms[:, 7] = taken[:, 1], math.nan, taken[:, 2]
         keys = taken[:, 0].astype(int).tolist()
         found = Worked([*self._keys, *keys], np.concatenate([*self._done, norms]))
-        self._room, self._norms, self._done = self._room[:0].copy(), [], []
+        self._room, self._norms, self._done, self._promised = self._room[:0].copy(), [], [], {}
         return found
 
     def of(self, key: int) -> list[float] | None:
@@ -232,6 +259,7 @@ class GradientFigures:
 
     def not_finite(self, keys: Collection[int]) -> set[int]:
         """Return those gradients that have an entry which is not finite; what waits mostly goes on waiting."""
+        self._settle()
         if self._whole and not all(map(self._waits_finite, keys)):
             self.close()
         return self._not_finite.intersection(keys)
@@ -246,6 +274,17 @@ class GradientFigures:
 
     def __reduce__(self) -> Any:  # a snapshot can be copied
         return Worked, tuple(self.close())
+
+
+def _far_row(promise: Promise, *, whole: bool) -> list[float]:
+    """Return the figures of a gradient on another device, as those of others stand in the table."""
+    squares, size = promise["norm"] * promise["norm"], promise.size
+    nan, inf = promise["nan"], promise["bad"] - promise["nan"]
+    if not whole or not promise.finite:
+        return [squares, math.nan, math.nan, math.nan, math.nan, nan, inf, size, 0.0]
+    nonzero = size - promise["zeros"]
+    tiny = promise["tiny"] / nonzero if nonzero else 0.0
+    return [squares, promise["low"], promise["high"], promise["sum"], promise["zeros"], nan, inf, size, tiny]
 
 
 def _figures(rows: Array) -> Array:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ....operators import Trait
+from ....tensor_table import TensorTable
 from ...array_values import Array, is_finite, range_and_sum, row_range_and_sum
 from ..calls.calls import Call, version_of
 from ..calls.rules import Rule
+from .far import FarValues
 from .values import Readable
 
 _SAME = frozenset({Trait.VIEW, Trait.COPY})
@@ -33,16 +36,19 @@ def range_of(figures: Figures) -> Range:
 class Ranges:
     """Range and sum of tensors, by their numbers; what was read since somebody may have written is not used again."""
 
-    def __init__(self, readable: Readable) -> None:
+    def __init__(self, readable: Readable, table: TensorTable) -> None:
         self.readable = readable
+        self.far = FarValues(readable, table)
         self._known: dict[int, tuple[int, int, Any, Figures]] = {}
         """Number -> version, number of entries, dtype, figures."""
         self._shared = False
         """Whether the program has arrays of NumPy that share memory with tensors, and may write there unseen."""
 
-    def forget(self, rule: Rule) -> None:
-        """A call was made that may have changed what is known."""
+    def forget(self, rule: Rule, written: Sequence[int]) -> None:
+        """A call was made that may have changed what is known, that of tensors with these numbers certainly."""
         self._known.clear()
+        if written:
+            self.far.wrote(written)
         self._shared = self._shared or "numpy" in rule.op or rule.reason == "numpy"
 
     def of(self, call: Call, tensor: Any, number: int, first: int | None) -> tuple[Figures, Array | None]:

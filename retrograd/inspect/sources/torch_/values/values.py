@@ -17,6 +17,9 @@ from ...array_values import Array, unrepeated
 from ...sparse_entries import summed
 from ..library import LIBRARY
 
+_EAGER = frozenset({"cuda", "xpu", "mps", "mtia", "hpu"})
+"""Devices whose kernels run when they are called, as those of the one that a program adds to PyTorch do."""
+
 
 class Readable:
     """Tells whether values can be read without the program noticing, and reads them.
@@ -47,6 +50,7 @@ class Readable:
         self._is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
         self._inner = torch._C._functorch.get_unwrapped
         self._dispatch_modes = torch._C._len_torch_dispatch_stack
+        self._telling: dict[Any, bool] = {}
         self._sizes: BoundedDict[tuple[Any, Any], int] = BoundedDict(10_000)
         self._types: BoundedDict[int, Any] = BoundedDict(10_000)
 
@@ -75,6 +79,35 @@ class Readable:
         except Exception as failure:
             let_pass(failure)
             return None
+
+    def is_far(self, tensor: Any) -> bool:
+        """Whether a tensor's values lie on another device, where figures of them can be computed unnoticed.
+
+        Not where calls are only noted down to be compiled (XLA), or while a graph of CUDA is captured.
+        """
+        torch: Any = LIBRARY.torch
+        try:
+            if type(tensor) not in self.plain or tensor.is_cpu or tensor.layout is not self.strided:
+                return False
+            if not (tensor.is_floating_point() or tensor.is_complex()) or not tensor.numel() or not self.now():
+                return False
+            device = tensor.device
+            if device.type not in _EAGER and device.type != torch._C._get_privateuse1_backend_name():
+                return False
+            if not tensor.untyped_storage().nbytes() and self._tells_size(device):  # freed meanwhile
+                return False
+            return device.type != "cuda" or not torch.cuda.is_current_stream_capturing()
+        except Exception as failure:
+            let_pass(failure)
+            return False
+
+    def _tells_size(self, device: Any) -> bool:
+        """Whether the storages of a device say how large they are: those that stand in for one need not."""
+        found = self._telling.get(device)
+        if found is None:
+            one = LIBRARY.torch.empty(1, device=device)
+            found = self._telling[device] = bool(one.untyped_storage().nbytes())
+        return found
 
     def address_finder(self) -> Callable[[Any, int], int]:
         """Return what gives the address of a plain tensor whose entries lie side by side and take so many bytes.

@@ -20,6 +20,7 @@ from ...naming import NameMemory
 from ...stray_attributes import report_strays
 from ..calls.calls import unseen
 from ..library import loaded_torch
+from ..values.readbacks import READBACKS
 from .installation import Installation
 from .watched_threads import WatchedThreads
 from .watches import Lasting, Watch, Watches
@@ -60,8 +61,10 @@ class Watcher:
         try:
             yield
         finally:
-            if level == "full" and self._installed is not None:
-                unseen(report_strays, sink, self.modules())
+            if self._installed is not None:
+                unseen(READBACKS.read)
+                if level == "full":
+                    unseen(report_strays, sink, self.modules())
             self._end(me)
 
     def _begin(self, watch: Watch) -> None:
