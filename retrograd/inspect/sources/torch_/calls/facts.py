@@ -151,8 +151,13 @@ def overlaps(tensor: Any) -> bool:
 
 
 def duplicates_in(call: Call, readable: Readable) -> int:
-    """Return how many places an indexed write hits more than once, if it does not add them up."""
-    if not readable.now() or call.kwargs.get("accumulate") or call.kwargs.get("reduce"):
+    """Return how many places an indexed write hits more than once, if it does not add them up; 0 on other devices."""
+    if (
+        not readable.now()
+        or any(not tensor.is_cpu for tensor in call.inputs)
+        or call.kwargs.get("accumulate")
+        or call.kwargs.get("reduce")
+    ):
         return 0
     if call.rule.op == "index_put" and len(call.args) > 3 and call.args[3]:
         return 0
