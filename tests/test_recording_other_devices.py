@@ -15,8 +15,8 @@ torch = pytest.importorskip("torch", "2.13")
 
 @pytest.fixture(scope="module")
 def found() -> Any:
-    """What ``on_other_devices`` prints; the device that it makes stays in its process."""
-    command = [sys.executable, str(ROOT / "tests/on_other_devices.py")]
+    """What ``other_devices/on_other_devices.py`` prints; the device that it makes stays in its process."""
+    command = [sys.executable, str(ROOT / "tests/other_devices/on_other_devices.py")]
     done = subprocess.run(command, capture_output=True, text=True, env=environment())
     assert not done.returncode, done.stderr
     return json.loads(done.stdout)
