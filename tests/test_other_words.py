@@ -20,12 +20,6 @@ STILL_BY_WORDS = frozenset({
     "frozen_parameter_misspelt",  # attributes are looked at when the recording ends, after main()
     "frozen_parameter_told_by_attribute",  # likewise
     "nondeterminism_saliency",  # equality is known by what is printed
-    "rank_divergence_extra_term",  # ranks are known by the names of variables
-    "rank_divergence_listed",  # likewise
-    "rank_divergence_loaded_replicas",  # likewise
-    "rank_divergence_missing_modality",  # likewise
-    "rank_divergence_missing_part",  # likewise
-    "rank_divergence_replicas",  # likewise
     "silent_inplace_buffer_of_object",  # the line that writes is known by the name that it writes to
 })  # fmt: skip
 """Programs whose bug is found as they are written and not in other words: this list is to become empty."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise, zip_longest
 
@@ -17,7 +16,6 @@ from ..words import at, in_code, listed
 KINDS = {
     "rank-divergence": Kind("ranks build different graphs", "error", Stage.STATEMENT),
 }
-_RANK = re.compile(r"\b(rank|ranks|world_size|replica|replicas|worker|workers)\b")
 _BRANCHING = ("item", "tolist")
 
 
@@ -42,10 +40,13 @@ def _ranks(flow: Flow) -> Iterator[Case]:
             fresh = {flow.facts(leaf).source for leaf in other if _made_after(flow, leaf, forward)}
             if first.thread != second.thread:
                 fresh |= _lines_of_inputs(flow, one - other) & _lines_of_inputs(flow, other - one)
+            if not (one and other):
+                continue
             one, other = ({leaf for leaf in side if flow.facts(leaf).source not in fresh} for side in (one, other))
             alike = _first_copies(flow) if one and other and one.isdisjoint(other) else {}
             one, other = ({alike.get(leaf, leaf) for leaf in side} for side in (one, other))
-            if _parted(flow, (first, second), one, other) and not _updated(flow, one | other, first, second):
+            common = bool(fresh or one & other)
+            if common and _parted(flow, (first, second), one, other) and not _updated(flow, one | other, first, second):
                 yield _rank_case(flow, (first, second), one - other, other - one, alike)
                 return
 
@@ -68,39 +69,14 @@ def _first_copies(flow: Flow) -> dict[int, int]:
 
 
 def _parted(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]) -> bool:
-    """Whether two steps, each with a forward of its own, train other leaves: each some, or one less as a rank."""
+    """Whether two steps, each with a forward of its own, train other leaves."""
     if one == other or flow.reached_by(runs[0]).calls & flow.reached_by(runs[1]).calls:
         return False
-    if not one & other and _shapes(flow, one) == _shapes(flow, other):  # each rank has a copy of its own
-        return False
-    return bool((one - other and other - one and one & other) or _plays_ranks(flow, runs[0]))
+    return bool(one & other) or _shapes(flow, one) != _shapes(flow, other)  # each rank may have a copy of its own
 
 
 def _shapes(flow: Flow, leaves: set[int]) -> list[tuple[int, ...]]:
     return sorted(flow.facts(leaf).shape for leaf in leaves)
-
-
-def _plays_ranks(flow: Flow, run: Run) -> bool:
-    """Whether a run stands, by the heads of the blocks around its line or its callers, for one rank of several."""
-    made = flow.last_producer(run.roots[0], run.begin, gradients=True) if run.roots else None
-    callers = flow.lines(made)[1:] if made is not None else []  # where the function was called that ran backward
-    return any(_RANK.search(text) for text in (*_heads_around(flow, run.source), *map(flow.spelling.text, callers)))
-
-
-def _heads_around(flow: Flow, source: SourceLine | None) -> Iterator[str]:
-    """Yield the heads of the blocks around a line, innermost first, as far as the text above it was kept."""
-    lines = flow.recording.sources.get(source.file, {}) if source else {}
-    number, depth = (source.line, _indent(lines.get(source.line, ""))) if source else (0, 0)
-    while depth and (number := number - 1) in lines:
-        text = lines[number]
-        if text.strip() and _indent(text) < depth:
-            depth = _indent(text)
-            yield text
-
-
-def _indent(text: str) -> int:
-    """How far a line stands from the margin."""
-    return len(text) - len(text.lstrip())
 
 
 def _made_after(flow: Flow, leaf: int, row: int) -> bool:
@@ -130,8 +106,9 @@ def _rank_case(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]
     example = flow.name(min(one or other))
     return Case(
         kind="rank-divergence",
+        severity=None if alike else "note",  # copies of a module are ranks'; other steps may stand for anything
         message=f"equal steps (ranks) build different graphs: they part{at(source)}; {' and '.join(sides)}"
-        f"{at(runs[1].source)}, so ranks that add up gradients wait for ever.",
+        f"{at(runs[1].source)}; if the steps stand for ranks, ranks that add up gradients wait for ever.",
         remedy=f"use every parameter on every rank: loss = loss + 0.0 * ({in_code(example)}.sum() + ...), or "
         "find_unused_parameters=True",
         source=source,
