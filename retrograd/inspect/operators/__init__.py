@@ -59,6 +59,8 @@ def _of_traits() -> dict[str, frozenset[Trait]]:
     for trait, listed in TRAITS.items():
         for name in listed.split():
             found.setdefault(name, set()).add(trait)
+    for name in TRAITS[Trait.VIEW].split():
+        found[f"{name}_copy"] = found[name] - {Trait.VIEW, Trait.EXPANDING}
     return {name: frozenset(traits) for name, traits in found.items()}
 
 
@@ -66,7 +68,7 @@ _KNOWN = _of_spellings()
 _TRAITS_OF = _of_traits()
 _IN_NODES = {name.replace("_", ""): own for name, own in _KNOWN.items()}
 """Names as those of nodes are without their capitals: ``maxpool2dwithindices``."""
-_FAMILIES = ("foreach_", "fused_", "special_", "linalg_")
+_FAMILIES = ("foreach_", "fused_", "special_", "linalg_", "fft_")
 """What names begin with that tells where a function is found, and not what it does."""
 _UPDATES = _words("add sub mul truediv div floordiv mod pow matmul and or xor lshift rshift")
 """Python's operators that have a form such as ``+=``."""
@@ -93,7 +95,7 @@ def _word(name: str) -> str:
     of_aten = _OF_ATEN.match(called)
     if of_aten is not None:
         return of_aten[1]
-    parts = called.split(".")
+    parts = called.removeprefix("torch.").removeprefix("fft.").split(".")
     known = [part for part in parts if _plain(part) in _KNOWN]
     return known[-1] if known else parts[-1]
 
@@ -111,7 +113,7 @@ def canonical(name: str) -> str:
     """Return the one name of an operator, whoever writes it; of an unknown one its own, without underscores around."""
     of_node = _OF_NODE.match(name)
     if of_node is not None:
-        squashed = of_node[1].lower().removeprefix("linalg").removeprefix("special")
+        squashed = of_node[1].lower().removeprefix("linalg").removeprefix("special").removeprefix("fft")
         return _IN_NODES.get(squashed, of_node[1])
     word = _word(name)
     plain = _plain(word)

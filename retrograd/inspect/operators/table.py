@@ -47,9 +47,10 @@ digamma psi
 div divide true_divide truediv rtruediv itruediv rdiv idiv
 dropout native_dropout fused_dropout
 embedding_bag embedding_bag_forward_only
-fft_fft fft_c2c
-fft_irfft fft_c2r
-fft_rfft fft_r2c
+fft c2c
+irfft c2r
+rfft r2c
+flip reversed
 floor_divide floordiv rfloordiv ifloordiv
 ge greater_equal
 getitem index
@@ -66,7 +67,7 @@ interpolate upsample upsample_nearest upsample_bilinear upsample_nearest1d upsam
 interpolate upsample_nearest_exact1d upsample_nearest_exact2d upsample_nearest_exact3d upsample_linear1d
 interpolate upsample_bilinear2d upsample_bicubic2d upsample_trilinear3d
 inverse inv inv_ex
-item local_scalar_dense
+item local_scalar_dense is_nonzero
 layer_norm native_layer_norm
 ldl_factor ldl_factor_ex
 le less_equal
@@ -105,6 +106,7 @@ sub subtract rsub isub
 tensor as_tensor asarray new_tensor scalar_tensor
 to to_copy type type_as half float double bfloat16 long int short byte char bool cfloat cdouble chalf cpu cuda xpu mtia
 to ipu autocast_to_full_precision autocast_to_reduced_precision
+transpose_copy t_copy
 transpose mT t swapaxes swapdims matrix_H
 trapezoid trapz
 trunc fix
@@ -118,61 +120,72 @@ METHODS = {"index": "item", "float": "item", "int": "item", "bool": "item", "com
 
 TRAITS: dict[Trait, str] = {
     Trait.ELEMENTWISE: """
-        abs acos acosh add addcdiv addcmul alpha_dropout angle asin asinh atan atan2 atanh bernoulli bitwise_and
-        bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil celu clamp clamp_max
-        clamp_min clone complex conj conj_physical contiguous copy copysign cos cosh data deg2rad detach digamma div
-        dropout elu entr eq erf erfc erfcx erfinv exp exp2 expm1 fill float_power floor floor_divide fmax fmin fmod
-        frac frexp full_like gcd ge gelu gt hardshrink hardsigmoid hardswish hardtanh heaviside hypot i0 i0e i1 i1e
-        igamma igammac imag isclose isfinite isinf isnan isneginf isposinf isreal lcm ldexp le leaky_relu lerp
-        lgamma log log10 log1p log2 log_ndtr logaddexp logaddexp2 logical_and logical_not logical_or logical_xor
-        logit logsigmoid lt masked_fill maximum minimum mish mul mvlgamma nan_to_num ndtr ndtri ne neg nextafter
-        ones_like polar polygamma positive pow rad2deg real reciprocal relu relu6 remainder resolve_conj resolve_neg
-        round rrelu rsqrt rsub selu sgn sigmoid sign signbit silu sin sinc sinh softplus softshrink softsign sqrt
-        square sub tan tanh tanhshrink threshold to trunc where xlog1py xlogy zero zeros_like zeta""",
+        abs acos acosh add addcdiv addcmul airy_ai alias alpha_dropout angle apply asin asinh atan atan2 atanh
+        bernoulli bessel_j0 bessel_j1 bessel_y0 bessel_y1 bitwise_and bitwise_left_shift bitwise_not bitwise_or
+        bitwise_right_shift bitwise_xor ceil celu chebyshev_polynomial_t chebyshev_polynomial_u
+        chebyshev_polynomial_v chebyshev_polynomial_w clamp clamp_max clamp_min clone complex conj conj_physical
+        contiguous copy copysign cos cosh data deg2rad detach digamma div dropout elu entr eq erf erfc erfcx erfinv
+        exp exp2 expm1 fake_quantize_per_tensor_affine fill float_power floor floor_divide fmax fmin fmod frac frexp
+        full_like gcd ge gelu gt hardshrink hardsigmoid hardswish hardtanh heaviside hermite_polynomial_h
+        hermite_polynomial_he hypot i0 i0e i1 i1e igamma igammac imag isclose isfinite isinf isnan isneginf isposinf
+        isreal laguerre_polynomial_l lcm ldexp le leaky_relu legendre_polynomial_p lerp lgamma log log10 log1p log2
+        log_ndtr logaddexp logaddexp2 logical_and logical_not logical_or logical_xor logit logsigmoid lt map map2
+        masked_fill maximum minimum mish modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1
+        mul mvlgamma nan_to_num ndtr ndtri ne neg nextafter ones_like pin_memory polar polygamma positive pow
+        rad2deg real reciprocal relu relu6 remainder resolve_conj resolve_neg round rrelu rsqrt
+        scaled_modified_bessel_k0 scaled_modified_bessel_k1 selu sgn shifted_chebyshev_polynomial_t
+        shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w sigmoid sign
+        signbit silu sin sinc sinh softplus softshrink softsign spherical_bessel_j0 sqrt square sub tan tanh
+        tanhshrink threshold to tril triu trunc where xlog1py xlogy zero zeros_like zeta""",
     Trait.LINEAR: """
-        adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d add adjoint as_strided atleast_1d atleast_2d
-        atleast_3d avg_pool1d avg_pool2d avg_pool3d block_diag broadcast_tensors broadcast_to cat channel_shuffle
-        chunk clone column_stack conj conj_physical constant_pad_nd contiguous cumsum cumulative_trapezoid data
-        deg2rad detach diag diag_embed diagflat diagonal diff dsplit dstack expand expand_as fft_fft fft_fft2
-        fft_fftn fft_fftshift fft_hfft fft_hfft2 fft_hfftn fft_ifft fft_ifft2 fft_ifftn fft_ifftshift fft_ihfft
-        fft_ihfft2 fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn flatten flip fliplr
-        flipud fold gather getitem gradient hsplit hstack imag index_select interpolate masked_select mean meshgrid
-        movedim nanmean nansum narrow neg pad permute pixel_shuffle pixel_unshuffle positive rad2deg ravel real
-        repeat repeat_interleave reshape reshape_as resolve_conj resolve_neg roll rot90 select slice slice_inverse
-        split split_with_sizes squeeze stack sub sum sum_to_size take take_along_dim tensor_split tile to trace
+        adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d add adjoint affine_grid alias as_strided
+        as_strided_scatter atleast_1d atleast_2d atleast_3d avg_pool1d avg_pool2d avg_pool3d block_diag
+        broadcast_tensors broadcast_to cartesian_prod cat channel_shuffle chunk clone column_stack combinations
+        complex conj conj_physical constant_pad_nd contiguous cumsum cumulative_trapezoid data deg2rad detach diag
+        diag_embed diagflat diagonal diagonal_scatter diff dsplit dstack embedding embedding_bag expand expand_as
+        fft fft2 fftn fftshift flatten flip fliplr flipud fold gather getitem gradient hfft hfft2 hfftn hsplit
+        hstack ifft ifft2 ifftn ifftshift ihfft ihfft2 ihfftn imag index_add index_copy index_put index_select
+        interpolate irfft irfft2 irfftn istft lerp masked_scatter masked_select max_unpool1d max_unpool2d
+        max_unpool3d mean meshgrid movedim nanmean nansum narrow neg pad permute pixel_shuffle pixel_unshuffle
+        positive put rad2deg ravel real repeat repeat_interleave reshape reshape_as resolve_conj resolve_neg rfft
+        rfft2 rfftn roll rot90 scatter_add select select_scatter slice slice_inverse slice_scatter split
+        split_with_sizes squeeze stack stft sub sum sum_to_size take take_along_dim tensor_split tile to trace
         transpose trapezoid tril triu unbind unflatten unfold unsqueeze view view_as view_as_complex view_as_real
-        vsplit vstack""",
-    Trait.SCALING: "mul div",
+        vsplit vstack where""",
+    Trait.SCALING: "div mul",
     Trait.CONTRACTION: """
         addbmm addmm addmv addr baddbmm bilinear bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d
         conv_transpose2d conv_transpose3d convolution cross dot dsmm einsum hsmm inner kron linear matmul mm
         multi_dot mv outer saddmm smm spmm tensordot vdot vecdot""",
     Trait.ARRANGING: """
-        adjoint as_strided as_strided_scatter atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors
-        broadcast_to cat channel_shuffle chunk clone column_stack conj constant_pad_nd contiguous copy data detach
-        diag diag_embed diagflat diagonal diagonal_scatter dsplit dstack embedding expand expand_as flatten flip
-        fliplr flipud gather getitem hsplit hstack index_copy index_fill index_put index_select masked_fill
-        masked_scatter masked_select meshgrid movedim narrow pad permute pixel_shuffle pixel_unshuffle ravel repeat
-        repeat_interleave reshape reshape_as resolve_conj roll rot90 scatter select select_scatter setitem slice
-        slice_inverse slice_scatter split split_with_sizes squeeze stack take take_along_dim tensor_split tile to
-        transpose tril triu unbind unflatten unfold unsqueeze view view_as view_as_complex view_as_real vsplit
-        vstack where""",
+        adjoint alias as_strided as_strided_scatter atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors
+        broadcast_to cartesian_prod cat channel_shuffle chunk clone column_stack combinations conj constant_pad_nd
+        contiguous copy data detach diag diag_embed diagflat diagonal diagonal_scatter dsplit dstack embedding
+        expand expand_as fftshift flatten flip fliplr flipud gather getitem hsplit hstack ifftshift index_copy
+        index_fill index_put index_select masked_fill masked_scatter masked_select max_unpool1d max_unpool2d
+        max_unpool3d meshgrid movedim msort narrow pad permute pin_memory pixel_shuffle pixel_unshuffle put ravel
+        repeat repeat_interleave reshape reshape_as resolve_conj roll rot90 scatter select select_scatter setitem
+        slice slice_inverse slice_scatter sort sparse_mask split split_with_sizes squeeze stack take take_along_dim
+        tensor_split tile to transpose tril triu unbind unflatten unfold unique unique_consecutive unsqueeze view
+        view_as view_as_complex view_as_real vsplit vstack where""",
     Trait.VIEW: """
-        adjoint as_strided atleast_1d atleast_2d atleast_3d broadcast_tensors broadcast_to chunk conj data detach
-        diagonal dlpack dsplit expand expand_as flatten getitem hsplit imag meshgrid movedim narrow numpy permute
-        ravel real reshape reshape_as select slice split split_with_sizes squeeze tensor_split transpose unbind
-        unflatten unfold unsqueeze view view_as view_as_complex view_as_real vsplit""",
-    Trait.COPY: "clone contiguous copy deepcopy resolve_conj resolve_neg positive",
-    Trait.CAST: "to",
+        adjoint alias as_strided atleast_1d atleast_2d atleast_3d broadcast_tensors broadcast_to chunk conj data
+        detach diagonal dlpack dsplit expand expand_as flatten getitem hsplit imag indices meshgrid movedim narrow
+        numpy permute ravel real reshape reshape_as select slice split split_with_sizes squeeze tensor_split
+        transpose unbind unflatten unfold unsqueeze values view view_as view_as_complex view_as_real vsplit""",
+    Trait.COPY: """
+        clone contiguous copy deepcopy pin_memory positive resolve_conj resolve_neg""",
+    Trait.CAST: "dequantize to to_dense to_mkldnn to_sparse",
     Trait.JOINING: "block_diag cat column_stack dstack hstack stack vstack",
-    Trait.EXPANDING: "as_strided broadcast_tensors broadcast_to expand expand_as meshgrid unfold",
+    Trait.EXPANDING: """
+        as_strided broadcast_tensors broadcast_to expand expand_as meshgrid unfold""",
     Trait.INDEXING: """
         embedding fill_diagonal gather getitem index_add index_copy index_fill index_put index_reduce index_select
         masked_fill masked_scatter masked_select put scatter scatter_add scatter_reduce select setitem slice take
         take_along_dim""",
     Trait.WRITING: """
-        as_strided_scatter copy diagonal_scatter fill fill_diagonal index_copy index_fill index_put masked_fill
-        masked_scatter put scatter select_scatter set setitem slice_scatter zero""",
+        apply as_strided_scatter copy diagonal_scatter fill fill_diagonal index_copy index_fill index_put map map2
+        masked_fill masked_scatter put scatter select_scatter set setitem slice_scatter zero""",
     Trait.CLEARING: "fill zero",
     Trait.REDUCTION: """
         all amax amin aminmax any argmax argmin count_nonzero det dist kthvalue logdet logsumexp matrix_norm max
@@ -188,9 +201,10 @@ TRAITS: dict[Trait, str] = {
         logical_not logical_or logical_xor lt ne signbit""",
     Trait.DISCRETE: """
         all allclose any argmax argmin argsort argwhere bincount bitwise_and bitwise_left_shift bitwise_not
-        bitwise_or bitwise_right_shift bitwise_xor bucketize count_nonzero eq equal gcd ge gt histc isclose isfinite
-        isin isinf isnan isneginf isposinf isreal lcm le logical_and logical_not logical_or logical_xor lt
-        matrix_rank multinomial ne nonzero one_hot randint randint_like randperm searchsorted signbit unravel_index""",
+        bitwise_or bitwise_right_shift bitwise_xor bucketize count_nonzero eq equal gcd ge gt hash_tensor histc
+        isclose isfinite isin isinf isnan isneginf isposinf isreal lcm le logical_and logical_not logical_or
+        logical_xor lt matrix_rank multinomial ne nonzero nonzero_static one_hot randint randint_like randperm
+        searchsorted signbit unravel_index""",
     Trait.STEP: "ceil floor floor_divide heaviside round sgn sign trunc",
     Trait.FLAT: """
         celu clamp clamp_max clamp_min elu hardshrink hardsigmoid hardswish hardtanh hinge_embedding_loss
@@ -198,14 +212,17 @@ TRAITS: dict[Trait, str] = {
     Trait.SATURATING: """
         atan celu elu erf erfc hardsigmoid hardtanh log_softmax logsigmoid ndtr relu6 selu sigmoid silu softmax
         softmin softsign tanh""",
-    Trait.EVEN: "abs square cosh cos norm vector_norm matrix_norm nuclear_norm i0 i0e var std sinc",
+    Trait.EVEN: """
+        abs bessel_j0 cos cosh i0 i0e matrix_norm modified_bessel_i0 norm nuclear_norm sinc spherical_bessel_j0
+        square std var vector_norm""",
     Trait.DISTANCE: """
         cdist dist huber_loss l1_loss mse_loss pairwise_distance smooth_l1_loss""",
     Trait.LOGARITHMIC: """
         binary_cross_entropy binary_cross_entropy_with_logits cross_entropy ctc_loss entr kl_div
         linear_cross_entropy log log10 log1p log2 log_ndtr log_softmax logaddexp logaddexp2 logcumsumexp logdet
         logit logsigmoid logsumexp nll_loss slogdet xlog1py xlogy""",
-    Trait.EXPONENTIAL: "cosh exp exp2 expm1 sinh pow float_power prod cumprod matrix_power matrix_exp ldexp",
+    Trait.EXPONENTIAL: """
+        cosh cumprod exp exp2 expm1 float_power ldexp matrix_exp matrix_power pow prod sinh""",
     Trait.NORMALISATION: """
         batch_norm cosine_similarity group_norm gumbel_softmax instance_norm layer_norm local_response_norm
         log_softmax normalize renorm rms_norm softmax softmin""",
@@ -228,7 +245,8 @@ TRAITS: dict[Trait, str] = {
     Trait.ALLOCATING: """
         empty empty_like empty_permuted empty_quantized empty_strided new new_empty new_empty_strided resize
         resize_as resize_as_sparse""",
-    Trait.READING: "item tolist numpy detach data deepcopy dlpack equal allclose is_nonzero contains",
+    Trait.READING: """
+        allclose contains data deepcopy detach dlpack equal is_nonzero item numpy tolist""",
 }
 """Operators by what they do."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from operator import itemgetter
 from typing import Any
 
@@ -11,6 +12,8 @@ from ....bounded import BoundedDict
 Place = tuple[int | str, int]
 """Position or keyword of an argument, and a place in the list there, -1 for none."""
 Pick = Callable[[Sequence[Any]], tuple[Any, ...]]
+TOO_MANY = 10_000
+"""Arguments of one call that are looked at."""
 _HOMES = frozenset({"builtins", "torch", "torch.nn.parameter"})
 """Modules of the types whose forms are remembered: classes of the program's own may go."""
 
@@ -27,8 +30,8 @@ class Form:
         self.places: tuple[Place, ...] = tuple((where[place], -1) for place in inside)
         self.tensors = _picker(inside)
         self.others = _picker([place for place in range(len(kinds)) if place not in inside])
-        self.lists = tuple(place for place, kind in enumerate(kinds) if kind is list or kind is tuple)
-        """Where lists and tuples stand, which may hold tensors."""
+        self.lists = tuple(place for place, kind in enumerate(kinds) if _holds(kind))
+        """Where containers stand, which may hold tensors."""
 
 
 class Forms:
@@ -48,10 +51,34 @@ class Forms:
             if all(kind.__module__ in _HOMES for kind in kinds):
                 self._known[key] = form
         for place in form.lists:
-            for entry in values[place]:
-                if isinstance(entry, self._tensor):
+            for entry in entries_of(values[place]):
+                if isinstance(entry, self._tensor) or _holds(entry.__class__):
                     return None
         return form
+
+
+def _holds(kind: type) -> bool:
+    """Whether what is of a type may hold tensors: sizes are tuples of numbers."""
+    return issubclass(kind, (list, tuple, dict)) and kind.__name__ != "Size"
+
+
+def entries_of(value: Any) -> Sequence[Any]:
+    """Return what a container holds, as far as it is looked at; nothing of what is none."""
+    if not _holds(value.__class__):
+        return ()
+    return list(islice(value.values(), TOO_MANY)) if isinstance(value, dict) else value[:TOO_MANY]
+
+
+def tensors_in(value: Any, tensor: type, most: int) -> list[Any]:
+    """Return the tensors in a value, however deep in containers, in their order."""
+    found, waiting = list[Any](), [value]
+    while waiting and len(found) < most:
+        one = waiting.pop()
+        if isinstance(one, tensor):
+            found.append(one)
+        elif len(waiting) < TOO_MANY:
+            waiting += reversed(entries_of(one))
+    return found
 
 
 def _picker(places: Sequence[int]) -> Pick:

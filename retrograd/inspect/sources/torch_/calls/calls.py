@@ -14,13 +14,11 @@ from ....program.signals import let_pass
 from ...origins import Marks, Settled
 from ..library import LIBRARY
 from ..own_work import own_work
-from .argument_forms import Forms, Place
+from .argument_forms import TOO_MANY, Forms, Place, entries_of, tensors_in
 from .pristine import Pristine, Run
-from .rules import Rule, judge
+from .rules import UNCOUNTED, Rule, judge
 
 _HANDLER = "handle_torch_function"
-_TOO_MANY = 10_000
-"""Arguments of one call that are looked at."""
 _version, _requires_grad = attrgetter("_version"), attrgetter("requires_grad")
 
 
@@ -67,8 +65,7 @@ class Call:
     def read_inputs(self, forms: Forms, tensor_type: type) -> None:
         """Find the tensors among the arguments and note their versions."""
         values = (*self.args, *self.kwargs.values()) if self.kwargs else self.args
-        copied = self.rule.reason == "copy"  # of lists within lists, too
-        form = None if copied and any(map(_is_list, values)) else forms.of(self.args, self.kwargs, values)
+        form = forms.of(self.args, self.kwargs, values)
         if form is None:
             self._read_each(tensor_type)
         else:
@@ -87,51 +84,26 @@ class Call:
                 places.append((position, -1))
                 continue
             others += (argument,) if isinstance(position, int) else (position, argument)
-            if type(argument) in (list, tuple):
-                for place, entry in enumerate(argument):
-                    if isinstance(entry, tensor_type) and len(inputs) < _TOO_MANY:
-                        inputs.append(entry)
-                        places.append((position, place))
-                    elif _is_list(entry):
-                        within = _within(entry, tensor_type, _TOO_MANY - len(inputs))
-                        inputs += within
-                        places += [(position, place)] * len(within)
+            for place, entry in enumerate(entries_of(argument)):
+                within = tensors_in(entry, tensor_type, TOO_MANY - len(inputs))
+                inputs += within
+                places += [(position, place)] * len(within)
         self.inputs, self.places, self.others = inputs, places, others
         self.form = (len(self.args), *places)
 
     def outputs(self, tensor_type: type) -> list[Any]:
         """Return the tensors that came out."""
         result = self.result
-        if isinstance(result, tensor_type):
-            return [result]
-        if isinstance(result, (list, tuple)):
-            return [entry for entry in result[:_TOO_MANY] if isinstance(entry, tensor_type)]
-        return []
+        return [result] if isinstance(result, tensor_type) else tensors_in(result, tensor_type, TOO_MANY)
 
     def written(self) -> list[int]:
         """Return the places among the inputs of tensors that the call wrote to, that of ``out=`` first."""
         after = versions_of(self.inputs)
         if after == self.versions:
-            return []
+            uncounted = self.rule.op in UNCOUNTED and self.inputs and self.result is self.inputs[0]
+            return [0] if uncounted else []
         found = [place for place, (now, before) in enumerate(zip(after, self.versions, strict=True)) if now != before]
         return sorted(found, key=lambda place: self.places[place][0] != "out") if len(found) > 1 else found
-
-
-def _is_list(value: object) -> bool:
-    return type(value) in (list, tuple)
-
-
-def _within(entry: Any, tensor_type: type, most: int) -> list[Any]:
-    """Return the tensors that a list within a list holds, in their order."""
-    found: list[Any] = []
-    waiting = list(reversed(entry[:_TOO_MANY]))
-    while waiting and len(found) < most:
-        one = waiting.pop()
-        if isinstance(one, tensor_type):
-            found.append(one)
-        elif _is_list(one) and len(waiting) < _TOO_MANY:
-            waiting += reversed(one[:_TOO_MANY])
-    return found
 
 
 def version_of(tensor: Any) -> int:

@@ -87,7 +87,8 @@ class ForwardWriter:
     def _operation(self, call: Call, inside: Inside) -> None:
         """Note a call that computes, writes in place or leaves the graph; ``event_of_call`` makes its event."""
         outputs, written = call.outputs(self._tensor), call.written()
-        if not outputs and not written and call.error is None and call.rule.kind != "cut":
+        reads = call.rule.operator.is_a(Trait.READING)
+        if not outputs and not written and call.error is None and not reads:
             return
         site, known = self._sites.at(call), len(self.table)
         line, names = site.line, site.names(call)

@@ -37,6 +37,7 @@ _CUTS = {
     "item": "item",
     "tolist": "tolist",
     "numpy": "numpy",
+    "dlpack": "numpy",
     "tensor": "copy",
     "deepcopy": "deepcopy",
 }
@@ -50,75 +51,52 @@ _ATTRIBUTES = {
     ("grad", "__set__"): ("leaf", "grad-set"),
     ("requires_grad", "__set__"): ("leaf", "requires_grad"),
 }
-_IGNORED = frozenset(
-    {
-        "backward",
-        "grad",
-        "size",
-        "dim",
-        "ndimension",
-        "stride",
-        "storage_offset",
-        "numel",
-        "nelement",
-        "element_size",
-        "data_ptr",
-        "storage",
-        "untyped_storage",
-        "typed_storage",
-        "get_device",
-        "type",
-        "retain_grad",
-        "has_names",
-        "names",
-        "align_to",
-        "len",
-        "format",
-        "repr",
-        "str",
-        "dir",
-        "hash",
-        "iter",
-        "reduce_ex",
-        "setstate",
-        "array_priority",
-        "result_type",
-        "can_cast",
-        "iscomplexobj",
-        "manual_seed",
-        "set_grad_enabled",
-        "get_default_dtype",
-        "set_default_dtype",
-        "broadcast_shapes",
-    }
-)
-"""Functions whose calls are not worth an event."""
 _SWAPPED = frozenset({"rsub", "rtruediv", "rdiv", "rpow", "rmatmul", "radd", "rmul", "rfloordiv", "rmod"})
 _SWAPPED |= {"rlshift", "rrshift"}
 """Functions whose first argument stands on the right."""
 
 IGNORED = Rule("", "ignored")
+"""A call that makes nodes and is told by others: a backward run."""
 FACT = Rule("fact", "ignored")
-"""Reading what a tensor is, which makes no node and takes no time."""
-_FACTS = frozenset({"dtype", "device", "layout", "shape", "ndim", "itemsize", "nbytes", "is_leaf", "output_nr"})
+"""Reading what a tensor is, or switching how PyTorch works: it carries no values, makes no node and takes no time."""
+_FACTS = frozenset(
+    {"dtype", "device", "layout", "shape", "ndim", "itemsize", "nbytes", "output_nr", "name", "names", "volatile"}
+    | {"grad_fn", "_grad_fn", "grad_dtype", "requires_grad", "retains_grad", "_version", "_base", "_cdata", "_grad"}
+    | {"_backward_hooks", "_post_accumulate_grad_hooks", "__cuda_array_interface__"}
+)
+"""Attributes that say what a tensor is."""
+_ASKING = frozenset(
+    {"dim", "size", "numel", "ndimension", "nelement", "stride", "storage_offset", "element_size", "get_device"}
+    | {"data_ptr", "const_data_ptr", "storage", "untyped_storage", "storage_type", "has_names", "dim_order"}
+    | {"dense_dim", "sparse_dim", "_nnz", "_dimI", "_dimV", "_is_view", "qscheme", "q_scale", "q_zero_point"}
+    | {"q_per_channel_axis", "__len__", "__hash__", "__dir__", "__repr__", "__str__", "__format__", "__dlpack_device__"}
+)
+"""Methods that do so, or show values as text, or hand out memory of which nobody tells what becomes of it."""
+_SETTING = frozenset(
+    {"retain_grad", "share_memory_", "record_stream", "__setstate__", "__reduce_ex__"}
+    | {"result_type", "can_cast", "manual_seed", "get_default_dtype", "set_default_dtype", "_set_grad_enabled"}
+    | {"broadcast_shapes", "sym_not", "sym_float", "sym_int", "sym_max", "sym_min", "sym_ite"}
+    | {"_clear_non_serializable_cached_data"}
+)
+"""Functions that change how a tensor is kept, or how PyTorch works, and no values."""
+_NONE_TO_TELL = _ASKING | _SETTING
 
 
 def judge(func: Any) -> Rule:
     """Say what a function is, from its name alone."""
     name = getattr(func, "__name__", "")
-    holder = getattr(getattr(func, "__self__", None), "__name__", "")
     if name in ("__get__", "__set__", "__delete__"):
-        return _judge_attribute(holder, name)
-    plain = name.strip("_")
-    if plain in ("dim", "size", "numel"):
+        holder = getattr(func, "__self__", None)
+        return _judge_attribute(getattr(getattr(holder, "fget", holder), "__name__", ""), name)
+    plain, op = name.strip("_"), canonical(name)
+    if name in _NONE_TO_TELL or (name.startswith("is_") and op not in _CUTS):
         return FACT
-    if name.startswith("is_") or plain in _IGNORED or not plain:
+    if name in ("backward", "grad") or not plain:
         return IGNORED
     if name in _HOOKS:
         return Rule(plain, "hook", _HOOKS[name], method=True)
     if name == "requires_grad_":
         return Rule(plain, "leaf", "requires_grad", method=True, written=name)
-    op = canonical(name)
     reason = _CUTS.get(op, "")
     return Rule(
         op,
@@ -142,11 +120,13 @@ def _judge_attribute(holder: str, access: str) -> Rule:
         return Rule(canonical(holder), method=True, written=holder)
     if holder == "grad" and access == "__delete__":
         return Rule(holder, "leaf", "grad-set", method=True)
-    if access == "__get__" and (holder in _FACTS or holder.startswith("is_")):
-        return FACT
     found = _ATTRIBUTES.get((holder, access))
-    return IGNORED if found is None else Rule(holder, found[0], found[1], method=True)
+    if found is None and (access != "__get__" or holder in _FACTS or holder.startswith("is_")):
+        return FACT  # what no rule tells of can only be set to what carries no values
+    return Rule(holder, method=True) if found is None else Rule(holder, found[0], found[1], method=True)
 
 
+UNCOUNTED = frozenset({"apply", "map", "map2"})
+"""Writes in place that no version tells of."""
 INDEXED_WRITES = frozenset({"setitem", "index_put", "scatter", "index_copy"})
 """Writes of which only the last to each place counts."""
