@@ -211,17 +211,39 @@ def test_exit_codes(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_holds_too_little_is_said_to(tmp_path: Path) -> None:
-    """Silence about a recording of structure alone is no health: stderr says so, and how to record."""
+    """Silence about a recording without calls is no health: of structure alone it is an error, with what to run."""
     (tmp_path / "good.py").write_text("import retrograd as torch\ntorch.ones(2, requires_grad=True).sum().backward()\n")
     said = {}
-    for level in ("graph", "full"):
+    for level in ("graph", "backward", "full"):
         retrograd("trace", "-q", "--level", level, "-o", f"{level}.json", "good.py", cwd=tmp_path, engine=True)
         said[level] = run(f"{level}.json", "-f", "github", cwd=tmp_path)
 
-    assert [said[level].code for level in said] == [0, 0]
-    assert "level 'graph'" in said["graph"].err
-    assert "retrograd trace --level full" in said["graph"].err
-    assert (said["full"].err, said["full"].out, said["graph"].out) == ("", "", "")
+    assert [said[level].code for level in said] == [2, 0, 0]
+    for level in ("graph", "backward"):
+        assert f"level '{level}'" in said[level].err
+        assert f"retrograd trace --level full -o {level}.json good.py" in said[level].err
+    assert (said["full"].err, said["full"].out, said["backward"].out, said["graph"].out) == ("", "", "", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("print(1)", "no backward pass was seen here, and no call on a tensor either"),
+        (
+            "import retrograd as torch\nprint(torch.ones(2) + 1)",
+            "no backward pass was seen here, only 2 calls on tensors",
+        ),
+    ],
+)
+def test_a_program_whose_training_nobody_saw_is_not_praised(tmp_path: Path, text: str, seen: str) -> None:
+    """Where no backward pass ran the report says what was seen, in every form, and not that there are no findings."""
+    (tmp_path / "program.py").write_text(text)
+    ended = run("program.py", cwd=tmp_path)
+    forms = {form: run("program.py", "-f", form, "-o", "-", cwd=tmp_path) for form in ("json", "github", "sarif")}
+
+    assert (ended.code, ended.err) == (0, f"retrograd: nothing to diagnose: {seen}\n")
+    assert json.loads(forms["json"].out[forms["json"].out.index("{") :])["unseen"] == [f"nothing to diagnose: {seen}"]
+    assert all(seen in forms[form].out for form in ("github", "sarif"))
 
 
 def test_table_of_kinds_is_current() -> None:

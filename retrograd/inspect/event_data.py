@@ -27,6 +27,8 @@ checkpoint     a checkpointed block began, or was computed again            back
 backward       a backward run began                                         graph
 accumulate     a gradient arrived in a leaf's ``.grad``                     backward
 backward-end   a backward run ended                                         graph
+missed         something happened that could not be recorded, told at the   graph
+               end; ``Event.op`` says what: ``values``, ``processes``, ...
 error          an exception ended the watched stretch                       graph
 summary        what was recorded of steps in between, and is not kept       graph
 =============  ===========================================================  =========
@@ -342,6 +344,13 @@ class SummaryData(TypedDict, total=False):
     """A step like the one after it was once seen to follow one like the one before it: nothing seems to be missing."""
 
 
+class MissedData(TypedDict, total=False):
+    """Data of ``missed``."""
+
+    why: str
+    count: int
+
+
 REPEATED_KEYS = ("names", "output_names", "arguments", "stack")
 """Keys whose values the events of one line have in common; such values may be one object, which nobody changes."""
 
@@ -364,6 +373,7 @@ DATA_OF_KIND: dict[str, type] = {
     "checkpoint": CheckpointData,
     "backward": BackwardData,
     "backward-end": BackwardData,
+    "missed": MissedData,
     "error": ErrorData,
     "summary": SummaryData,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -29,6 +30,7 @@ from .sources import sources
 from .sources.hidden_references import references_hidden
 from .sources.kept_calls import KeptCalls
 from .tensor_table import TensorTable
+from .unseen import Missed, missed_events
 
 MAX_EVENTS = 1_000_000
 """Events after which level ``full`` notes no more calls of forward, about 1.5 GB."""
@@ -91,6 +93,7 @@ def recorded(recorder: Recorder, *, every_thread: bool = True) -> Iterator[None]
                 stack.close()
                 if not stretch.inherited:
                     recorder.check_functions(sys.exception())
+                    recorder.tell_missed()
                 recorder.recording.end()
 
 
@@ -124,6 +127,7 @@ class Recorder:
         self._max_events = max_events
         self._lock = lock()
         self._runs = 0
+        self._missed: Counter[Missed] = Counter()
         self._next_count = _FIRST_COUNT
         """The run before which living tensors are counted next."""
         self._lines_read: set[SourceLine] = set()
@@ -184,6 +188,16 @@ class Recorder:
         """Return the row of a living tensor in the recording, None if it was not seen."""
         known = self.tensors.known(tensor)
         return None if known is None else self._reader.number(known)
+
+    def missed(self, what: str, why: str) -> None:
+        """Note that something happened which cannot be recorded: what, as ``unseen`` says it, and why."""
+        self._missed[what, why] += 1
+
+    def tell_missed(self) -> None:
+        """Put what was missed into the recording."""
+        for event in missed_events(self._missed):
+            self(event)
+        self._missed.clear()
 
     def among_ranks(self) -> bool:
         """Whether what is recorded is one rank of several."""

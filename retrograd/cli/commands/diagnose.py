@@ -23,6 +23,7 @@ from ...inspect.places import path_below
 from ...inspect.program.texts import plain_lines
 from ...inspect.render.reports import Outcome, Report, report_for, reports
 from ...inspect.render.reports.panels import print_findings
+from ...inspect.unseen import sentences
 from ...inspect.writing import check_writable, write_output
 from .. import messages, results
 from ..options import ScriptCommand, check_option, keep_option, output_options, program_options
@@ -137,22 +138,23 @@ def _read(paths: tuple[str, ...], wanted: Asked, *, again: str) -> int:
             raise UsageError(f"A recording takes no arguments, but {path!r} was given.", "Leave it out.")
     results.refuse_overwriting(wanted.output, paths, "recording")
     loaded = [load_recording(path) for path in paths]
-    _warn_of_levels(dict(zip(paths, loaded, strict=True)))
+    _check_levels(dict(zip(paths, loaded, strict=True)))
     if len(loaded) == 1 and not of_a_job(loaded[0]):
         return _report_alone(loaded[0], wanted)
     ranks = all(map(of_a_job, loaded))
     names = [name_of(recording, number) for number, recording in enumerate(loaded)] if ranks else list(paths)
-    return _report(_with_all_lines(loaded), diagnose_together(loaded, names), wanted)
+    return _report(_with_all_lines(loaded), diagnose_together(loaded, names), wanted, seen=loaded)
 
 
-def _warn_of_levels(loaded: dict[str, Recording]) -> None:
-    """Say that silence means little where calls of forward were not recorded."""
+def _check_levels(loaded: dict[str, Recording]) -> None:
+    """Refuse a recording of structure alone; say that silence means little where calls were not recorded."""
     for path, recording in loaded.items():
+        again = f"Record with: retrograd trace --level {LEVELS[-1]} -o {path} {recording.script or 'SCRIPT'}"
+        if recording.level == LEVELS[0]:
+            what = f"{path} was recorded at level {LEVELS[0]!r}: it holds the structure of graphs, nothing to diagnose."
+            raise UsageError(what, again)
         if recording.level != LEVELS[-1]:
-            messages.say(
-                f"{path} was recorded at level {recording.level!r}, in which most mistakes do not show; "
-                f"record with: retrograd trace --level {LEVELS[-1]} -o run.json SCRIPT"
-            )
+            messages.say(f"{path} was recorded at level {recording.level!r}: most mistakes do not show in it. {again}")
             return
 
 
@@ -166,7 +168,7 @@ def _run_again(target: Target, wanted: Asked, again: str) -> int:
         return code or _report(tried.recording, list(tried.findings), wanted, to_stderr=True)
     loaded, code = recorded_twice(target)
     findings = diagnose_together(loaded, ["first run", "second run"])
-    reported = _report(_with_all_lines(loaded), findings, wanted, to_stderr=True)
+    reported = _report(_with_all_lines(loaded), findings, wanted, to_stderr=True, seen=loaded)
     return code or reported
 
 
@@ -192,13 +194,15 @@ def _report(
     dropped: Sequence[Dropped] = (),
     *,
     to_stderr: bool = False,
+    seen: Sequence[Recording] = (),
 ) -> int:
-    """Report the findings; return the exit code."""
+    """Report the findings; return the exit code.  ``seen``: all recordings, where there are several."""
     least = SEVERITIES.index(wanted.severity)
     findings = [finding for finding in found if SEVERITIES.index(finding.severity) <= least]
     meanings = {name: kind.meaning for name, kind in kinds().items()}
     seconds = time.perf_counter() - wanted.began
-    outcome = Outcome(recording, findings, seconds, meanings, wanted.explain, dropped)
+    unseen = sentences(seen or [recording])
+    outcome = Outcome(recording, findings, seconds, meanings, wanted.explain, dropped, unseen)
     stream = messages.first_stderr() if to_stderr else sys.stdout
     if wanted.patch is not None:
         _write_patch(findings, wanted.patch)

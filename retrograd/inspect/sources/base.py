@@ -48,6 +48,9 @@ class Sink(Protocol):
     def explain(self, error: BaseException, line: SourceLine | None = None) -> None:
         """Let an exception that the engine raises in this line of the user say what led to it."""
 
+    def missed(self, what: str, why: str) -> None:
+        """Note that something happened which cannot be recorded: what, as ``unseen`` says it, and why."""
+
     def among_ranks(self) -> bool:
         """Whether the program is one rank of several: then what is left in ``.grad`` after a run is noted, too."""
 

@@ -24,6 +24,8 @@ class Outcome:
     explain: bool = False
     """Whether the evidence of each finding is shown, and what was dropped."""
     dropped: Sequence[Dropped] = ()
+    unseen: Sequence[str] = ()
+    """What nobody saw of the program, in sentences."""
 
     def line_text(self, finding: Finding) -> str:
         """Return the user's line that a finding is about, or nothing when the recording does not hold it."""

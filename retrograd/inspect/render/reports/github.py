@@ -19,7 +19,8 @@ class GithubReport:
 
     def write(self, outcome: Outcome) -> str:
         """Return one line for each finding."""
-        return "".join(f"{_command(finding)}\n" for finding in outcome.findings)
+        unseen = [f"::notice title=retrograd::{_data(sentence)}\n" for sentence in outcome.unseen]
+        return "".join([*(f"{_command(finding)}\n" for finding in outcome.findings), *unseen])
 
 
 def _command(finding: Finding) -> str:

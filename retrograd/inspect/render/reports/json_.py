@@ -33,6 +33,8 @@ class JsonReport:
                 {**cast(dict[str, object], _strict(one.finding.to_plain())), "reason": one.reason}
                 for one in outcome.dropped
             ]
+        if outcome.unseen:
+            plain["unseen"] = list(outcome.unseen)
         return json_text(plain)
 
 

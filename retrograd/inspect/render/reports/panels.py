@@ -52,8 +52,13 @@ def _parts(outcome: Outcome) -> Iterator[Panel | Text]:
         one = dropped.finding
         yield Text(f"not reported: {one.kind}, {_printable_place(one)}: {dropped.reason}", style="dim")
     count = len(outcome.findings)
-    words = f"{count} finding{'s' * (count != 1)}" if count else "no findings"
-    yield Text(f"retrograd: {words}", style="bold" if count else "green")
+    for sentence in outcome.unseen:
+        yield Text(f"retrograd: {printable(sentence)}", style="yellow")
+    if count or not outcome.unseen:
+        words = f"{count} finding{'s' * (count != 1)}" if count else "no findings"
+        yield Text(f"retrograd: {words}", style="bold" if count else "green")
+    elif any(event.kind == "backward" for event in outcome.recording.events):
+        yield Text("retrograd: no findings in the rest", style="green")
 
 
 def _panel(finding: Finding, line: str, *, explain: bool = False) -> Panel:

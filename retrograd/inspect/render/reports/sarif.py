@@ -29,12 +29,11 @@ class SarifReport:
             "rules": [_rule(kind, outcome.meanings.get(kind, kind)) for kind in kinds],
         }
         results = [_result(finding, kinds.index(finding.kind), outcome) for finding in outcome.findings]
-        log = {
-            "$schema": _SCHEMA,
-            "version": "2.1.0",
-            "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
-        }
-        return json_text(log)
+        run: dict[str, Any] = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+        if outcome.unseen:
+            notes = [{"level": "note", "message": {"text": sentence}} for sentence in outcome.unseen]
+            run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": notes}]
+        return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(kind: str, meaning: str) -> dict[str, Any]:

@@ -61,6 +61,7 @@ def measured(
     if outputs and not outputs[0].is_cpu and not transformed:
         return far_facts(call, numbers, outputs[:_MAX_VALUED], results[:_MAX_VALUED], ranges.far, hidden)
     if transformed and not readable.transformed():
+        ranges.missed("values", "a dispatch mode of the program is at work")
         return ()
     if transformed:
         more["transformed"] = True

@@ -44,7 +44,7 @@ class ForwardWriter:
         self._tensor: type = torch.Tensor
         self._parameter: type = torch.nn.Parameter
         self._readable = Readable()
-        self._ranges = Ranges(self._readable, self.table)
+        self._ranges = Ranges(self._readable, self.table, sink.missed)
         self._allocations = Allocations(self.table, self._readable)
         self.shared = SharedMemory(sink, self._readable)
         self.hooks = Hooks(sink, lambda: inside_here().run, self._readable)

@@ -79,7 +79,9 @@ class Functions:
             kept_calls, code = watch.sink.kept_calls, code_of(cls.forward)
             if kept_calls is None or watch.level != "full" or code is None or not is_users(code):
                 continue
-            if self._reader.opens():
+            if any(isinstance(one, self._torch.Tensor) and not one.is_cpu for one in args):
+                watch.sink.missed("functions", cls.__name__)  # its kernels may be of that device alone
+            elif self._reader.opens():
                 kept_calls.offer("torch", cls, (args, kwargs), self._reader)
 
     def _applied(

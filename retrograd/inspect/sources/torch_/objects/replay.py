@@ -32,11 +32,11 @@ class TensorReader:
         """Return what there is to see of a tensor, None for other objects; raises ``TypeError`` for odd tensors."""
         if not isinstance(value, self._tensor):
             return None
-        if type(value) not in self._plain or value.layout is not self._torch.strided or value.is_meta:
+        if type(value) not in self._plain or value.layout is not self._torch.strided or not value.is_cpu:
             raise TypeError("not a plain tensor")
 
         def copy(piece: tuple[slice, ...]) -> Array:
-            taken = value.detach()[piece].clone().cpu()  # numpy() of the program's own memory would forbid to resize it
+            taken = value.detach()[piece].clone()  # numpy() of the program's own memory would forbid to resize it
             taken = taken.float() if taken.dtype in self._narrow else taken
             array: Array = taken.resolve_conj().resolve_neg().numpy()
             return array

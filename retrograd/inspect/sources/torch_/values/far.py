@@ -29,8 +29,8 @@ class _Known(NamedTuple):
 class FarValues:
     """Asks for the figures of tensors, of each only once as long as nobody writes to it."""
 
-    def __init__(self, readable: Readable, table: TensorTable) -> None:
-        self._readable, self._table = readable, table
+    def __init__(self, readable: Readable, table: TensorTable, missed: Callable[[str, str], None]) -> None:
+        self._readable, self._table, self._missed = readable, table, missed
         self._known: BoundedDict[int, _Known] = BoundedDict(4_096)
 
     def of(self, number: int, tensor: Any, extra: Sequence[Extra] = ()) -> Promise | None:
@@ -38,9 +38,9 @@ class FarValues:
         known, version = self._known.get(number), version_of(tensor)
         if known is not None and known.version == version and not extra:
             return known.promise
-        if not self._readable.is_far(tensor):
-            return None
-        promise = READBACKS.ask(tensor, ALL, extra)
+        promise = READBACKS.ask(tensor, ALL, extra) if self._readable.is_far(tensor) else None
+        if promise is None and tensor.is_floating_point() and tensor.numel():
+            self._missed("values", f"on device {tensor.device.type}")
         if promise is not None:
             self._known[number] = _Known(version, self._table.entered(number).storage, promise)
         return promise

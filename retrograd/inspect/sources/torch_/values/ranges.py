@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....operators import Trait
@@ -36,9 +36,10 @@ def range_of(figures: Figures) -> Range:
 class Ranges:
     """Range and sum of tensors, by their numbers; what was read since somebody may have written is not used again."""
 
-    def __init__(self, readable: Readable, table: TensorTable) -> None:
-        self.readable = readable
-        self.far = FarValues(readable, table)
+    def __init__(self, readable: Readable, table: TensorTable, missed: Callable[[str, str], None]) -> None:
+        """``missed`` is told of values that cannot be read."""
+        self.readable, self.missed = readable, missed
+        self.far = FarValues(readable, table, missed)
         self._known: dict[int, tuple[int, int, Any, Figures]] = {}
         """Number -> version, number of entries, dtype, figures."""
         self._shared = False
@@ -67,6 +68,8 @@ class Ranges:
             dtype = self.readable.by_char[row.dtype.char]
             return self._note(number, tensor, row.size, dtype, (*quick[0], quick[1])), None
         array = self.readable.array(tensor)
+        if array is None and type(tensor) not in self.readable.plain and tensor.is_floating_point() and tensor.numel():
+            self.missed("values", f"of class {type(tensor).__name__}")
         limits, total = (None, None) if array is None else range_and_sum(array)
         if limits is None:
             return ((None, None, total) if array is not None else self._bad_parts(tensor)), array

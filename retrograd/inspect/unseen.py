@@ -1,0 +1,74 @@
+"""What a recording does not hold although it happened, in sentences: silence about it would be taken for praise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from .events import Event, Recording
+
+Missed = tuple[str, str]
+"""What was missed (``values``, ``processes``, ``regions``, ``functions``), and why."""
+
+
+def missed_events(missed: Counter[Missed]) -> Iterator[Event]:
+    """Yield the events that say of each how often it was missed."""
+    for (what, why), count in sorted(missed.items()):
+        yield Event("missed", op=what, data={"why": why, "count": count})
+
+
+def sentences(recordings: Sequence[Recording]) -> list[str]:
+    """Say what nobody saw of a program: of one recording, or of those of several processes."""
+    found = [event for recording in recordings for event in recording.events if event.kind == "missed"]
+    counts: Counter[Missed] = Counter()
+    for event in found:
+        counts[event.op, event.data["why"]] += event.data["count"]
+    said = [_SAID[what](why, count) for (what, why), count in sorted(counts.items()) if what in _SAID]
+    if not any(event.kind == "backward" for recording in recordings for event in recording.events):
+        said.insert(0, _nothing(recordings))
+    return said
+
+
+def _nothing(recordings: Sequence[Recording]) -> str:
+    """Say what was seen of a program that ran no backward pass here."""
+    kinds = Counter(event.kind for recording in recordings for event in recording.events)
+    calls = kinds["operation"] + kinds["inplace"] + kinds["cut"]
+    seen = f"only {_many(calls, 'call')} on tensors" if calls else "and no call on a tensor either"
+    return f"nothing to diagnose: no backward pass was seen here, {seen}"
+
+
+def _many(count: int, word: str) -> str:
+    """Return a number with what is counted."""
+    return f"{count:,} {word}{'' if count == 1 else 'es' if word.endswith('s') else 's'}"
+
+
+def _values(why: str, count: int) -> str:
+    return f"values of {_many(count, 'tensor')} could not be read ({why}): mistakes that only values show are not found"
+
+
+def _processes(why: str, count: int) -> str:
+    verb = "was" if count == 1 else "were"
+    return (
+        f"{_many(count, 'process')} that the program started {verb} not recorded: "
+        "--children records each into a file of its own"
+    )
+
+
+def _regions(why: str, count: int) -> str:
+    verb = "is" if count == 1 else "are"
+    return (
+        f"{_many(count, 'region')} compiled by torch.compile {verb} one step each in the recording ({why}): "
+        "--eager runs them uncompiled, so that their layers and lines are seen"
+    )
+
+
+def _functions(why: str, count: int) -> str:
+    return f"the backward of {why} was not compared with finite differences: its tensors are not on the CPU"
+
+
+_SAID: dict[str, Callable[[str, int], str]] = {
+    "values": _values,
+    "processes": _processes,
+    "regions": _regions,
+    "functions": _functions,
+}
