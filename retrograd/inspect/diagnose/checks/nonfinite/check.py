@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....operators import Trait, is_a, operator
 from ...base import Case, Check, Kind, Stage
 from ...meaning.depth import grown
-from ...meaning.distance import PRODUCTS
 from ...recorded.call_inputs import LARGEST, largest_input
-from ...recorded.finite import Finiteness, bad_runs
+from ...recorded.finite import Finiteness, State, bad_runs
 from ...recorded.flow import Flow
 from ...recorded.runs import Run
+from .ancestors import Ancestor, ancestor
 from .bad_data import FILLING, came_with_data, from_bad_data, has_infinity, has_nan, in_data
 from .in_backward import in_backward, in_earlier_backward, spoils_weights
-from .in_forward import GROWING, in_forward
+from .in_forward import in_forward
 from .in_transforms import behind_transforms
 
 KINDS = {
@@ -25,7 +26,8 @@ _BLOWN_UP = 1e6
 """Inputs of a call that overflows because something else had grown already."""
 _CANCELLING = 1e18
 """Inputs of a sum of products, finite each, whose terms overflow to infinities of both signs: NaN at once."""
-_LAYERS = frozenset({"linear", "mm", "addmm", "mv"})
+_SIZES = (Trait.LINEAR, Trait.SCALING, Trait.CONTRACTION, Trait.REDUCTION, Trait.SCAN, Trait.EXPONENTIAL, Trait.CAST)
+"""What makes an infinity of finite numbers only by their size, where it has no poles."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -53,7 +55,47 @@ def _only_asked(flow: Flow, bad: list[Run]) -> bool:
 
 
 def _of_run(flow: Flow, states: Finiteness, run: Run) -> Case | None:
-    """Return the case of one run that went bad."""
+    """Return the case of one run that went bad: behind what it started from, or born in backward."""
+    root = next((one for one in run.roots if _is_bad(flow, states, one, run.begin)), None)
+    found = None if root is None else ancestor(flow, states, root, run.begin)
+    if root is None and (case := in_backward(flow, run, states)) is not None:
+        return case
+    if found is None or (found.row is None and _came_out(flow, found.tensor)):
+        return _somewhere_behind(flow, states, run)
+    if found.row is not None and _blown_up(flow, states, found.row, run):
+        return None
+    if found.row is not None and not came_with_data(flow, states, found.row):
+        earlier = in_earlier_backward(flow, run) if from_bad_data(states, found.row) else None
+        return earlier or in_forward(flow, states, found.row, run)
+    return in_earlier_backward(flow, run) or in_data(flow, states, [_user(flow, states, found)], _not_finite)
+
+
+def _came_out(flow: Flow, tensor: int) -> bool:
+    """Whether a tensor may have come out of a transform: no recorded call made it, and there were some inside."""
+    transformed = any(event.data.get("transformed") for event in flow.events)
+    return transformed and not flow.made_in.get(tensor) and flow.facts(tensor).made_by is None
+
+
+def _is_bad(flow: Flow, states: Finiteness, tensor: int, before: int) -> bool:
+    """Whether the last call that made or wrote a tensor made it bad."""
+    row = flow.last_producer(tensor, before)
+    return row is not None and row in states.made
+
+
+def _user(flow: Flow, states: Finiteness, found: Ancestor) -> int:
+    """Return the first call that took bad data on the way to what it spoiled."""
+    row = found.user if found.row is None else found.row
+    assert row is not None
+    behind = flow.behind(flow.inputs(row), row, gradients=False).calls
+    return min((one for one in (row, *behind) if states.given.get(one)), default=row)
+
+
+def _not_finite(state: State) -> bool:
+    return state.bad
+
+
+def _somewhere_behind(flow: Flow, states: Finiteness, run: Run) -> Case | None:
+    """Return the case of a run of which no single call can be followed back, as out of transforms."""
     reached = flow.behind(run.roots, run.begin, gradients=False)
     behind = sorted(reached.calls | behind_transforms(flow, states, reached))
     row = _birth(flow, states, behind)
@@ -63,7 +105,6 @@ def _of_run(flow: Flow, states: Finiteness, run: Run) -> Case | None:
     elif case is None and row is not None:
         case = in_forward(flow, states, row, run)
     case = case or in_data(flow, states, behind, has_nan) or in_data(flow, states, behind, has_infinity)
-    case = case or in_backward(flow, run)
     return None if row is not None and _blown_up(flow, states, row, run) else case
 
 
@@ -86,7 +127,8 @@ def _is_stepped(flow: Flow, run: Run) -> bool:
 def _blown_up(flow: Flow, states: Finiteness, row: int, run: Run) -> bool:
     """Whether a call overflows after a step whose gradients had exploded, which is reported as such."""
     made, given = states.made[row], largest_input(flow, row)
-    cancelled = made.nan and not from_bad_data(states, row) and flow.events[row].op in PRODUCTS | _LAYERS
+    product = is_a(flow.events[row].op, Trait.SCALING, Trait.CONTRACTION)
+    cancelled = made.nan and not from_bad_data(states, row) and product
     if not given >= (_CANCELLING if cancelled else _BLOWN_UP) or (made.nan and not cancelled):
         return False
     earlier = (one for one in flow.runs if one.end < run.begin and one.snapshot is not None and not one.nested)
@@ -108,10 +150,15 @@ def _swallowed(flow: Flow) -> Iterator[Case]:
     states = Finiteness(flow)
     for row in sorted(flow.behind_losses.calls & states.made.keys()):
         run = flow.run_after(row)
-        too_large = _narrow(flow, row) and flow.events[row].operator in GROWING
+        too_large = _narrow(flow, row) and _grows(flow.events[row].op)
         if run and too_large and _bears(flow, states, row, nan=False):
             yield in_forward(flow, states, row, run)
             return
+
+
+def _grows(op: str) -> bool:
+    """Whether an operator makes an infinity of finite numbers only by their size: a quotient or logarithm has poles."""
+    return is_a(op, *_SIZES, Trait.EVEN) and (not operator(op).poles or is_a(op, Trait.EXPONENTIAL, Trait.REDUCTION))
 
 
 def _narrow(flow: Flow, row: int) -> bool:

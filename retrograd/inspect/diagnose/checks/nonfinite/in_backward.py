@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from ....operators import operator
 from ....snapshot import GraphSnapshot
 from ...base import Case
 from ...recorded.call_inputs import LARGEST, expression, input_names
-from ...recorded.finite import state_of
+from ...recorded.finite import Finiteness, state_of
 from ...recorded.flow import Flow
 from ...recorded.nodes import call_of, ran
 from ...recorded.runs import Run
-from ...statements.spelling import operand
 from ...words import at, operator_word, place
+from .ancestors import ancestor
 from .by_hook import Hooks, bad_given, bad_made, hook_case
+from .cures import Sick, cure
+from .in_forward import hidden_by, in_forward
 from .in_transforms import come_out
 
-_WITHOUT_POLES = frozenset(
-    {"add", "sub", "mul", "neg", "sum", "mean", "matmul", "mm", "bmm", "mv", "linear", "addmm", "baddbmm", "einsum"}
-    | {"to", "float", "half", "bfloat16", "double", "type", "square"}
-)
-"""What has a finite slope at every finite input."""
 
+def in_backward(flow: Flow, run: Run, states: Finiteness | None = None) -> Case | None:
+    """Return the case of the node, or the hook beside one, that made the first bad gradient of finite ones.
 
-def in_backward(flow: Flow, run: Run) -> Case | None:
-    """Return the case of the node, or the hook beside one, that made the first bad gradient of finite ones."""
+    With the ``states`` of tensors, of one that multiplies by what forward had made bad the case of that.
+    """
     if run.snapshot is None:
         return None
     snapshot = flow.graph_of(run)
@@ -36,8 +36,40 @@ def in_backward(flow: Flow, run: Run) -> Case | None:
         if found:
             return hook_case(flow, found, nan=bool(measures["nan_count" if given else "out_nan_count"][node]))
         if made and not given:
-            return _node_case(flow, run, snapshot, node)
+            row = call_of(flow, snapshot, node)
+            states = states or Finiteness(flow)
+            poison = None if row is None else _poisoned(flow, states, row, run)
+            return poison or _node_case(flow, states, run, node)
     return None
+
+
+def _poisoned(flow: Flow, states: Finiteness, row: int, run: Run) -> Case | None:
+    """Return the case of what forward had made bad before a call, or in it, and took out of sight too late."""
+    bad = [one for one, state in states.given.get(row, {}).items() if state.bad]
+    if not bad:
+        return in_forward(flow, states, row, run) if row in states.made else None
+    found = ancestor(flow, states, bad[0], row)
+    if found is not None and found.row is not None:
+        return in_forward(flow, states, found.row, run)
+    hidden = hidden_by(flow, row, states)
+    return _poisonous_data(flow, states, row, bad[0], run, hidden) if hidden else None
+
+
+def _poisonous_data(flow: Flow, states: Finiteness, row: int, tensor: int, run: Run, hidden: str) -> Case:
+    """Return the case of arithmetic with values that are missing, of which the results are masked too late."""
+    event, name = flow.events[row], flow.name(tensor, flow.events[row].source)
+    value = "NaN" if states.given[row][tensor].nan else "infinity"
+    return Case(
+        kind="nan-origin",
+        message=f"{expression(flow, row)}{at(event.source)} computes with the {value} that {name} holds; {hidden} "
+        f"takes the result out of sight in forward, but comes too late: backward multiplies zero by {value}.",
+        remedy=f"mask before {event.operator}, not after it: make the input safe, safe = torch.nan_to_num({name}) or "
+        f"torch.where(mask, {name}, 0.0), compute with safe, and mask the result as now",
+        source=event.source,
+        op=event.op,
+        subjects=frozenset({tensor}),
+        marks=flow.marks(run, [row], "zero times what is missing"),
+    )
 
 
 def in_earlier_backward(flow: Flow, run: Run) -> Case | None:
@@ -85,8 +117,9 @@ def _given_by(flow: Flow, run: Run) -> list[int]:
     return [] if taken is None else flow.outputs(taken)
 
 
-def _node_case(flow: Flow, run: Run, snapshot: GraphSnapshot, node: int) -> Case:
+def _node_case(flow: Flow, states: Finiteness, run: Run, node: int) -> Case:
     """Return the case of a slope that is infinite or undefined, or too large for its dtype."""
+    snapshot = flow.graph_of(run)
     row = call_of(flow, snapshot, node)
     source = flow.events[row].source if row is not None else snapshot.source[node]
     op = flow.events[row].op if row is not None else operator_word(snapshot.op[node])
@@ -95,15 +128,17 @@ def _node_case(flow: Flow, run: Run, snapshot: GraphSnapshot, node: int) -> Case
     values = flow.events[row].data.get("values", {}) if row is not None else {}
     pole = next((one["pole"] for one in values.values() if one.get("pole")), None)
     dtype, nan = _dtype_of_gradient(flow, snapshot, node, row), snapshot.measures["out_nan_count"][node]
+    where = f"; its input at index {tuple(pole)} lies where the slope is infinite" if pole else ""
     if dtype in LARGEST and not nan:
         kind, is_bad = "overflow", f"exceeds {LARGEST[dtype]:g}, the largest {dtype} number, and overflows"
         remedy = f"a smaller scale of the loss, or compute {first} in float32"
     else:
         kind, is_bad = "nan-origin", f"is {'NaN' if nan else 'infinite'}"
-        remedy = _remedy(op, first, at_pole=pole is not None)
+        zero = nan and pole is not None and not snapshot.measures["out_inf_count"][node]
+        where += ", and zero times that is NaN: what masks the result comes too late" if zero else ""
+        remedy = _remedy(flow, states, row, first, masked="what follows" if zero else "", at_pole=pole is not None)
         if snapshot.kind[node] == "function":
             remedy = f"let backward of {op} return a finite number there, or keep {first} away from that point"
-    where = f"; its input at index {tuple(pole)} lies where the slope is infinite" if pole else ""
     return Case(
         kind=kind,
         message=f"forward is finite, but the gradient of {name}{at(source)} {is_bad}{where}: the first bad gradient is "
@@ -123,15 +158,8 @@ def _dtype_of_gradient(flow: Flow, snapshot: GraphSnapshot, node: int, row: int 
     return next(narrow, snapshot.dtype[node] or "")
 
 
-def _remedy(op: str, name: str, *, at_pole: bool) -> str:
+def _remedy(flow: Flow, states: Finiteness, row: int | None, name: str, *, masked: str, at_pole: bool) -> str:
     """Return what to do about a slope without a value; a step without poles only passes on what had grown before."""
-    if op.strip("_") in _WITHOUT_POLES and not at_pole:
-        return f"scale the loss down, or normalise {name}: the gradient that arrives there is too large already"
-    return f"keep {name} away from the point where {op} has no slope, such as {_safe_call(op, name)}"
-
-
-def _safe_call(op: str, name: str) -> str:
-    """Return a call that keeps its input off the points without a slope."""
-    if op in ("acos", "asin", "arccos", "arcsin", "atanh", "arctanh"):
-        return f"{op}({operand(name)}.clamp(-1 + 1e-6, 1 - 1e-6))"
-    return f"{op}({name} + 1e-12)"
+    if row is not None and (at_pole or operator(flow.events[row].op).poles):
+        return cure(Sick(flow, states, row, masked=masked, slope=True))
+    return f"scale the loss down, or normalise {name}: the gradient that arrives there is too large already"

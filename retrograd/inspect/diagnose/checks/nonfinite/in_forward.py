@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from math import prod
 from typing import Any
 
-from ....program.syntax import parsed_expression
 from ...base import Case
 from ...recorded.call_inputs import LARGEST, expression, input_names, known_limits, largest_input
 from ...recorded.finite import Finiteness, state_of
@@ -14,22 +12,10 @@ from ...recorded.flow import Flow
 from ...recorded.runs import Run
 from ...statements.spelling import operand
 from ...words import at, listed, operator_word
+from .cures import Sick, cure
 
-_HIDING = frozenset({"where", "masked_fill", "nan_to_num", "max", "min", "maximum", "minimum", "clamp", "getitem"})
-"""What can take a bad value out of sight."""
 _HALF_ASKED = re.compile(r"dtype=torch\.(float16|half|bfloat16)")
 """How a reduction is told to convert what it is given back to half precision."""
-GROWING = frozenset(
-    {"add", "mul", "sum", "cumsum", "prod", "cumprod", "pow", "square", "exp", "norm", "mean", "var", "std"}
-    | {"matmul", "mm", "bmm", "mv", "dot", "einsum", "linear", "addmm", "baddbmm", "to", "half", "bfloat16"}
-)
-"""What makes an infinity of finite numbers only by their size; a quotient or logarithm has poles besides."""
-_EXPONENTIAL = frozenset({"exp", "cosh", "sinh", "expm1"})
-"""What makes one of numbers that are not large."""
-_COUNTING = frozenset({"cross_entropy", "nll_loss"})
-"""What averages over the targets that count."""
-_POLELESS = {"pow": 1e6}
-"""From which size of its input on it is the size, and no pole, that makes a result infinite."""
 _MARK = "the first bad value is born here"
 
 
@@ -70,16 +56,16 @@ def _undefined_case(flow: Flow, states: Finiteness, row: int, run: Run) -> Case:
     """Return the case of a call that has no finite value for what it was given."""
     event, made = flow.events[row], states.made[row]
     value = "NaN" if made.nan else made.signs
-    hidden = _hidden_by(flow, row, states)
+    hidden = hidden_by(flow, row, states)
     if hidden:
-        effect = f"{hidden} hides it in forward, but zero times its slope is NaN in backward"
+        effect = f"{hidden} hides it in forward, but comes too late: zero times its slope is NaN in backward"
     else:
         effect = f"it is the first bad value behind {flow.root_name(run)}"
     return Case(
         kind="nan-origin",
         message=f"{expression(flow, row)}{at(event.source)} makes the first {value}{_where(flow, row)}"
         f"{_why(flow, states, row)}; {effect}.",
-        remedy=_remedy(flow, states, row, hidden),
+        remedy=cure(Sick(flow, states, row, masked=hidden)),
         source=event.source,
         op=event.op,
         marks=flow.marks(run, [row], _MARK),
@@ -120,66 +106,12 @@ def _why(flow: Flow, states: Finiteness, row: int) -> str:
     return f" (its input is {least})" if least == most else f" (its input is between {least} and {most})"
 
 
-def _hidden_by(flow: Flow, row: int, states: Finiteness) -> str:
+def hidden_by(flow: Flow, row: int, states: Finiteness) -> str:
     """Return the call that took a bad value and gave finite ones: ``where at train.py:12``."""
     for call in sorted(flow.descendants(flow.outputs(row), row, states.made.__contains__).calls):
-        if flow.has_node(call) and call not in states.made and flow.events[call].operator in _HIDING:
+        if flow.has_node(call) and call not in states.made and states.given.get(call):
             return f"{flow.events[call].op}{at(flow.events[call].source)}"
     return ""
-
-
-def _remedy(flow: Flow, states: Finiteness, row: int, hidden: str) -> str:
-    """Return how to avoid it."""
-    op = flow.events[row].operator
-    names = [_in_code(name, "xy"[place:]) for place, name in enumerate(input_names(flow, row)[:2])]
-    name = names[0]
-    if any(state.inf for state in states.given.get(row, {}).values()):
-        return "do not mask a complete row, or mask with a large negative number such as -1e9 in place of -inf"
-    if hidden.startswith("where"):
-        return f"make the input safe before {op}: safe = torch.where(mask, {name}, 1.0), then {op}(safe)"
-    if op in _COUNTING and states.made[row].nan:
-        return f"{op} has no target to count, all are ignore_index or of weight zero: leave such a batch out"
-    if flow.inputs(row) and not prod(flow.facts(flow.inputs(row)[0]).shape):
-        return f"{name} is empty, and {op} of nothing has no value: leave such a batch out"
-    name = operand(name)
-    grown = largest_input(flow, row) >= _POLELESS.get(op, 0)
-    if states.made[row].inf and op in GROWING - _EXPONENTIAL and grown:
-        return _smaller(flow, row, op, name)
-    if op in ("std", "var") and (_of_single_entries(flow, row) or not _varies(flow, row)):
-        return f"{op} of a single entry has no value: leave such a batch out, or use unbiased=False"
-    if op == "div" and len(names) > 1:
-        return f"keep the divisor away from zero: {operand(names[0])} / {operand(names[1])}.clamp(min=1e-6)"
-    if op == "div" and "0" in flow.events[row].data.get("arguments", {}):
-        return f"keep {name} away from zero: divide by {name}.clamp(min=1e-6), or add a small epsilon"
-    if op in ("log", "sqrt", "rsqrt", "div", "reciprocal", "pow", "log2", "log10"):
-        return f"keep {name} away from zero: {op}({name}.clamp(min=1e-6)), or add a small epsilon"
-    if op in _EXPONENTIAL:
-        return f"subtract the maximum before {op}, or use logsumexp / log_softmax"
-    return f"check the inputs of {op} for values outside its domain"
-
-
-def _in_code(name: str, letters: str) -> str:
-    """Return what to call an operand in a line: as the program does, or by a letter where it has no words for it."""
-    return name if parsed_expression(name) is not None else letters[0]
-
-
-def _smaller(flow: Flow, row: int, op: str, name: str) -> str:
-    """Return what to do about numbers that are too large, which steps of an optimizer may have made of small ones."""
-    smaller = (
-        "take a smaller learning rate, or clip gradients" if flow.stepped_between(0, row) else f"scale {name} down"
-    )
-    return f"{smaller}: what {op} is given has grown beyond what it can take"
-
-
-def _of_single_entries(flow: Flow, row: int) -> bool:
-    """Whether a reduction left as many entries as it was given."""
-    sizes = [prod(flow.facts(one).shape) for one in (*flow.inputs(row)[:1], *flow.outputs(row)[:1])]
-    return len(sizes) == 2 and sizes[0] == sizes[1]
-
-
-def _varies(flow: Flow, row: int) -> bool:
-    """Whether a call's input has more than one value."""
-    return any(state.least != state.most for state in map(state_of, known_limits(flow, row)))
 
 
 def _step(flow: Flow, run: Run) -> int:
