@@ -1,4 +1,4 @@
-"""What to write in place of a call that meets a pole or leaves its domain, by its operator and by what made its operand."""
+"""What to write in place of a call that meets a pole or leaves its domain."""
 
 from __future__ import annotations
 
@@ -157,8 +157,8 @@ def _off_pole(sick: Sick) -> str:
     bound = _small_bound(sick)
     if bound is not None:
         return (
-            f"the {bound:g} that is to keep {name} off the pole is too small or comes too late: bound what is computed "
-            f"before by a number that {_dtype(sick)} can tell from 0, {name}.clamp(min=...), not by another epsilon on top"
+            f"the {bound:g} that is to keep {name} off the pole is too small or comes too late: in place of another "
+            f"epsilon on top, {name}.clamp(min=...) with a number that {_dtype(sick)} can tell from 0"
         )
     if sick.operator.is_a(Trait.LOGARITHMIC) and op not in ("logit",):
         return _of_logarithm(sick)
@@ -178,8 +178,9 @@ def _off_pole(sick: Sick) -> str:
         return f"keep the divisor away from zero: divide by {name}.clamp(min=1e-6), or by {other}"
     if sick.operator.is_a(Trait.REDUCTION):
         return "keep the norm away from zero: (x.square().sum(dim) + 1e-12).sqrt(), with the epsilon inside the root"
-    inside = ", with the epsilon inside" if op in ("sqrt", "rsqrt") else ""
-    return f"keep {name} away from zero: {op}({name}.clamp(min=1e-6)), or add a small epsilon to it{inside}"
+    if sick.slope:
+        return f"keep {name} away from zero, inside the call: {op}({name} + 1e-12), or {op}({name}.clamp(min=1e-12))"
+    return f"keep {name} away from zero: {op}({name}.clamp(min=1e-6)), or add a small epsilon to it, inside the call"
 
 
 def _of_logarithm(sick: Sick) -> str:
