@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
@@ -33,9 +34,7 @@ _SMALLER = (
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of the largest graph of each line that runs backward."""
     for run, snapshot in largest_graphs(flow):
-        graph = _Graph(
-            run, snapshot, [size or 0 for size in snapshot.measures.get("saved_bytes", snapshot.saved_bytes)]
-        )
+        graph = _Graph(run, snapshot, _computed_bytes(flow, snapshot))
         if graph.largest >= MIB:
             case = _hog(flow, graph) or _paired(flow, graph) or _lookup(flow, graph)
             if case is not None:
@@ -52,6 +51,7 @@ class _Graph:
     run: Run
     snapshot: GraphSnapshot
     saved: list[float]
+    """Without the bytes of leaves, which are there whether or not a node keeps them."""
 
     @property
     def total(self) -> float:
@@ -64,6 +64,20 @@ class _Graph:
         return max(self.saved, default=0)
 
 
+def _computed_bytes(flow: Flow, snapshot: GraphSnapshot) -> list[float]:
+    """Return the bytes that each node keeps of what the program computed; the others are its parameters."""
+    saved = [size or 0 for size in snapshot.measures.get("saved_bytes", snapshot.saved_bytes)]
+    leaves: set[int | None] = set()
+    for node, size in enumerate(saved):
+        row = call_of(flow, snapshot, node) if size >= MIB else None
+        for tensor in () if row is None else flow.events[row].data.get("saves", ()):
+            storage = flow.facts(tensor).storage
+            if storage not in leaves and any(flow.trainable([tensor, *flow.same_memory(tensor)])):
+                leaves.add(storage)
+                saved[node] = max(0, saved[node] - _bytes(flow, tensor))
+    return saved
+
+
 def _hog(flow: Flow, graph: _Graph) -> Case | None:
     """Return the case of a node that keeps most of what a graph saves, much larger than what it came from."""
     row = call_of(flow, graph.snapshot, graph.saved.index(graph.largest))
@@ -71,7 +85,7 @@ def _hog(flow: Flow, graph: _Graph) -> Case | None:
     if row is None or not kept or graph.largest < 0.5 * graph.total:
         return None
     tensor = max(kept, key=lambda one: _size(flow, one))
-    if _size(flow, tensor) < _BLOW_UP * _largest_origin(flow, tensor, row):
+    if 2 * _bytes(flow, tensor) < graph.largest or _size(flow, tensor) < _BLOW_UP * _largest_origin(flow, tensor, row):
         return None
     made = flow.last_producer(tensor, row, gradients=True)
     if made is not None and tensor in flow.events[made].data.get("saves", ()):
@@ -170,6 +184,12 @@ def _mib(size: float) -> str:
 def _size(flow: Flow, tensor: int) -> int:
     """Return how many entries a tensor has."""
     return prod(flow.facts(tensor).shape)
+
+
+def _bytes(flow: Flow, tensor: int) -> int:
+    """Return how many bytes the entries of a tensor take."""
+    bits = re.search(r"\d+", flow.facts(tensor).dtype)
+    return _size(flow, tensor) * (1 if bits is None else int(bits[0]) // 8)
 
 
 def _is_origin(flow: Flow, tensor: int) -> bool:

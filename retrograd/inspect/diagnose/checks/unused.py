@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..meaning.expected_gradients import awaited, expected_gradients
+from ..meaning.idle_parameters import dropped_at, goes_on, made_by_a_package
 from ..meaning.left_out import Others, others_of
 from ..meaning.unused_blocks import Block, unused_blocks
 from ..meaning.used_again import Again, used_again
@@ -35,6 +35,8 @@ class _End:
     """The call that overwrote the name, if one did."""
     taken: SourceLine | None = None
     """The line that took the result of a function and gave it the name, if that is how it got one."""
+    dropped: SourceLine | None = None
+    """The line that calls for the result and does nothing with it."""
     replaced: int | None = None
     """The first call of the leaf's module, with another tensor in its place."""
 
@@ -107,7 +109,7 @@ def _set_aside(flow: Flow) -> set[int]:
 def _end_of(flow: Flow, leaf: int) -> _End:
     """Follow the values of a leaf to the last call with a name, and look what the program did with that name."""
     made = {row for tensor in flow.descendants([leaf]).tensors for row in flow.made_in.get(tensor, ())}
-    reached = sorted(row for row in made if flow.has_node(row) or _kept_cut(flow.events[row]))
+    reached = sorted(row for row in made if flow.has_node(row) or _kept_cut(flow, row))
     if any(map(flow.has_node, reached)):  # then what an evaluation computed tells nothing
         reached = [row for row in reached if flow.has_node(row) or flow.events[row].data.get("grad")]
     for row in reversed(reached):
@@ -117,7 +119,7 @@ def _end_of(flow: Flow, leaf: int) -> _End:
             return _End(row, name, _overwritten(flow, row, name))
         if row == reached[-1] and (taken := _taken(flow, row)) is not None:
             return taken
-    return _End(reached[-1]) if reached else _End(replaced=_replaced(flow, leaf))
+    return _End(reached[-1], dropped=dropped_at(flow, reached[-1])) if reached else _End(replaced=_replaced(flow, leaf))
 
 
 def _replaced(flow: Flow, leaf: int) -> int | None:
@@ -141,9 +143,10 @@ def _taken(flow: Flow, row: int) -> _End | None:
     return None
 
 
-def _kept_cut(event: Event) -> bool:
-    """Whether it cut a tensor off under a new name; wrappers of models detach parameters for their own ends."""
-    return event.kind == "cut" and any(event.data.get("output_names", ()))
+def _kept_cut(flow: Flow, row: int) -> bool:
+    """Whether a call cut a tensor off under a new name; wrappers of models detach parameters for their own ends."""
+    event = flow.events[row]
+    return event.kind == "cut" and any(event.data.get("output_names", ())) and not goes_on(flow, row)
 
 
 def _overwritten(flow: Flow, row: int, name: str) -> int | None:
@@ -199,9 +202,12 @@ def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, f
         lost, remedy = _left_out(others, source, names, it)
     elif again is not None:
         lost, remedy = _copied(flow, again, source, names, it)
+    elif end.dropped is not None or made_by_a_package(flow, leaves):
+        lost, remedy = _idle(flow, end, leaves, names, it)
     else:
         lost, remedy = _lost(flow, end, source, names, it)
     reducer = UNREDUCED in flow.error_text
+    idle = failed is None and not reducer and (end.dropped is not None or made_by_a_package(flow, leaves))
     if failed is not None:
         remedy += "; allow_unused=True gives None for it"
     elif reducer:
@@ -213,6 +219,7 @@ def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, f
         source=others.line if others is not None else again.line if again is not None else source,
         op=flow.events[end.row].op if end.row is not None else "",
         subjects=frozenset(leaves),
+        severity="note" if idle else None,
         explains_error=failed is not None or reducer,
         evidence={"unused": [flow.name(leaf) for leaf in leaves]},
     )
@@ -241,6 +248,22 @@ def _lost(flow: Flow, end: _End, source: SourceLine | None, names: str, it: str)
     return (
         f"{result}{at(made)} is computed from {it} and never used",
         f"use {result} in what follows, or leave it and its parameters out",
+    )
+
+
+def _idle(flow: Flow, end: _End, leaves: list[int], names: str, it: str) -> tuple[str, str]:
+    """Say of leaves that may well stay without a gradient why they have none, and what the user can do about it."""
+    made = f"made{at(flow.facts(leaves[0]).source)}"
+    if end.dropped is not None and end.row is not None:
+        event = flow.events[end.row]
+        lost = f"the result of {event.op}{at(event.source)} is computed from {it}, and dropped{at(end.dropped)}"
+    elif end.row is not None:
+        lost = f"{made}, and nothing uses the result of {flow.events[end.row].op} that is computed from {it}"
+    else:
+        lost = f"{made}, and no forward computation uses {it}"
+    return lost, (
+        f"nothing, if that is meant; .requires_grad_(False) on {names} tells so to optimizers and to "
+        "DistributedDataParallel, and an option of the package may leave it out"
     )
 
 

@@ -341,8 +341,14 @@ def assigned(text: str) -> str:
 
 
 def returns(text: str) -> bool:
-    """Whether a line returns a value."""
-    return isinstance(statement(text), ast.Return)
+    """Whether a line returns a value, be it the whole of a function."""
+    node = statement(text)
+    return isinstance(node.body[-1] if isinstance(node, ast.FunctionDef) else node, ast.Return)
+
+
+def drops(text: str) -> bool:
+    """Whether a line is an expression alone, of whose value nothing becomes."""
+    return isinstance(statement(text), ast.Expr)
 
 
 def takes(text: str, name: str) -> bool:
