@@ -29,6 +29,7 @@ from .snapshot import GraphSnapshot, SourceLine
 from .sources import sources
 from .sources.hidden_references import references_hidden
 from .sources.kept_calls import KeptCalls
+from .started_processes import counting_processes
 from .tensor_table import TensorTable
 from .unseen import Missed, missed_events
 
@@ -78,6 +79,7 @@ def recorded(recorder: Recorder, *, every_thread: bool = True) -> Iterator[None]
     """Send everything that happens until the block ends to a recorder; what a forked child does is none of it."""
     with ExitStack() as stack:
         stack.enter_context(references_hidden())
+        stack.enter_context(counting_processes(lambda: recorder.missed("processes", "")))
         for source in sources():
             stack.enter_context(source.watch(recorder, every_thread=every_thread, level=recorder.recording.level))
         with in_this_process(stack.close) as stretch:

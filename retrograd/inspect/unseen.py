@@ -48,10 +48,7 @@ def _values(why: str, count: int) -> str:
 
 def _processes(why: str, count: int) -> str:
     verb = "was" if count == 1 else "were"
-    return (
-        f"{_many(count, 'process')} that the program started {verb} not recorded: "
-        "--children records each into a file of its own"
-    )
+    return f"{_many(count, 'process')} that the program started {verb} not recorded"
 
 
 def _regions(why: str, count: int) -> str:
