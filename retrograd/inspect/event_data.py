@@ -43,7 +43,7 @@ from .training_data import ClipData, ModuleChangeData, OwnersData, ScalingData, 
 LEVELS = ("graph", "backward", "full")
 """Levels of recording: structure only; plus times and statistics of backward; plus every call of forward."""
 
-TENSOR_KEYS = ("tensor", "target", "given")
+TENSOR_KEYS = ("tensor", "target", "given", "gradient_of")
 """Keys of ``Event.data`` that hold a tensor, a row of ``Recording.tensors``,"""
 TENSORS_KEYS = ("inputs", "outputs", "saves", "roots", "mutated", "without", "zero", "still")
 """those that hold a list of them,"""
@@ -161,6 +161,8 @@ class OperationData(TypedDict, total=False):
     target: int
     version: list[int]
     """Before and after."""
+    gradient_of: int
+    """The leaf whose ``.grad`` it wrote into."""
     through: str
     """``"data"``, ``"detach"``, ``"numpy"``, ``"view"``, ``"out"`` or ``""``: the way to the memory."""
     part: list[list[int]]

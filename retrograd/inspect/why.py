@@ -12,7 +12,6 @@ from ..errors import NotATensorError, UsageError
 from .debug import debug, latest
 from .diagnose import Flow, about, explanation, spoiling
 from .diagnose.checks.nonfinite.by_hook import Hooks, named_hooks
-from .diagnose.recorded.clearing import cleared_at
 from .diagnose.recorded.runs import Run
 from .events import Event
 from .findings import Finding
@@ -185,7 +184,7 @@ class _Seen:
 
     def _cleared(self, row: int) -> str:
         """What became of a gradient that arrived at a row, and is not there any more."""
-        at = cleared_at(self.flow, self.number, len(self.flow.events))
+        at = self.flow.ledger.cleared_at(self.number, len(self.flow.events))
         event = self.flow.events[at] if at > row else None
         if event is None or event.source is None:
             return "was cleared, or written to, since"
@@ -282,7 +281,7 @@ class _Seen:
         """The run in which such a gradient arrived that is still there, with the tensor's node in its graph."""
         runs = {run.number: run for run in self.flow.runs}
         arrived = self.flow.accumulated.get(self.number, ())
-        cleared = cleared_at(self.flow, self.number, len(self.flow.events))
+        cleared = self.flow.ledger.cleared_at(self.number, len(self.flow.events))
         for row in [row for row in reversed(arrived) if row > cleared]:
             data = self.flow.events[row].data
             run, norm = runs.get(data.get("run", -1)), data.get("grad_norm")
@@ -325,7 +324,7 @@ class _Seen:
         if not arrived or self.flow.events[arrived[-1]].data.get("grad_norm") is None:
             return f"{head}."
         text = f"{head}, but what arrived in {self._run_of(arrived[-1])} is not: "
-        cleared = cleared_at(self.flow, self.number, len(self.flow.events))
+        cleared = self.flow.ledger.cleared_at(self.number, len(self.flow.events))
         return text + (f"it {self._cleared(arrived[-1])}." if cleared > arrived[-1] else _ELSEWHERE[state])
 
     def _run_of(self, row: int) -> str:

@@ -10,6 +10,7 @@ lbfgs = torch.optim.LBFGS(other.parameters(), lr=0.1, max_iter=2)
 
 
 def closure():
+    lbfgs.zero_grad()
     loss = (other(torch.ones(3, 2)) - 1).square().mean()
     loss.backward()
     return loss

@@ -12,7 +12,6 @@ from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..recorded.calls import held_by
-from ..recorded.clearing import cleared_at
 from ..recorded.flow import Flow
 from ..recorded.runs import Run
 from ..recorded.taken_gradients import taken_gradients
@@ -93,7 +92,7 @@ def _stale_arrivals(flow: Flow, arrivals: list[int], updates: list[int], uses: l
             stale = True
         following = arrivals[place + 1] if place + 1 < len(arrivals) else len(flow.events)
         used = _between(uses, row, following)
-        if stale and used is not None and cleared_at(flow, data["tensor"], used) <= row:
+        if stale and used is not None and flow.ledger.cleared_at(data["tensor"], used) <= row:
             found.append(row)
         last = row
     return found
@@ -182,7 +181,7 @@ def _kept_in(flow: Flow, earlier: Run, later: Run, taken_at: Callable[[], dict[i
     for leaf, arrivals in flow.arrival_rows(earlier).items():
         if leaf in following:
             first, second = arrivals[0], following[leaf][0]
-            if flow.events[second].data.get("before") == "kept" and cleared_at(flow, leaf, second) <= first:
+            if flow.events[second].data.get("before") == "kept" and flow.ledger.cleared_at(leaf, second) <= first:
                 summed[leaf] = first, second
     unused = _unused(flow, summed, taken_at)
     return [leaf for leaf in summed if leaf not in unused]

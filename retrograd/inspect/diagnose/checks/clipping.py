@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..recorded.clearing import cleared_at, last_before
 from ..recorded.flow import Flow
+from ..recorded.ledger import last_before
 from ..statements.spelling import receiver
 from ..words import at, listed, times
 
@@ -69,7 +69,7 @@ def _only_measures(flow: Flow, leaves: list[int], bound: object) -> bool:
 
 def _is_none(flow: Flow, leaf: int, row: int) -> bool:
     """Whether a leaf had no gradient: what ``backward`` put there last had been cleared."""
-    return last_before(flow.accumulated[leaf], row) <= cleared_at(flow, leaf, row)
+    return last_before(flow.accumulated[leaf], row) <= flow.ledger.cleared_at(leaf, row)
 
 
 def _is_waiting(flow: Flow, leaf: int, row: int) -> bool:

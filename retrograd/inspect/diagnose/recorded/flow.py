@@ -17,6 +17,7 @@ from ...findings import Mark
 from ...snapshot import GraphSnapshot, SourceLine
 from ..statements.spelling import Spelling, argument, receiver
 from .calls import CALLS, CallTable
+from .ledger import Ledger
 from .runs import Run
 
 
@@ -159,6 +160,11 @@ class Flow(CallTable):
         return found
 
     # -- backward
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What became of the gradients of each leaf."""
+        return Ledger(self, self.accumulated)
 
     def reached_by(self, run: Run) -> Reached:
         """Return what a run's gradients could reach, worked out once."""

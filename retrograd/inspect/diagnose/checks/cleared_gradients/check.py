@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from ...base import Case, Check, Kind, Stage
 from ...recorded.calls import held_by
-from ...recorded.clearing import cleared_at, last_before
 from ...recorded.flow import Flow
+from ...recorded.ledger import last_before
 from ...statements.spelling import receiver
 from ...words import at, listed, times
 from .lost_shares import lost_shares
@@ -41,22 +41,38 @@ CHECK = Check("accumulation", KINDS, find)
 
 
 def _used_otherwise(flow: Flow, steps: list[int], held: set[int]) -> bool:
-    """Whether steps may call closures, or the program reads or sets gradients itself."""
-    looked_at = any(flow.reads_of.get(leaf) for leaf in held) or not held.isdisjoint(flow.given_by_hand)
-    sources = {flow.events[row].source for row in steps}
-    return looked_at or any(flow.spelling.argument_at(source, "step", 0) for source in sources)
+    """Whether steps call closures, or the program reads or sets gradients itself."""
+    looked_at = any(_is_looked_at(flow, leaf) for leaf in held) or not held.isdisjoint(flow.given_by_hand)
+    return looked_at or any(step.has_closure for step in flow.ledger.steps if step.row in steps)
+
+
+def _is_looked_at(flow: Flow, leaf: int) -> bool:
+    """Whether the program looks at a gradient elsewhere than where it clears it."""
+    changes = ("grad-cleared", "grad-zeroed")
+    clearing = {flow.events[row].source for one in changes for row in flow.leaf_events.get((leaf, one), ())}
+    return any(flow.events[row].source not in clearing for row in flow.reads_of.get(leaf, ()))
 
 
 def _is_used(flow: Flow, leaf: int) -> bool:
     """Whether a leaf has a gradient when a step of any optimizer begins that holds it."""
-    arrivals, steps = flow.accumulated[leaf], flow.leaf_events.get((leaf, "step"), ())
-    return any(last_before(arrivals, step) > cleared_at(flow, leaf, step) for step in steps)
+    steps, cleared = [step for step in flow.ledger.steps_of[leaf] if step.finds(leaf)], flow.ledger.cleared_at
+    return any(last_before(flow.accumulated[leaf], step.row) > cleared(leaf, step.row) for step in steps)
 
 
 def _cleared_before(flow: Flow, leaves: list[int], step: int) -> int | None:
-    """Return the row at which gradients were cleared that had arrived before a step, None where none had."""
+    """Return the row at which gradients were cleared that had arrived before a step, None where none had.
+
+    Where nothing that was heard of cleared them, that is the step, which finds none.
+    """
     arrived = [leaf for leaf in leaves if last_before(flow.accumulated[leaf], step) >= 0]
-    return min((cleared_at(flow, leaf, step) for leaf in arrived), default=None)
+    return min((_gone_at(flow, leaf, step) for leaf in arrived), default=None)
+
+
+def _gone_at(flow: Flow, leaf: int, step: int) -> int:
+    """Return the row at which a gradient that had arrived before a step was cleared, or was found to be gone."""
+    cleared, arrived = flow.ledger.cleared_at(leaf, step), last_before(flow.accumulated[leaf], step)
+    found = next(one for one in flow.ledger.steps_of[leaf] if one.row == step).finds(leaf)
+    return step if cleared < arrived and not found else cleared
 
 
 def _case(flow: Flow, leaves: list[int], steps: list[int], cleared: int, *, step_first: bool) -> Case:

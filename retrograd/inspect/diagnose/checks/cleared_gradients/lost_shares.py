@@ -10,8 +10,8 @@ from itertools import pairwise
 
 from ...base import Case
 from ...recorded.calls import held_by
-from ...recorded.clearing import cleared_at, last_before
 from ...recorded.flow import Flow
+from ...recorded.ledger import last_before
 from ...recorded.runs import Run
 from ...statements.spelling import receiver
 from ...words import at, times
@@ -56,14 +56,14 @@ def _lost(flow: Flow, leaf: int, steps: list[int]) -> _Loss | None:
     found = set()
     for before, step in pairwise([-1, *steps]):
         between = arrivals[bisect_left(arrivals, before) : bisect_left(arrivals, step)]
-        kept = sum(row > cleared_at(flow, leaf, step) for row in between)
+        kept = sum(row > flow.ledger.cleared_at(leaf, step) for row in between)
         found.add((len(between), len(between) - kept))
     shares, lost = found.pop()
     runs = [run for run in flow.runs if leaf in flow.arrival_rows(run)]
     one_line = len({run.source for run in runs}) == 1
     if found or not 0 < lost < shares or flow.reads_of.get(leaf) or not one_line:
         return None
-    cleared = cleared_at(flow, leaf, arrivals[lost])
+    cleared = flow.ledger.cleared_at(leaf, arrivals[lost])
     return _Loss(leaf, shares, lost, cleared, runs[0]) if last_before(arrivals, cleared) >= 0 else None
 
 

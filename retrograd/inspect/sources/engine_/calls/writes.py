@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from time import perf_counter_ns
 from typing import Any
 
@@ -137,11 +138,16 @@ class Writes(Observer):
         return "view" if t._meta is not None and t._meta.view is not None else ""
 
     def _note_gradient(self, event: Event, t: TensorBase) -> None:
-        """A write that leaves some leaf's ``.grad`` all zero has cleared it."""
-        target = event.data["target"]
-        leaf = self.watching.gradients.get(target)
-        if leaf is not None and event.data["range"] == [[0.0, 0.0]]:
-            data = {"tensor": leaf, "change": "grad-zeroed"}
+        """A write that leaves some leaf's ``.grad``, or an alias of all of it, zero has cleared it."""
+        gradients, table = self.watching.gradients, self.watching.sink.tensors
+        seen: int | None = event.data["target"]
+        while seen is not None and seen not in gradients:
+            seen = table.view_of(seen)
+        if seen is None or (seen != event.data["target"] and math.prod(table.entered(seen).shape) != t._array.size):
+            return
+        event.data["gradient_of"] = gradients[seen]
+        if event.data["range"] == [[0.0, 0.0]]:
+            data = {"tensor": gradients[seen], "change": "grad-zeroed"}
             self.watching.send(Event("leaf", event.op, event.source, data))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from ....program.frames import source_line
 from ....program.stacks import stack_of
 from ....snapshot import SourceLine
 from ...base import Sink
+from ...step_effects import is_zero
 from ...surroundings import Surroundings
 from ..library import LIBRARY
 from ..objects.hooks import Hooks
@@ -53,6 +55,8 @@ class ForwardWriter:
         self._latest_around: Surroundings = (True, False, "", None)
         self.gradients: dict[int, int] = {}
         """Number of a gradient -> its leaf."""
+        self._gradient_in: dict[int, int] = {}
+        """Memory -> the gradient that was seen in it last."""
 
     def listens(self) -> bool:
         """Whether calls are taken at this moment: those of optimizers are not."""
@@ -172,9 +176,32 @@ class ForwardWriter:
             more["overlap"] = True
         if call.rule.op == "setitem" and (part := part_of(target)) and (written := part.at(call.args[1])):
             more["part"] = [[written.offset], list(written.sizes), list(written.strides)]
+        leaf = self._leaf_of_gradient(number, target) if self.gradients else None
+        if leaf is not None:
+            more["gradient_of"] = leaf
+            far = self._readable.is_far(target)
+            if call.rule.operator.is_a(Trait.CLEARING) if far else self._is_zero(target):
+                self._change(leaf, "grad-zeroed", call)
+
+    def _leaf_of_gradient(self, number: int, target: Any) -> int | None:
+        """Return the leaf whose ``.grad`` a tensor is, or an alias of it."""
         leaf = self.gradients.get(number)
-        if leaf is not None and call.rule.operator.is_a(Trait.CLEARING):
-            self._change(leaf, "grad-zeroed", call)
+        memory = self.table.entered(number).storage if leaf is None else None
+        gradient = None if memory is None else self._gradient_in.get(memory)
+        alike = gradient is not None and math.prod(self.table.entered(gradient).shape) == target.numel()
+        return self.gradients[gradient] if alike and gradient is not None else leaf
+
+    def _is_zero(self, tensor: Any) -> bool:
+        """Whether all entries of a tensor are zero, as far as they can be read."""
+        array = self._readable.gradient(tensor) if self._readable.now() else None
+        return array is not None and is_zero(array)
+
+    def _has_gradient(self, leaf: int, gradient: int) -> None:
+        """Note which tensor a leaf's ``.grad`` is."""
+        self.gradients[gradient] = leaf
+        memory = self.table.entered(gradient).storage
+        if memory is not None:
+            self._gradient_in[memory] = gradient
 
     def _add_duplicates(self, more: dict[str, Any], call: Call) -> None:
         """Add how many places an indexed write hits more than once."""
@@ -246,7 +273,7 @@ class ForwardWriter:
                 return
             number = number_of(self.table, tensor, self._sites.at(call).names(call)[0])
             leaf = self.table.entered(number).name
-            self.gradients[number_of(self.table, found, f"{leaf}.grad" if leaf else "")] = number
+            self._has_gradient(number, number_of(self.table, found, f"{leaf}.grad" if leaf else ""))
             if tensor.is_leaf:
                 return
         elif not call.direct:
@@ -269,11 +296,10 @@ class ForwardWriter:
             given = call.args[1] if len(call.args) > 1 else None
             change = "grad-cleared" if given is None else "grad-set"
             if isinstance(given, self._tensor):
-                array = self._readable.array(given) if self._readable.now() else None
                 if self._readable.is_far(given):
                     zeros = READBACKS.ask(given, ZEROS)
-                change = "grad-zeroed" if array is not None and not array.any() else change
-                self.gradients[number_of(self.table, given)] = number_of(self.table, call.inputs[0])
+                change = "grad-zeroed" if self._is_zero(given) else change
+                self._has_gradient(number_of(self.table, call.inputs[0]), number_of(self.table, given))
         elif change == "written" and len(call.args) > 1:
             more["given"] = number_of(self.table, call.args[1])
         self._report_leaf("leaf", call, {"change": change, **more}, zeros)

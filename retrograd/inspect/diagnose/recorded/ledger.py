@@ -1,0 +1,157 @@
+"""``Ledger``: what reached each leaf's ``.grad``, what became of it, and which steps of which optimizers used it.
+
+Everything is read off effects: a step tells which gradients it found, and which parameters it left as they were.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...events import Event
+from ...snapshot import SourceLine
+from .calls import CallTable
+
+_CLEARING = ("grad-cleared", "grad-zeroed", "grad-set", "zero_grad")
+"""What changes of a leaf leave nothing of its gradient."""
+
+
+@dataclass(slots=True)
+class Step:
+    """One step of one optimizer."""
+
+    row: int
+    event: Event
+    held: dict[int, str]
+    """Leaf -> its group and place, ``"0.3"``."""
+    end: int
+    """The row at which it was over."""
+    calls: list[tuple[int, Event]] = field(default_factory=list)
+    """What each call of its closure left."""
+
+    @property
+    def has_closure(self) -> bool:
+        """Whether it calls a closure, which computes the gradients within the step."""
+        return bool(self.event.data.get("closure"))
+
+    @property
+    def told(self) -> bool:
+        """Whether it is known what it found and changed."""
+        return "still" in self.event.data
+
+    def finds(self, leaf: int) -> bool:
+        """Whether it finds a gradient that is not zero, as far as that was told."""
+        return leaf not in self.event.data.get("without", ()) and leaf not in self.event.data.get("zero", ())
+
+    def leaves_alone(self, leaf: int) -> bool:
+        """Whether the leaf was the same after the step, bit by bit."""
+        return leaf in self.event.data.get("still", ())
+
+    def setting(self, leaf: int, name: str) -> Any:
+        """Return a setting of the group that a leaf is in, None where it is unknown."""
+        settings = self.event.data.get("settings") or []
+        group = int(self.held.get(leaf, "0").partition(".")[0])
+        return settings[group].get(name) if group < len(settings) else None
+
+    @property
+    def settings_line(self) -> SourceLine | None:
+        """The line that last changed the settings, None where they are those that it was made with."""
+        found = self.event.data.get("set_at")
+        return SourceLine(*found) if found and len(found) == 3 else None
+
+
+@dataclass(slots=True)
+class Optimizer:
+    """One optimizer: the event that made it, what it ever held, and its steps."""
+
+    number: object
+    row: int
+    event: Event
+    leaves: dict[int, None] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    clears: list[int] = field(default_factory=list)
+    """Rows at which it cleared gradients."""
+
+
+class Ledger:
+    """The optimizers of one recording, their steps, and the gradients that these find."""
+
+    def __init__(self, table: CallTable, accumulated: dict[int, list[int]]) -> None:
+        self._table = table
+        self.accumulated = accumulated
+        """Leaf -> rows at which a gradient arrived."""
+        self.optimizers: dict[object, Optimizer] = {}
+        """By number, in the order in which they were first seen."""
+        self.steps: list[Step] = []
+        self.steps_of: dict[int, list[Step]] = defaultdict(list)
+        """Leaf -> the steps of whatever holds it."""
+        for row, event in table.of_kind("optimizer"):
+            self._enter(row, event)
+
+    def _enter(self, row: int, event: Event) -> None:
+        """Take in one event of an optimizer."""
+        number, action = event.data.get("owner"), event.data.get("action")
+        known = self.optimizers.setdefault(number, Optimizer(number, row, event))
+        held = {leaf: place for place, leaf in event.data.get("parameters", {}).items()}
+        known.leaves.update(dict.fromkeys(held))
+        if action == "step":
+            step = Step(row, event, held, row)
+            known.steps.append(step)
+            self.steps.append(step)
+            for leaf in held:
+                self.steps_of[leaf].append(step)
+        elif action == "zero_grad":
+            known.clears.append(row)
+        elif action == "evaluated" and known.steps:
+            known.steps[-1].calls.append((row, event))
+        elif action == "stepped" and known.steps:
+            known.steps[-1].end = row
+
+    # -- gradients of one leaf
+
+    def arrivals(self, leaf: int, after: int, before: int) -> list[int]:
+        """Return the rows, between two others, at which gradients arrived in a leaf."""
+        rows = self.accumulated.get(leaf, [])
+        return rows[bisect_right(rows, after) : bisect_left(rows, before)]
+
+    def cleared_at(self, leaf: int, before: int) -> int:
+        """Return the row at which a leaf's gradient was last cleared before another, -1 for none."""
+        changes = (self._table.leaf_events.get((leaf, change), ()) for change in _CLEARING)
+        return max(last_before(rows, before) for rows in changes)
+
+    def previous(self, step: Step) -> int:
+        """Return the row at which the same optimizer's step before was over, -1 for none."""
+        steps = self.optimizers[step.event.data.get("owner")].steps
+        place = bisect_left(steps, step.row, key=lambda one: one.row)
+        return steps[place - 1].end if place else -1
+
+    def fresh(self, step: Step, leaf: int) -> list[int]:
+        """Return the arrivals since the optimizer's step before that a step makes use of."""
+        if not step.finds(leaf) and not step.has_closure:
+            return []
+        since = max(self.previous(step), -1 if step.has_closure else self.cleared_at(leaf, step.row))
+        return self.arrivals(leaf, since, step.end + 1)
+
+    def serves(self, step: Step) -> Iterator[int]:
+        """Yield the leaves for which a step finds something new."""
+        return (leaf for leaf in step.held if self.fresh(step, leaf))
+
+    def dtype(self, leaf: int) -> str:
+        """Return the dtype of a leaf, or of what it was given last as its memory."""
+        written = (self._table.events[row].data for row in self._table.leaf_events.get((leaf, "written"), ()))
+        given = [data["given"] for data in written if "given" in data]
+        return self._table.facts(given[-1] if given else leaf).dtype
+
+    def moved_by_hand(self, leaf: int) -> bool:
+        """Whether the program itself writes into a leaf, or gives it other memory, once it has a gradient."""
+        first, written = self.accumulated[leaf][0], self._table.leaf_events.get((leaf, "written"), ())
+        return self._table.written_after(leaf, first) or any(row > first for row in written)
+
+
+def last_before(rows: list[int] | tuple[int, ...], row: int) -> int:
+    """Return the last of sorted rows before another one, -1 for none."""
+    place = bisect_left(rows, row)
+    return rows[place - 1] if place else -1
