@@ -59,7 +59,7 @@ def test_training_calls_are_told_with_their_lines(engine: str, capsys: pytest.Ca
     missing, unexpected = map(int, capsys.readouterr().out.split())
     modes = of_kind(recorded, "mode")
     assert lines(modes) == [("eval", 27), ("train", 34)]
-    assert [event.data["names"] for event in modes] == [["1.norm", "1.drop"]] * 2
+    assert [event.data["names"] for event in modes] == [["1.norm (BatchNorm1d)", "1.drop (Dropout)"]] * 2
     (load,) = of_kind(recorded, "load")
     told = [load.data[key] for key in ("missing_count", "unexpected_count", "matched")]
     assert told == [missing, unexpected, len({"module.0.weight", "2.bias"}) - unexpected]

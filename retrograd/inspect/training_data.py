@@ -48,7 +48,7 @@ class ModuleChangeData(TypedDict, total=False):
     modules: list[int]
     """Numbers of those that compute something else from now on: dropout, batch normalization, ..."""
     names: list[str]
-    """Paths of the first of them."""
+    """Paths and classes of the first of them."""
     # load:
     matched: int
     """How many entries of the state the module has."""

@@ -21,14 +21,14 @@ class ModuleChanges:
         self._modes: BoundedDict[int, bool] = BoundedDict(100_000)
 
     def switched(self, module: Any, training: bool) -> list[tuple[int, str]]:
-        """Note that a module is about to be switched; return number and path of those whose results that changes."""
+        """Note that a module is about to be switched; return number and name of those whose results that changes."""
         changed = []
         for path, one in inner_modules(module):
             number = self._numbers.of(one)
             if self._modes.get(number, is_training(one)) != training:
                 self._modes[number] = training
                 if _depends_on_mode(one):
-                    changed.append((number, path or type(one).__name__))
+                    changed.append((number, f"{path} ({type(one).__name__})" if path else type(one).__name__))
         return changed
 
 
@@ -63,4 +63,5 @@ def _depends_on_mode(module: Any) -> bool:
     own = attributes_of(module)
     code = getattr(own.get("forward") or getattr(type(module), "forward", None), "__code__", None)
     drops_nothing = own.get("p", own.get("dropout")) == 0
-    return code is not None and "training" in code.co_names and not drops_nothing
+    declared = getattr(type(module), "_training", True)  # of our engine: its layers have one forward together
+    return code is not None and "training" in code.co_names and not drops_nothing and declared

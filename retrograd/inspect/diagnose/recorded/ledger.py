@@ -117,6 +117,10 @@ class Ledger:
         rows = self.accumulated.get(leaf, [])
         return rows[bisect_right(rows, after) : bisect_left(rows, before)]
 
+    def brings(self, arrival: int) -> bool:
+        """Whether what arrived at a row is other than zero, as far as that is known."""
+        return bool(self._table.events[arrival].data.get("grad_norm", 1.0) != 0.0)
+
     def cleared_at(self, leaf: int, before: int) -> int:
         """Return the row at which a leaf's gradient was last cleared before another, -1 for none."""
         changes = (self._table.leaf_events.get((leaf, change), ()) for change in _CLEARING)

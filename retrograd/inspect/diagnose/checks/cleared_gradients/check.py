@@ -54,9 +54,12 @@ def _is_looked_at(flow: Flow, leaf: int) -> bool:
 
 
 def _is_used(flow: Flow, leaf: int) -> bool:
-    """Whether a leaf has a gradient when a step of any optimizer begins that holds it."""
-    steps, cleared = [step for step in flow.ledger.steps_of[leaf] if step.finds(leaf)], flow.ledger.cleared_at
-    return any(last_before(flow.accumulated[leaf], step.row) > cleared(leaf, step.row) for step in steps)
+    """Whether a leaf has the gradient that arrived, zero or not, when a step of any optimizer begins that holds it."""
+    for step in flow.ledger.steps_of[leaf]:
+        arrived = last_before(flow.accumulated[leaf], step.row)
+        if arrived > flow.ledger.cleared_at(leaf, step.row) and (step.finds(leaf) or not flow.ledger.brings(arrived)):
+            return True
+    return False
 
 
 def _cleared_before(flow: Flow, leaves: list[int], step: int) -> int | None:
@@ -72,7 +75,7 @@ def _gone_at(flow: Flow, leaf: int, step: int) -> int:
     """Return the row at which a gradient that had arrived before a step was cleared, or was found to be gone."""
     cleared, arrived = flow.ledger.cleared_at(leaf, step), last_before(flow.accumulated[leaf], step)
     found = next(one for one in flow.ledger.steps_of[leaf] if one.row == step).finds(leaf)
-    return step if cleared < arrived and not found else cleared
+    return step if cleared < arrived and not found and flow.ledger.brings(arrived) else cleared
 
 
 def _case(flow: Flow, leaves: list[int], steps: list[int], cleared: int, *, step_first: bool) -> Case:

@@ -34,7 +34,7 @@ def _cleared(flow: Flow, step: Step) -> Case | None:
     """Return the case of a closure that each time leaves nothing of the gradients that arrived in it."""
     lost: list[set[int]] = []
     for begin, end, empty in _segments(step):
-        arrived = {leaf for leaf in step.held if _not_zero(flow, flow.ledger.arrivals(leaf, begin, end))}
+        arrived = {leaf for leaf in step.held if any(map(flow.ledger.brings, flow.ledger.arrivals(leaf, begin, end)))}
         lost.append(arrived & empty)
         if not arrived or arrived - empty:
             return None
@@ -53,10 +53,6 @@ def _cleared(flow: Flow, step: Step) -> Case | None:
         subjects=frozenset(leaves),
         evidence={"leaves": [flow.name(leaf) for leaf in leaves], "calls": len(step.calls)},
     )
-
-
-def _not_zero(flow: Flow, arrivals: list[int]) -> bool:
-    return any(flow.events[row].data.get("grad_norm") != 0.0 for row in arrivals)
 
 
 def _kept(flow: Flow, step: Step) -> Case | None:

@@ -69,11 +69,12 @@ def _rate_case(flow: Flow, optimizer: Optimizer, leaves: list[int], begin: int) 
     step, count = steps[begin], len(steps) - begin
     names = listed(flow.name(leaf) for leaf in leaves)
     source = step.settings_line or _line_of_rate(flow, optimizer.event.source) or step.event.source
-    them, get = ("it", "gets a gradient") if len(leaves) == 1 else ("them", "get gradients")
+    one = len(leaves) == 1
+    them, get = ("it", "gets a gradient, but its") if one else ("them", "get gradients, but their")
     all_of_it = f"in all {times(count)}" if not begin else f"in the last {count} of {len(steps)} times"
     return Case(
         kind="optimizer-mismatch",
-        message=f"{names} {get}, but the learning rate is 0, set{at(source)}, {all_of_it} that "
+        message=f"{names} {get} rate is lr=0, set{at(source)}, {all_of_it} that "
         f"{optimizer_name(flow, optimizer)} steps{at(step.event.source)}: nothing moves {them}.",
         remedy=f"a learning rate above 0, or requires_grad_(False) for {them}, which also saves the time for gradients",
         source=source,
