@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ....snapshot import SourceLine
 from ...base import Case, Check, Kind, Stage
+from ...meaning.births import is_born_parameter, used_gradients
 from ...meaning.expected_gradients import creation_row, made_since, updated_by_hand
 from ...phrases import EMPTY_OPTIMIZER
 from ...recorded.calls import held_by
@@ -49,7 +50,9 @@ def find(flow: Flow) -> Iterator[Case]:
         return
     strangers, taught = _unregistered(flow, held), _taught(flow, held)
     data = _coordinates(flow)
-    untrained = {leaf for leaf in flow.accumulated if leaf not in held and _meant_to_train(flow, leaf, strangers, data)}
+    used = used_gradients(flow)
+    others = [leaf for leaf in flow.accumulated if leaf not in held and leaf not in used]
+    untrained = {leaf for leaf in others if _meant_to_train(flow, leaf, strangers, data)}
     if (twin := twin_optimizers(flow, untrained)) is not None:
         yield twin
         return
@@ -119,10 +122,24 @@ def _runs(flow: Flow, leaf: int) -> bool:
 def _unregistered(flow: Flow, held: dict[int, int]) -> set[int]:
     """Return what modules whose parameters an optimizer has use without registering it."""
     found: set[int] = set()
+    registered = set().union(*(held_by(event) for _, event in flow.of_kind("module")))
+    others = [leaf for leaf in flow.accumulated if leaf not in registered and _is_born_before_use(flow, leaf)]
     for _, event in flow.of_kind("module"):
         if held_by(event) & held.keys():
             found |= set(event.data.get("unregistered", {}).values())
+            found |= {leaf for leaf in others if _used_within(flow, leaf, str(event.data.get("name", "")))}
     return found
+
+
+def _is_born_before_use(flow: Flow, leaf: int) -> bool:
+    """Whether a leaf was made a parameter before the first backward run."""
+    return is_born_parameter(flow, leaf) and creation_row(flow, leaf) < flow.runs[0].begin
+
+
+def _used_within(flow: Flow, leaf: int, module: str) -> bool:
+    """Whether it is a module that calls what takes a leaf in a graph."""
+    scopes = [flow.events[row].data.get("scope", "") for row in flow.used_in.get(leaf, ()) if flow.has_node(row)]
+    return bool(module and scopes) and all(scope.split("/")[0] == module for scope in scopes)
 
 
 def _taught(flow: Flow, held: dict[int, int]) -> list[int]:

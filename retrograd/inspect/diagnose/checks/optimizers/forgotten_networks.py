@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from ....events import Event
 from ...base import Case
+from ...meaning.births import is_born_parameter
 from ...recorded.calls import held_by
 from ...recorded.flow import Flow
 from ...recorded.randomness import draws_numbers
@@ -21,7 +22,7 @@ from ...words import at, listed
 def forgotten(flow: Flow, missing: list[int], held: set[int]) -> Case | None:
     """Return the case of leaves that get gradients in step after step and that nobody trains, loads or freezes."""
     often = {leaf for leaf in missing if len(flow.accumulated[leaf]) > 1}
-    leaves = [leaf for one in (*_networks(flow, often, held), _lone(flow, often)) for leaf in one]
+    leaves = [leaf for one in (*_networks(flow, often, held), _lone(flow, often, held)) for leaf in one]
     return _case(flow, sorted(leaves)) if leaves else None
 
 
@@ -47,10 +48,17 @@ def _networks(flow: Flow, leaves: set[int], held: set[int]) -> list[list[int]]:
     return found
 
 
-def _lone(flow: Flow, leaves: set[int]) -> list[int]:
-    """Return what was made a parameter, which only what is to be trained is, and belongs to no module."""
+def _lone(flow: Flow, leaves: set[int], held: set[int]) -> list[int]:
+    """Return what was made to be trained and belongs to no module, beside others of that sort that are trained."""
     own = set().union(*(held_by(event) for _, event in flow.of_kind("module")))
-    return [leaf for leaf in leaves - own if flow.facts(leaf).parameter and not loaded(flow, leaf)]
+    beside = any(leaf not in own for leaf in held)
+    lone = [leaf for leaf in leaves - own if not loaded(flow, leaf)]
+    return [leaf for leaf in lone if flow.facts(leaf).parameter or (beside and _is_switched_on(flow, leaf))]
+
+
+def _is_switched_on(flow: Flow, leaf: int) -> bool:
+    """Whether the program itself made a leaf require gradients, at once or later."""
+    return (leaf, "requires_grad") in flow.leaf_events or is_born_parameter(flow, leaf)
 
 
 def _filled(flow: Flow, leaf: int) -> list[Event]:

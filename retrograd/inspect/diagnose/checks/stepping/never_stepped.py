@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from ....snapshot import SourceLine
 from ...base import Case
+from ...meaning.births import used_gradients
 from ...recorded.flow import Flow
 from ...recorded.ledger import Optimizer, Step
 from ...recorded.runs import Run
-from ...recorded.taken_gradients import taken_gradients
 from ...words import at, listed
 from .naming import optimizer_name
 
@@ -23,7 +23,7 @@ def never_stepped(flow: Flow) -> Iterator[Case]:
         return  # it did not come to that
     ledger = flow.ledger
     moved = {leaf for step in ledger.steps for leaf in ledger.serves(step)}
-    taken = {one.leaf for one in taken_gradients(flow)} | flow.given_by_hand
+    taken = used_gradients(flow)
     for optimizer in ledger.optimizers.values():
         leaves = [leaf for leaf in optimizer.leaves if leaf in flow.accumulated]
         runs = [run for run in flow.runs if run.accumulates and not flow.arrival_rows(run).keys().isdisjoint(leaves)]

@@ -1,0 +1,27 @@
+"""Which leaves a program made parameters, and which of them nobody trains."""
+
+from __future__ import annotations
+
+from ..recorded.flow import Flow
+from ..recorded.taken_gradients import taken_gradients
+
+
+def is_born_parameter(flow: Flow, leaf: int) -> bool:
+    """Whether a leaf was made to be trained: by ``Parameter(...)``, or with ``requires_grad`` from the first."""
+    facts = flow.facts(leaf)
+    if facts.parameter:
+        return True
+    event = None if facts.made_by is None else flow.events[facts.made_by]
+    return event is not None and facts.requires_grad and event.kind in ("operation", "cut") and facts.leaf
+
+
+def used_gradients(flow: Flow) -> set[int]:
+    """Return the leaves whose gradients a program sets itself, or computes a later loss with, as of an attack."""
+    later = flow.behind_losses.tensors
+    return flow.given_by_hand | {one.leaf for one in taken_gradients(flow) if one.gradient in later}
+
+
+def without_use(flow: Flow) -> set[int]:
+    """Return the leaves that get gradients which nobody uses: no optimizer, no update by hand, no later loss."""
+    others = flow.accumulated.keys() - flow.optimized.keys() - used_gradients(flow)
+    return {leaf for leaf in others if not flow.ledger.moved_by_hand(leaf)}
