@@ -5,6 +5,16 @@ from __future__ import annotations
 from ..recorded.flow import Flow
 from ..recorded.taken_gradients import taken_gradients
 
+_PARAMETER = frozenset({"Parameter", "copy"})
+"""What recordings call ``torch.nn.Parameter(...)``, the second of our engine."""
+
+
+def is_parameter(flow: Flow, leaf: int) -> bool:
+    """Whether a leaf is what ``torch.nn.Parameter(...)`` made, which only what is to be trained is."""
+    facts = flow.facts(leaf)
+    made = None if facts.made_by is None else flow.events[facts.made_by]
+    return facts.parameter or (made is not None and facts.requires_grad and facts.leaf and made.op in _PARAMETER)
+
 
 def is_born_parameter(flow: Flow, leaf: int) -> bool:
     """Whether a leaf was made to be trained: by ``Parameter(...)``, or with ``requires_grad`` from the first."""
@@ -16,9 +26,13 @@ def is_born_parameter(flow: Flow, leaf: int) -> bool:
 
 
 def used_gradients(flow: Flow) -> set[int]:
-    """Return the leaves whose gradients a program sets itself, or computes a later loss with, as of an attack."""
+    """Return the leaves whose gradients a program asks for, sets itself, or computes a later loss with.
+
+    As by the coordinates of a differential equation, by the inputs of an attack.
+    """
     later = flow.behind_losses.tensors
-    return flow.given_by_hand | {one.leaf for one in taken_gradients(flow) if one.gradient in later}
+    taken = {one.leaf for one in taken_gradients(flow) if one.gradient in later}
+    return taken.union(flow.given_by_hand, *(run.inputs for run in flow.runs))
 
 
 def without_use(flow: Flow) -> set[int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ....snapshot import SourceLine
 from ...base import Case
-from ...meaning.births import is_born_parameter, without_use
+from ...meaning.births import is_parameter, without_use
 from ...recorded.flow import Flow
 from ...words import at, counted, listed
 
@@ -30,7 +30,7 @@ def remade(flow: Flow) -> Iterator[Case]:
     for source, leaves in lines.items():
         passes = set().union(*(runs[leaf] for leaf in leaves))
         copied = _copied(flow, leaves, idle)
-        if len(passes) >= _PASSES and (copied or all(is_born_parameter(flow, leaf) for leaf in leaves)):
+        if len(passes) >= _PASSES and (copied or all(is_parameter(flow, leaf) for leaf in leaves)):
             yield _case(flow, source, leaves, copied, len(passes))
 
 

@@ -49,16 +49,17 @@ def _networks(flow: Flow, leaves: set[int], held: set[int]) -> list[list[int]]:
 
 
 def _lone(flow: Flow, leaves: set[int], held: set[int]) -> list[int]:
-    """Return what was made to be trained and belongs to no module, beside others of that sort that are trained."""
+    """Return what was made to be trained and belongs to no module, in one network with others that are trained."""
     own = set().union(*(held_by(event) for _, event in flow.of_kind("module")))
-    beside = any(leaf not in own for leaf in held)
+    beside = held - own
     lone = [leaf for leaf in leaves - own if not loaded(flow, leaf)]
-    return [leaf for leaf in lone if flow.facts(leaf).parameter or (beside and _is_switched_on(flow, leaf))]
+    return [leaf for leaf in lone if flow.facts(leaf).parameter or _is_switched_on(flow, leaf, beside)]
 
 
-def _is_switched_on(flow: Flow, leaf: int) -> bool:
-    """Whether the program itself made a leaf require gradients, at once or later."""
-    return (leaf, "requires_grad") in flow.leaf_events or is_born_parameter(flow, leaf)
+def _is_switched_on(flow: Flow, leaf: int, beside: set[int]) -> bool:
+    """Whether the program made a leaf require gradients, which is used before or behind what is trained."""
+    switched = (leaf, "requires_grad") in flow.leaf_events or is_born_parameter(flow, leaf)
+    return bool(beside) and switched and (feeds(flow, {leaf}, beside) or feeds(flow, beside, {leaf}))
 
 
 def _filled(flow: Flow, leaf: int) -> list[Event]:
