@@ -49,8 +49,12 @@ def test_another_branch() -> None:
     other = group[2].snapshots[1]
     other.op[2], other.source[2] = "ReluBackward0", SourceLine("train.py", 90, "forward")
     (one,) = told(*group)
+    group[1].complete = False
+    (severe,) = told(*group)
 
-    assert (one.kind, one.severity, one.file, one.line) == ("rank-divergence", "error", "train.py", 90)
+    assert (one.kind, one.severity, one.file, one.line) == ("rank-divergence", "note", "train.py", 90)
+    assert (severe.kind, severe.severity) == ("rank-divergence", "error")
+    assert one.message.endswith("; all ranks ended well, so it may be meant.")
     assert "rank 2 has other operators than rank 0, rank 1 and rank 3 in backward run 1 at train.py:90" in one.message
     assert "(the others are at train.py:9)" in one.message
 
@@ -72,7 +76,7 @@ def test_another_order_of_reductions() -> None:
     order[5], order[6] = order[6], order[5]
     (one,) = told(*group)
 
-    assert (one.kind, one.severity) == ("reduction-order", "warning")
+    assert (one.kind, one.severity) == ("reduction-order", "note")
     assert "number 3 is w5 here and w6 there" in one.message
 
 

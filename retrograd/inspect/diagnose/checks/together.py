@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from ...lineup.divergence import Difference
 from ...lineup.gradients import NormGap, Partial
@@ -34,14 +35,28 @@ def cases_of(found: Lineup) -> Iterator[Case]:
         if found.result is not None and len(found.runs) == 2:
             yield _nondeterminism(found.result)
         return
+    yield from map(_weighed(found), _other_graphs(found))
+    for gap in found.norms:
+        if gap.reduced and not gap.expected:
+            yield _unreduced(found, gap)
+
+
+def _other_graphs(found: Lineup) -> Iterator[Case]:
+    """Yield a case for each way in which the graphs of ranks differ."""
     if found.divergence is not None:
         for one in found.divergence.differences:
             yield _difference(found, found.divergence.step, one)
     for part in found.partial:
         yield _partial(found, part)
-    for gap in found.norms:
-        if gap.reduced and not gap.expected:
-            yield _unreduced(found, gap)
+
+
+def _weighed(found: Lineup) -> Callable[[Case], Case]:
+    """Return what judges other graphs: of ranks that all ended well they made nobody wait, so they may be meant."""
+    if found.missing or any(one.state != "finished" for one in found.endings):
+        return lambda case: case
+    return lambda case: replace(
+        case, severity="note", message=f"{case.message.removesuffix('.')}; all ranks ended well, so it may be meant."
+    )
 
 
 def _nondeterminism(one: OtherResult) -> Case:
