@@ -115,7 +115,15 @@ vstack row_stack
 """
 """A line for each operator with several names: its own, and others that PyTorch's functions, ATen and nodes have."""
 
-METHODS = {"index": "item", "float": "item", "int": "item", "bool": "item", "complex": "item", "rand": "bitwise_and"}
+METHODS = {
+    "index": "item",
+    "float": "item",
+    "int": "item",
+    "bool": "item",
+    "complex": "item",
+    "rand": "bitwise_and",
+    "iter": "unbind",
+}
 """Python's methods that mean another operator than the function of the name between their underscores."""
 
 TRAITS: dict[Trait, str] = {

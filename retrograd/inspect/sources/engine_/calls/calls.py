@@ -14,7 +14,7 @@ from .....engine.aliasing.views import requires_grad
 from .....engine.switches.state import STATE
 from .....engine.tensors.base import TensorBase
 from ....events import called
-from ....operators import canonical
+from ....operators import Trait, canonical
 from ....program.frames import source_line
 from ....program.stacks import stack_of
 from ....references import Reference
@@ -133,7 +133,7 @@ class Calls(Observer):
             if saves and self._shared.memories:
                 kept = saved_numbers(saves, numbers, results if fresh is None else [results])
                 self._shared.keeps(kept, [*inputs, *outputs], user)
-        elif reason := self._reason(inputs, outputs):
+        elif reason := self._reason(site, inputs, outputs):
             kind, more["reason"], stack = "cut", reason, stack_of(user)
         sink.note(
             (event_of_call, kind, site, describer.around(here), tuple(numbers), len(inputs), within, arguments,
@@ -200,7 +200,7 @@ class Calls(Observer):
         if reason in ("data", "detach") and made:
             self._describer.aliases[data["outputs"][0]] = reason
             self.watching.sink.tensors.entered(data["outputs"][0]).view_of = data["inputs"][0]
-        kind = "cut" if requires_grad(t) or reason == "numpy" else "operation"
+        kind = "cut" if requires_grad(t) else "operation"
         if kind == "cut":
             data["reason"] = reason
             data["stack"] = self._describer.names.stack(caller.frame)
@@ -208,8 +208,10 @@ class Calls(Observer):
         if reason == "item" and canonical(f"__{form}__") == "item":
             data["written"] = form
             form = ""
-        name = (form if reason == "copy" else "") or reason
-        self._describer.send(called(kind, name, line, data), texts, data["outputs"])
+        if reason == "copy":
+            parameter = isinstance(result, TensorBase) and result._meta is not None and result._meta.is_parameter
+            reason = "Parameter" if parameter else form or reason
+        self._describer.send(called(kind, reason, line, data), texts, data["outputs"])
         if reason == "numpy":
             self._shared.goes_out(t, data["inputs"][0], caller.frame)
 
@@ -225,17 +227,18 @@ class Calls(Observer):
         data["range"], data["checksum"] = [None] * len(made), [None] * len(made)
         self._unwritten.update(data["outputs"])
 
-    def _reason(self, inputs: Any, outputs: Any) -> str:
+    def _reason(self, site: Site, inputs: Any, outputs: Any) -> str:
         """Return why a call's results, which have no node, left the graph; "" if none of the operands was in it."""
-        if self.watching.here.forwards or not any(requires_grad(t) for t in inputs):
-            return ""
+        here = self.watching.here
+        if here.forwards or (here.runs and not STATE.grad_enabled) or not any(requires_grad(t) for t in inputs):
+            return ""  # nor is anything cut by what a rule of a node computes
         if any(requires_grad(t) for t in outputs):  # a view of a leaf counts as the leaf, grad mode or not
             return ""
         if STATE.inference:
             return "inference"
         if not STATE.grad_enabled:
             return "no_grad"
-        return "nondifferentiable" if all(t._sig.differentiable for t in outputs) else "integer"
+        return "integer" if site.operator.is_a(Trait.CAST) else "nondifferentiable"
 
 
 def _alone(args: Any, inputs: Any) -> bool:

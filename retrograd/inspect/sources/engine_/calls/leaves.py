@@ -38,7 +38,7 @@ class Leaves(Observer):
     @guarded
     def leaf_changed(self, t: TensorBase, value: bool) -> None:
         """``requires_grad`` was set."""
-        self._send("leaf", "requires_grad_", t, {"change": "requires_grad", "value": value})
+        self._send("leaf", "requires_grad", t, {"change": "requires_grad", "value": value})
         number = self.watching.sink.tensors.known(t)
         if number is not None and value:
             self.watching.sink.tensors.requires_grad(number)

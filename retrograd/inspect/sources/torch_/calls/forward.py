@@ -112,8 +112,8 @@ class ForwardWriter:
         measures = measured(call, numbers, outputs, results, more, self._ranges, self._allocations.hides)
         around = self._around(call, call.marks.scope, inside.run)
         self.sink.note(
-            (event_of_call, kind, site, self._ways, around, numbers, names, arguments, nodes, results, saves,
-             measures, stack, more or None)
+            (event_of_call, kind, site, self._ways, around, numbers, names, arguments, nodes,
+             results if outputs or kind != "inplace" else (numbers[written[0]],), saves, measures, stack, more or None)
         )  # fmt: skip
         if call.rule.reason == "numpy":
             self.shared.hands_out(call.result, call.inputs[0] if call.inputs else None, call.frame)
@@ -222,7 +222,7 @@ class ForwardWriter:
             self._add_write(more, call, place, numbers)
             self.sink.note(
                 (event_of_call, "inplace", site, self._ways, (call.grad, False, "", None), (numbers[place],),
-                 (names[place],), None, None, _NONE, _NONE, _NONE, self._stack(call), more)
+                 (names[place],), None, None, (numbers[place],), _NONE, _NONE, self._stack(call), more)
             )  # fmt: skip
 
     def _note_kept(
