@@ -63,8 +63,7 @@ def _only_measures(flow: Flow, leaves: list[int], bound: object) -> bool:
     """Whether a bound lets everything pass, as of who wants the norm alone."""
     if not isinstance(bound, int | float) or not math.isfinite(bound):
         return True
-    norms = (flow.events[row].data.get("grad_norm") or 0.0 for leaf in leaves for row in flow.accumulated[leaf])
-    return bound > _BEYOND * max(norms, default=0.0)
+    return bound > _BEYOND * max((flow.largest_norm[leaf] for leaf in leaves), default=0.0)
 
 
 def _is_none(flow: Flow, leaf: int, row: int) -> bool:

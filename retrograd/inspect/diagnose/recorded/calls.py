@@ -9,7 +9,6 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import takewhile
 from typing import Any
 
 from ...events import Event, Recording
@@ -52,6 +51,7 @@ class CallTable:
         self._node_rows: list[int] = []
         """Rows of the calls that made nodes."""
         self._inputs: list[Sequence[int] | None] = [None] * len(self.events)
+        self._known_rows: dict[tuple[str, tuple[tuple[str, Any], ...]], list[int]] = {}
         self._index()
 
     def _index(self) -> None:
@@ -92,10 +92,19 @@ class CallTable:
 
     def of_kind(self, kind: str, **data: Any) -> Iterator[tuple[int, Event]]:
         """Yield (row, event) for the events of a kind whose data has all these values."""
-        for row in self.rows.get(kind, ()):
-            event = self.events[row]
-            if all(event.data.get(key) == value for key, value in data.items()):
-                yield row, event
+        events = self.events
+        for row in self._selected(kind, tuple(data.items())) if data else self.rows.get(kind, ()):
+            yield row, events[row]
+
+    def _selected(self, kind: str, wanted: tuple[tuple[str, Any], ...]) -> list[int]:
+        """Return the rows of a kind whose data has these values; many checks ask for the same ones."""
+        found = self._known_rows.get((kind, wanted))
+        if found is None:
+            found = self.rows.get(kind, [])
+            for key, value in wanted:
+                found = [row for row in found if self.events[row].data.get(key) == value]
+            self._known_rows[kind, wanted] = found
+        return found
 
     @cached_property
     def error(self) -> Event | None:
@@ -228,17 +237,22 @@ class CallTable:
         switched = self._switched.get(tensor, [])
         if row is None:
             return self.tensors[tensor].requires_grad or any(value for _, value in switched)
-        before = [value for at, value in switched if at < row]
-        return before[-1] if before else self.tensors[tensor].requires_grad
+        place = bisect_left(switched, (row,))
+        return switched[place - 1][1] if place else self.tensors[tensor].requires_grad
 
     def switched_off(self, tensor: int, before: int | None = None) -> int | None:
         """Return the row at which ``requires_grad`` of a tensor was switched off, if it still was before a row.
 
         Without a row: if it still was in the end.
         """
-        switched = [(row, on) for row, on in self._switched.get(tensor, []) if before is None or row < before]
-        off = list(takewhile(lambda switch: not switch[1], reversed(switched)))  # said again, it is no switching
-        return off[-1][0] if off else None
+        switched = self._switched.get(tensor, [])
+        off = None
+        for place in range(len(switched) if before is None else bisect_left(switched, (before,)), 0, -1):
+            row, on = switched[place - 1]
+            if on:
+                break
+            off = row  # said again, it is no switching
+        return off
 
     def frozen_at(self, tensor: int, before: int | None = None) -> SourceLine | None:
         """Return the line that switched ``requires_grad`` of a tensor off, as ``switched_off`` does."""

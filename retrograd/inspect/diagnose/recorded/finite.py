@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from .clearing import last_before
 from .flow import Flow
 from .runs import Run
 
@@ -107,8 +108,8 @@ def bad_runs(flow: Flow) -> Iterator[Run]:
 def _root_is_bad(flow: Flow, run: Run) -> bool:
     """Whether a loss was not finite when its run began."""
     for root in run.roots:
-        made = max((row for row in flow.made_in.get(root, ()) if row < run.begin), default=None)
-        if made is None:
+        made = last_before(flow.made_in.get(root, ()), run.begin)
+        if made < 0:
             continue
         data = flow.events[made].data
         place = data["outputs"].index(root)

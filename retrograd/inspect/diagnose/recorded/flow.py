@@ -218,6 +218,42 @@ class Flow(CallTable):
         return {leaf: [event.data.get("grad_norm") for event in events] for leaf, events in arrivals}
 
     @cached_property
+    def norms_of(self) -> dict[int, list[list[float | None]]]:
+        """Leaf -> norms of the gradients that arrived there, of each run that gave it some, in order."""
+        found: dict[int, list[list[float | None]]] = defaultdict(list)
+        for run in self.runs:
+            for leaf, norms in self.norms_in(run).items():
+                found[leaf].append(norms)
+        return found
+
+    @cached_property
+    def largest_norm(self) -> dict[int, float]:
+        """Leaf -> the largest norm of a gradient that arrived there, as far as known."""
+        found: dict[int, float] = defaultdict(float)
+        for _, event in self.of_kind("accumulate"):
+            leaf, norm = event.data.get("tensor", -1), event.data.get("grad_norm")
+            if norm is not None and norm > found[leaf]:
+                found[leaf] = norm
+        for _, event in self.of_kind("summary"):  # steps of which nothing else is kept
+            for leaf, figures in event.data.get("norms", {}).items():
+                found[int(leaf)] = max(found[int(leaf)], figures[2])
+        return found
+
+    @cached_property
+    def ends_of_losses(self) -> list[int]:
+        """The rows at which runs ended that were not asked for gradients by name."""
+        return sorted(run.end for run in self.runs if not run.inputs)
+
+    @cached_property
+    def runs_asking(self) -> dict[int, list[Run]]:
+        """Tensor -> the runs that were asked for its gradient by name."""
+        found: dict[int, list[Run]] = defaultdict(list)
+        for run in self.runs:
+            for tensor in run.inputs:
+                found[tensor].append(run)
+        return found
+
+    @cached_property
     def got_gradient(self) -> set[int]:
         """Tensors that got a gradient: in ``.grad``, asked for by ``autograd.grad`` and reached, or in a nested run.
 

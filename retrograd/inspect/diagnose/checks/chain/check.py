@@ -195,8 +195,10 @@ def _follows_rule(flow: Flow, row: int) -> bool:
     """Whether a call takes a gradient that a custom Function's backward gave without history: reported there."""
     makers = [made for given in flow.inputs(row) for made in flow.made_in.get(given, ())]
     taken = [made for made in makers if flow.events[made].op == "grad"]
-    rules = [rule for rule, _ in flow.of_kind("function", action="backward")]
-    return any(run.begin < rule < run.end < made for made in taken for run in flow.runs for rule in rules)
+    if not taken:
+        return False
+    ran = (flow.last_begun(rule) for rule, _ in flow.of_kind("function", action="backward"))
+    return any(run is not None and run.end < max(taken) for run in ran)
 
 
 def _ends_here(flow: Flow, way: list[int], row: int) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ...base import Case
 from ...meaning.detached_values import leaving_words, term_cut
 from ...meaning.expected_gradients import expected_gradients
+from ...recorded.clearing import last_before
 from ...recorded.flow import Flow
 from ...recorded.runs import Run
 from ...words import at, listed
@@ -29,7 +30,7 @@ def lost_terms(flow: Flow) -> Iterator[Case]:
         if run.nested or run.error or run.inputs:
             continue
         for term, beside, row in _constants(flow, run):
-            since = max((other.end for other in flow.runs if other.end < run.begin and not other.inputs), default=-1)
+            since = last_before(flow.ends_of_losses, run.begin)
             if _is_made_of(flow, term, beside, row):
                 continue
             cut = _cut_of(flow, term, row, since, wanted)

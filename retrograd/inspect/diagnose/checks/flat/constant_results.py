@@ -79,8 +79,7 @@ def _untaught(flow: Flow, run: Run, snapshot: GraphSnapshot, row: int) -> list[i
 
 def _is_untaught(flow: Flow, leaf: int, noise: float) -> bool:
     """Whether no run gave a leaf a gradient above the noise, and at least one gave it some."""
-    arrived = [norms[leaf] for run in flow.runs if leaf in (norms := flow.norms_in(run))]
-    asked = [run for run in flow.runs if leaf in run.inputs]
+    arrived, asked = flow.norms_of.get(leaf, ()), flow.runs_asking.get(leaf, ())
     nothing = all(is_zero(norms, noise) for norms in arrived) and all(leaf in lost_in(flow, run) for run in asked)
     return nothing and bool(arrived or asked)
 

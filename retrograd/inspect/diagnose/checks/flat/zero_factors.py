@@ -48,7 +48,7 @@ def switched_off(flow: Flow, stops: tuple[int, list[int]], leaves: list[int], th
         return None
     if not all(_by_zero(flow, other) for other in stopping if _leads_to(flow, other, leaves)):
         return None
-    norms = [flow.norms_in(run)[leaf] for run in flow.runs for leaf in leaves if leaf in flow.norms_in(run)]
+    norms = [arrived for leaf in leaves for arrived in flow.norms_of.get(leaf, ())]
     if len(norms) <= len(leaves) or any(norm is None or norm > NOTHING for arrived in norms for norm in arrived):
         return None
     message = f"mul{at(event.source)} multiplies by 0 in every step, so {they_get} a gradient of zero."

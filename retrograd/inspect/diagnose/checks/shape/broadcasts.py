@@ -8,6 +8,7 @@ from math import prod
 
 from ....operators import Trait, canonical, is_a, traits_of
 from ...base import Case
+from ...recorded.clearing import last_before
 from ...recorded.ends_of_loops import few_of_each_line
 from ...recorded.flow import Flow
 from ...words import at, shape_text
@@ -58,11 +59,9 @@ def _squared(flow: Flow, row: int) -> tuple[int, int] | None:
 def _unexpanded(flow: Flow, tensor: int, row: int) -> int:
     """Return what a call itself had expanded to the shape of its operands, as losses do, or else the operand."""
     event = flow.events[row]
-    for made in flow.made_in.get(tensor, ()):
-        one, given = flow.events[made], flow.inputs(made)
-        if made < row and (one.op, one.source) == (event.op, event.source) and len(given) == 1:
-            return given[0]
-    return tensor
+    made = last_before(flow.made_in.get(tensor, ()), row)
+    one, given = flow.events[made], flow.inputs(made)
+    return given[0] if made >= 0 and (one.op, one.source) == (event.op, event.source) and len(given) == 1 else tensor
 
 
 def _meant(flow: Flow, row: int, column: int) -> bool:
