@@ -9,6 +9,7 @@ from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..recorded.flow import Flow
+from ..recorded.ledger import last_before
 from ..recorded.repeated_calls import calls_between, same_call
 from ..recorded.runs import Run
 from ..words import at, in_code, listed
@@ -88,8 +89,9 @@ def _made_after(flow: Flow, leaf: int, row: int) -> bool:
 def _updated(flow: Flow, leaves: set[int], first: Run, second: Run) -> bool:
     """Whether leaves were updated between two runs, or the second added to the gradients of the first."""
     steps = flow.stepped_between(first.end, second.begin)
-    writes = any(first.end < row < second.begin for leaf in leaves for row in flow.writes_into(leaf))
-    kept = any(event.data.get("before") == "kept" for _, event in flow.of_kind("accumulate", run=second.number))
+    writes = any(last_before(flow.writes_into(leaf), second.begin) > first.end for leaf in leaves)
+    arrived = (event for events in flow.arrivals_in(second).values() for event in events)
+    kept = any(event.data.get("before") == "kept" for event in arrived)
     return steps or writes or kept
 
 

@@ -103,7 +103,8 @@ class CallTable:
             found = self.rows.get(kind, [])
             for key, value in wanted:
                 found = [row for row in found if self.events[row].data.get(key) == value]
-            self._known_rows[kind, wanted] = found
+            if all(type(value) in (str, bool) for _, value in wanted):  # else there is no end of them
+                self._known_rows[kind, wanted] = found
         return found
 
     @cached_property

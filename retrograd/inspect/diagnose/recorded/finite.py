@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .clearing import last_before
 from .flow import Flow
+from .ledger import last_before
 from .runs import Run
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -155,7 +155,7 @@ class Ledger:
         return self._table.written_after(leaf, first) or any(row > first for row in written)
 
 
-def last_before(rows: list[int] | tuple[int, ...], row: int) -> int:
+def last_before(rows: Sequence[int], row: int) -> int:
     """Return the last of sorted rows before another one, -1 for none."""
     place = bisect_left(rows, row)
     return rows[place - 1] if place else -1

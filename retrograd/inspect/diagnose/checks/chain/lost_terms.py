@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ...base import Case
 from ...meaning.detached_values import leaving_words, term_cut
 from ...meaning.expected_gradients import expected_gradients
-from ...recorded.clearing import last_before
 from ...recorded.flow import Flow
+from ...recorded.ledger import last_before
 from ...recorded.runs import Run
 from ...words import at, listed
 from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut

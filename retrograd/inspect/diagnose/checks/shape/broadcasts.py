@@ -8,9 +8,9 @@ from math import prod
 
 from ....operators import Trait, canonical, is_a, traits_of
 from ...base import Case
-from ...recorded.clearing import last_before
 from ...recorded.ends_of_loops import few_of_each_line
 from ...recorded.flow import Flow
+from ...recorded.ledger import last_before
 from ...words import at, shape_text
 from .brackets import in_brackets
 
