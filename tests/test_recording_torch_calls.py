@@ -8,7 +8,7 @@ import weakref
 import pytest
 
 from retrograd.inspect import recording
-from retrograd.inspect.sources.torch_.calls import calls as torch_calls
+from retrograd.inspect.sources.torch_ import problems
 
 torch = pytest.importorskip("torch")
 
@@ -16,9 +16,9 @@ torch = pytest.importorskip("torch")
 @pytest.fixture(autouse=True)
 def _no_problem_of_ours():
     """Nothing went wrong behind the program's back."""
-    torch_calls.PROBLEMS.clear()
+    problems.PROBLEMS.clear()
     yield
-    assert torch_calls.PROBLEMS == []
+    assert problems.PROBLEMS == []
 
 
 def events_of(run, *kinds, level="full"):

@@ -19,7 +19,7 @@ WAYS = """
 import gc, os, runpy, sys, threading, warnings
 import torch
 from retrograd.inspect import diagnose, recording
-from retrograd.inspect.sources.torch_.calls import calls as torch_calls
+from retrograd.inspect.sources.torch_ import problems
 
 def changed_by_watching():
     module, graph = torch.nn.modules.module, torch.autograd.graph
@@ -50,7 +50,7 @@ try:
         runpy.run_path(program, run_name="__main__")
 finally:
     assert changed_by_watching() == before, "something was left behind"
-    assert not torch_calls.PROBLEMS, torch_calls.PROBLEMS[0]
+    assert not problems.PROBLEMS, problems.PROBLEMS[0]
     told = [finding.message for finding in diagnose(record)]
     assert not told, told
     nested = {event.data["run"] for event in record.events if event.data.get("nested")}

@@ -10,8 +10,8 @@ import pytest
 
 from retrograd.inspect import recording
 from retrograd.inspect.event_data import MEASURES
+from retrograd.inspect.sources.torch_ import problems
 from retrograd.inspect.sources.torch_.backward.node_hooks import NodeHooks
-from retrograd.inspect.sources.torch_.calls import calls as torch_calls
 
 torch = pytest.importorskip("torch")
 
@@ -19,9 +19,9 @@ torch = pytest.importorskip("torch")
 @pytest.fixture(autouse=True)
 def _no_problem_of_ours():
     """Nothing went wrong behind the program's back."""
-    torch_calls.PROBLEMS.clear()
+    problems.PROBLEMS.clear()
     yield
-    assert torch_calls.PROBLEMS == []
+    assert problems.PROBLEMS == []
 
 
 def recorded_run(run, level="backward"):

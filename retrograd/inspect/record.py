@@ -31,7 +31,7 @@ from .sources.hidden_references import references_hidden
 from .sources.kept_calls import KeptCalls
 from .started_processes import counting_processes
 from .tensor_table import TensorTable
-from .unseen import Missed, missed_events
+from .unseen import PROBLEMS, Missed, missed_events, say_at_once
 
 MAX_EVENTS = 1_000_000
 """Events after which level ``full`` notes no more calls of forward, about 1.5 GB."""
@@ -39,6 +39,8 @@ _AROUND = 2
 """Lines kept before and after one that is mentioned."""
 _FIRST_COUNT = 6
 """The backward run before which living tensors are counted for the first time; then after twice as many each time."""
+_MOST_MISSED = 100
+"""Different things that are told to be missing."""
 Explain = Callable[[Recording, BaseException, SourceLine | None], None]
 
 
@@ -193,6 +195,10 @@ class Recorder:
 
     def missed(self, what: str, why: str) -> None:
         """Note that something happened which cannot be recorded: what, as ``unseen`` says it, and why."""
+        if len(self._missed) >= _MOST_MISSED and (what, why) not in self._missed:
+            why = "and more"
+        if what == PROBLEMS and not any(known == what for known, _ in self._missed):
+            say_at_once(why)
         self._missed[what, why] += 1
 
     def tell_missed(self) -> None:

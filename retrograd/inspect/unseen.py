@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from .events import Event, Recording
 
+PROBLEMS = "problems"
+"""What something is missed for that went wrong in recording itself, or is not there in this release of the engine."""
 Missed = tuple[str, str]
-"""What was missed (``values``, ``processes``, ``regions``, ``functions``), and why."""
+"""What was missed (``values``, ``processes``, ``regions``, ``functions``, ``problems``), and why."""
 
 
 def missed_events(missed: Counter[Missed]) -> Iterator[Event]:
@@ -63,9 +66,31 @@ def _functions(why: str, count: int) -> str:
     return f"the backward of {why} was not compared with finite differences: its tensors are not on the CPU"
 
 
+def _problems(why: str, count: int) -> str:
+    times = "once" if count == 1 else f"{count:,} times"
+    return f"something could not be recorded, {times} ({_one_line(why)}): mistakes in it are not found"
+
+
+def say_at_once(why: str) -> None:
+    """Say on the stderr that the process was started with that something cannot be recorded."""
+    try:
+        if sys.__stderr__ is not None:
+            said = f"retrograd: could not be recorded: {_one_line(why)}. The program runs as it would alone.\n"
+            sys.__stderr__.write(said)
+            sys.__stderr__.flush()
+    except (OSError, ValueError):
+        pass
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in line)
+
+
 _SAID: dict[str, Callable[[str, int], str]] = {
     "values": _values,
     "processes": _processes,
     "regions": _regions,
     "functions": _functions,
+    PROBLEMS: _problems,
 }

@@ -20,6 +20,7 @@ from ...program.signals import let_pass
 from ...references import Reference
 from ...snapshot import GraphSnapshot, SourceLine
 from ...tensor_facts import TensorFacts
+from ...unseen import PROBLEMS
 from ..base import Node, Sink
 from .backward.facts import layout_of, memory_of
 
@@ -251,5 +252,6 @@ def report_problem(watching: Watching, failure: BaseException) -> None:
     try:
         data = {"problem": f"{type(failure).__name__}: {failure}", "type": type(failure).__name__}
         watching.send(Event("problem", data=data))
+        watching.sink.missed(PROBLEMS, data["problem"])
     except Exception as another:
         let_pass(another)

@@ -18,6 +18,7 @@ from typing import Any
 
 from ....locks import reentrant_lock
 from .library import LIBRARY
+from .private import private
 
 _IN_C = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, GetSetDescriptorType)
 
@@ -50,7 +51,7 @@ class _OwnWork:
         torch: Any = LIBRARY.torch
         self._tensor, self._held = torch.Tensor, vars(torch.Tensor)
         self._in_c = vars(torch._C.TensorBase)
-        self._disabled = torch._C.DisableTorchFunction
+        self._disabled = private().unheard
         self._length = len(self._held) - len(self.patches())
         """Entries of the class where the program has patched nothing."""
         self._lock, self.depth = reentrant_lock(), 0
@@ -96,7 +97,7 @@ class _Unpatched:
     """Work of ours while the program has patched methods of tensors."""
 
     def __init__(self, around: _OwnWork) -> None:
-        self._around, self._disabled = around, LIBRARY.torch._C.DisableTorchFunction()
+        self._around, self._disabled = around, private().unheard()
 
     def __enter__(self) -> None:
         self._around.hide()

@@ -22,6 +22,7 @@ from .calls.tensors import number_of
 from .library import loaded_torch
 from .objects.replay import TorchReplay
 from .own_work import own_work
+from .private import private
 from .watching.watcher import WATCHER
 
 NO_GRAPH = (
@@ -36,14 +37,14 @@ class _Facts:
     engine = "torch"
 
     def __init__(self, torch: Any) -> None:
-        self._function = torch.autograd.function.BackwardCFunction
+        self._function = private().rule_node
         self.plain_tensors = frozenset({torch.Tensor, torch.nn.Parameter})
 
     def kind(self, node_type: type) -> str:
         """Tell leaves, custom Functions and CopySlices from ordinary operators."""
         if node_type.__name__ == "AccumulateGrad":
             return "leaf"
-        if issubclass(node_type, self._function):
+        if self._function is not None and issubclass(node_type, self._function):
             return "function"
         return "copy" if node_type.__name__ == "CopySlices" else "op"
 
@@ -126,7 +127,7 @@ class TorchSource:
             snapshot, order, _ = collect([_start(torch, root)[0] for root in roots], _Facts(torch))
             protect(order, snapshot)
             del snapshot, _
-        remove = attach(order, torch._C._current_autograd_node, log, verbose=verbose)
+        remove = attach(order, private().running_node, log, verbose=verbose)
         del roots, order  # the hooks need neither, and the user's tensors may die inside the block
         try:
             yield

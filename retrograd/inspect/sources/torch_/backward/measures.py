@@ -18,8 +18,8 @@ from ....references import Reference
 from ....snapshot import GraphSnapshot
 from ...base import Node
 from ...measure_columns import Taken, live_columns, measured_columns
-from ..calls.calls import note_problem
 from ..own_work import is_patched, own_work
+from ..problems import note_problem
 from ..values.figures import GradientFigures, Memory
 from ..values.layout import Looking, Place, Way
 from ..values.readbacks import READBACKS, ZEROS, Promise

@@ -18,9 +18,9 @@ from ...array_values import gradient_figures, summary
 from ...base import Node
 from ...naming import name_leaves
 from ...origins import Marks
-from ..calls.calls import note_problem
 from ..calls.tensors import number_of, numbers_of
 from ..library import LIBRARY
+from ..problems import note_problem
 from ..values.far import summary as summary_of_far
 from ..values.readbacks import NORM, READBACKS, Promise
 from ..values.values import Readable

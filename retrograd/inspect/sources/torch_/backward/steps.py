@@ -14,6 +14,7 @@ from ...patches import Patches
 from ..calls.calls import is_traced
 from ..library import loaded_torch
 from ..own_work import own_work
+from ..private import private
 from ..watching.own_numbers import own_numbers
 
 
@@ -51,7 +52,7 @@ def stepping(
 
 def _attach(torch: Any, order: list[Node], look: Callable[[Ran], None], origins: Origins | None) -> Callable[[], None]:
     """Hook every node; the function returned removes the hooks."""
-    current = torch._C._current_autograd_node
+    current = private().running_node
 
     def after(grad_inputs: Any, grad_outputs: Any) -> None:
         node = current()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import traceback
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from operator import attrgetter
 from types import FrameType
 from typing import Any, Protocol
@@ -14,6 +13,8 @@ from ....program.signals import let_pass
 from ...origins import Marks, Settled
 from ..library import LIBRARY
 from ..own_work import own_work
+from ..private import private
+from ..problems import note_problem
 from .argument_forms import TOO_MANY, Forms, Place, entries_of, tensors_in
 from .pristine import Pristine, Run
 from .rules import UNCOUNTED, Rule, judge
@@ -167,9 +168,12 @@ class Caller:
             found = self._rules.get(func)
             if found is not None:
                 return found, (func, args, kwargs)
-            found, run = self._pristine.of_c(func)
-        except Exception as failure:  # not hashable, or without a name
+        except Exception as failure:  # not hashable
             let_pass(failure)
+        try:
+            found, run = self._pristine.of_c(func)
+        except Exception as problem:
+            note_problem(problem)
             return judge(None), (func, args, kwargs)
         return found, (run, args, kwargs)
 
@@ -177,8 +181,8 @@ class Caller:
         """Do the same for a function written in Python, whose frame stands three above."""
         try:
             return self._pristine.of_python(func, args, kwargs, sys._getframe(3))
-        except Exception as failure:
-            let_pass(failure)
+        except Exception as problem:
+            note_problem(problem)
             return judge(None), (func, args, kwargs)
 
     def begin(
@@ -190,8 +194,8 @@ class Caller:
             with own_work():
                 call.read_inputs(self._forms, self._tensor)
             call.grad, call.inference, call.before = self._grad_mode(), self._inference(), before
-        except Exception as failure:
-            let_pass(failure)
+        except Exception as problem:
+            note_problem(problem)
             return None
         return call
 
@@ -224,25 +228,5 @@ def _is_direct(frame: FrameType | None) -> bool:
 
 def is_traced() -> bool:
     """Whether ``torch.compile`` or ``torch.jit.trace`` follows the program: what they see must not be ours."""
-    torch: Any = LIBRARY.torch
-    return bool(torch.compiler.is_compiling()) or torch._C._get_tracing_state() is not None
-
-
-def unseen(report: Callable[..., None], *args: Any) -> None:
-    """Report something without being seen by modes; what goes wrong is no business of the program."""
-    try:
-        with own_work():
-            report(*args)
-    except Exception as problem:
-        note_problem(problem)
-
-
-PROBLEMS: list[str] = []
-"""What went wrong in here, for our own tests; the program is not bothered with it."""
-
-
-def note_problem(problem: BaseException) -> None:
-    """Remember a few of our own errors; what is the program's own goes on."""
-    let_pass(problem)
-    if len(PROBLEMS) < 20:
-        PROBLEMS.append("".join(traceback.format_exception(problem)))
+    names = private()
+    return bool(names.is_compiling()) or names.tracing_state() is not None

@@ -12,7 +12,7 @@ from ....program.spelling import is_name
 from ....snapshot import SourceLine
 from ....tensor_facts import TensorFacts
 from ....tensor_table import TensorTable
-from ..library import LIBRARY
+from ..private import private
 
 _dtypes: dict[Any, str] = {}
 _shapes: BoundedDict[Any, tuple[int, ...]] = BoundedDict(10_000)
@@ -51,10 +51,9 @@ def number_new(
 
 def _wrapped_by(table: TensorTable, tensor: Any) -> int | None:
     """Return the number of the tensor that a transform of ``torch.func`` has wrapped into this one, if it is known."""
-    functorch: Any = LIBRARY.torch._C._functorch
-    known = None
-    while known is None and functorch.is_functorch_wrapped_tensor(tensor):
-        tensor = functorch.get_unwrapped(tensor)
+    names, known = private(), None
+    while known is None and names.is_wrapped(tensor):
+        tensor = names.unwrap(tensor)
         known = table.known(tensor)
     return known
 

@@ -11,7 +11,7 @@ from typing import Any
 from ....events import Event
 from ....program.frames import leave_no_frame, source_line, user_frame
 from ...patches import Patches
-from ..calls.calls import unseen
+from ..problems import unseen
 
 
 class _Running(threading.local):

@@ -11,9 +11,9 @@ from typing import Any
 from ....events import Event
 from ....program.frames import source_line, user_frame
 from ...patches import Patches
-from ..calls.calls import unseen
 from ..calls.tensors import numbers_of
 from ..library import LIBRARY
+from ..problems import unseen
 
 _BOUNDS = {"clip_grad_norm_": "max_norm", "clip_grad_value_": "clip_value"}
 """Function -> its parameter that says how much is left."""

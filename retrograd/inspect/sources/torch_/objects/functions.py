@@ -12,9 +12,10 @@ from ....program.frames import is_foreign, is_users, leave_no_frame, source_line
 from ....snapshot import SourceLine
 from ...function_facts import code_of, definition, kept_on_ctx
 from ...origins import Marks
-from ..calls.calls import Inside, is_traced, unseen, unseen_version_of, version_of
+from ..calls.calls import Inside, is_traced, unseen_version_of, version_of
 from ..calls.tensors import number_of
 from ..library import LIBRARY
+from ..problems import unseen
 from .replay import TensorReader
 
 
@@ -39,14 +40,14 @@ class Functions:
 
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
             if not self._active or is_traced():
-                return original.__func__(cls, *args, **kwargs)
+                return original.__get__(None, cls)(*args, **kwargs)
             try:
                 return self._apply(cls, args, kwargs)
             except BaseException as error:
                 leave_no_frame(error)
                 raise
 
-        apply.__doc__ = original.__func__.__doc__
+        apply.__doc__ = original.__get__(None, function).__doc__
         self._wrapper = classmethod(apply)
         function.apply = self._wrapper
 
@@ -66,7 +67,7 @@ class Functions:
             unseen(self._keep, cls, args, kwargs)
         inside.functions += 1
         try:
-            result = self._original.__func__(cls, *args, **kwargs)
+            result = self._original.__get__(None, cls)(*args, **kwargs)
         finally:
             inside.functions -= 1
         if inside.functions == 0:

@@ -15,8 +15,10 @@ from ....references import Reference
 from ....snapshot import SourceLine
 from ...object_numbers import ObjectNumbers
 from ...patches import Patches
-from ..calls.calls import is_traced, note_problem, unseen, unseen_version_of
+from ..calls.calls import is_traced, unseen_version_of
 from ..library import LIBRARY
+from ..own_work import own_work
+from ..problems import note_problem, unseen
 from ..values.values import Readable
 
 _OWN = os.path.dirname(__file__)
@@ -109,7 +111,7 @@ class Hooks:
     def _is_zero(self, gradient: Any) -> bool | None:
         """Whether a gradient has no entry but zeros; None where it cannot be read."""
         try:
-            with LIBRARY.torch._C.DisableTorchFunction():
+            with own_work():
                 array = self._readable.gradient(gradient) if self._readable.now() else None
                 return None if array is None or not array.size else not array.any()
         except Exception as problem:

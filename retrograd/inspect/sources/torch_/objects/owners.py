@@ -18,9 +18,9 @@ from ...module_names import name_after_modules, variable_of
 from ...object_numbers import ObjectNumbers
 from ...optimizer_settings import GroupSettings, SettingsLines
 from ...step_effects import StepEffects
-from ..calls.calls import unseen
 from ..calls.tensors import number_of, numbers_of
 from ..library import LIBRARY
+from ..problems import unseen
 from ..watching.pause import OptimizerPause
 from .step_reader import StepReader
 

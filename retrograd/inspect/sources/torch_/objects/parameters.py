@@ -10,8 +10,8 @@ from typing import Any
 
 from ....events import Event
 from ....program.frames import source_line, user_frame
-from ..calls.calls import unseen
 from ..calls.tensors import number_of
+from ..problems import unseen
 
 _COPYING = "__deepcopy__"
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...patches import Patches
-from ..calls.calls import unseen
 from ..calls.tensors import dtype_name, layout_of, memory_of, shape_of
 from ..library import LIBRARY
+from ..problems import unseen
 
 
 class Swaps:

@@ -11,8 +11,8 @@ from ....events import Event
 from ....program.frames import source_line, user_frame
 from ...module_changes import ModuleChanges, loaded, switching
 from ...patches import Patches
-from ..calls.calls import unseen
 from ..library import LIBRARY
+from ..problems import unseen
 
 _SCALING = ("scale", "unscale_")
 

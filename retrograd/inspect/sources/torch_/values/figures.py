@@ -21,7 +21,7 @@ import numpy as np
 from .....locks import reentrant_lock
 from ...array_values import LEAST, MOST, Array, gradient_figures, sum_of_squares, tiny_share
 from ...measure_columns import Worked
-from ..calls.calls import note_problem
+from ..problems import note_problem
 from . import products
 from .layout import Layout, Place
 from .products import QUICK

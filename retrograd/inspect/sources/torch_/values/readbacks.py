@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from .....locks import reentrant_lock
 from ....program.signals import let_pass
-from ..calls.calls import note_problem
 from ..library import LIBRARY
+from ..own_work import own_work
+from ..problems import note_problem
 
 _MOST = 2_000
 """Figures of so many tensors wait at most."""
@@ -139,7 +140,7 @@ class ReadBacks:
 def _read(there: list[tuple[Promise, Any]]) -> None:
     """Read back what waits on one device."""
     torch: Any = LIBRARY.torch
-    with torch._C.DisableTorchFunction(), torch.no_grad():
+    with own_work(), torch.no_grad():
         numbers = torch.cat([vector for _, vector in there]).tolist()
     begin = 0
     for promise, vector in there:

@@ -16,6 +16,7 @@ from ....program.signals import let_pass
 from ...array_values import Array, unrepeated
 from ...sparse_entries import summed
 from ..library import LIBRARY
+from ..private import private
 
 _EAGER = frozenset({"cuda", "xpu", "mps", "mtia", "hpu"})
 """Devices whose kernels run when they are called, as those of the one that a program adds to PyTorch do."""
@@ -46,10 +47,9 @@ class Readable:
         }
         self._narrow = frozenset({torch.bfloat16, torch.float16})
         self._complex = frozenset({torch.complex32, torch.complex64, torch.complex128})
-        self._transforms = torch._C._functorch.peek_interpreter_stack
-        self._is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
-        self._inner = torch._C._functorch.get_unwrapped
-        self._dispatch_modes = torch._C._len_torch_dispatch_stack
+        names = private()
+        self._transforms, self._dispatch_modes = names.transform, names.count_dispatch_modes
+        self._is_wrapped, self._inner = names.is_wrapped, names.unwrap
         self._telling: dict[Any, bool] = {}
         self._sizes: BoundedDict[tuple[Any, Any], int] = BoundedDict(10_000)
         self._types: BoundedDict[int, Any] = BoundedDict(10_000)

@@ -11,8 +11,9 @@ from ....garbage import collector_paused
 from ....program.frames import user_frame
 from ...origins import OriginTables
 from ..backward.runs import Asked, RunWriter
-from ..calls.calls import is_traced, unseen
-from ..library import LIBRARY
+from ..calls.calls import is_traced
+from ..private import private
+from ..problems import safely, unseen
 from .mode import put_on, take_off
 from .scopes import Scopes
 from .watched_threads import WatchedThreads
@@ -33,7 +34,7 @@ class BackwardCalls:
             if is_traced() or not self._watches.any_sees():
                 return original(t_outputs, *args, **kwargs)
             frame = user_frame(sys._getframe(1))
-            writers = self._begin(Asked(t_outputs, args, kwargs), frame)
+            writers = safely(self._begin, t_outputs, args, kwargs, frame)
             error: BaseException | None = None
             given: Any = None
             try:
@@ -43,9 +44,10 @@ class BackwardCalls:
                 error = raised
                 raise
             finally:
-                self._end(writers, error, frame)
-                for writer in writers:
-                    unseen(writer.returned, given, frame)
+                if writers is not None:
+                    safely(self._end, writers, error, frame)
+                    for writer in writers:
+                        unseen(writer.returned, given, frame)
                 given = error = frame = None
 
         return _engine_run_backward
@@ -72,14 +74,14 @@ class BackwardCalls:
             writer = RunWriter(watch, asked, self._tables.here(), nested=bool(self._thread.outer))
             writer.refused(asked, error, user_frame(caller))
 
-    def _begin(self, asked: Asked, frame: FrameType | None) -> list[RunWriter]:
+    def _begin(self, roots: Any, args: Any, kwargs: Any, frame: FrameType | None) -> list[RunWriter]:
         """A run begins: report it, and listen to what is called during it."""
-        here = self._thread
+        here, asked = self._thread, Asked(roots, args, kwargs)
         self._pause.end()
         marks = self._tables.here()
         if here.stack:
             self._scopes.forget_stale(frame, marks, here.stack)
-        marks.gap(LIBRARY.torch.autograd._get_sequence_nr(), marks.line)
+        marks.gap(private().sequence_number(), marks.line)
         nested = bool(here.outer)
         writers = [RunWriter(watch, asked, marks, nested=nested) for watch in self._watches.seeing()]
         with collector_paused():  # also until what was looked at is gone again
@@ -97,7 +99,7 @@ class BackwardCalls:
         if listening:
             take_off(here.mode)
         # Made by the run itself: create_graph, checkpoints.
-        self._tables.here().gap(LIBRARY.torch.autograd._get_sequence_nr(), frame)
+        self._tables.here().gap(private().sequence_number(), frame)
         with collector_paused():
             for writer in writers:
                 unseen(writer.end, error, frame)

@@ -7,7 +7,8 @@ from typing import Any
 from ...base import Sink
 from ...named_scopes import FOLLOWERS
 from ...origins import OriginTables
-from ..library import LIBRARY
+from ..private import private
+from ..problems import note_problem
 from .scopes import Scopes
 from .watched_threads import WatchedThreads
 from .watches import Watches
@@ -19,8 +20,7 @@ class EnteredScopes:
     def __init__(self, watches: Watches, threads: WatchedThreads, tables: OriginTables, scopes: Scopes) -> None:
         self._watches, self._thread, self._tables = watches, threads.here, tables
         self._pause, self._scopes = threads.pause, scopes
-        torch: Any = LIBRARY.torch
-        self._compiling, self._tracing = torch.compiler.is_compiling, torch._C._get_tracing_state
+        self._compiling, self._tracing = private().is_compiling, private().tracing_state
         """As ``is_traced``, but for each module."""
 
     def install(self, module: Any) -> list[Any]:
@@ -38,15 +38,21 @@ class EnteredScopes:
 
     def _module_begins(self, module: Any, args: Any) -> None:
         here = self._thread
-        if here.paused or here.inside.optimizer:
-            self._pause.end()  # of a step that raised, or whose closure this is in
-        if here.mode is not None and not self._compiling() and self._tracing() is None:
-            self._scopes.enter(module, here.mode.marks, here.stack, here.mode)
+        try:
+            if here.paused or here.inside.optimizer:
+                self._pause.end()  # of a step that raised, or whose closure this is in
+            if here.mode is not None and not self._compiling() and self._tracing() is None:
+                self._scopes.enter(module, here.mode.marks, here.stack, here.mode)
+        except Exception as problem:
+            note_problem(problem)
 
     def _module_ended(self, module: Any, args: Any, output: Any) -> None:
         here = self._thread
-        if here.stack and here.mode is not None and not self._compiling() and self._tracing() is None:
-            self._scopes.leave(module, here.mode.marks, here.stack)
+        try:
+            if here.stack and here.mode is not None and not self._compiling() and self._tracing() is None:
+                self._scopes.leave(module, here.mode.marks, here.stack)
+        except Exception as problem:
+            note_problem(problem)
 
     def _user_scope(self, sink: Sink, name: str, begins: bool) -> None:
         """A scope that the user named begins or ends on this thread; of several watches that hear it, one says so."""

@@ -30,6 +30,8 @@ from ..objects.parameters import Parameters
 from ..objects.swaps import Swaps
 from ..objects.training_calls import TrainingCalls
 from ..objects.warnings_ import wrap_show
+from ..private import private
+from ..problems import safely
 from .backward_calls import BackwardCalls
 from .entered_scopes import EnteredScopes
 from .own_numbers import own_numbers
@@ -51,34 +53,54 @@ class Installation:
         self.scopes = Scopes(self._owners.module)
         self._entered = EnteredScopes(watches, threads, self.tables, self.scopes)
         self._functions: Functions | None = None
+        self._follows_backward = False
         self._patches = Patches()
         self._handles: list[Any] = []
 
     def install(self) -> None:
-        """Put in place what every level of recording needs."""
-        torch: Any = LIBRARY.torch
-        module = torch.nn.modules.module
+        """Put in place what every level of recording needs; a part that this PyTorch has not room for is left out."""
+        for part in (
+            self._hook_modules,
+            self._wrap_backward,
+            self._wrap_python,
+            self._wrap_parameters,
+            Handles(self._watches.seeing_calls).install,
+            Swaps(self._watches.seeing).install,
+            TrainingCalls(self._watches.seeing_calls, self._owners.scheduled).install,
+            self._follow_optimizers,
+        ):
+            safely(part, self._patches)
+
+    def _hook_modules(self, patches: Patches) -> None:
+        """Hear modules begin and end."""
+        module = LIBRARY.torch.nn.modules.module
+        patches.wrap(module, "_has_any_global_hook", self._wrap_has_hooks)
         with own_numbers():
             self._handles += self._entered.install(module)
+
+    def _wrap_backward(self, patches: Patches) -> None:
+        """Hear of each backward run."""
+        torch: Any = LIBRARY.torch
         backward = BackwardCalls(self._watches, self._threads, self.tables, self.scopes)
         for holder in (torch.autograd.graph, torch.autograd):
-            self._patches.wrap(holder, "_engine_run_backward", backward.wrap)
-        self._patches.wrap(torch.autograd, "_make_grads", backward.wrap_gradients)
-        self._patches.wrap(module, "_has_any_global_hook", self._wrap_has_hooks)
-        self._patches.wrap(warnings, "_showwarnmsg", wrap_show)
-        self._patches.wrap(sys.modules.get("torch.fx.traceback"), "format_stack", wrap_format)
-        self._patches.wrap(threading.Thread, "_bootstrap_inner", self._wrap_bootstrap)
-        self._patches.wrap(torch.nn.Parameter, "__new__", Parameters(self._watches.seeing_calls).wrap_new)
-        Handles(self._watches.seeing_calls).install(self._patches)
-        Swaps(self._watches.seeing).install(self._patches)
-        self._follow_optimizers(torch)
+            patches.wrap(holder, "_engine_run_backward", backward.wrap)
+        patches.wrap(torch.autograd, "_make_grads", backward.wrap_gradients)
 
-    def _follow_optimizers(self, torch: Any) -> None:
+    def _wrap_python(self, patches: Patches) -> None:
+        """Show warnings, stacks and new threads to the program as they would be without us."""
+        patches.wrap(warnings, "_showwarnmsg", wrap_show)
+        patches.wrap(sys.modules.get("torch.fx.traceback"), "format_stack", wrap_format)
+        patches.wrap(threading.Thread, "_bootstrap_inner", self._wrap_bootstrap)
+
+    def _wrap_parameters(self, patches: Patches) -> None:
+        """Hear of parameters made of tensors."""
+        patches.wrap(LIBRARY.torch.nn.Parameter, "__new__", Parameters(self._watches.seeing_calls).wrap_new)
+
+    def _follow_optimizers(self, patches: Patches) -> None:
         """Let optimizers tell what they do."""
-        optimizer: Any = sys.modules[torch.optim.Optimizer.__module__]
-        TrainingCalls(self._watches.seeing_calls, self._owners.scheduled).install(self._patches)
-        self._patches.wrap(optimizer.Optimizer, "__init__", self._owners.wrap_init)
-        self._patches.wrap(optimizer.Optimizer, "zero_grad", self._owners.wrap_zero_grad)
+        optimizer: Any = sys.modules[LIBRARY.torch.optim.Optimizer.__module__]
+        patches.wrap(optimizer.Optimizer, "__init__", self._owners.wrap_init)
+        patches.wrap(optimizer.Optimizer, "zero_grad", self._owners.wrap_zero_grad)
         with own_numbers():
             self._handles.append(optimizer.register_optimizer_step_pre_hook(self._owners.step_begins))
             self._handles.append(optimizer.register_optimizer_step_post_hook(self._owners.step_ended))
@@ -101,46 +123,49 @@ class Installation:
         def _bootstrap_inner(thread: Any) -> None:
             if not self._watches.any_sees():
                 return original(thread)
-            self._threads.join(self.tables)
+            safely(self._threads.join, self.tables)
             try:
                 return original(thread)
             finally:
-                self._threads.leave()  # PyTorch cannot free a mode on a thread that is gone
+                safely(self._threads.leave)  # PyTorch cannot free a mode on a thread that is gone
 
         return _bootstrap_inner
 
     def serve(self) -> None:
         """Give each watch what its level needs; for a new watch, or after one has left."""
-        if any(watch.level != "graph" for watch in self._watches) and self._functions is None:
-            self._functions = self._follow_functions()
-            install_entering(self._patches)
+        if any(watch.level != "graph" for watch in self._watches) and not self._follows_backward:
+            self._follows_backward = True
+            self._follow_backward()
         for watch in self._watches:
             if watch.level == "full" and watch.forward is None:
-                watch.forward = ForwardWriter(watch.sink, self._inside)
+                watch.forward = safely(ForwardWriter, watch.sink, self._inside)
         self._threads.tune()
 
-    def _follow_functions(self) -> Functions:
+    def _follow_backward(self) -> None:
         """Let custom Functions and checkpoints tell what they do, from level ``backward`` on."""
-        torch: Any = LIBRARY.torch
         seeing = self._watches.seeing_backward
-        functions = Functions(seeing, self.tables.here, self._inside)
-        functions.install()
-        self._patches.wrap(torch.autograd.function.BackwardCFunction, "apply", functions.wrap_rule)
-        self._patches.wrap(torch.Tensor, "register_hook", self._lasting.hooked.wrap_register)
         checkpoints = Checkpoints(seeing, lambda: self._inside().run, self._threads.count)
-        checkpoints.install(self._patches)
-        Clipping(seeing).install(self._patches)
-        return functions
+        parts = (self._follow_functions, checkpoints.install, Clipping(seeing).install, install_entering)
+        for part in parts:
+            safely(part, self._patches)
+
+    def _follow_functions(self, patches: Patches) -> None:
+        """Let custom Functions, and hooks on tensors, tell that they are there."""
+        torch: Any = LIBRARY.torch
+        functions = self._functions = Functions(self._watches.seeing_backward, self.tables.here, self._inside)
+        functions.install()
+        patches.wrap(private().rule_node, "apply", functions.wrap_rule)
+        patches.wrap(torch.Tensor, "register_hook", self._lasting.hooked.wrap_register)
 
     def _inside(self) -> Inside:
         return self._threads.here.inside
 
     def undo(self) -> None:
         """Take everything away."""
-        self._entered.uninstall()
+        safely(self._entered.uninstall)
         if self._functions is not None:
-            self._functions.uninstall()
+            safely(self._functions.uninstall)
         self._patches.undo()
         while self._handles:
-            self._handles.pop().remove()
+            safely(lambda handle: handle.remove(), self._handles.pop())
         self._threads.abandon()

@@ -17,14 +17,16 @@ from ...origins import Marks
 from ..calls.calls import Caller, Inside, Listener
 from ..calls.rules import FACT
 from ..library import LIBRARY
+from ..private import private
+from ..problems import note_problem
 
 
 @functools.cache
 def _mode_class() -> type:
     """Return the mode's class, made when PyTorch is there."""
     torch: Any = LIBRARY.torch
-    counter = torch.autograd._get_sequence_nr
-    is_compiling, jit_state = torch.compiler.is_compiling, torch._C._get_tracing_state
+    names = private()
+    counter, is_compiling, jit_state = names.sequence_number, names.is_compiling, names.tracing_state
     caller, handler = Caller(), torch.overrides.handle_torch_function.__code__
 
     class OriginMode(torch.overrides.TorchFunctionMode):
@@ -77,9 +79,12 @@ def _mode_class() -> type:
 
 def _note(marks: Marks, before: int, after: int, caller: FrameType) -> None:
     """Note the nodes of one call, and those made since the last one: a custom Function is not seen itself."""
-    if before > marks.end:
-        marks.gap(before, applying_frame(caller, _defines_apply) or marks.line)
-    marks.note(before, after, user_frame(caller) if marks.settled is None else marks.settled.frame)
+    try:
+        if before > marks.end:
+            marks.gap(before, applying_frame(caller, _defines_apply) or marks.line)
+        marks.note(before, after, user_frame(caller) if marks.settled is None else marks.settled.frame)
+    except Exception as problem:
+        note_problem(problem)
 
 
 def _defines_apply(file: str) -> bool:
@@ -89,51 +94,48 @@ def _defines_apply(file: str) -> bool:
 
 def push_mode(marks: Marks, inside: Inside) -> Any:
     """Put a new mode on the stack of the current thread, which is ``inside`` of this, and return it."""
-    torch: Any = LIBRARY.torch
     mode = _mode_class()(marks, threading.get_ident(), inside)
-    torch.overrides._push_mode(mode)
+    private().push_mode(mode)
     return mode
 
 
 def pop_mode(mode: Any) -> bool:
     """Take a mode off if it is on top, so that it can be put back where it was; False if it is not."""
-    torch: Any = LIBRARY.torch
-    stack = torch.overrides._get_current_function_mode_stack()
-    if not stack or stack[-1] is not mode:
+    names = private()
+    count = names.count_modes()
+    if not count or names.mode_at(count - 1) is not mode:
         return False
-    torch.overrides._pop_mode()
+    names.pop_mode()
     return True
 
 
 def put_back(mode: Any, above: int = 0) -> None:
     """Put a mode that was taken off back, below as many modes as it stood below."""
-    torch: Any = LIBRARY.torch
-    overrides = torch.overrides
-    taken = [overrides._pop_mode() for _ in range(min(above, overrides._len_torch_function_stack()))]
-    overrides._push_mode(mode)
+    names = private()
+    taken = [names.pop_mode() for _ in range(min(above, names.count_modes()))]
+    names.push_mode(mode)
     while taken:
-        overrides._push_mode(taken.pop())
+        names.push_mode(taken.pop())
 
 
 def put_on(mode: Any) -> bool:
     """Put a mode on top if it is not on: a function that is told to a mode runs without it; False if it is on."""
-    torch: Any = LIBRARY.torch
-    if mode in torch.overrides._get_current_function_mode_stack():
+    names = private()
+    if mode in names.modes():
         return False
-    torch.overrides._push_mode(mode)
+    names.push_mode(mode)
     return True
 
 
 def take_off(mode: Any) -> int | None:
     """Take a mode off the current thread's stack; return how many stand above it, None if it is not there."""
-    torch: Any = LIBRARY.torch
-    overrides = torch.overrides
-    if mode not in overrides._get_current_function_mode_stack():
+    names = private()
+    if mode not in names.modes():
         return None
     above = []
-    while (top := overrides._pop_mode()) is not mode:
+    while (top := names.pop_mode()) is not mode:
         above.append(top)
     count = len(above)
     while above:
-        overrides._push_mode(above.pop())
+        names.push_mode(above.pop())
     return count

@@ -12,6 +12,7 @@ from ....program.modules import attributes_of, is_training
 from ...module_names import Roots, below
 from ...origins import Marks, Settled
 from ..library import LIBRARY
+from ..private import private
 from .mode import put_back, take_off
 
 _FAST_PATHS = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerEncoder")
@@ -77,11 +78,12 @@ class Scopes:
     def __init__(self, met: Callable[[str, Any, FrameType], None]) -> None:
         self._roots = Roots(met)
         torch: Any = LIBRARY.torch
-        self._counter = torch.autograd._get_sequence_nr
-        self._call = torch.nn.Module._call_impl.__code__
+        self._counter = private().sequence_number
+        self._call = getattr(getattr(torch.nn.Module, "_call_impl", None), "__code__", None)
         self._of_torch: set[type] = set()
         self._fast_paths = tuple(getattr(torch.nn, name) for name in _FAST_PATHS)
-        self._hooks = (torch.nn.modules.module._global_forward_pre_hooks, torch.nn.modules.module._global_forward_hooks)
+        own = vars(torch.nn.modules.module)
+        self._hooks = own.get("_global_forward_pre_hooks", ()), own.get("_global_forward_hooks", ())
 
     def modules(self) -> list[tuple[str, Any]]:
         """Return the outermost modules that still live, in order of their first call, with names."""

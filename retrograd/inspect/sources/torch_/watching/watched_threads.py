@@ -7,7 +7,7 @@ from typing import Any
 
 from ...origins import OriginTables
 from ..calls.calls import Inside
-from ..library import LIBRARY
+from ..private import private
 from .mode import push_mode, take_off
 from .pause import OptimizerPause
 from .scopes import Running
@@ -48,9 +48,9 @@ class WatchedThreads:
         here = self.here
         if here.mode is not None and not here.mode.active:
             self.leave()  # left over from a watch that another thread ended
-        if here.mode is None:
-            torch: Any = LIBRARY.torch
-            here.mode = push_mode(tables.here(torch.autograd._get_sequence_nr()), here.inside)
+        names = private()
+        if here.mode is None and names.hears_calls:
+            here.mode = push_mode(tables.here(names.sequence_number()), here.inside)
             here.inside.optimizer = False
             self._modes.add(here.mode)
             self._tune(here.mode)

@@ -18,8 +18,9 @@ from ...base import Origins, Sink, Source
 from ...importing import AfterImport
 from ...naming import NameMemory
 from ...stray_attributes import report_strays
-from ..calls.calls import unseen
 from ..library import loaded_torch
+from ..private import private
+from ..problems import LISTENERS, safely, unseen
 from ..values.readbacks import READBACKS
 from .installation import Installation
 from .watched_threads import WatchedThreads
@@ -70,8 +71,10 @@ class Watcher:
     def _begin(self, watch: Watch) -> None:
         with self._lock:
             self._watches.append(watch)
+            if len(self._watches) == 1:
+                LISTENERS.append(self._tell)
             if loaded_torch() is not None:
-                self._start()
+                safely(self._start)
             elif len(self._watches) == 1:
                 self._import.begin()
 
@@ -80,7 +83,7 @@ class Watcher:
         forget_judgements()
         with self._lock:
             if self._watches:
-                self._start()
+                safely(self._start)
 
     def _start(self) -> None:
         """Watch the current thread, and whatever else the watches ask for."""
@@ -89,17 +92,25 @@ class Watcher:
             self._installed.install()
         self._threads.join(self._installed.tables)
         self._installed.serve()
+        for watch in self._watches:
+            watch.miss(private().lost)
+
+    def _tell(self, sentence: str) -> None:
+        """Something went wrong with recording: it is missing in each."""
+        for watch in tuple(self._watches):
+            watch.miss([sentence], again=True)
 
     def _end(self, watch: Watch) -> None:
         with self._lock:
-            self._watches.remove(watch)
             if watch.forward is not None:
-                watch.forward.close()
+                safely(watch.forward.close)
+            self._watches.remove(watch)
             if self._installed is not None:
-                self._installed.serve()
+                safely(self._installed.serve)
             if not self._watches.any_sees():
-                self._threads.leave()
+                safely(self._threads.leave)
             if not self._watches:
+                LISTENERS.remove(self._tell)
                 self._import.end()
                 self._stop()
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 
+from ....program.signals import let_pass
+from ....unseen import PROBLEMS
 from ...base import Sink, Source
 from ..backward.repeats import Repeats
 from ..calls.forward import ForwardWriter
@@ -37,6 +40,17 @@ class Watch:
         """Who listens to calls, at level ``full``."""
         self.hooked, self.latest, self.repeats = lasting.hooked, lasting.latest, lasting.repeats
         self.memory = lasting.memory
+        self._missed: set[str] = set()
+
+    def miss(self, sentences: Iterable[str], *, again: bool = False) -> None:
+        """Say in the recording what is missing there; what was said is counted, if it happened ``again``."""
+        for sentence in sentences:
+            if again or sentence not in self._missed:
+                self._missed.add(sentence)
+                try:
+                    self.sink.missed(PROBLEMS, sentence)
+                except Exception as failure:  # a broken sink must not break the program
+                    let_pass(failure)
 
     def sees(self, thread: int) -> bool:
         """Whether it wants to know of this thread."""

@@ -1,0 +1,133 @@
+"""The private names of PyTorch that we call: each is looked up here, once, with what takes its place where it is gone.
+
+A release without one of them loses what is said beside it, and nothing else: the program runs as it would alone.  Names
+of attributes of tensors and nodes (``_version``, ``_base``, ``_sequence_nr``) stand where they are read, inside
+``own_work``, whose failures are noted and go no further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from .library import LIBRARY
+
+
+class _Name(NamedTuple):
+    """One function: where PyTorch has it or had it, what to call where it is gone, and what is lost then."""
+
+    places: tuple[str, ...]
+    instead: Callable[..., Any] | None
+    lost: str = ""
+
+
+def _nothing(*_: Any) -> None:
+    return None
+
+
+def _none(*_: Any) -> int:
+    return 0
+
+
+_NAMES = {
+    "sequence_number": _Name(
+        ("autograd._get_sequence_nr", "_C._autograd._get_sequence_nr"), _none, "the lines that made nodes are unknown"
+    ),
+    "push_mode": _Name(("overrides._push_mode", "_C._push_on_torch_function_stack"), None, "calls are not recorded"),
+    "pop_mode": _Name(("overrides._pop_mode", "_C._pop_torch_function_stack"), None, "calls are not recorded"),
+    "count_modes": _Name(
+        ("overrides._len_torch_function_stack", "_C._len_torch_function_stack"), None, "calls are not recorded"
+    ),
+    "mode_at": _Name(("_C._get_function_stack_at",), None, "calls are not recorded"),
+    "unheard": _Name(
+        ("_C.DisableTorchFunction", "_C.DisableTorchFunctionSubclass"),
+        nullcontext,
+        "the program's modes may see what is read of its tensors",
+    ),
+    "tracing_state": _Name(("_C._get_tracing_state",), _nothing),
+    "is_compiling": _Name(("compiler.is_compiling", "compiler.is_dynamo_compiling"), _none),
+    "running_node": _Name(("_C._current_autograd_node",), _nothing, "the node that runs is unknown"),
+    "count_dispatch_modes": _Name(("_C._len_torch_dispatch_stack",), _none),
+    "transform": _Name(("_C._functorch.peek_interpreter_stack",), _nothing),
+    "is_wrapped": _Name(("_C._functorch.is_functorch_wrapped_tensor",), _none),
+    "unwrap": _Name(("_C._functorch.get_unwrapped",), lambda tensor: tensor),
+    "rule_node": _Name(
+        ("autograd.function.BackwardCFunction",), None, "custom Functions are taken for operators of PyTorch"
+    ),
+}
+_PATCHED = {
+    "autograd._engine_run_backward": "backward passes are not recorded",
+    "autograd._make_grads": "backward passes that PyTorch refuses are not recorded",
+    "nn.modules.module._has_any_global_hook": "torch.compile warns of global hooks, which are ours",
+    "utils.checkpoint._checkpoint_without_reentrant_generator": "checkpointed blocks are not recorded",
+    "_C._swap_tensor_impl": "tensors that were swapped keep the facts of before",
+}
+"""Names that are wrapped where they stand, and what is lost without them."""
+
+
+class Private:
+    """What this release of PyTorch has."""
+
+    sequence_number: Any
+    """Counts the nodes that the thread has made."""
+    push_mode: Any
+    pop_mode: Any
+    count_modes: Any
+    mode_at: Any
+    unheard: Any
+    """A context in which no mode and no class of the program is asked."""
+    tracing_state: Any
+    is_compiling: Any
+    running_node: Any
+    count_dispatch_modes: Any
+    transform: Any
+    is_wrapped: Any
+    unwrap: Any
+    rule_node: Any
+    """The class of the nodes of custom Functions."""
+
+    def __init__(self, torch: Any) -> None:
+        self.torch = torch
+        self.lost: list[str] = []
+        """A sentence for each name that is gone and whose loss can be noticed."""
+        for attribute, name in _NAMES.items():
+            found = next((one for place in name.places if (one := _at(torch, place)) is not None), None)
+            setattr(self, attribute, name.instead if found is None else found)
+            if found is None and name.lost:
+                self._lose(name.places[0], name.lost)
+        for place, lost in _PATCHED.items():
+            if _at(torch, place) is None:
+                self._lose(place, lost)
+
+    def _lose(self, place: str, lost: str) -> None:
+        self.lost.append(f"PyTorch {self.torch.__version__} has no torch.{place}: {lost}")
+
+    @property
+    def hears_calls(self) -> bool:
+        """Whether a mode can be put on a thread and taken off again."""
+        return None not in (self.push_mode, self.pop_mode, self.count_modes, self.mode_at)
+
+    def modes(self) -> list[Any]:
+        """Return the function modes of the thread, the innermost last."""
+        return [self.mode_at(place) for place in range(self.count_modes())]
+
+
+def _at(torch: Any, path: str) -> Any:
+    """Return what stands at a dotted path in PyTorch, None where nothing does; what is not loaded stays so."""
+    found = torch
+    for part in path.split("."):
+        found = vars(found).get(part) if isinstance(found, ModuleType) else getattr(found, part, None)
+    return found
+
+
+HELD: list[Private] = []
+"""Those that were looked up; a list, since torch.compile warns of cached functions that it follows."""
+
+
+def private() -> Private:
+    """Return the private names of the PyTorch that the program imported."""
+    if not HELD:
+        HELD.append(Private(LIBRARY.torch))
+    return HELD[0]

@@ -1,0 +1,48 @@
+"""What goes wrong with recording is no business of the program: it is noted, and told to the recordings."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from ...program.signals import let_pass
+from .own_work import own_work
+
+PROBLEMS: list[str] = []
+"""The first of them with their tracebacks, for our own tests."""
+LISTENERS: list[Callable[[str], None]] = []
+"""Who tells the recordings under way."""
+_MOST = 20
+
+
+def note_problem(problem: BaseException) -> None:
+    """Remember one of our own errors and tell of it; what is the program's own goes on."""
+    let_pass(problem)
+    if len(PROBLEMS) < _MOST:
+        PROBLEMS.append("".join(traceback.format_exception(problem)))
+    tell(f"{type(problem).__name__}: {problem}")
+
+
+def tell(sentence: str) -> None:
+    """Tell the recordings under way that something is missing in them."""
+    for listener in tuple(LISTENERS):
+        listener(sentence)
+
+
+def unseen(report: Callable[..., Any], *args: Any) -> None:
+    """Report something without being seen by modes; what goes wrong is no business of the program."""
+    try:
+        with own_work():
+            report(*args)
+    except Exception as problem:
+        note_problem(problem)
+
+
+def safely(step: Callable[..., Any], *args: Any) -> Any:
+    """Do something for ourselves and return what it returns, None where it failed."""
+    try:
+        return step(*args)
+    except Exception as problem:
+        note_problem(problem)
+        return None
