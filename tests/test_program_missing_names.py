@@ -21,7 +21,7 @@ torch = pytest.importorskip("torch")
 
 NAMES = [
     *("autograd._get_sequence_nr", "autograd._make_grads", "autograd.graph._engine_run_backward"),
-    *("compiler.is_compiling", "_C._get_tracing_state", "_C.DisableTorchFunction", "_C._current_autograd_node"),
+    *("_C._get_tracing_state", "_C.DisableTorchFunction", "_C._current_autograd_node"),
     *("_C._len_torch_dispatch_stack", "_C._functorch", "_C._functorch.peek_interpreter_stack", "_C._swap_tensor_impl"),
     *("overrides._get_current_function_mode_stack", "_C._get_function_stack_at"),
     *("overrides._len_torch_function_stack", "_C._len_torch_function_stack", "overrides.handle_torch_function"),

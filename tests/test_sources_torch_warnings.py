@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+
+from retrograd.inspect import recording
 
 pytest.importorskip("torch")
 
@@ -45,3 +49,40 @@ def test_the_same_warnings(tmp_path: Path) -> None:
     assert alone.stderr.count("UserWarning") > 10
     assert watched.stdout == alone.stdout
     assert watched.stderr == alone.stderr
+
+
+WARNER = """
+import torch
+import torch.nn.functional as F
+net = torch.nn.Linear(3, 1)
+net.register_full_backward_hook(lambda *given: None)
+x = torch.ones(2, 3, requires_grad=True)
+for _ in range(3):
+    try:
+        F.mse_loss(x, torch.ones(3)).backward()
+        F.softmax(x)
+        net(torch.ones(2, 3)).sum().backward()
+        torch.tensor(x)
+        (x * 2).grad
+    except UserWarning as raised:
+        shown.append(str(raised))
+"""
+
+
+@pytest.mark.parametrize("module", ["warner", "other"])
+@pytest.mark.parametrize("action", ["error", "ignore", "once", "module", "default", "always"])
+def test_filters_of_the_program(action: str, module: str) -> None:
+    """Filters decide by the module of the line that is to blame without us: they raise, ignore, count as for it."""
+
+    def given(level: str | None) -> tuple[list[str], list[tuple[str, int, str]]]:
+        code, shown = compile(WARNER, "warner.py", "exec"), list[str]()
+        with warnings.catch_warnings(record=True) as seen, recording(level=level) if level else nullcontext():
+            warnings.simplefilter("default")
+            warnings.filterwarnings(action, category=UserWarning, module=module)
+            exec(code, {"__name__": "warner", "shown": shown})
+        return shown, [(Path(one.filename).name, one.lineno, str(one.message)[:40]) for one in seen]
+
+    plain = given(None)
+    assert sum(map(len, plain)) > 0 or action == "ignore"
+    assert given("graph") == plain
+    assert given("full") == plain

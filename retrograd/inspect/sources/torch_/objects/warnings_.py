@@ -9,45 +9,76 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+import warnings
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 from ....program.frames import read_locals
 from ..library import LIBRARY
+from ..problems import safely
 
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-"""The folder of the adapter: what lies in it is called only while somebody watches."""
+_OURS = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3)) + os.sep
+"""The folder of the inspector: what stands there between a program and PyTorch does so only while somebody watches."""
 _HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
 DEPTH = 2
 """Frames of ours above the one that called what is wrapped: the function below and the wrapper around it."""
 
 
+class _Deciding(threading.local):
+    """Whether a warning is being given again on this thread, in the right place by now."""
+
+    again = False
+
+
+_DECIDING = _Deciding()
+
+
 def wrap_show(original: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Return a ``warnings._showwarnmsg`` that puts file and line right first."""
+    """Return a ``warnings._showwarnmsg`` that gives a warning again, where it would be given without us.
+
+    The filters of the program decide there once more: they may make an error of it, or nothing.
+    """
 
     def _showwarnmsg(message: Any) -> None:
-        try:
-            new = _put_right(message, sys._getframe(DEPTH))
-        except Exception:  # show it as it is
-            new = True
-        if new:
+        right = None if _DECIDING.again else safely(_right_place, message, sys._getframe(DEPTH))
+        if right is None:
             original(message)
+            return
+        _DECIDING.again = True
+        try:
+            warnings.warn_explicit(
+                message.message,
+                message.category,
+                right.f_code.co_filename,
+                right.f_lineno,
+                right.f_globals.get("__name__") or "<string>",
+                right.f_globals.setdefault("__warningregistry__", {}),
+                source=message.source,
+            )
+        finally:
+            _DECIDING.again = False
 
     return _showwarnmsg
 
 
-def _put_right(message: Any, frame: FrameType) -> bool:
-    """Let a warning name the right line; False if that line has given this warning already."""
+def _right_place(message: Any, frame: FrameType) -> FrameType | None:
+    """Return the frame to blame for a warning, None if that was blamed; the note of it is taken from the other."""
     frames = stack(frame)
     places = [(one.f_code.co_filename, one.f_lineno) for one in frames]
+    if (message.filename, message.lineno) not in places:
+        return None
     place = places.index((message.filename, message.lineno))
-    blamed, right = frames[place], unwatched(frames)[place]
-    if right is blamed:
-        return True
-    given = (str(message.message), message.category, message.lineno)
-    message.filename, message.lineno, message.line = right.f_code.co_filename, right.f_lineno, None
-    return _note(given, blamed.f_globals, right.f_globals, right.f_lineno)
+    blamed, seen = frames[place], unwatched(frames)
+    if place >= len(seen) or seen[place] is blamed:
+        return None
+    given = (str(message.message), message.category)
+    noted = blamed.f_globals.get("__warningregistry__", {})
+    for key in ((*given, message.lineno), (*given, 0), given):
+        noted.pop(key, None)
+    vars(warnings).get("onceregistry", {}).pop(given, None)
+    return seen[place]
 
 
 def stack(frame: FrameType | None) -> list[FrameType]:
@@ -82,19 +113,3 @@ def _is_detour(frame: FrameType) -> bool:
         return False
     called = read_locals(caller).get("self")
     return not (module._has_any_global_hook() or any(getattr(called, hooks) for hooks in _HOOKS))
-
-
-def _note(given: tuple[Any, ...], blamed: dict[str, Any], right: dict[str, Any], line: int) -> bool:
-    """Move the note that a line has warned, if there is one, to that line's own module; False if it stands there."""
-    wrong = blamed.get("__warningregistry__", {})
-    if wrong.pop(given, None) is None:
-        return True  # shown always, or once for the whole program
-    registry = right.setdefault("__warningregistry__", {})
-    if registry.get("version") != wrong.get("version"):
-        registry.clear()
-        registry["version"] = wrong.get("version")
-    key = (*given[:2], line)
-    if key in registry:
-        return False
-    registry[key] = True
-    return True
