@@ -27,6 +27,7 @@ FACE = tuple(f"retrograd.{name}" for name in FACE_NAMES)
 DATA = (
     "bounded",
     "references",
+    "unseen",
     "columns",
     "places",
     "snapshot",
