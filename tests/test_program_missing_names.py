@@ -27,7 +27,7 @@ NAMES = [
     *("overrides._len_torch_function_stack", "_C._len_torch_function_stack", "overrides.handle_torch_function"),
     *("autograd.function.BackwardCFunction", "autograd.Function.apply", "nn.modules.module._has_any_global_hook"),
     *("nn.modules.module.register_module_forward_pre_hook",),
-    *("utils.hooks.RemovableHandle.next_id", "utils.hooks.RemovableHandle.remove", "utils.checkpoint"),
+    *("utils.hooks.RemovableHandle.next_id", "utils.checkpoint"),
     *("optim.optimizer.register_optimizer_step_pre_hook", "nn.utils.clip_grad", "amp.GradScaler"),
     *("fx.traceback", "optim.lr_scheduler", "nn.MultiheadAttention", "nn.Module.load_state_dict"),
 ]
