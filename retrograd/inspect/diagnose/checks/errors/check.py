@@ -81,7 +81,7 @@ def _is_autograds(one: Raised, *, unknown: bool = False) -> bool:
         return False
     room, told = str(one.data.get("raised_in", "")), bool(_OF_AUTOGRAD.search(one.text))
     if one.type in _OF_PYTHON:
-        return room.startswith(("torch.", "retrograd.")) or (told and not unknown)
+        return room.startswith(_ROOMS if unknown else ("torch.", "retrograd.")) or (told and not unknown)
     return not unknown or room.startswith(_ROOMS) or told
 
 
@@ -97,7 +97,7 @@ def _case(flow: Flow, one: Raised, row: Row, groups: dict[str, str]) -> Case:
         op=scene.call,
         subjects=frozenset() if scene.chosen is None else frozenset({scene.chosen}),
         explains_error=one.ended,
-        severity=None if one.ended else "note",
+        severity="error" if one.ended else "note",
         marks=flow.marks(one.run, [scene.node_row], "failed here") if scene.node_row is not None else (),
         evidence={"exception": one.text[:500], "type": one.type},
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .row import Row
 
 _CALL = "refused-call"
+_LOSS = "loss-contract"
 _WRITE = "refused-write"
 _FUNCTION = "wrong-function"
 
@@ -160,6 +161,24 @@ OF_TENSORS = (
     ),
 )
 """What tensors, modules and scalers refuse."""
+
+OF_LOSSES = (
+    Row(
+        r"all elements of (?P<which>input|target) should be between 0 and 1",
+        _LOSS,
+        "{call}{here} takes numbers between 0 and 1 as {which}, and {tensor}{made} goes beyond: they are scores, not "
+        "probabilities.",
+        "torch.sigmoid({tensor}) before it, or F.binary_cross_entropy_with_logits, which takes scores",
+    ),
+    Row(
+        r"Target (?P<found>-?\d+) is out of bounds",
+        _LOSS,
+        "{call}{here} is given the class {found}, and {tensor} of shape {shape}{made} has no score for it.",
+        "count classes from 0, give the last layer as many outputs as there are classes, and mark what is not to count "
+        "by ignore_index",
+    ),
+)
+"""What losses refuse."""
 
 OF_WRITES = (
     Row(

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from .of_functions import OF_FUNCTIONS, OF_TRANSFORMS
 from .of_passes import OF_BACKWARD, OF_DERIVATIVES, OF_PROCESSES
-from .of_tensors import OF_TENSORS, OF_WRITES
+from .of_tensors import OF_LOSSES, OF_TENSORS, OF_WRITES
 
-ROWS = (*OF_PROCESSES, *OF_BACKWARD, *OF_DERIVATIVES, *OF_TENSORS, *OF_WRITES, *OF_FUNCTIONS, *OF_TRANSFORMS)
+ROWS = (
+    *OF_PROCESSES,
+    *OF_BACKWARD,
+    *OF_DERIVATIVES,
+    *OF_TENSORS,
+    *OF_LOSSES,
+    *OF_WRITES,
+    *OF_FUNCTIONS,
+    *OF_TRANSFORMS,
+)
