@@ -28,6 +28,8 @@ class OwnersData(TypedDict, total=False):
     """At level full, of a step and of ``"evaluated"``: the parameters without a gradient,"""
     zero: list[int]
     """and those whose gradient is zero in every entry."""
+    alike: list[int]
+    """Those, if there are any, all of whose rows are equal before the step."""
     still: list[int]
     """Of a step at level full: the parameters that it left as they were, bit by bit."""
     settings: list[dict[str, object]]

@@ -18,6 +18,8 @@ _SMALL = 1 << 14
 """Bytes up to which a checksum is no slower than sums."""
 _PIECE = 1 << 17
 """Bytes that are read twice while they lie in a processor's cache."""
+_ROUNDING = 1e-3
+"""Equal rows drift apart by rounding, which optimizers with moments make larger; others differ by far more."""
 
 
 class Reader(Protocol):
@@ -28,6 +30,9 @@ class Reader(Protocol):
 
     def gradients(self, parameters: Sequence[Any]) -> list[str | None]:
         """Return for each what is in ``.grad``: ``"none"``, ``"zero"``, or None for other values and unknown ones."""
+
+    def values(self, parameters: Sequence[Any]) -> list[Array | None]:
+        """Return the values of each as an array, which is only read at once; None where they cannot be had."""
 
     def place(self, parameter: Any) -> Hashable:
         """Return what changes when a parameter is written into, or lies elsewhere; None where nothing tells."""
@@ -48,11 +53,18 @@ class StepEffects:
         self._left: BoundedDict[int, list[_Left]] = BoundedDict(1_000)
         """By the number of the optimizer."""
 
-    def found(self, parameters: Sequence[Any]) -> tuple[list[int], list[int]]:
-        """Return the places of the parameters without a gradient, and of those whose gradient is zero."""
+    def found(self, parameters: Sequence[Any]) -> dict[str, list[int]]:
+        """Return the places of what a step finds, by the key that tells of it.
+
+        Parameters without a gradient, those whose gradient is zero, and those whose rows are all alike.
+        """
         states = self._reader.gradients(parameters)
-        without = [place for place, state in enumerate(states) if state == "none"]
-        return without, [place for place, state in enumerate(states) if state == "zero"]
+        found = {
+            "without": [place for place, state in enumerate(states) if state == "none"],
+            "zero": [place for place, state in enumerate(states) if state == "zero"],
+        }
+        alike = [place for place, one in enumerate(self._reader.values(parameters)) if one is not None and _alike(one)]
+        return {**found, "alike": alike} if alike else found
 
     def begin(self, optimizer: int, parameters: Sequence[Any]) -> None:
         """A step begins: read what was written into since the last one."""
@@ -85,6 +97,14 @@ def content_of(memory: Array) -> Hashable:
         total += int(np.add.reduce(piece))
         mixed ^= int(np.bitwise_xor.reduce(piece))
     return total, mixed, zlib.crc32(memory[size // 8 * 8 :].data)
+
+
+def _alike(array: Array) -> bool:
+    """Whether an array has several rows of several entries, and all of them are equal, but for rounding."""
+    if array.ndim < 2 or len(array) < 2 or array[0].size < 2:
+        return False
+    spread = _ROUNDING * float(np.abs(array[0]).max())
+    return bool(np.abs(array[-1] - array[0]).max() <= spread and np.abs(array - array[:1]).max() <= spread)
 
 
 def is_zero(array: Array) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..recorded.flow import Flow
@@ -41,12 +42,11 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that clips in vain, each time, what nothing else clips in time."""
     lines: dict[SourceLine | None, _Clipped] = {}
     clipped: set[int] = set()
-    for row, event in flow.of_kind("clip"):
-        leaves = [leaf for leaf in event.data.get("inputs", ()) if leaf in flow.accumulated]
+    for row, event, leaves in _clips(flow):
         found = lines.setdefault(event.source, _Clipped())
         found.rows.append(row)
         found.leaves += [leaf for leaf in leaves if leaf not in found.leaves]
-        if _only_measures(flow, leaves, event.data.get("bound")) or any(
+        if (event.kind == "clip" and _only_measures(flow, leaves, event.data.get("bound"))) or any(
             _is_waiting(flow, leaf, row) for leaf in leaves
         ):
             clipped.update(leaves)
@@ -54,9 +54,58 @@ def find(flow: Flow) -> Iterator[Case]:
         stepped = [leaf for leaf in found.leaves if flow.leaf_events.get((leaf, "step"))]
         if len(found.rows) >= _CALLS and stepped and clipped.isdisjoint(found.leaves):
             yield _case(flow, source, found, stepped)
+        elif len(scaled := [row for row in found.rows if _is_scaled(flow, row, found.leaves)]) >= _CALLS:
+            yield _scaled_case(flow, source, found, scaled[0])
 
 
 CHECK = Check("accumulation", KINDS, find)
+
+
+def _clips(flow: Flow) -> Iterator[tuple[int, Event, list[int]]]:
+    """Yield the calls that clip, and the program's own writes into gradients, with the leaves that these are of.
+
+    What functions that clip or unscale write themselves is part of their calls, and what clears does not clip.
+    """
+    others = {_line(event) for kind in ("clip", "scaling") for _, event in flow.of_kind(kind)}
+    others |= {_line(event) for _, event in flow.of_kind("leaf", change="grad-zeroed")}
+    others |= {_line(event) for _, event in flow.of_kind("optimizer")}
+    for row, event in flow.of_kind("clip"):
+        yield row, event, [leaf for leaf in event.data.get("inputs", ()) if leaf in flow.accumulated]
+    for row, event in flow.of_kind("inplace"):
+        leaf = event.data.get("gradient_of")
+        if leaf in flow.accumulated and _line(event) not in others:
+            yield row, event, [leaf]
+
+
+def _line(event: Event) -> tuple[str, int] | None:
+    return None if event.source is None else event.source[:2]
+
+
+def _is_scaled(flow: Flow, row: int, leaves: list[int]) -> bool:
+    """Whether the gradients that a call clips are those of a scaled loss, which are unscaled only after it."""
+    told = [one for one, event in flow.of_kind("scaling") if event.op == "scale" or _of(event, leaves)]
+    place = bisect_left(told, row)
+    around = [flow.events[one].op for one in told[max(place - 1, 0) : place + 1]]
+    return flow.events[row].kind == "clip" and around == ["scale", "unscale_"]
+
+
+def _of(event: Event, leaves: list[int]) -> bool:
+    return not set(event.data.get("inputs", ())).isdisjoint(leaves)
+
+
+def _scaled_case(flow: Flow, source: SourceLine | None, found: _Clipped, row: int) -> Case:
+    """Return the case of one line that clips what is yet to be unscaled."""
+    event = flow.events[row]
+    unscaled = next(event for one, event in flow.of_kind("scaling") if one > row)
+    return Case(
+        kind="unclipped-gradient",
+        message=f"{event.op}{at(source)} clips gradients of a scaled loss, {times(len(found.rows))}: they are unscaled "
+        f"only afterwards{at(unscaled.source)}, so the bound is that many times too small for them.",
+        remedy=f"scaler.unscale_(optimizer) before {event.op}(...)",
+        source=source,
+        op=event.op,
+        evidence={"leaves": [flow.name(leaf) for leaf in found.leaves], "calls": len(found.rows)},
+    )
 
 
 def _only_measures(flow: Flow, leaves: list[int], bound: object) -> bool:
@@ -66,23 +115,19 @@ def _only_measures(flow: Flow, leaves: list[int], bound: object) -> bool:
     return bound > _BEYOND * max((flow.largest_norm[leaf] for leaf in leaves), default=0.0)
 
 
-def _is_none(flow: Flow, leaf: int, row: int) -> bool:
-    """Whether a leaf had no gradient: what ``backward`` put there last had been cleared."""
-    return last_before(flow.accumulated[leaf], row) <= flow.ledger.cleared_at(leaf, row)
-
-
 def _is_waiting(flow: Flow, leaf: int, row: int) -> bool:
-    """Whether a leaf may have a gradient that a step is yet to use, or that the next ``backward`` adds to.
+    """Whether a leaf may have the whole of a gradient that a step is yet to use.
 
-    What the program sets by itself may be anything.
+    What the program sets by itself may be anything, and so may what comes after the last step.
     """
-    if leaf in flow.given_by_hand:
+    steps = flow.ledger.steps_of[leaf]
+    if leaf in flow.given_by_hand or any(step.has_closure for step in steps):
         return True
-    arrivals, steps = flow.accumulated[leaf], flow.leaf_events.get((leaf, "step"), [])
-    if not _is_none(flow, leaf, row) and last_before(steps, row) < last_before(arrivals, row):
-        return True
-    following = bisect_right(arrivals, row)
-    return following < len(arrivals) and flow.events[arrivals[following]].data.get("before") == "kept"
+    rows = [step.row for step in steps]
+    arrived = last_before(flow.accumulated[leaf], row)
+    used_or_gone = max(last_before(rows, row), flow.ledger.cleared_at(leaf, row))
+    following = next((step for step in rows if step > row), len(flow.events))
+    return arrived > used_or_gone and not flow.ledger.arrivals(leaf, row, following)
 
 
 def _case(flow: Flow, source: SourceLine | None, found: _Clipped, leaves: list[int]) -> Case:

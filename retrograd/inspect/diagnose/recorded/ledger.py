@@ -46,6 +46,10 @@ class Step:
         """Whether it finds a gradient that is not zero, as far as that was told."""
         return leaf not in self.event.data.get("without", ()) and leaf not in self.event.data.get("zero", ())
 
+    def finds_alike(self, leaf: int) -> bool:
+        """Whether all rows of a leaf were equal when it began."""
+        return leaf in self.event.data.get("alike", ())
+
     def leaves_alone(self, leaf: int) -> bool:
         """Whether the leaf was the same after the step, bit by bit."""
         return leaf in self.event.data.get("still", ())
@@ -60,7 +64,7 @@ class Step:
     def settings_line(self) -> SourceLine | None:
         """The line that last changed the settings, None where they are those that it was made with."""
         found = self.event.data.get("set_at")
-        return SourceLine(*found) if found and len(found) == 3 else None
+        return SourceLine(*found) if found else None
 
 
 @dataclass(slots=True)

@@ -18,14 +18,22 @@ def derived(flow: Flow) -> Iterator[Case]:
     """Yield a case for each parameter of which a result, made once and before the training, is used in its place."""
     begins = [run.begin for run in flow.runs]
     for leaf in sorted(without_use(flow)):
-        uses = [row for row in flow.used_in.get(leaf, ()) if flow.has_node(row)]
-        if len(uses) != 1 or uses[0] > begins[0] or not is_born_parameter(flow, leaf):
-            continue
-        made = flow.outputs(uses[0])
-        later = [row for one in made for row in flow.used_in.get(one, ()) if row > uses[0]]
-        stretches = {bisect_left(begins, row) for row in later}
-        if len(made) == 1 and len(stretches - {len(begins)}) >= _PASSES:
-            yield _case(flow, leaf, uses[0], made[0], len(stretches))
+        row = _last_before(flow, leaf, begins[0]) if is_born_parameter(flow, leaf) else None
+        if row is not None:
+            result = flow.outputs(row)[0]
+            stretches = {bisect_left(begins, use) for use in flow.used_in.get(result, ()) if use > row}
+            if len(stretches - {len(begins)}) >= _PASSES:
+                yield _case(flow, leaf, row, result, len(stretches))
+
+
+def _last_before(flow: Flow, leaf: int, first_run: int) -> int | None:
+    """Return the last of a chain of calls, each of which alone takes what the one before made, from a leaf on."""
+    found, tensor = None, leaf
+    while True:
+        uses = [row for row in flow.used_in.get(tensor, ()) if flow.has_node(row)]
+        if len(uses) != 1 or uses[0] > first_run or len(flow.outputs(uses[0])) != 1:
+            return found
+        found, tensor = uses[0], flow.outputs(uses[0])[0]
 
 
 def _case(flow: Flow, leaf: int, row: int, result: int, passes: int) -> Case:

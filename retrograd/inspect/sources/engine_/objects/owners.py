@@ -190,8 +190,8 @@ class Owners(Observer):
         self._steps[owner] = _Step(optimizer, owner, effects)
 
     def _look(self, held: list[Any], effects: dict[str, Any]) -> None:
-        """Say which parameters have no gradient, and which have one of zeros."""
-        for key, places in zip(("without", "zero"), self._effects.found(held), strict=True):
+        """Say what a step finds: which parameters have no gradient, which have one of zeros, …"""
+        for key, places in self._effects.found(held).items():
             effects[key] = [self.watching.number(held[place]) for place in places]
 
     @guarded

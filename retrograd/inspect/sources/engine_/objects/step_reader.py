@@ -22,6 +22,10 @@ class StepReader:
         """Return for each whether ``.grad`` is none or zero."""
         return [_state(parameter._meta) for parameter in parameters]
 
+    def values(self, parameters: Sequence[Any]) -> list[Any]:
+        """Return the array of each."""
+        return [one._array if has_data(one._array) else None for one in parameters]
+
     def place(self, parameter: Any) -> Hashable:
         """Return nothing: an array may be written into behind its tensor."""
         return None

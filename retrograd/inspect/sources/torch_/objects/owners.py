@@ -35,10 +35,10 @@ class _Held(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A step under way, or what a closure left: the places of parameters without a gradient, or with one of zeros."""
+    """A step under way, or what a closure left."""
 
-    without: list[int]
-    zero: list[int]
+    found: dict[str, list[int]]
+    """As ``StepEffects.found`` tells it."""
     closure: bool
     events: list[tuple[Any, Event]]
     """A watch, and the event that told it of the beginning."""
@@ -46,8 +46,8 @@ class _Step(NamedTuple):
     def tell(self, watch: Any, event: Event, numbers: list[int]) -> None:
         """Put into an event what was found."""
         if watch.level == "full":
-            event.data["without"] = [numbers[place] for place in self.without]
-            event.data["zero"] = [numbers[place] for place in self.zero]
+            for key, places in self.found.items():
+                event.data[key] = [numbers[place] for place in places]
             if self.closure:
                 event.data["closure"] = True
             self.events.append((watch, event))
@@ -206,7 +206,7 @@ class Owners:
         """Look at what a step finds, or a closure left, if that is to be told."""
         if action not in ("step", "evaluated") or all(watch.level != "full" for watch in self._watches()):
             return None
-        found = _Step(*self._effects.found(held), closure, [])
+        found = _Step(self._effects.found(held), closure, [])
         if action == "step":
             self._effects.begin(owner, held)
             self._steps[owner] = found

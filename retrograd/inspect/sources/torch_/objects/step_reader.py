@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....program.signals import let_pass
+from ...array_values import Array
 from ...step_effects import content_of, is_zero
 from ..values.readbacks import CONTENT, READBACKS, ZEROS, Promise
 from ..values.values import Readable
@@ -35,6 +36,16 @@ class StepReader:
         found = self._each([grad for grad in held if grad is not None], self._is_zero, ZEROS)
         states = iter([one["zeros"] == one.size if isinstance(one, Promise) else one for one in found])
         return ["none" if grad is None else "zero" if next(states) else None for grad in held]
+
+    def values(self, parameters: Sequence[Any]) -> list[Array | None]:
+        """Return the values of each that lies on the CPU and has several rows."""
+        if not self._readable.now():
+            return [None] * len(parameters)
+        return [self._rows(parameter) for parameter in parameters]
+
+    def _rows(self, parameter: Any) -> Array | None:
+        near = parameter.ndim > 1 and not self._readable.is_far(parameter)
+        return self._readable.array(parameter) if near and parameter.dtype in self._readable.wide else None
 
     def place(self, parameter: Any) -> Hashable:
         """Return where a parameter lies, and its version."""
