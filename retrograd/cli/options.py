@@ -113,6 +113,16 @@ def check_option(command: Function) -> Function:
     return option(command)
 
 
+def eager_option(command: Function) -> Function:
+    """Add the option that runs what a program compiles uncompiled."""
+    option = click.option(
+        "--eager",
+        is_flag=True,
+        help="Run regions of torch.compile uncompiled, so that their layers and lines are seen.",
+    )
+    return option(command)
+
+
 class KeepType(click.ParamType):  # type: ignore[type-arg]
     """A number of steps, from 4 on, or ``all``, which is None."""
 

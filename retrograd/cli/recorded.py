@@ -42,6 +42,8 @@ class RecordingOptions:
     """Steps kept in full detail; None for all."""
     all_figures: bool = False
     """Whether every figure of a gradient is taken in every backward run."""
+    eager: bool = False
+    """Whether regions that the program compiles run uncompiled."""
 
 
 class RecordedRun:
@@ -63,6 +65,7 @@ class RecordedRun:
                 level=options.level,
                 check=options.check,
                 all_figures=options.all_figures,
+                eager=options.eager,
                 keep=options.keep,
                 after_run=_Flushes(options) if options.every else None,
             )

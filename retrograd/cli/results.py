@@ -12,6 +12,7 @@ from ..inspect.output import save, with_findings
 from ..inspect.render import Demanding, RenderOptions, renderer_for
 from ..inspect.render.formats.tree import print_tree
 from ..inspect.render.scale import check_level
+from ..inspect.unseen import sentences
 from ..inspect.writing import STDOUT, check_writable
 from .launcher import Launch
 from .messages import first_stderr, forget_stdout, report_failure, say
@@ -73,6 +74,11 @@ def _whole(path: str) -> str:
         return os.path.abspath(path)
     except OSError as error:
         raise OutputError(f"Could not write {path!r}: the current folder is gone.", "Name a file elsewhere.") from error
+
+
+def hidden(recording: Recording) -> list[str]:
+    """Say what the drawings of a recording cannot show although it ran."""
+    return sentences([recording], of=("processes", "regions", "stance"))
 
 
 def nothing_recorded(recording: Recording, target: Target, ending: Ending, files: str) -> str:

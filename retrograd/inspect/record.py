@@ -53,6 +53,7 @@ def recording(
     check: bool = False,
     all_figures: bool = False,
     keep: int | None = KEPT,
+    eager: bool = False,
     after_run: Callable[[Recording], None] | None = None,
     explain: Explain | None = None,
 ) -> Iterator[Recording]:
@@ -66,9 +67,11 @@ def recording(
     the custom Functions that ran are compared with finite differences when the block has ended: they are called again.
     With ``all_figures`` every figure of a gradient is taken in every run, else as ``figure_schedule`` says.
     Of a program of more steps than ``keep`` so many are kept (``kept_steps``); None keeps all.
+    With ``eager`` regions of ``torch.compile`` run uncompiled, so that their calls are seen.
     Raises ``UsageError`` for a level there is not.
     """
     recorder = Recorder(script, level, after_run, explain=explain, check=check, all_figures=all_figures, keep=keep)
+    recorder.eager = eager
     try:
         with recorded(recorder, every_thread=every_thread):
             yield recorder.recording
@@ -126,6 +129,7 @@ class Recorder:
         self.tensors = TensorTable(self._journal.rows, self._journal.settle)
         self.kept_calls = KeptCalls() if check and level == "full" else None
         self.figures = FigureSchedule(always=all_figures)
+        self.eager = False
         self._after_run = after_run
         self._explain = explain
         self._max_events = max_events

@@ -20,14 +20,17 @@ def missed_events(missed: Counter[Missed]) -> Iterator[Event]:
         yield Event("missed", op=what, data={"why": why, "count": count})
 
 
-def sentences(recordings: Sequence[Recording]) -> list[str]:
-    """Say what nobody saw of a program: of one recording, or of those of several processes."""
+def sentences(recordings: Sequence[Recording], of: Sequence[str] = ()) -> list[str]:
+    """Say what nobody saw of a program: of one recording, or of those of several processes.
+
+    ``of``: only what was missed of that; else also what there is to say of a program without a backward pass.
+    """
     found = [event for recording in recordings for event in recording.events if event.kind == "missed"]
     counts: Counter[Missed] = Counter()
     for event in found:
         counts[event.op, event.data["why"]] += event.data["count"]
-    said = [_SAID[what](why, count) for (what, why), count in sorted(counts.items()) if what in _SAID]
-    if not any(event.kind == "backward" for recording in recordings for event in recording.events):
+    said = [_SAID[what](why, count) for (what, why), count in sorted(counts.items()) if what in (of or _SAID)]
+    if not of and not any(event.kind == "backward" for recording in recordings for event in recording.events):
         said.insert(0, _nothing(recordings))
     return said
 
@@ -55,11 +58,14 @@ def _processes(why: str, count: int) -> str:
 
 
 def _regions(why: str, count: int) -> str:
-    verb = "is" if count == 1 else "are"
     return (
-        f"{_many(count, 'region')} compiled by torch.compile {verb} one step each in the recording ({why}): "
-        "--eager runs them uncompiled, so that their layers and lines are seen"
+        f"{_many(count, 'call')} of torch.compile: layers and lines inside such regions are not seen as they are "
+        "written; --eager runs them uncompiled"
     )
+
+
+def _stance(why: str, count: int) -> str:
+    return "this PyTorch has no torch.compiler.set_stance, so compiled regions ran as usual in spite of --eager"
 
 
 def _functions(why: str, count: int) -> str:
@@ -93,4 +99,5 @@ _SAID: dict[str, Callable[[str, int], str]] = {
     "regions": _regions,
     "functions": _functions,
     PROBLEMS: _problems,
+    "stance": _stance,
 }

@@ -26,7 +26,7 @@ from ...inspect.render.reports.panels import print_findings
 from ...inspect.unseen import sentences
 from ...inspect.writing import check_writable, write_output
 from .. import messages, results
-from ..options import ScriptCommand, check_option, keep_option, output_options, program_options
+from ..options import ScriptCommand, check_option, eager_option, keep_option, output_options, program_options
 from ..recorded import RecordingOptions, run_and_report
 from ..runner import Ending
 from ..target import Target, choose
@@ -69,6 +69,7 @@ class Asked:
     show_default=True,
     help="Report only findings at least this severe.",
 )
+@eager_option
 @keep_option
 @check_option
 @click.option("--twice", is_flag=True, help="Run SCRIPT twice and name the first operation whose result differs.")
@@ -97,7 +98,7 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
     again = _again(asked)
     if again:
         click.get_current_context().exit(_run_again(target, wanted, again))
-    _run(target, wanted, check=asked["check"], keep=asked["keep"])
+    _run(target, wanted, check=asked["check"], keep=asked["keep"], eager=asked["eager"])
 
 
 def _wanted(asked: dict[str, Any]) -> Asked:
@@ -119,14 +120,14 @@ def _again(asked: dict[str, Any]) -> str:
     return next(iter(chosen), "")
 
 
-def _run(target: Target, wanted: Asked, *, check: bool, keep: int | None) -> NoReturn:
+def _run(target: Target, wanted: Asked, *, check: bool, keep: int | None, eager: bool) -> NoReturn:
     """Run a program and report what was found."""
     target.check()
 
     def report(recorded: Recording, _ending: Ending) -> int:
         return _report_alone(recorded, wanted, to_stderr=True)
 
-    run_and_report(target, report, RecordingOptions("full", check=check, keep=keep))
+    run_and_report(target, report, RecordingOptions("full", check=check, keep=keep, eager=eager))
 
 
 def _read(paths: tuple[str, ...], wanted: Asked, *, again: str) -> int:

@@ -17,6 +17,7 @@ from ..options import (
     StepType,
     check_option,
     drawing_options,
+    eager_option,
     keep_option,
     output_options,
     program_options,
@@ -49,6 +50,7 @@ from ..target import choose
     is_flag=True,
     help="Take minimum, maximum, mean and zeros of gradients in every backward run, not in some; --color-by does.",
 )
+@eager_option
 @keep_option
 @check_option
 @click.option(
@@ -81,6 +83,9 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
             results.refuse_overwriting(output.shown, [target.text], "program")
 
     def report(recorded: Recording, ending: Ending) -> int:
+        if not asked["quiet"]:
+            for sentence in results.hidden(recorded):
+                messages.say(sentence)
         # The recording of a rank says where it stopped, also when that was before its first graph.
         if recorded.snapshots or (launch is not None and outputs):
             return results.write(recorded, outputs, options, quiet=asked["quiet"])
@@ -96,6 +101,13 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
         asked["keep"] = None  # ranks are compared step by step
     whole = asked["all_figures"] or asked["color_by"] is not None
     recording = RecordingOptions(
-        asked["level"], watched, every, keep, check=asked["check"], keep=asked["keep"], all_figures=whole
+        asked["level"],
+        watched,
+        every,
+        keep,
+        check=asked["check"],
+        keep=asked["keep"],
+        all_figures=whole,
+        eager=asked["eager"],
     )
     run_and_report(target, report, recording)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+_HIDDEN = frozenset({"_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
+"""Where wrappers (compiled, sharded, checkpointed) keep the module that the program wrote."""
+
 
 def attributes_of(value: object) -> dict[str, Any]:
     """Return the dictionary of an object's own attributes; an empty one where it has none."""
@@ -30,7 +33,7 @@ def is_module(value: object) -> bool:
 
 
 def inner_modules(module: Any) -> Iterator[tuple[str, Any]]:
-    """Yield a module (``""``) and all within it, each once, in the order and under the names of ``named_modules``."""
+    """Yield a module (``""``) and all within it, each once, in the order of ``named_modules``, by ``joined`` names."""
     seen: set[int] = set()
     waiting = [("", module)]
     while waiting:
@@ -40,7 +43,12 @@ def inner_modules(module: Any) -> Iterator[tuple[str, Any]]:
         seen.add(id(one))
         yield path, one
         inside = [(name, child) for name, child in _entries(one, "_modules") if child is not None]
-        waiting += [(f"{path}.{name}" if path else name, child) for name, child in reversed(inside)]
+        waiting += [(joined(path, name), child) for name, child in reversed(inside)]
+
+
+def joined(path: str, name: str) -> str:
+    """Return the path of a module within another; what a wrapper of a library holds has that of the wrapper."""
+    return path if name in _HIDDEN else f"{path}.{name}" if path else name
 
 
 def held_parameters(module: Any) -> list[tuple[str, Any]]:

@@ -30,6 +30,9 @@ class Sink(Protocol):
     figures: FigureSchedule
     """In which backward runs every figure of a gradient is taken."""
 
+    eager: bool
+    """Whether regions that the program compiles are to run uncompiled."""
+
     def __call__(self, event: Event, snapshot: GraphSnapshot | None = None) -> int:
         """Take one event and return its row; a ``"backward"`` event comes with the snapshot taken before the run."""
 

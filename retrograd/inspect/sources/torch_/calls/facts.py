@@ -61,8 +61,7 @@ def measured(
     if outputs and not outputs[0].is_cpu and not transformed:
         return far_facts(call, numbers, outputs[:_MAX_VALUED], results[:_MAX_VALUED], ranges.far, hidden)
     if transformed and not readable.transformed():
-        ranges.missed("values", "a dispatch mode of the program is at work")
-        return ()
+        return _unread(call, ranges)
     if transformed:
         more["transformed"] = True
     measures: Figures = ()
@@ -88,6 +87,13 @@ def measured(
         if values:
             more["values"] = values
     return measures
+
+
+def _unread(call: Call, ranges: Ranges) -> Figures:
+    """Return that nothing was read, since the program would see every kernel; of its own calls that is worth a word."""
+    if call.direct:
+        ranges.missed("values", "a dispatch mode of the program is at work")
+    return ()
 
 
 def _summarize_inputs(

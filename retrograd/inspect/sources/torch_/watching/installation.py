@@ -23,6 +23,7 @@ from ..library import LIBRARY
 from ..objects.anomaly import wrap_format
 from ..objects.checkpoint import Checkpoints
 from ..objects.clipping import Clipping
+from ..objects.compilation import Compilation
 from ..objects.functions import Functions
 from ..objects.hooks import Handles
 from ..objects.owners import Owners
@@ -52,6 +53,7 @@ class Installation:
         self._owners = Owners(watches.seeing, threads.pause)
         self.scopes = Scopes(self._owners.module)
         self._entered = EnteredScopes(watches, threads, self.tables, self.scopes)
+        self._compilation = Compilation(watches.seeing)
         self._functions: Functions | None = None
         self._follows_backward = False
         self._patches = Patches()
@@ -66,6 +68,7 @@ class Installation:
             self._wrap_parameters,
             Handles(self._watches.seeing_calls).install,
             Swaps(self._watches.seeing).install,
+            self._compilation.install,
             TrainingCalls(self._watches.seeing_calls, self._owners.scheduled).install,
             self._follow_optimizers,
         ):
@@ -163,6 +166,7 @@ class Installation:
     def undo(self) -> None:
         """Take everything away."""
         safely(self._entered.uninstall)
+        safely(self._compilation.uninstall)
         if self._functions is not None:
             safely(self._functions.uninstall)
         self._patches.undo()
