@@ -226,7 +226,7 @@ def find(flow: Flow) -> Iterator[Case]:
     calls: dict[tuple[object, str], list[int]] = defaultdict(list)
     for row, event in flow.of_kind("operation"):
         loss = canonical(event.op)
-        if loss in BREACHES and flow.has_node(row) and "error" not in event.data and not _goes_on(flow, row, loss):
+        if loss in BREACHES and flow.has_node(row) and "error" not in event.data and not _is_part(flow, row, loss):
             calls[event.source, loss].append(row)
     for (_, loss), rows in calls.items():
         for breach in BREACHES[loss]:
@@ -240,12 +240,22 @@ def find(flow: Flow) -> Iterator[Case]:
 CHECK = Check("contracts", KINDS, find)
 
 
-def _goes_on(flow: Flow, row: int, loss: str) -> bool:
-    """Whether a call is the second half of a loss that its engine computes in two calls."""
-    given = flow.inputs(row)
-    made = flow.last_producer(given[0], row) if given else None
-    before = None if made is None else flow.events[made]
-    return before is not None and canonical(before.op) == loss and before.source == flow.events[row].source
+def _is_part(flow: Flow, row: int, loss: str) -> bool:
+    """Whether a call is a part of a loss that its engine computes in several, and not the one that takes the scores."""
+    return _same_loss(flow, row, loss, after=False) or (
+        len(flow.events[row].data["inputs"]) > 1 and _same_loss(flow, row, loss, after=True)
+    )
+
+
+def _same_loss(flow: Flow, row: int, loss: str, *, after: bool) -> bool:
+    """Whether the same loss, called by the same line, made what a call took, or takes what it made."""
+    others = (
+        [use for out in flow.outputs(row) for use in flow.used_in.get(out, ())]
+        if after
+        else [made for given in flow.inputs(row) for made in flow.made_in.get(given, ())]
+    )
+    events = (flow.events[one] for one in others)
+    return any(canonical(one.op) == loss and one.source == flow.events[row].source for one in events)
 
 
 def _operand(flow: Flow, row: int, loss: str, breach: Breach) -> Operand | None:

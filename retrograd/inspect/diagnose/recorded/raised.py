@@ -41,7 +41,7 @@ def raised(flow: Flow) -> Iterator[Raised]:
         yield Raised(text, str(error.data.get("type", "")), error.source, error.data, run, _call(flow, text))
         return
     for run in flow.runs:
-        if run.error and not run.nested:
+        if run.error and run.accumulates and not run.nested:  # what autograd.grad refuses may be a question
             kind, _, text = run.error.partition(": ")
             yield Raised(text, kind, run.source, {}, run, _call(flow, text, run))
 
