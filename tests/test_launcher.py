@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from side_by_side import retrograd
+from side_by_side import environment, retrograd
 
 from retrograd.cli.launcher import Launch, launched, outside_a_job
 from retrograd.cli.lifeline import lifeline
@@ -111,6 +112,47 @@ def test_sigterm_saves_what_there_is(mode: str, tmp_path: Path) -> None:
     assert found.events[-1].source is not None
     assert found.events[-1].source.line > 10
     assert list(tmp_path.glob(".retrograd*")) == []
+
+
+HANGING = """
+import ctypes
+libc, mutex = ctypes.PyDLL(None), ctypes.create_string_buffer(64)
+print("hangs", flush=True)
+libc.pthread_mutex_lock(mutex), libc.pthread_mutex_lock(mutex)
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "sysv_signal"), reason="needs one-shot handlers of signals")
+def test_sigterm_ends_what_holds_the_lock_of_python(tmp_path: Path) -> None:
+    """A rank that is stuck in C with Python's lock held dies of the signal after a while; no process is left."""
+    (tmp_path / "hangs.py").write_text(HANGING)
+    command = [sys.executable, "-m", "retrograd", "trace", "-q", "-o", "run.json", "hangs.py"]
+    extra = {"RANK": "1", "WORLD_SIZE": "2"}
+    started = subprocess.Popen(
+        command, cwd=tmp_path, env=environment(**extra), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert started.stdout is not None
+    assert started.stdout.readline() == b"hangs\n"
+    started.send_signal(signal.SIGTERM)
+    out, err = started.communicate(timeout=60)
+
+    assert (started.returncode, out, err) == (-signal.SIGTERM, b"", b"")
+    deadline = time.monotonic() + 10
+    while (left := _running(b"hangs.py")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left == []
+
+
+def _running(word: bytes) -> list[str]:
+    """Processes in whose command a word stands."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and word in (entry / "cmdline").read_bytes():
+                found.append(entry.name)
+        except OSError:  # gone meanwhile
+            pass
+    return found
 
 
 def test_sigint_and_a_handler_of_the_program(tmp_path: Path) -> None:

@@ -2,19 +2,22 @@
 
 Python runs signal handlers on the main thread between two instructions, so never while that thread waits in C++ for
 other ranks.  The interpreter's wakeup descriptor is written by the signal itself: a thread of ours reads it, saves,
-and lets the process die of the signal as it would have alone.
+and lets the process die of the signal as it would have alone.  Where no thread can run, see ``grace``.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import select
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+from .grace import handle_once, post_sentinel
 
 WATCHED = (signal.SIGTERM, signal.SIGINT)
 """Signals after which the recording is saved."""
@@ -47,6 +50,8 @@ class _Lifeline:
         self._reading, self._writing = os.pipe()
         os.set_blocking(self._writing, False)
         self._handler: Callable[[int, FrameType | None], None] | None = None
+        self._handle_each: Callable[[], object] | None = None
+        """Makes the handler of SIGTERM good for more than one."""
         self._attached = False
         self._listener = threading.Thread(target=self._listen, name="retrograd-lifeline", daemon=True)
 
@@ -61,6 +66,9 @@ class _Lifeline:
         if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
             self._handler = _wait_for_the_end
             signal.signal(signal.SIGTERM, self._handler)
+            self._handle_each = handle_once(signal.SIGTERM)
+            if self._handle_each is not None:
+                post_sentinel(self._reading)
         self._listener.start()
 
     def detach(self) -> None:
@@ -84,11 +92,14 @@ class _Lifeline:
     def _listen(self) -> None:
         """Wait for signals, on a thread of its own."""
         while True:
+            select.select([self._reading], [], [])  # the byte lies there until Python runs: the sentinel looks at it
             number = os.read(self._reading, 1)[0]
             if number == 0:
                 os.close(self._reading)
                 os.close(self._writing)
                 return
+            if number == signal.SIGTERM and self._handle_each is not None:
+                self._handle_each()
             if number in WATCHED:
                 self._save(signal.Signals(number).name)
             if number == signal.SIGTERM and signal.getsignal(signal.SIGTERM) is self._handler:
