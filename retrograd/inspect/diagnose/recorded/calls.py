@@ -48,6 +48,8 @@ class CallTable:
         """Tensor -> those of ``made_in`` that are part of the backward graph."""
         self._recorded_writes = RowTable()
         """The same of ``writes_to``."""
+        self._detached: dict[int, list[int]] = {}
+        """Tensor -> rows at which its history was dropped in place."""
         self._node_rows: list[int] = []
         """Rows of the calls that made nodes."""
         self._inputs: list[Sequence[int] | None] = [None] * len(self.events)
@@ -67,7 +69,11 @@ class CallTable:
         for tensor in self.inputs(row):
             self.used_in.add(tensor, row)
         recorded = self.has_node(row)
-        for tensor in dict.fromkeys(event.data.get("outputs", ())):
+        given, outputs = event.data.get("inputs", ()), event.data.get("outputs", ())
+        if event.data.get("reason") == "detach" and len(given) == 1 and list(outputs) in ([], list(given)):
+            self._detached.setdefault(given[0], []).append(row)
+            outputs = given
+        for tensor in dict.fromkeys(outputs):
             self.made_in.add(tensor, row)
             if recorded:
                 self._recorded_in.add(tensor, row)
@@ -342,9 +348,18 @@ class CallTable:
         With ``gradients`` only those that are part of the backward graph.
         """
         made, writes = self.producing(tensor, gradients=gradients)
-        yield from made[: bisect_left(made, before)]
+        since = self.detached_before(tensor, before) if gradients else -1
+        yield from made[bisect_right(made, since) : bisect_left(made, before)]
         if writes:
-            yield from writes[bisect_right(writes, self.alias_since(tensor)) : bisect_left(writes, before)]
+            yield from writes[bisect_right(writes, max(since, self.alias_since(tensor))) : bisect_left(writes, before)]
+
+    def detached_before(self, tensor: int, before: int) -> int:
+        """Return the last row before a given one at which a tensor's history was dropped in place, -1 for none."""
+        return max((row for row in self._detached.get(tensor, ()) if row < before), default=-1)
+
+    def detached_after(self, tensor: int, after: int) -> int | None:
+        """Return the first row after a given one at which that happened."""
+        return min((row for row in self._detached.get(tensor, ()) if row > after), default=None)
 
     def producing(self, tensor: int, *, gradients: bool = False) -> tuple[Sequence[int], Sequence[int]]:
         """Return the rows of the calls that made a tensor, and of those that wrote into its memory."""
@@ -356,7 +371,8 @@ class CallTable:
         self, tensor: int, before: int, wanted: Callable[[int], bool] | None = None, *, gradients: bool = False
     ) -> int | None:
         """Return the last one of the ``producers`` that is wanted."""
-        best = -1
+        detached = self.detached_before(tensor, before) if gradients else -1
+        best = detached
         for rows, since in zip(
             self.producing(tensor, gradients=gradients), (-1, self.alias_since(tensor)), strict=True
         ):
@@ -366,7 +382,7 @@ class CallTable:
                 if wanted is None or wanted(rows[place]):
                     best = rows[place]
                     break
-        return None if best < 0 else best
+        return None if best == detached else best
 
     # -- lines
 

@@ -89,9 +89,10 @@ class Flow(CallTable):
         """
         storage = self.tensors[tensor].storage
         made, writes = self.producing(tensor, gradients=gradients)
-        yield from made[: bisect_left(made, before)]
+        detached = self.detached_before(tensor, before) if gradients else -1
+        yield from made[bisect_right(made, detached) : bisect_left(made, before)]
         if storage is not None and writes:
-            since, known = self.alias_since(tensor), storages.get(storage, before)
+            since, known = max(detached, self.alias_since(tensor)), storages.get(storage, before)
             storages[storage] = min(since, known)
             yield from writes[bisect_right(writes, since) : bisect_left(writes, min(before, known + 1))]
 
@@ -103,19 +104,21 @@ class Flow(CallTable):
         """Return the rows of a shortest chain of calls by which the values of ``start`` reached one of ``goals``."""
         end = len(self.events) if before is None else before
         came_from: dict[int, int | None] = {}
-        asked: dict[int, int] = {}
+        asked: dict[tuple[int, int], int] = {}
         level: list[tuple[int, int, int | None]] = [(start, after, None)]
         while level:
             following: list[tuple[int, int, int | None]] = []
             for tensor, since, call in level:
                 users = self.used_in.get(tensor, [])
-                upto = min(end, asked.get(tensor, end))
-                asked[tensor] = min(since + 1, upto)
+                cut = self.detached_after(tensor, since)  # in place: from there on the way goes through that call
+                until = end if cut is None else min(end, cut + 1)
+                upto = min(until, asked.get((tensor, until), until))
+                asked[tensor, until] = min(since + 1, upto)
                 for row in users[bisect_right(users, since) : bisect_left(users, upto)]:
                     if row in came_from or (tensor == start and self.target(row) == start):  # its initialisation
                         continue
                     came_from[row] = call
-                    reached = self.outputs(row)
+                    reached = self.outputs(row) or (self.inputs(row) if row == cut else [])
                     if goals.intersection(reached):
                         return _way(came_from, row)
                     following.extend((given, row, row) for given in reached)

@@ -16,7 +16,7 @@ from ...recorded.refused_runs import run_without_graph
 from ...recorded.runs import Run
 from ...words import at, listed, operator_word
 from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
-from .lost_terms import lost_terms
+from .other_ways import other_ways
 
 KINDS = {
     "broken-chain": Kind(
@@ -59,7 +59,7 @@ def find(flow: Flow) -> Iterator[Case]:
         yield _case(flow, cut, failed)
     if not cuts:
         yield from _copied_losses(flow)
-        yield from lost_terms(flow)
+        yield from other_ways(flow)
 
 
 CHECK = Check("chain", KINDS, find)

@@ -160,6 +160,9 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
         return f"use a differentiable function in place of {event.op}, such as {_smooth(event)}"
     if reason in ("detach", "data") and "numpy()" not in line and (attached := _attached(line)):
         return attached
+    if reason in ("detach", "data") and "numpy()" not in line:
+        given = (event.data.get("names") or [""])[0]
+        return f"take {given or 'the result'} itself, without {event.op}"
     if reason in ("item", "tolist"):
         return f"keep the tensors and compute with them, without {event.op}() and torch.tensor(...)"
     if reason == "numpy" or "numpy()" in line:
@@ -173,7 +176,7 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
 
 def _attached(line: str) -> str:
     """Return a line without what detaches in it; where it copies the result, that it must not copy either."""
-    tail = next((tail for tail in (".detach()", ".data") if tail in line), "")
+    tail = next((tail for tail in (".detach_()", ".detach()", ".data") if tail in line), "")
     if not tail:
         return ""
     attached = line.replace(tail, "")

@@ -1,0 +1,135 @@
+"""Constants in a graph that were computed, in the same step, from what a gradient could reach: where each was cut off.
+
+Values flow from a trained leaf to a loss on several ways, and a gradient takes fewer of them back.  Where a call of the
+graph takes a tensor without history, the walk goes back through what has none to the calls at which history ended.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .flow import Flow
+from .round_trips import Departure, RoundTrips
+from .runs import Run
+
+
+class Cut(NamedTuple):
+    """One way of values that gradients do not take."""
+
+    taker: int
+    """The call of the graph that takes the constant."""
+    operand: int | None
+    """The constant, None for a plain number."""
+    row: int
+    """The call at which history ended."""
+    given: int
+    """What it took that had one."""
+    came_back: bool
+    """Whether the values left the graph as plain numbers or arrays, or became a new leaf, on the way."""
+
+
+class Constants:
+    """The cuts of a recording."""
+
+    def __init__(self, flow: Flow) -> None:
+        self._flow = flow
+        self._trips = RoundTrips(flow)
+        self._starts = sorted(
+            [run.end for run in flow.runs if run.accumulates and not run.nested]
+            + [row for row, _ in flow.of_kind("optimizer", action="made")]
+        )
+
+    def since(self, run: Run) -> int:
+        """Return the row after which the step of a run began: what was computed before is a constant by right."""
+        place = bisect_left(self._starts, run.begin)
+        return self._starts[place - 1] if place else -1
+
+    def cuts(self, run: Run) -> Iterator[Cut]:
+        """Yield the cuts behind the roots of a run."""
+        flow, since, seen = self._flow, self.since(run), dict[int, Cut | None]()
+        for row in sorted(flow.reached_by(run).calls):
+            if row <= since:
+                continue
+            for given in flow.inputs(row):
+                if self._is_part(given, row):
+                    continue
+                if given not in seen:
+                    seen[given] = self._cut(row, given, since)
+                found = seen[given]
+                if found is not None:
+                    yield found._replace(taker=row)
+            for number in (flow.events[row].data.get("arguments") or {}).values():
+                left = self._trips.of_number.get((row, number)) if isinstance(number, float) else None
+                if left is not None and left.row > since and self._is_known(left.tensor, left.row):
+                    yield Cut(row, None, left.row, left.tensor, came_back=True)
+
+    def _cut(self, taker: int, operand: int, since: int) -> Cut | None:
+        """Return where the history ended of what an operand without one was computed from, the nearest such call."""
+        todo, seen = [(operand, taker, False)], {operand}
+        while todo:
+            tensor, before, back = todo.pop()
+            left = self._departure(tensor)
+            if left is not None and since < left.row < before:
+                if self._is_known(left.tensor, left.row):
+                    return Cut(taker, operand, left.row, left.tensor, came_back=True)
+                todo.append((left.tensor, left.row, True))
+            for row in self._makers(tensor, before, since):
+                taken = self._operands(row, tensor)
+                known = next((one for one in taken if self._is_known(one, row)), None)
+                fresh = back or self._is_new_leaf(tensor)
+                if known is not None:
+                    return Cut(taker, operand, row, known, came_back=fresh)
+                for given in taken:
+                    if given not in seen:
+                        seen.add(given)
+                        todo.append((given, row, fresh))
+        return None
+
+    def _is_new_leaf(self, tensor: int) -> bool:
+        """Whether a tensor is a leaf to train, and no view of one that was made where no gradients are recorded."""
+        flow = self._flow
+        return flow.is_leaf(tensor) and flow.requires_grad(tensor) and flow.facts(tensor).view_of is None
+
+    def _departure(self, tensor: int) -> Departure | None:
+        """Return where the values of a tensor that no call made of others had left the graph."""
+        flow = self._flow
+        left = self._trips.of_tensor.get(tensor)
+        if left is not None or flow.made_in.get(tensor) or flow.facts(tensor).made_by is not None:
+            return left
+        if not self._is_new_leaf(tensor):
+            return None
+        # A leaf in memory that a result had before: `Variable(result.data)`.
+        first = min(flow.used_in.get(tensor, (0,)))
+        for other in reversed(flow.same_memory(tensor)):
+            made = [row for row in flow.made_in.get(other, ()) if row < first]
+            if other < tensor and made and not flow.has_history(other, first):
+                return Departure(made[-1] + 1, other, 0.0)
+        return None
+
+    def _makers(self, tensor: int, before: int, since: int) -> list[int]:
+        """Return the calls of the step that made what a tensor without history held; none writes into a leaf."""
+        made, writes = self._flow.producing(tensor)
+        rows = list(made[bisect_right(made, since) : bisect_left(made, before)])
+        if self._flow.requires_grad(tensor):
+            rows = [row for row in rows if self._flow.target(row) is None]
+        else:
+            rows += writes[bisect_right(writes, since) : bisect_left(writes, before)]
+        return [row for row in rows if not self._flow.has_node(row)]
+
+    def _operands(self, row: int, result: int) -> list[int]:
+        """Return what a result was made of: of a call that gives as many as it takes, what stands in its place."""
+        given, made = list(self._flow.inputs(row)), self._flow.events[row].data.get("outputs", [])
+        paired = len(given) == len(made) > 1 and result in made
+        return [given[made.index(result)]] if paired else given
+
+    def _is_part(self, tensor: int, row: int) -> bool:
+        """Whether gradients can go on into an operand: it has a history, if only a hidden one, or is a leaf as such."""
+        flow = self._flow
+        return flow.has_history(tensor, row) or (flow.requires_grad(tensor, row) and not self._is_new_leaf(tensor))
+
+    def _is_known(self, tensor: int, row: int) -> bool:
+        """Whether a tensor has a history, or is a leaf that requires a gradient."""
+        flow = self._flow
+        return flow.has_history(tensor, row) or (flow.requires_grad(tensor, row) and flow.is_leaf(tensor))
