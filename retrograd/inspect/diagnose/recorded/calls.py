@@ -217,6 +217,11 @@ class CallTable:
         """Return the leaves among tensors that ever required grad."""
         return {one for one in tensors if self.requires_grad(one) and self.is_leaf(one)}
 
+    def leaf_itself(self, leaf: int) -> int:
+        """Return the leaf of which one is a view, made where no gradients are recorded; else the one."""
+        base = self.facts(leaf).view_of
+        return base if base is not None and self.trainable([base, leaf]) == {base, leaf} else leaf
+
     def has_history(self, tensor: int, row: int | None = None) -> bool:
         """Whether a tensor has a history (before a row, when one is given)."""
         made = self.producers(tensor, len(self.events) if row is None else row, gradients=True)

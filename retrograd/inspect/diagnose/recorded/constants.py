@@ -116,7 +116,13 @@ class Constants:
             rows = [row for row in rows if self._flow.target(row) is None]
         else:
             rows += writes[bisect_right(writes, since) : bisect_left(writes, before)]
-        return [row for row in rows if not self._flow.has_node(row)]
+        return [row for row in rows if not self._flow.has_node(row) and not self._hands_back(row, tensor)]
+
+    def _hands_back(self, row: int, tensor: int) -> bool:
+        """Whether a call returned a tensor as it is, as one that has nothing to expand does."""
+        data = self._flow.events[row].data
+        same = tensor in data.get("inputs", ()) and data.get("reason") != "detach"
+        return same and self._flow.target(row) is None
 
     def _operands(self, row: int, result: int) -> list[int]:
         """Return what a result was made of: of a call that gives as many as it takes, what stands in its place."""

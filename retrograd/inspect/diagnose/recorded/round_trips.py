@@ -88,5 +88,10 @@ def _key(size: int, low: float, high: float) -> tuple[int, float, float]:
 
 
 def _tells(low: float, high: float) -> bool:
-    """Whether two ends are numbers that nobody writes: a mask has 0 and 1, and a constant few digits."""
-    return isfinite(low) and isfinite(high) and any(float(f"{end:.5g}") != end for end in (low, high))
+    """Whether one of two ends is a number that nobody writes: a mask has 0 and 1, and a constant few digits."""
+    return isfinite(low) and isfinite(high) and (is_computed(low) or is_computed(high))
+
+
+def is_computed(number: float) -> bool:
+    """Whether a number has more digits than people write."""
+    return isfinite(number) and float(f"{number:.5g}") != number

@@ -55,11 +55,13 @@ def find(flow: Flow) -> Iterator[Case]:
         if found is not None:
             event = flow.events[found.row]
             cuts.setdefault((cause_of(flow, found.row).line, event.data.get("reason", "")), found).leaves.append(leaf)
+    others = list(other_ways(flow)) if failed is None else []
+    yield from (case for case in others if case.subjects)  # what came back as a constant was not meant to
     for cut in cuts.values():
         yield _case(flow, cut, failed)
     if not cuts:
         yield from _copied_losses(flow)
-        yield from other_ways(flow)
+        yield from (case for case in others if not case.subjects)
 
 
 CHECK = Check("chain", KINDS, find)
@@ -86,20 +88,14 @@ def _without_gradient(flow: Flow, failed: Run | None, idle: set[int]) -> list[in
     if failed is not None and trained_then_frozen(flow, failed):  # the other leaves might have been served by it
         return []
     refused = [flow.reached_by(run) for run in flow.runs if run.error and run is not failed]  # would have given some
-    wanted = {_leaf_itself(flow, leaf) for leaf in expected_gradients(flow)} - held_for_others(flow)
+    wanted = {flow.leaf_itself(leaf) for leaf in expected_gradients(flow)} - held_for_others(flow)
     wanted -= set().union(*(one.tensors for one in refused))
     leaves = [leaf for leaf in sorted(wanted) if leaf not in flow.got_gradient or leaf in idle]
     if failed is not None:
         behind = flow.behind(failed.roots, failed.begin, gradients=False)
-        found = {_leaf_itself(flow, leaf) for leaf in flow.leaves_behind(behind)}
+        found = {flow.leaf_itself(leaf) for leaf in flow.leaves_behind(behind)}
         leaves += sorted(leaf for leaf in found if flow.requires_grad(leaf, failed.begin))
     return list(dict.fromkeys(leaves))
-
-
-def _leaf_itself(flow: Flow, leaf: int) -> int:
-    """Return the leaf of which one is a view, made where no gradients are recorded; else the one."""
-    base = flow.facts(leaf).view_of
-    return base if base is not None and flow.trainable([base, leaf]) == {base, leaf} else leaf
 
 
 def _cut_of(flow: Flow, leaf: int, failed: Run | None, *, steps: bool) -> _Cut | None:
@@ -209,7 +205,7 @@ def _ends_here(flow: Flow, way: list[int], row: int) -> bool:
     following = way[way.index(row) + 1 :]
     taken = set(flow.outputs(row)) & set(flow.inputs(following[0])) if following else set()
     if not flow.has_node(row):
-        return not following or flow.has_node(following[0]) or all(_leaf_itself(flow, one) == one for one in taken)
+        return not following or flow.has_node(following[0]) or all(flow.leaf_itself(one) == one for one in taken)
     return bool(taken) and all(flow.facts(tensor).dtype.startswith(("int", "uint", "bool")) for tensor in taken)
 
 

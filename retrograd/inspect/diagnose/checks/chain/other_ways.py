@@ -11,11 +11,13 @@ from ....operators import Trait, canonical, is_a
 from ....snapshot import SourceLine
 from ...base import Case
 from ...meaning.detached_values import leaving_words, term_cut
+from ...meaning.distance import counts_by_size
 from ...meaning.expected_gradients import expected_gradients
 from ...meaning.own_outputs import alike
 from ...meaning.penalties import only_penalised
 from ...recorded.constants import Constants, Cut
 from ...recorded.flow import Flow
+from ...recorded.round_trips import is_computed
 from ...recorded.runs import Run
 from ...words import at, listed
 from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
@@ -42,7 +44,10 @@ def other_ways(flow: Flow) -> Iterator[Case]:
             if case is not None:
                 reported.add(source)
                 yield case
-        yield from _replaced_terms(flow, run, sums, constants.since(run), wanted, reported)
+        for cut in _replaced_terms(flow, run, sums, constants.since(run), wanted):
+            if flow.events[cut.row].source not in reported:
+                reported.add(flow.events[cut.row].source)
+                yield _term_case(flow, run, cut, "warning" if cut.operand is not None else "error")
 
 
 def _usual_runs(flow: Flow) -> list[Run]:
@@ -87,7 +92,8 @@ def _case_of(flow: Flow, run: Run, cut: Cut, sums: set[int], leaves: list[int]) 
     if _in_vain(flow, cut):
         return _way_case(flow, run, cut, leaves)
     if cut.taker in sums and _adds(flow, cut.taker):
-        if _depends(flow, cut) or _is_taken_from_its_like(flow, cut):
+        subtracted = canonical(flow.events[cut.taker].op) == "sub"
+        if _depends(flow, cut) or (subtracted and _is_taken_from_its_like(flow, cut)):
             return None
         severity: Severity = "note" if reason in _DELIBERATE and not cut.came_back else "warning"
         return _term_case(flow, run, cut, "error" if cut.came_back else severity)
@@ -96,7 +102,11 @@ def _case_of(flow: Flow, run: Run, cut: Cut, sums: set[int], leaves: list[int]) 
     if cut.came_back:
         return _way_case(flow, run, cut, leaves)
     adds = canonical(flow.events[cut.taker].op) == "add" and not reason.startswith(NO_DERIVATIVE)
-    if adds and not _depends(flow, cut, either=True) and not _is_taken_from_its_like(flow, cut):
+    if (
+        adds
+        and not _depends(flow, cut, either=counts_by_size(flow, cut.taker))
+        and not _is_taken_from_its_like(flow, cut)
+    ):
         return replace(_way_case(flow, run, cut, leaves), severity="note")
     return None
 
@@ -109,18 +119,30 @@ def _in_vain(flow: Flow, cut: Cut) -> bool:
     return not any(flow.has_node(row) for out in flow.outputs(made) for row in flow.used_in.get(out, ()))
 
 
-def _replaced_terms(
-    flow: Flow, run: Run, sums: set[int], since: int, wanted: set[int], reported: set[SourceLine | None]
-) -> Iterator[Case]:
-    """Yield the cases of terms that were computed from plain values of the step, which had left the graph before."""
+def _replaced_terms(flow: Flow, run: Run, sums: set[int], since: int, wanted: set[int]) -> Iterator[Cut]:
+    """Yield the terms of a loss that were computed from plain values of the step, which had left the graph before."""
     for row in sorted(row for row in sums if row > since and _adds(flow, row)):
         for term in flow.inputs(row):
             constant = not flow.has_history(term, row) and not flow.requires_grad(term, row)
             left = term_cut(flow, term, row, since, wanted) if constant else None
-            if left is not None and flow.events[left].source not in reported:
-                reported.add(flow.events[left].source)
-                cut = Cut(row, term, left, flow.inputs(left)[0], came_back=True)
-                yield replace(_term_case(flow, run, cut, "warning"), subjects=frozenset())
+            if left is not None:
+                yield Cut(row, term, left, flow.inputs(left)[0], came_back=True)
+        numbers = (flow.events[row].data.get("arguments") or {}).values()
+        if any(isinstance(number, float) and is_computed(number) for number in numbers):
+            left = _number_left(flow, row, since, wanted - flow.got_gradient)
+            if left is not None:
+                yield Cut(row, None, left, flow.inputs(left)[0], came_back=True)
+
+
+def _number_left(flow: Flow, before: int, since: int, leaves: set[int]) -> int | None:
+    """Return the last call of a step that made a plain number of what depends on leaves, which no gradient reaches."""
+    for row in reversed(flow.rows.get("cut", ())):
+        if row <= since:
+            return None
+        reads = row < before and is_a(flow.events[row].op, Trait.READING) and not flow.events[row].data.get("outputs")
+        if reads and not leaves.isdisjoint(flow.leaves_behind(flow.behind(flow.inputs(row), row))):
+            return row
+    return None
 
 
 def _adds(flow: Flow, row: int) -> bool:
@@ -150,9 +172,12 @@ def _beside(flow: Flow, cut: Cut) -> list[int]:
 def _is_taken_from_its_like(flow: Flow, cut: Cut) -> bool:
     """Whether a constant stands beside what was computed alike, from the same leaves, in a pass of its own."""
     beside = _beside(flow, cut)
-    mine, theirs = flow.behind(beside, cut.taker), flow.behind([cut.given], cut.row)
-    leaves = flow.leaves_behind(theirs)
-    return bool(beside) and mine.calls.isdisjoint(theirs.calls) and alike(flow, mine, theirs, leaves)
+    mine = flow.behind(beside, cut.taker)
+    theirs = flow.behind([cut.given if cut.operand is None else cut.operand], cut.taker, gradients=False)
+    leaves = {flow.leaf_itself(leaf) for leaf in flow.leaves_behind(theirs)}
+    if not leaves or not leaves <= flow.leaves_behind(mine):
+        return False
+    return mine.calls.isdisjoint(theirs.calls) and alike(flow, mine, theirs, leaves)
 
 
 def _is_on_a_way(flow: Flow, run: Run, cut: Cut, leaves: list[int]) -> bool:
@@ -210,11 +235,15 @@ def _term_case(flow: Flow, run: Run, cut: Cut, severity: Severity) -> Case:
     event, cause, root = flow.events[cut.row], cause_of(flow, cut.row), flow.root_name(run)
     reason, taker = event.data.get("reason") or "copy", flow.events[cut.taker]
     name = (flow.spelling.spelled(cut.operand, cut.taker) if cut.operand is not None else "") or "a term"
+    how = what_cut(flow, cut.row, cause, root, reason)
+    starved = set[int]()
     if cut.came_back:
         way, taken = leaving_words(flow, cut.row), flow.name(cut.given, cause.line)
-        how = f"{taken} left the graph by {way}{at(cause.line)}, and its plain values came back as a constant"
-    else:
-        how = what_cut(flow, cut.row, cause, root, reason)
+        how = f"{taken} left the graph by .{way}{at(cause.line)}, and its plain values came back as a constant"
+        starved = flow.leaves_behind(flow.behind([cut.given], cut.row)) - flow.got_gradient
+    if starved:
+        verb = "gets" if len(starved) == 1 else "get"
+        how += f"; {listed(flow.name(leaf) for leaf in sorted(starved))} {verb} none at all"
     return Case(
         kind="nondifferentiable" if reason in NO_DERIVATIVE else "broken-chain",
         message=f"{name}, added to {root}{at(taker.source)}, changes its value but no gradient: {how}.",
@@ -222,6 +251,7 @@ def _term_case(flow: Flow, run: Run, cut: Cut, severity: Severity) -> Case:
         source=cause.line,
         op=event.op,
         severity=severity,
+        subjects=frozenset(starved),
         marks=flow.marks(run, [cut.taker], ghost=f"cut by {event.op}"),
         evidence={"term": name, "reason": reason},
     )

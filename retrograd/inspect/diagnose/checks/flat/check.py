@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ....events import Event
+from ....operators import Trait, canonical, is_a
 from ....snapshot import GraphSnapshot
 from ...base import Case, Check, Kind, Stage
 from ...meaning.depth import grown
@@ -14,14 +15,14 @@ from ...recorded.call_inputs import limits_of, overflowed_behind
 from ...recorded.ends_of_loops import few_of_each_line
 from ...recorded.flow import Flow
 from ...recorded.nodes import call_of, ran
-from ...recorded.operator_kinds import LINEAR
 from ...recorded.runs import Run
 from ...statements.spelling import is_name
 from ...words import at, listed
 from .constant_results import constant_results
 from .drawn_numbers import drawn_numbers
+from .infinite_hinges import hinge_of_infinity
 from .lost_gradients import NOTHING, lost_in
-from .zero_factors import switched_off, vanished_value
+from .zero_factors import both_zero, switched_off, vanished_value
 from .zeroing_hooks import zeroing_hooks
 
 KINDS = {
@@ -32,17 +33,11 @@ KINDS = {
     "zero-gradient": Kind("an operation with zero derivative", "error", Stage.VALUES),
     "underflow": Kind("the gradient rounds to zero in the dtype used", "error", Stage.VALUES),
 }
-_SATURATING = frozenset({"tanh", "sigmoid", "hardtanh", "hardsigmoid", "erf", "softsign", "logsigmoid", "atan", "silu"})
-_SMOOTH = frozenset({"tanh", "sigmoid", "erf"})
+_ADDING_UP = (Trait.LINEAR, Trait.SCALING, Trait.EXTREME)
 _NEARLY, _MOSTLY, _HUGE = 0.95, 0.8, 100.0
 """Share of flat entries, the same when both ends are flat, and size of the input, from which on a few entries that
 still learn are no excuse.  One end alone may be a mask."""
-_STEPS = frozenset(
-    {"round", "floor", "ceil", "trunc", "fix", "sign", "sgn", "heaviside", "floor_divide", "clamp", "clip"}
-)
-_RELUS = frozenset({"relu", "threshold", "relu6", "rrelu"})
-_CLAMPS = frozenset({"clamp", "clip", "clamp_min", "clamp_max"})
-_ADDING_UP = LINEAR | {"min", "max", "minimum", "maximum", "squeeze", "unsqueeze", "getitem", "masked_select", "dot"}
+_CLAMPS = frozenset({"clamp", "clamp_min", "clamp_max"})
 _HALF = {"float16": 5.96e-8, "bfloat16": 9.2e-41}
 """Dtype -> smallest positive number."""
 _SMALLEST_NORMAL = 6.104e-5
@@ -109,11 +104,14 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int], st
     event = flow.events[row]
     behind = flow.leaves_behind(flow.behind(flow.inputs(row), row))
     leaves = [leaf for leaf in lost if leaf in behind]
-    op, limits = event.operator, _limits(flow, row)
-    if not leaves or (op in _RELUS | _CLAMPS and _is_hinge(flow, row, run)):
+    limits = _limits(flow, row)
+    if not leaves:
         return None
+    if is_a(event.op, Trait.FLAT, Trait.EXTREME) and _is_hinge(flow, row, run):
+        return hinge_of_infinity(flow, row, leaves)
     they_get = f"{listed(flow.name(leaf) for leaf in leaves)} get{_s(leaves)}"
     explained = _explained(event, limits, they_get) or vanished_value(flow, row, limits, they_get)
+    explained = explained or both_zero(flow, row, they_get)
     explained = explained or switched_off(flow, (row, stopping), leaves, they_get) or drawn_numbers(event, they_get)
     if explained is None:
         half = _half(flow, run, place) and not overflowed_behind(flow, row)  # behind an overflow is nothing to scale
@@ -133,25 +131,24 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int], st
 
 def _explained(event: Event, limits: tuple[float, float], they_get: str) -> tuple[str, str, str] | None:
     """Return kind, message and remedy for an operator that was used where its slope is zero; None for another."""
-    op, flat, (low, high) = event.operator, event.data.get("flat_share", 0.0), limits
-    shown = f"{op}{at(event.source)}"
-    if op in _RELUS and flat == 1.0:
-        message = f"all units of {shown} are off (its input is at most {high:g}): {they_get} no gradient."
-        return "dead-relu", message, _REVIVING
-    if op in _SATURATING and flat > 0.9:
-        message = (
-            f"{shown} is saturated (its input reaches from {low:g} to {high:g}, slope zero for {flat:.0%} of the "
-            f"entries): the gradient vanishes there, and {they_get} none."
-        )
-        return "saturation", message, f"normalise the input of {op}, or start with smaller weights"
-    arguments = event.data.get("arguments", {})
-    if op in _CLAMPS and _is_relu(op, arguments):
-        known = "" if math.isnan(high) else f" (its input is at most {high:g})"
-        message = f"every entry of {shown} is cut off{known}: {they_get} no gradient."
-        return "dead-relu", message, _REVIVING
-    if op in _STEPS | _CLAMPS or "rounding_mode" in arguments:
+    op, (low, high) = canonical(event.op), limits
+    shown, arguments = f"{event.op}{at(event.source)}", event.data.get("arguments", {})
+    known = "" if math.isnan(high) else f" (its input is at most {high:g})"
+    if is_a(op, Trait.STEP) or "rounding_mode" in arguments or (op in _CLAMPS and not _is_relu(op, arguments)):
         message = f"{shown} has derivative zero everywhere it was used, so {they_get} a gradient of zero."
         return "zero-gradient", message, _around_a_step(event, op)
+    if is_a(op, Trait.FLAT) and is_a(op, Trait.ELEMENTWISE) and not high > 0:
+        message = f"all units of {shown} are off{known}: {they_get} no gradient."
+        return "dead-relu", message, _REVIVING
+    if is_a(op, Trait.SATURATING, Trait.FLAT) and not is_a(op, Trait.NORMALISATION):
+        message = (
+            f"{shown} is saturated (its input reaches from {low:g} to {high:g}, slope zero there): the gradient "
+            f"vanishes, and {they_get} none."
+        )
+        return "saturation", message, f"normalise the input of {event.op}, or start with smaller weights"
+    if is_a(op, Trait.EXTREME) or op == "where" or is_a(op, Trait.WRITING):
+        message = f"{shown} takes none of the entries that were computed, so {they_get} a gradient of zero."
+        return "zero-gradient", message, f"look at the bound or mask of {event.op}: it leaves nothing of what came in"
     return None
 
 
@@ -176,7 +173,8 @@ def _nearly_saturated(flow: Flow, run: Run) -> Iterator[Case]:
     for row in sorted(flow.reached_by(run).calls):
         event = flow.events[row]
         op, flat = event.operator, event.data.get("flat_share", 0.0)
-        if op not in _SMOOTH or flat <= min(_MOSTLY, _NEARLY):  # what most calls were given need not be looked for
+        smooth = is_a(op, Trait.SATURATING) and not is_a(op, Trait.FLAT, Trait.NORMALISATION)
+        if not smooth or flat <= min(_MOSTLY, _NEARLY):  # what most calls were given need not be looked for
             continue
         limits = _limits(flow, row)
         enough = _MOSTLY if limits[0] < -_HUGE and limits[1] > _HUGE else _NEARLY
@@ -216,7 +214,7 @@ def _is_hinge(flow: Flow, row: int, run: Run) -> bool:
     reached = flow.reached_by(run).calls
     after = reached & flow.descendants(flow.outputs(row), row, reached.__contains__).calls
     mixed = any(flow.trainable(flow.inputs(call)) for call in after)
-    return not mixed and all(flow.events[call].operator in _ADDING_UP for call in after)
+    return not mixed and all(is_a(flow.events[call].op, *_ADDING_UP) for call in after)
 
 
 def _first_tiny(flow: Flow, snapshot: GraphSnapshot, place: tuple[int, int]) -> tuple[int, int]:

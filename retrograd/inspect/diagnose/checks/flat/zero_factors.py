@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....operators import Trait, is_a
 from ...recorded.call_inputs import limits_of
 from ...recorded.flow import Flow
 from ...words import at
@@ -33,6 +34,19 @@ def vanished_value(flow: Flow, row: int, limits: tuple[float, float], they_get: 
         f"small for {dtype}: it underflows to zero, and {they_get} a gradient of zero."
     )
     return "underflow", message, remedy.format(given=flow.name(flow.inputs(row)[0], event.source))
+
+
+def both_zero(flow: Flow, row: int, they_get: str) -> Explained | None:
+    """Return what explains a product both factors of which could learn and are zero: neither gives the other any."""
+    event, given = flow.events[row], flow.inputs(row)
+    if not is_a(event.op, Trait.CONTRACTION, Trait.SCALING):
+        return None
+    learning = [one for one in given if flow.has_history(one, row) or flow.requires_grad(one, row)]
+    ends = [limits_of(flow, one, row) for one in learning[:2]]
+    if len(learning) < 2 or any(one is None or list(one) != [0.0, 0.0] for one in ends):
+        return None
+    message = f"both factors of {event.op}{at(event.source)} are zero in every entry, so {they_get} a gradient of zero."
+    return "zero-gradient", message, "start one of the two factors with other numbers than zeros; the other may be zero"
 
 
 def switched_off(flow: Flow, stops: tuple[int, list[int]], leaves: list[int], they_get: str) -> Explained | None:
