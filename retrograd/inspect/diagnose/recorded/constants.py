@@ -115,7 +115,8 @@ class Constants:
         if self._flow.requires_grad(tensor):
             rows = [row for row in rows if self._flow.target(row) is None]
         else:
-            rows += writes[bisect_right(writes, since) : bisect_left(writes, before)]
+            begin = max(since, self._flow.alias_since(tensor))
+            rows += writes[bisect_right(writes, begin) : bisect_left(writes, before)]
         return [row for row in rows if not self._flow.has_node(row) and not self._hands_back(row, tensor)]
 
     def _hands_back(self, row: int, tensor: int) -> bool:

@@ -89,6 +89,8 @@ def _sums_behind(flow: Flow, run: Run) -> set[int]:
 def _case_of(flow: Flow, run: Run, cut: Cut, sums: set[int], leaves: list[int]) -> Case | None:
     """Return the case of one cut, None for one that may be meant."""
     reason = flow.events[cut.row].data.get("reason", "")
+    if reason in ("create_graph", "deepcopy"):  # checks of their own explain these
+        return None
     if _in_vain(flow, cut):
         return _way_case(flow, run, cut, leaves)
     if cut.taker in sums and _adds(flow, cut.taker):
