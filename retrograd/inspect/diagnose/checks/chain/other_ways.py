@@ -192,8 +192,8 @@ def _is_on_a_way(flow: Flow, run: Run, cut: Cut, leaves: list[int]) -> bool:
         return False
     if is_a(op, Trait.LOSS, Trait.DISTANCE, Trait.COMPARISON) or canonical(op) in ("sub", "div"):
         return False
-    if flow.requires_grad(operand) and flow.is_leaf(operand) and _is_asked_for(flow, operand):
-        return False
+    if flow.trainable([operand]) and (flow.is_leaf(cut.given) or _is_asked_for(flow, operand)):
+        return False  # a leaf that was made of a leaf is a copy of it: see ``optimizers``
     served = flow.arrival_rows(run).keys() | set(run.inputs)
     return not flow.got_gradient.issuperset(leaves) or not served.isdisjoint(leaves)
 
