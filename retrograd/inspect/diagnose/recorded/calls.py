@@ -15,6 +15,7 @@ from ...events import Event, Recording
 from ...memory_parts import Part, contiguous, shares_entries
 from ...snapshot import SourceLine
 from ...tensor_facts import TensorFacts
+from .detachments import Detachments
 from .row_table import RowTable
 from .runs import Run, runs_of
 
@@ -48,8 +49,7 @@ class CallTable:
         """Tensor -> those of ``made_in`` that are part of the backward graph."""
         self._recorded_writes = RowTable()
         """The same of ``writes_to``."""
-        self._detached: dict[int, list[int]] = {}
-        """Tensor -> rows at which its history was dropped in place."""
+        self.detached = Detachments()
         self._node_rows: list[int] = []
         """Rows of the calls that made nodes."""
         self._inputs: list[Sequence[int] | None] = [None] * len(self.events)
@@ -69,10 +69,7 @@ class CallTable:
         for tensor in self.inputs(row):
             self.used_in.add(tensor, row)
         recorded = self.has_node(row)
-        given, outputs = event.data.get("inputs", ()), event.data.get("outputs", ())
-        if event.data.get("reason") == "detach" and len(given) == 1 and list(outputs) in ([], list(given)):
-            self._detached.setdefault(given[0], []).append(row)
-            outputs = given
+        outputs = self.detached.note(row, event.data)
         for tensor in dict.fromkeys(outputs):
             self.made_in.add(tensor, row)
             if recorded:
@@ -217,11 +214,6 @@ class CallTable:
         """Return the leaves among tensors that ever required grad."""
         return {one for one in tensors if self.requires_grad(one) and self.is_leaf(one)}
 
-    def leaf_itself(self, leaf: int) -> int:
-        """Return the leaf of which one is a view, made where no gradients are recorded; else the one."""
-        base = self.facts(leaf).view_of
-        return base if base is not None and self.trainable([base, leaf]) == {base, leaf} else leaf
-
     def has_history(self, tensor: int, row: int | None = None) -> bool:
         """Whether a tensor has a history (before a row, when one is given)."""
         made = self.producers(tensor, len(self.events) if row is None else row, gradients=True)
@@ -353,18 +345,10 @@ class CallTable:
         With ``gradients`` only those that are part of the backward graph.
         """
         made, writes = self.producing(tensor, gradients=gradients)
-        since = self.detached_before(tensor, before) if gradients else -1
+        since = self.detached.before(tensor, before) if gradients else -1
         yield from made[bisect_right(made, since) : bisect_left(made, before)]
         if writes:
             yield from writes[bisect_right(writes, max(since, self.alias_since(tensor))) : bisect_left(writes, before)]
-
-    def detached_before(self, tensor: int, before: int) -> int:
-        """Return the last row before a given one at which a tensor's history was dropped in place, -1 for none."""
-        return max((row for row in self._detached.get(tensor, ()) if row < before), default=-1)
-
-    def detached_after(self, tensor: int, after: int) -> int | None:
-        """Return the first row after a given one at which that happened."""
-        return min((row for row in self._detached.get(tensor, ()) if row > after), default=None)
 
     def producing(self, tensor: int, *, gradients: bool = False) -> tuple[Sequence[int], Sequence[int]]:
         """Return the rows of the calls that made a tensor, and of those that wrote into its memory."""
@@ -376,7 +360,7 @@ class CallTable:
         self, tensor: int, before: int, wanted: Callable[[int], bool] | None = None, *, gradients: bool = False
     ) -> int | None:
         """Return the last one of the ``producers`` that is wanted."""
-        detached = self.detached_before(tensor, before) if gradients else -1
+        detached = self.detached.before(tensor, before) if gradients else -1
         best = detached
         for rows, since in zip(
             self.producing(tensor, gradients=gradients), (-1, self.alias_since(tensor)), strict=True

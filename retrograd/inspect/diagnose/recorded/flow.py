@@ -89,12 +89,17 @@ class Flow(CallTable):
         """
         storage = self.tensors[tensor].storage
         made, writes = self.producing(tensor, gradients=gradients)
-        detached = self.detached_before(tensor, before) if gradients else -1
+        detached = self.detached.before(tensor, before) if gradients else -1
         yield from made[bisect_right(made, detached) : bisect_left(made, before)]
         if storage is not None and writes:
             since, known = max(detached, self.alias_since(tensor)), storages.get(storage, before)
             storages[storage] = min(since, known)
             yield from writes[bisect_right(writes, since) : bisect_left(writes, min(before, known + 1))]
+
+    def leaf_itself(self, leaf: int) -> int:
+        """Return the leaf of which one is a view, made where no gradients are recorded; else the one."""
+        base = self.facts(leaf).view_of
+        return base if base is not None and self.trainable([base, leaf]) == {base, leaf} else leaf
 
     def leaves_behind(self, found: Reached) -> set[int]:
         """Return the trainable leaves among the tensors of a walk."""
@@ -110,7 +115,7 @@ class Flow(CallTable):
             following: list[tuple[int, int, int | None]] = []
             for tensor, since, call in level:
                 users = self.used_in.get(tensor, [])
-                cut = self.detached_after(tensor, since)  # in place: from there on the way goes through that call
+                cut = self.detached.after(tensor, since)  # in place: from there on the way goes through that call
                 until = end if cut is None else min(end, cut + 1)
                 upto = min(until, asked.get((tensor, until), until))
                 asked[tensor, until] = min(since + 1, upto)
