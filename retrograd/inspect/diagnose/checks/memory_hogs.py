@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
+from ...operators import Trait, is_a
 from ...snapshot import GraphSnapshot
 from ..base import Case, Check, Kind, Stage
 from ..meaning.one_hot import is_one_hot
@@ -87,6 +88,8 @@ def _hog(flow: Flow, graph: _Graph) -> Case | None:
     tensor = max(kept, key=lambda one: _size(flow, one))
     if 2 * _bytes(flow, tensor) < graph.largest or _size(flow, tensor) < _BLOW_UP * _largest_origin(flow, tensor, row):
         return None
+    if _made_by_a_layer(flow, tensor, row):
+        return None
     made = flow.last_producer(tensor, row, gradients=True)
     if made is not None and tensor in flow.events[made].data.get("saves", ()):
         row = made  # of several that keep it, the one that made it
@@ -104,6 +107,19 @@ def _largest_origin(flow: Flow, tensor: int, row: int) -> int:
     """Return the size of the largest tensor, made of no other, that a tensor was computed from."""
     behind = flow.behind([tensor], row, gradients=False).tensors
     return max((_size(flow, one) for one in behind if _is_origin(flow, one)), default=1)
+
+
+def _made_by_a_layer(flow: Flow, tensor: int, row: int) -> bool:
+    """Whether a tensor became so large in a product with weights that are trained, as what a layer makes is."""
+    made = flow.last_producer(tensor, row)
+    while made is not None:
+        given = flow.inputs(made)
+        largest = max(given, key=lambda one: _size(flow, one), default=None)
+        if largest is None or 2 * _size(flow, largest) < _size(flow, tensor):
+            weights = [other for one in given for other in (one, *flow.same_memory(one))]
+            return is_a(flow.events[made].op, Trait.CONTRACTION) and bool(flow.trainable(weights))
+        tensor, made = largest, flow.last_producer(largest, made)
+    return False
 
 
 def _paired(flow: Flow, graph: _Graph) -> Case | None:

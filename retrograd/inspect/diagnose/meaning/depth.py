@@ -69,7 +69,7 @@ def grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
             yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] == largest])
     elif smallest < largest / _SPAN:
         line = _depth_of(snapshot, lines, partial(_makes_shrink, snapshot), lambda one: one.gain)
-        if line is not None:
+        if line is not None and not _taught_past(flow, run, line, norms):
             yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] < largest / _SPAN])
     else:  # what is used at each depth, or gets as little at every depth, does not show it in its own gradient
         yield from _faded(flow, run, lines, norms)
@@ -105,9 +105,31 @@ def _faded(flow: Flow, run: Run, lines: list[_Line], norms: dict[int, float]) ->
         if share != _FADED or _iterates(flow, snapshot, line):  # only what nothing but the far end teaches
             behind = {leaf for leaf in behind if norms[leaf] < _ends(snapshot, line)[0] / _SPAN}
             behind -= {leaf for node in line.nodes for leaf in _taken(flow, snapshot, node)}
+        behind -= _taught_past(flow, run, line, norms)
         if behind:
             yield _depth_case(flow, run, line, sorted(behind))
             return
+
+
+def _taught_past(flow: Flow, run: Run, line: _Line, norms: dict[int, float]) -> set[int]:
+    """Return the leaves used only behind the far end of a line, with gradients nearer to those of the near end.
+
+    These reach them past the line, as the sum around a residual branch does, or by many ways that are small each.  What
+    several steps of the line take, such as weights, gets its gradient from the first of them.
+    """
+    snapshot = flow.graph_of(run)
+    row = call_of(flow, snapshot, line.nodes[-1])
+    if row is None:
+        return set()
+    given = Counter(one for node in line.nodes for one in _taken(flow, snapshot, node))
+    shared = flow.behind([one for one, count in given.items() if count > 1], row).tensors
+    near, far = _ends(snapshot, line)
+    behind, taken = flow.behind(flow.inputs(row), row), flow.reached_by(run).calls
+    return {
+        leaf
+        for leaf in (flow.leaves_behind(behind) - shared).intersection(norms)
+        if norms[leaf] > math.sqrt(near * far) and behind.calls.issuperset(taken.intersection(flow.used_in.get(leaf)))
+    }
 
 
 def _iterates(flow: Flow, snapshot: GraphSnapshot, line: _Line) -> bool:
