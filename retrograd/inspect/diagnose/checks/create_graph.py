@@ -68,7 +68,7 @@ def _starving_case(flow: Flow, gradients: list[int], row: int, starving: set[int
     through = set() if taken is None else starving & flow.leaves_behind(flow.reached_by(taken)) - set(taken.inputs)
     losses = [run for run in flow.runs if run.begin > row and run.accumulates and not run.error] if through else []
     for run in losses:
-        used = [one for one in gradients if one in flow.behind(run.roots, run.begin, gradients=False).tensors]
+        used = [one for one in gradients if one in flow.values_behind(run).tensors]
         if used and through.isdisjoint(flow.reached_by(run).tensors):
             return _starved_case(flow, used[0], row, run, sorted(through))
     return None

@@ -174,7 +174,7 @@ def _changed(flow: Flow, leaves: set[int], runs: list[Run]) -> bool:
 
 def _behind(flow: Flow, run: Run, since: int) -> list[Event]:
     """Return the calls, after a row, that a run's values come from, with the random ones that they took."""
-    rows = flow.behind(run.roots, run.begin, gradients=False).calls
+    rows = flow.values_behind(run).calls
     return [flow.events[row] for row in sorted(rows) if row > since and flow.events[row].source]
 
 

@@ -36,7 +36,7 @@ def value_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
 def returned_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
     """Return the first call by which values of a leaf left the graph that came back behind a loss as they were."""
     for run in runs:
-        behind = flow.behind(run.roots, run.begin, gradients=False)
+        behind = flow.values_behind(run)
         entered = _entries(flow, behind)
         came = {_figures(flow, out, row + 1): row for row in entered for out in flow.outputs(row)}
         came.pop(None, None)
@@ -76,7 +76,7 @@ def number_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
 
 def _last_with_number(flow: Flow, run: Run, since: int) -> int:
     """Return the last call of a step, behind its loss, that takes a number with a fraction; -1 for none."""
-    behind = flow.behind(run.roots, run.begin, gradients=False).calls
+    behind = flow.values_behind(run).calls
     taken = (row for row in behind if row > since and any(map(_is_fraction, _arguments(flow, row))))
     return max(taken, default=-1)
 
@@ -147,7 +147,7 @@ def _entries(flow: Flow, behind: Reached) -> set[int]:
 
 def _last_entry(flow: Flow, run: Run) -> int | None:
     """Return the last row at which a tensor of plain values came in behind a run's root."""
-    behind = flow.behind(run.roots, run.begin, gradients=False)
+    behind = flow.values_behind(run)
     rows = _entering(flow, behind)
     for root in run.roots:
         rows.update(row for row in flow.made_in.get(root, ()) if row < run.begin and not flow.inputs(row))

@@ -21,6 +21,10 @@ from .ledger import Ledger
 from .runs import Run
 
 
+_KEPT_WALKS = 16
+"""Walks through all values behind a run that are kept: each may be as long as the recording."""
+
+
 class Flow(CallTable):
     """One recording, indexed: who made, used, wrote and cut each tensor, and what each backward run reached."""
 
@@ -180,6 +184,20 @@ class Flow(CallTable):
         if found is None:
             found = self._reached[run.begin] = self.behind(run.roots, run.begin)
         return found
+
+    def values_behind(self, run: Run) -> Reached:
+        """Return everything whose values a run's roots were made of; those of the latest runs asked for are kept."""
+        kept = self._values_behind
+        found = kept.pop(run.begin, None) or self.behind(run.roots, run.begin, gradients=False)
+        kept[run.begin] = found
+        if len(kept) > _KEPT_WALKS:
+            del kept[next(iter(kept))]
+        return found
+
+    @cached_property
+    def _values_behind(self) -> dict[int, Reached]:
+        """Row at which a run began -> what its roots were made of, the run that was asked for last at the end."""
+        return {}
 
     @cached_property
     def _reached(self) -> dict[int, Reached]:

@@ -241,7 +241,7 @@ class Scene:
             event for at_row, event in self.flow.of_kind("function", action="backward") if run and run.begin < at_row
         ]
         forward = [event for _, event in self.flow.of_kind("function", action="forward") if event.op == name]
-        behind = [] if run is None else self.flow.behind(run.roots, run.begin, gradients=False).calls
+        behind = [] if run is None else self.flow.values_behind(run).calls
         met = [self.flow.events[one] for one in sorted(behind) if self.flow.events[one].kind == "function"]
         return next(reversed(backward or forward or met), None)
 

@@ -47,7 +47,7 @@ def _behind(flow: Flow, run: Run) -> dict[int, int]:
     trained = trained_then_frozen(flow, run)
     if trained:
         return trained
-    tensors = flow.behind(run.roots, run.begin, gradients=False).tensors
+    tensors = flow.values_behind(run).tensors
     if any(flow.requires_grad(tensor, run.begin) for tensor in tensors):
         return {}
     return frozen_before(flow, sorted(tensors), run.begin)
@@ -55,7 +55,7 @@ def _behind(flow: Flow, run: Run) -> dict[int, int]:
 
 def _never_on(flow: Flow, run: Run) -> Iterator[Case]:
     """Yield the case of a loss of nothing but tensors that were made without ``requires_grad``."""
-    behind = flow.behind(run.roots, run.begin, gradients=False)
+    behind = flow.values_behind(run)
     if any(flow.requires_grad(tensor, run.begin) for tensor in behind.tensors):
         return
     floating = (

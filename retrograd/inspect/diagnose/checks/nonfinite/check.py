@@ -96,7 +96,7 @@ def _not_finite(state: State) -> bool:
 
 def _somewhere_behind(flow: Flow, states: Finiteness, run: Run) -> Case | None:
     """Return the case of a run of which no single call can be followed back, as out of transforms."""
-    reached = flow.behind(run.roots, run.begin, gradients=False)
+    reached = flow.values_behind(run)
     behind = sorted(reached.calls | behind_transforms(flow, states, reached))
     row = _birth(flow, states, behind)
     case = in_earlier_backward(flow, run) if row is None or from_bad_data(states, row) else None
