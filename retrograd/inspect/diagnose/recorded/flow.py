@@ -20,7 +20,6 @@ from .calls import CALLS, CallTable
 from .ledger import Ledger
 from .runs import Run
 
-
 _KEPT_WALKS = 16
 """Walks through all values behind a run that are kept: each may be as long as the recording."""
 
