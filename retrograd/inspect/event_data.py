@@ -27,6 +27,8 @@ checkpoint     a checkpointed block began, or was computed again            back
 backward       a backward run began                                         graph
 accumulate     a gradient arrived in a leaf's ``.grad``                     backward
 backward-end   a backward run ended                                         graph
+collective     processes of a job did something together, or met            full
+wrapper        a module was wrapped for several processes                   full
 missed         something happened that could not be recorded, told at the   graph
                end; ``Event.op`` says what: ``values``, ``processes``, ...
 error          an exception ended the watched stretch                       graph
@@ -346,6 +348,36 @@ class SummaryData(TypedDict, total=False):
     """A step like the one after it was once seen to follow one like the one before it: nothing seems to be missing."""
 
 
+class CollectiveData(TypedDict, total=False):
+    """Data of ``collective`` (``Event.op``: ``all_reduce``, ``init_process_group``) and ``wrapper`` (its class)."""
+
+    inputs: list[int]
+    """Tensors among the arguments, sent or received; of a wrapper the parameters that it was given."""
+    shapes: list[list[int]]
+    dtypes: list[str]
+    requires_grad: list[bool]
+    gradients_of: list[str]
+    """Names of the leaves whose ``.grad`` the tensors are, as far as that was seen."""
+    grad: bool
+    """Grad mode was on, outside a custom Function: the program may take autograd to follow."""
+    run: int | None
+    group: int
+    """Number of the group, 0 of that of all processes; ``group_size`` is the number of its members."""
+    group_size: int
+    rank: int
+    sequence: int
+    """Place among the collectives of its group that this process called, from 0."""
+    asynchronous: bool
+    error: str
+    # wrapper:
+    type: str
+    parameters: dict[str, int]
+    sharded: bool
+    """Each process keeps a part of each parameter."""
+    find_unused_parameters: bool
+    static_graph: bool
+
+
 class MissedData(TypedDict, total=False):
     """Data of ``missed``."""
 
@@ -375,6 +407,8 @@ DATA_OF_KIND: dict[str, type] = {
     "checkpoint": CheckpointData,
     "backward": BackwardData,
     "backward-end": BackwardData,
+    "collective": CollectiveData,
+    "wrapper": CollectiveData,
     "missed": MissedData,
     "error": ErrorData,
     "summary": SummaryData,

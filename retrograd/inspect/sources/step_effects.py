@@ -75,6 +75,11 @@ class StepEffects:
         ):
             self._left[optimizer] = list(map(_Left, places, self._reader.contents(parameters)))
 
+    def contents(self, optimizer: int) -> list[int | None]:
+        """Return a number for what each parameter was seen to hold last; equal on ranks that hold the same."""
+        left = [one.content for one in self._left.get(optimizer, ())]
+        return [None if content is None else zlib.crc32(repr(content).encode()) for content in left]
+
     def end(self, optimizer: int, parameters: Sequence[Any]) -> list[int]:
         """The step is over: return the places of the parameters that hold what they held before."""
         before, contents = self._left.get(optimizer, []), self._reader.contents(parameters)

@@ -76,6 +76,11 @@ class ForwardWriter:
         elif kind == "leaf":
             self._leaf(call)
 
+    def received(self, numbers: Sequence[int], tensors: Sequence[Any]) -> None:
+        """Tensors were written by other processes, which no version tells."""
+        self._ranges.forget_all(numbers)
+        self._allocations.received(numbers, tensors)
+
     def close(self) -> None:
         """Leave the program as it was."""
         self.hooks.close()

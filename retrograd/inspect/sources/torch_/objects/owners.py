@@ -168,6 +168,8 @@ class Owners:
         for watch, event in step.events:
             numbers = numbers_of(watch.sink.tensors, held)
             event.data["still"] = [numbers[place] for place in still]
+            if _in_group():
+                event.data["held_after"] = _by_tensor(numbers, self._effects.contents(owner))
             if step.closure:
                 data = {"action": "stepped", "type": event.op, "owner": owner}
                 watch.sink(Event("optimizer", op=event.op, source=event.source, data=data))
@@ -193,6 +195,8 @@ class Owners:
             event = Event("optimizer", op=kind, source=line, data=data)
             if found is not None:
                 found.tell(watch, event, numbers)
+                if action == "step" and _in_group():
+                    event.data["held_before"] = _by_tensor(numbers, self._effects.contents(owner))
             watch.sink(event)
             if action == "step":
                 watch.sink.stepped(owner)
@@ -219,3 +223,14 @@ class Owners:
             names = (f"{group}.{place}" for group, size in enumerate(sizes) for place in range(size))
             known = self._held[owner] = _Held(sizes, numbers, dict(zip(names, numbers, strict=True)))
         return known.parameters
+
+
+def _in_group() -> bool:
+    """Whether the program is one of several processes that may hold the same parameters."""
+    distributed: Any = LIBRARY.torch.distributed
+    return bool(distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1)
+
+
+def _by_tensor(numbers: list[int], contents: list[int | None]) -> dict[str, int]:
+    """Return what tensors hold, by their numbers as texts."""
+    return {str(number): one for number, one in zip(numbers, contents, strict=False) if one is not None}

@@ -34,6 +34,13 @@ class Allocations:
             for place in written:
                 self._wrote(call, place, self._table.entered(numbers[place]).storage)
 
+    def received(self, numbers: Sequence[int], tensors: Sequence[Any]) -> None:
+        """Note tensors that were written by nobody who was seen."""
+        for number, tensor in zip(numbers, tensors, strict=True):
+            memory = self._table.entered(number).storage
+            if memory is not None and self._unwritten.follows(memory):
+                self._unwritten.wrote(memory, _span(tensor), version_of(tensor))
+
     def hides(self, number: int, tensor: Any) -> bool:
         """Whether values of a tensor must not be read."""
         if not self._unwritten:

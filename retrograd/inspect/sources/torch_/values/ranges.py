@@ -52,6 +52,11 @@ class Ranges:
             self.far.wrote(written)
         self._shared = self._shared or "numpy" in rule.op or rule.reason == "numpy"
 
+    def forget_all(self, written: Sequence[int]) -> None:
+        """Tensors with these numbers, and who shares their memory, were written unseen."""
+        self._known.clear()
+        self.far.wrote(written)
+
     def of(self, call: Call, tensor: Any, number: int, first: int | None) -> tuple[Figures, Array | None]:
         """Return the figures of a result, and what they were read from, if that may tell more.
 

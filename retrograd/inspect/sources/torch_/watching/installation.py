@@ -23,6 +23,7 @@ from ..library import LIBRARY
 from ..objects.anomaly import wrap_format
 from ..objects.checkpoint import Checkpoints
 from ..objects.clipping import Clipping
+from ..objects.collectives import Collectives
 from ..objects.compilation import Compilation
 from ..objects.functions import Functions
 from ..objects.hooks import Handles
@@ -54,6 +55,7 @@ class Installation:
         self.scopes = Scopes(self._owners.module)
         self._entered = EnteredScopes(watches, threads, self.tables, self.scopes)
         self._compilation = Compilation(watches.seeing)
+        self._collectives = Collectives(watches.seeing, self._inside)
         self._functions: Functions | None = None
         self._follows_backward = False
         self._patches = Patches()
@@ -69,6 +71,7 @@ class Installation:
             Handles(self._watches.seeing_calls).install,
             Swaps(self._watches.seeing).install,
             self._compilation.install,
+            self._collectives.install,
             TrainingCalls(self._watches.seeing_calls, self._owners.scheduled).install,
             self._follow_optimizers,
         ):
@@ -167,6 +170,7 @@ class Installation:
         """Take everything away."""
         safely(self._entered.uninstall)
         safely(self._compilation.uninstall)
+        safely(self._collectives.uninstall)
         if self._functions is not None:
             safely(self._functions.uninstall)
         self._patches.undo()

@@ -1,0 +1,201 @@
+"""Records what the processes of a job do together: collectives of torch.distributed, groups, data-parallel wrappers.
+
+What a wrapper's reducer sends in C++ is seen by nobody here; the wrapper itself is told of, with its parameters.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ....events import Event
+from ....program.frames import source_line, user_frame
+from ....program.modules import attribute, held_parameters
+from ...importing import AfterImport
+from ...patches import Patches
+from ..calls.calls import Inside
+from ..calls.tensors import dtype_name, numbers_of, shape_of
+from ..library import LIBRARY
+from ..problems import unseen
+
+_TOGETHER = (
+    *("all_reduce", "all_reduce_coalesced", "reduce", "broadcast", "barrier", "monitored_barrier"),
+    *("all_gather", "all_gather_into_tensor", "all_gather_coalesced", "gather", "scatter"),
+    *("reduce_scatter", "reduce_scatter_tensor", "all_to_all", "all_to_all_single"),
+    *("all_gather_object", "gather_object", "scatter_object_list", "broadcast_object_list"),
+)
+_PAIRS = ("send", "recv", "isend", "irecv", "batch_isend_irecv")
+_SHARDED = "torch.distributed.fsdp.fully_sharded_data_parallel"
+
+
+class Collectives:
+    """Reports to every recording of level ``full``."""
+
+    def __init__(self, watches: Callable[[], Iterable[Any]], inside: Callable[[], Inside]) -> None:
+        self._watches, self._inside = watches, inside
+        self._here = threading.local()
+        self._groups: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._counts: dict[int, int] = {}
+        """How many collectives each group has run so far."""
+        self._waiting: AfterImport | None = None
+
+    def install(self, patches: Patches) -> None:
+        """Begin to listen, where this PyTorch can work on several processes."""
+        torch: Any = LIBRARY.torch
+        distributed = torch.distributed
+        if not distributed.is_available():
+            return
+        for name in (*_TOGETHER, *_PAIRS):
+            original = getattr(distributed, name, None)
+            for holder in (distributed, sys.modules.get("torch.distributed.distributed_c10d")):
+                if original is not None and getattr(holder, name, None) is original:
+                    patches.wrap(holder, name, self._wrapper(name))
+        patches.wrap(distributed, "init_process_group", self._wrap_start)
+        patches.wrap(torch.nn.parallel.DistributedDataParallel, "__init__", self._wrap_wrapper)
+
+        def follow_sharding() -> None:
+            patches.wrap(sys.modules[_SHARDED].FullyShardedDataParallel, "__init__", self._wrap_wrapper)
+
+        if _SHARDED in sys.modules:
+            follow_sharding()
+        else:
+            self._waiting = AfterImport(_SHARDED, follow_sharding)
+            self._waiting.begin()
+
+    def uninstall(self) -> None:
+        """Wait for nothing any more."""
+        if self._waiting is not None:
+            self._waiting.end()
+
+    # -- collectives
+    def _wrapper(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Return what makes a collective report that it was called; those that it calls itself are its own."""
+
+        def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+            def collective(*args: Any, **kwargs: Any) -> Any:
+                if getattr(self._here, "within", False):
+                    return original(*args, **kwargs)
+                self._here.within = True
+                error: BaseException | None = None
+                try:
+                    return original(*args, **kwargs)
+                except BaseException as raised:
+                    error = raised
+                    raise
+                finally:
+                    self._here.within = False
+                    unseen(self._report, name, original, args, kwargs, error, sys._getframe(2))
+                    error = None
+
+            return collective
+
+        return wrap
+
+    def _report(self, name: str, original: Any, args: Any, kwargs: Any, error: Any, caller: Any) -> None:
+        """Tell every recording of one collective."""
+        given = _bound(original, args, kwargs)
+        frame = user_frame(caller)
+        line, data = source_line(frame), self._about_group(given.get("group"), counts=name in _TOGETHER)
+        tensors = [one for value in given.values() for one in _tensors(value)]
+        data["shapes"] = [list(shape_of(one)) for one in tensors]
+        data["dtypes"] = [dtype_name(one.dtype) for one in tensors]
+        data["grad"] = LIBRARY.torch.is_grad_enabled() and not self._inside().functions
+        data["run"] = self._inside().run
+        if given.get("async_op"):
+            data["asynchronous"] = True
+        if error is not None:
+            data["error"] = f"{type(error).__name__}: {error}"
+        for watch in self._watches():
+            if watch.forward is None:
+                continue
+            table = watch.sink.tensors
+            numbers = numbers_of(table, tensors, source=line)
+            leaves = [watch.forward.gradients.get(number) for number in numbers]
+            named = [table.entered(leaf).name for leaf in leaves if leaf is not None]
+            told = {**data, "inputs": numbers, "requires_grad": [bool(one.requires_grad) for one in tensors]}
+            watch.sink(Event("collective", op=name, source=line, data={**told, "gradients_of": named}))
+            watch.forward.received(numbers, tensors)
+
+    def _about_group(self, group: Any, *, counts: bool) -> dict[str, Any]:
+        """Return what there is to say of a group, and the place of this call among its collectives."""
+        distributed: Any = LIBRARY.torch.distributed
+        if not distributed.is_initialized():
+            return {}
+        number = 0 if group is None else self._number(group)
+        data = {"group": number, "group_size": distributed.get_world_size(group), "rank": distributed.get_rank()}
+        if counts:
+            data["sequence"] = self._counts[number] = self._counts.get(number, -1) + 1
+        return data
+
+    def _number(self, group: Any) -> int:
+        """Return the number of a group, 0 of that of all processes."""
+        if group is LIBRARY.torch.distributed.group.WORLD:
+            return 0
+        if group not in self._groups:
+            self._groups[group] = len(self._groups) + 1
+        return self._groups[group]
+
+    # -- what is made
+    def _wrap_start(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def init_process_group(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return original(*args, **kwargs)
+            finally:
+                unseen(self._started, sys._getframe(2))
+
+        return init_process_group
+
+    def _started(self, caller: Any) -> None:
+        """Tell every recording that the processes of a job know each other."""
+        data = self._about_group(None, counts=False)
+        line = source_line(user_frame(caller))
+        for watch in self._watches():
+            if watch.forward is not None and data:
+                watch.sink(Event("collective", op="init_process_group", source=line, data=dict(data)))
+
+    def _wrap_wrapper(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Make wrappers of modules report what they were given."""
+
+        def __init__(wrapper: Any, module: Any, *args: Any, **kwargs: Any) -> None:
+            given = held_parameters(module)
+            original(wrapper, module, *args, **kwargs)
+            unseen(self._report_wrapper, wrapper, given, sys._getframe(2))
+
+        return __init__
+
+    def _report_wrapper(self, wrapper: Any, given: Sequence[tuple[str, Any]], caller: Any) -> None:
+        kind, line = type(wrapper).__name__, source_line(user_frame(caller))
+        sharded = kind != "DistributedDataParallel"
+        held = [*given, *held_parameters(wrapper)] if sharded else given
+        data: dict[str, Any] = {"type": kind, "sharded": sharded}
+        data |= self._about_group(attribute(wrapper, "process_group"), counts=False)
+        for option in ("find_unused_parameters", "static_graph"):
+            value = attribute(wrapper, option)
+            if isinstance(value, bool):
+                data[option] = value
+        for watch in self._watches():
+            if watch.forward is not None:
+                numbers = numbers_of(watch.sink.tensors, [parameter for _, parameter in held], source=line)
+                parameters = {name: number for (name, _), number in zip(held, numbers, strict=True)}
+                told = {**data, "parameters": parameters, "inputs": list(dict.fromkeys(numbers))}
+                watch.sink(Event("wrapper", op=kind, source=line, data=told))
+
+
+def _bound(original: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """Return arguments by the names of their parameters."""
+    try:
+        return dict(inspect.signature(original).bind_partial(*args, **kwargs).arguments)
+    except (TypeError, ValueError):
+        return {**{str(place): value for place, value in enumerate(args)}, **kwargs}
+
+
+def _tensors(value: Any) -> list[Any]:
+    """Return the tensors in an argument."""
+    tensor: type = LIBRARY.torch.Tensor
+    if isinstance(value, tensor):
+        return [value]
+    return [one for one in value if isinstance(one, tensor)] if isinstance(value, (list, tuple)) else []
