@@ -39,7 +39,8 @@ with recording(level="full") as recorded:
     except Exception as error:
         raised = f"{type(error).__name__}: {error}"
     dist.destroy_process_group()
-told = [(one.kind, one.op, one.source.line, one.data) for one in recorded.events if one.kind in ("collective", "wrapper")]
+wanted = [one for one in recorded.events if one.kind in ("collective", "wrapper")]
+told = [(one.kind, one.op, one.source.line, one.data) for one in wanted]
 print(json.dumps([told, raised]))
 """
 

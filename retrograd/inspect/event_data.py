@@ -51,7 +51,7 @@ TENSORS_KEYS = ("inputs", "outputs", "saves", "roots", "mutated", "without", "ze
 """those that hold a list of them,"""
 TENSOR_OF_NAME_KEYS = ("parameters", "unregistered", "operands")
 """those that hold tensors by name,"""
-BY_TENSOR_KEYS = ("values", "entered", "kept_norms", "norms")
+BY_TENSOR_KEYS = ("values", "entered", "kept_norms", "norms", "held_before", "held_after")
 """those that hold something by tensor, whose number is text then,"""
 NAMES_KEYS = ("names", "output_names")
 """and those that hold a list of words."""

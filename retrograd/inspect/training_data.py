@@ -20,6 +20,9 @@ class OwnersData(TypedDict, total=False):
     action: str
     """``"made"``, ``"step"`` or ``"zero_grad"``; of a step with a closure also ``"evaluated"``, when the closure has
     been called, and ``"stepped"``, when the step is over."""
+    held_before: dict[str, int]
+    """Of a step of one of several processes: a number that tells what each parameter held before, by tensor as text."""
+    held_after: dict[str, int]
     owner: int
     """Number of the optimizer or module, from 0."""
     closure: bool
