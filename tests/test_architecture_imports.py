@@ -38,6 +38,7 @@ DATA = (
     "shared_parts",
     "tensor_table",
     "training_data",
+    "job_data",
     "events",
     "journal",
     "event_data",

@@ -40,6 +40,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
+from .job_data import CollectiveData, MissedData
 from .training_data import ClipData, ModuleChangeData, OwnersData, ScalingData, StrayData
 
 LEVELS = ("graph", "backward", "full")
@@ -346,43 +347,6 @@ class SummaryData(TypedDict, total=False):
     """Leaf -> how many gradients arrived there; least, greatest and mean of their norms."""
     continuous: bool
     """A step like the one after it was once seen to follow one like the one before it: nothing seems to be missing."""
-
-
-class CollectiveData(TypedDict, total=False):
-    """Data of ``collective`` (``Event.op``: ``all_reduce``, ``init_process_group``) and ``wrapper`` (its class)."""
-
-    inputs: list[int]
-    """Tensors among the arguments, sent or received; of a wrapper the parameters that it was given."""
-    shapes: list[list[int]]
-    dtypes: list[str]
-    requires_grad: list[bool]
-    gradients_of: list[str]
-    """Names of the leaves whose ``.grad`` the tensors are, as far as that was seen."""
-    grad: bool
-    """Grad mode was on, outside a custom Function: the program may take autograd to follow."""
-    run: int | None
-    group: int
-    """Number of the group, 0 of that of all processes; ``group_size`` is the number of its members."""
-    group_size: int
-    rank: int
-    sequence: int
-    """Place among the collectives of its group that this process called, from 0."""
-    asynchronous: bool
-    error: str
-    # wrapper:
-    type: str
-    parameters: dict[str, int]
-    sharded: bool
-    """Each process keeps a part of each parameter."""
-    find_unused_parameters: bool
-    static_graph: bool
-
-
-class MissedData(TypedDict, total=False):
-    """Data of ``missed``."""
-
-    why: str
-    count: int
 
 
 REPEATED_KEYS = ("names", "output_names", "arguments", "stack")

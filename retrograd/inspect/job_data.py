@@ -1,0 +1,42 @@
+"""What ``Event.data`` holds of several processes: what they do together, and what nobody saw."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class CollectiveData(TypedDict, total=False):
+    """Data of ``collective`` (``Event.op``: ``all_reduce``, ``init_process_group``) and ``wrapper`` (its class)."""
+
+    inputs: list[int]
+    """Tensors among the arguments, sent or received; of a wrapper the parameters that it was given."""
+    shapes: list[list[int]]
+    dtypes: list[str]
+    requires_grad: list[bool]
+    gradients_of: list[str]
+    """Names of the leaves whose ``.grad`` the tensors are, as far as that was seen."""
+    grad: bool
+    """Grad mode was on, outside a custom Function: the program may take autograd to follow."""
+    run: int | None
+    group: int
+    """Number of the group, 0 of that of all processes; ``group_size`` is the number of its members."""
+    group_size: int
+    rank: int
+    sequence: int
+    """Place among the collectives of its group that this process called, from 0."""
+    asynchronous: bool
+    error: str
+    # wrapper:
+    type: str
+    parameters: dict[str, int]
+    sharded: bool
+    """Each process keeps a part of each parameter."""
+    find_unused_parameters: bool
+    static_graph: bool
+
+
+class MissedData(TypedDict, total=False):
+    """Data of ``missed``."""
+
+    why: str
+    count: int
