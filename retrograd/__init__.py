@@ -22,7 +22,7 @@ _LAZY_MODULES = (
     "storage", "testing", "types", "utils", "version", "xpu",
 )  # fmt: skip
 """Modules of ours, each loaded when a program first looks at it."""
-_FROM_INSPECT = ("debug",)
+_FROM_INSPECT = ("debug", "deliberate")
 
 
 class _AbsentModules:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from retrograd.inspect import deliberate
+
 Made = tuple[Any, tuple[Any, ...]]
 RIGHT: dict[str, Callable[[Any], Made]] = {}
 MEANT: dict[str, Callable[[Any], Made]] = {}
@@ -440,8 +442,8 @@ def pruning_that_pulls_weights_to_zero(torch: Any) -> Made:
 
 
 @meant
-def named_so(torch: Any) -> Made:
-    made = function(torch, lambda ctx, x: x.clamp(min=0) * 2, lambda ctx, g: g, name="ReLUWithSurrogate")
+def marked_so(torch: Any) -> Made:
+    made = deliberate(function(torch, lambda ctx, x: x.clamp(min=0) * 2, lambda ctx, g: g))
     return made, (drawn(torch, 9),)
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # what type checkers see of `_HOMES`
     from .breakpoints import BreakpointReached as BreakpointReached
     from .compare import compare as compare
     from .debug import debug as debug
+    from .deliberate import deliberate as deliberate
     from .diagnose import diagnose as diagnose
     from .events import Event as Event
     from .events import Recording as Recording
@@ -35,6 +36,7 @@ _HOMES = {
     "log_hooks": ("hooks_log", "log_hooks"),
     "compare": ("compare", "compare"),
     "debug": ("debug", "debug"),
+    "deliberate": ("deliberate", "deliberate"),
     "diagnose": ("diagnose", "diagnose"),
     "recording": ("record", "recording"),
     "save": ("output", "save"),

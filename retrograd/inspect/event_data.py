@@ -270,6 +270,8 @@ class FunctionData(TypedDict, total=False):
     shapes: list[object]
     """Of inputs that are tensors (None otherwise); ``gradient_shapes`` of what backward returned."""
     gradient_shapes: list[object]
+    spread: bool
+    """Entries of a gradient that backward got shared memory: ``sum`` hands one number to all."""
     parameters: list[str]
     """Names of ``forward``'s parameters after ``ctx``."""
     kept: dict[str, str]
@@ -294,6 +296,8 @@ class FunctionData(TypedDict, total=False):
     """Backward returns something even when the incoming gradient is zero."""
     missing: bool
     """Backward returned None."""
+    reason: str
+    """``"spread"``: backward differs for gradients whose entries share memory; ``"drawn"``: it draws numbers anew."""
     incoming: bool
     """Of a second derivative: it is that with respect to the incoming gradient."""
 

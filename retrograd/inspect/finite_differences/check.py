@@ -50,6 +50,8 @@ class Verdict:
     """Backward returns something even when the incoming gradient is zero."""
     missing: bool = False
     """Backward returned None."""
+    reason: str = ""
+    """``"spread"``: it differs for a gradient whose entries share memory; ``"drawn"``: by the numbers it draws anew."""
 
 
 class Deliberate(Exception):
@@ -87,13 +89,14 @@ def check_functions(recording: Recording, kept_calls: KeptCalls, note: Callable[
 def _events(kept_call: KeptCall, replay: Replay, uses: Uses, until: float) -> Iterator[Event]:
     """Yield what is to be noted of one call: of the first derivative, and of the second if it was used."""
     cls = kept_call.function()
-    if cls is None:
+    if cls is None or intent.is_declared(cls):
         return
     for precision in (DOUBLE, SINGLE):
         used = uses.outputs.get(cls.__name__, ())
         applied = Applied(replay, kept_call, used, double=precision is DOUBLE, until=until)
         try:
             verdict = compare(applied, applied.point(), precision, cls)
+            verdict = _elsewhere(applied, not verdict.error and cls.__name__ in uses.spread) or verdict
         except Deliberate:
             return
         except (Exception, SystemExit):
@@ -102,6 +105,24 @@ def _events(kept_call: KeptCall, replay: Replay, uses: Uses, until: float) -> It
         if not verdict.error and cls.__name__ in uses.twice:
             yield from _second(kept_call, cls, applied, replay, precision)
         return
+
+
+def _elsewhere(applied: Applied, spread: bool) -> Verdict | None:
+    """Return what only shows in the circumstances of a program: gradients whose entries share memory, other draws."""
+    arrays = applied.point()
+    given = [np.ones_like(one) for one in applied.values(arrays)]
+    usual = applied.products(arrays, given)
+    if spread and not _alike(usual, applied.products_of_sum(arrays)):
+        return Verdict(0, 1.0, reason="spread")
+    if applied.is_random(arrays) and not _alike(usual, applied.products(arrays, given, later=True)):
+        return Verdict(0, 1.0, reason="drawn")
+    return None
+
+
+def _alike(one: list[Array | None], other: list[Array | None]) -> bool:
+    """Whether two lists of gradients are the same but for rounding."""
+    pairs = [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
+    return all(np.allclose(a, b, rtol=1e-4, atol=1e-7, equal_nan=True) for a, b in pairs)
 
 
 def _second(kept_call: KeptCall, cls: Any, applied: Applied, replay: Replay, precision: Precision) -> Iterator[Event]:
@@ -229,7 +250,7 @@ def _is_meant(place: Place, where: tuple[int, tuple[int, ...]], entry: Slope, cl
     """Whether a difference is one that the author of a Function wants."""
     argument, index = where
     passing = intent.passes_on(place.products, place.given, argument)
-    if intent.says_so(cls) or (not entry.moved and passing and intent.keeps_nothing(cls)):
+    if not entry.moved and passing and intent.keeps_nothing(cls):
         return True
     if not entry.moved and intent.leaks(place.products, place.given, argument, index):
         return True
@@ -266,6 +287,8 @@ def _event(kept_call: KeptCall, cls: Any, verdict: Verdict, order: int) -> Event
     data |= {"ones": verdict.ones, "constant": verdict.constant, "missing": verdict.missing, "incoming": incoming}
     if verdict.factor is not None:
         data["factor"] = verdict.factor
+    if verdict.reason:
+        data["reason"] = verdict.reason
     code = None if rule is None else code_of(rule)
     line = None if code is None else gradient_line(code, argument)
     source = None if code is None or line is None else SourceLine(code.co_filename, line, code.co_name)

@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from ..deliberate import MARK
+from ..program.texts import lines_of
 from ..sources.function_facts import code_of
 from ..sources.kept_calls import Array
 from .maps import Map, drawn_like
 
-_WORDS = frozenset({
-    "ste", "straight", "through", "passthrough", "surrogate", "estimator", "reverse", "reversal", "grl", "guided",
-    "pseudo", "proxy",
-})  # fmt: skip
-"""Words in the name or docstring of a Function whose author says that backward is something else."""
+_PRAGMA = re.compile(r"#\s*retrograd:\s*deliberate\b")
+"""What a comment says in place of ``rg.deliberate``."""
 _LEAK = 0.3
 _HALVINGS = 18
 
@@ -42,10 +41,22 @@ def _among(out: Sequence[Array], arrays: Sequence[Array]) -> bool:
     return all(any(np.array_equal(one.ravel(), array.ravel()) for array in arrays) for one in out)
 
 
-def says_so(cls: Any) -> bool:
-    """Whether a Function's name or docstring says that backward is not meant to be the derivative."""
-    text = re.sub(r"([a-z])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3 \2\4", cls.__name__) + " " + (cls.__doc__ or "")
-    return not _WORDS.isdisjoint(re.findall(r"[a-z]+", text.lower()))
+def is_declared(cls: Any) -> bool:
+    """Whether the author says that backward is not meant to be the derivative: by ``rg.deliberate`` or a comment."""
+    if cls.__dict__.get(MARK):
+        return True
+    code = code_of(cls.backward)
+    lines = [] if code is None else lines_of(code.co_filename)
+    if code is None or not lines:
+        return False
+    first = code.co_firstlineno
+    heads = [*lines[first - 1 : first + 1], *_class_line(lines[: first - 1])]
+    return any(_PRAGMA.search(line) for line in heads)
+
+
+def _class_line(before: list[str]) -> list[str]:
+    """Return the line of the innermost ``class`` that begins above a place."""
+    return next(([line] for line in reversed(before) if line.lstrip().startswith("class ")), [])
 
 
 def jumps(rule: Map, arrays: Sequence[Array], argument: int, numbers: np.random.Generator) -> bool:

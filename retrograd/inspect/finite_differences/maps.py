@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -50,13 +51,37 @@ class Applied:
         with self.repeatable():
             return [self._replay.array(one) for one in self.outputs(self.leaves(arrays))]
 
-    def products(self, arrays: Sequence[Array], given: Sequence[Array]) -> list[Array | None]:
-        """Call forward and backward."""
+    def products(self, arrays: Sequence[Array], given: Sequence[Array], *, later: bool = False) -> list[Array | None]:
+        """Call forward and backward; ``later``: random numbers were drawn by others in between."""
         with self.repeatable():
             leaves = self.leaves(arrays)
             outputs = self.outputs(leaves)
+            if later:
+                self._draw()
             found = self._replay.gradients(summed(outputs, self.like(outputs, given)), leaves)
             return [None if one is None else self._replay.array(one) for one in found]
+
+    def products_of_sum(self, arrays: Sequence[Array]) -> list[Array | None]:
+        """Call forward and backward for the sum of all outputs: one number in memory is the gradient of each."""
+        with self.repeatable():
+            leaves = self.leaves(arrays)
+            sums = [one.sum() for one in self.outputs(leaves)]
+            found = self._replay.gradients(sum(sums[1:], sums[0]), leaves)
+            return [None if one is None else self._replay.array(one) for one in found]
+
+    def is_random(self, arrays: Sequence[Array]) -> bool:
+        """Whether forward gives something else when other random numbers come."""
+        usual = self.values(arrays)
+        with self.repeatable():
+            self._draw()
+            other = [self._replay.array(one) for one in self.outputs(self.leaves(arrays))]
+        return not all(map(np.array_equal, usual, other))
+
+    def _draw(self) -> None:
+        """Draw random numbers from each generator."""
+        random.random()
+        np.random.random()  # noqa: NPY002  what programs draw from
+        self._replay.draw()
 
     def takes_indices(self) -> bool:
         """Whether there are tensors of whole numbers among the other arguments."""

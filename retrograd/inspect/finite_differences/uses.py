@@ -23,6 +23,9 @@ class Uses:
                     self.outputs[name].add(place)
             if event.kind == "function" and event.data.get("action") == "forward":
                 made.update((tensor, (event.op, place)) for place, tensor in enumerate(event.data.get("outputs", ())))
+        rules = [event for event in recording.events if event.data.get("action") == "backward"]
+        self.spread = {event.op for event in rules if event.data.get("spread")}
+        """Those whose backward got gradients of which entries share memory."""
         self.twice = _differentiated_twice(recording)
 
 

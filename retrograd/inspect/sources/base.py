@@ -122,6 +122,9 @@ class Replay(Protocol):
     def gradients(self, root: Any, inputs: Sequence[Any], *, create_graph: bool = False) -> tuple[Any, ...]:
         """Return the gradients of a scalar with respect to the inputs, None for those that were not used."""
 
+    def draw(self) -> None:
+        """Draw some random numbers."""
+
     def same_random_numbers(self) -> AbstractContextManager[None]:
         """Leave the engine's own generator of random numbers as it is found."""
 

@@ -156,9 +156,34 @@ def _entries(flow: Flow, checked: Event) -> int:
     return 0
 
 
+_REASONS = {
+    "spread": (
+        (
+            "gives another gradient when the entries of what comes in share memory, as those of sum() do: it writes "
+            "into the gradient that it is given, and one write changes all"
+        ),
+        "change a copy: grad = grad.clone() before the write, or torch.where(mask, grad, 0) in place of it",
+    ),
+    "drawn": (
+        "draws random numbers of its own, other ones than forward did: it is the derivative of another draw",
+        "keep what forward drew (ctx.save_for_backward(mask)) in place of drawing it again",
+    ),
+}
+"""Why a backward is wrong although its rule is right -> sentence and remedy."""
+
+
+def _circumstance_case(event: Event, source: SourceLine | None) -> Case:
+    """Return the case of a backward that is wrong only in the circumstances of the program."""
+    says, fix = _REASONS[event.data["reason"]]
+    message = f"{event.op}.backward{at(source)} {says}."
+    return Case(kind="wrong-backward", message=message, remedy=fix, source=source, op=event.op)
+
+
 def _measured_case(event: Event, entries: int) -> Case:
     """Return the case of one derivative that differs."""
     data = event.data
+    if data.get("reason") in _REASONS:
+        return _circumstance_case(event, event.source or _return_line(event))
     second = data.get("order") == 2
     names, place = data.get("parameters", []), data.get("argument", 0)
     name = names[place] if place < len(names) else f"input {place}"

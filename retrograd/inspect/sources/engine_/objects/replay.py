@@ -50,6 +50,10 @@ class EngineReplay:
         found: tuple[Any, ...] = grad(root, tuple(inputs), create_graph=create_graph, allow_unused=True)
         return found
 
+    def draw(self) -> None:
+        """Draw some random numbers."""
+        default_generator.words(7)
+
     @contextmanager
     def same_random_numbers(self) -> Iterator[None]:
         """Leave the generator as it is found, not made if it was not."""

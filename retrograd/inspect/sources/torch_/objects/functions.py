@@ -130,14 +130,15 @@ class Functions:
         """Make the way into backward rules report what they return."""
 
         def apply(node: Any, *grads: Any) -> Any:
+            spread = any(0 in one.stride() and one.numel() > 1 for one in grads if type(one) is self._torch.Tensor)
             returned = original(node, *grads)
-            unseen(self._returned, node, returned)
+            unseen(self._returned, node, returned, spread)
             return returned
 
         return apply
 
-    def _returned(self, node: Any, returned: Any) -> None:
-        """Report what a backward rule of the user returned."""
+    def _returned(self, node: Any, returned: Any, spread: bool) -> None:
+        """Report what a backward rule of the user returned; ``spread``: entries of what it got share memory."""
         cls = node._forward_cls
         code = code_of(cls.forward)
         if code is None or not is_users(code):
@@ -146,6 +147,8 @@ class Functions:
         tensor = self._torch.Tensor
         data: dict[str, Any] = {"action": "backward", "node": node._sequence_nr() - self._marks().begin}
         data["argument_count"], data["gradient_count"] = len(node.needs_input_grad), len(entries)
+        if spread:
+            data["spread"] = True
         data["gradient_shapes"] = [list(one.shape) if isinstance(one, tensor) else None for one in entries]
         data |= definition(cls.forward, _rule(cls), cls.setup_context)
         run = self._inside().run

@@ -69,6 +69,10 @@ class TorchReplay:
         found: tuple[Any, ...] = self._torch.autograd.grad(root, inputs, create_graph=create_graph, allow_unused=True)
         return found
 
+    def draw(self) -> None:
+        """Draw some random numbers."""
+        self._torch.rand(7)
+
     @contextmanager
     def same_random_numbers(self) -> Iterator[None]:
         """Leave the generator as it is found."""
