@@ -8,6 +8,8 @@ from enum import StrEnum
 class Trait(StrEnum):
     """Something that holds of an operator for whatever numbers it is given."""
 
+    __hash__ = str.__hash__  # an enumeration's own is a function of Python, and traits are asked for at each call
+
     ELEMENTWISE = "elementwise"
     """An entry of the result depends on the entries of the operands in its place, after broadcasting."""
     LINEAR = "linear"

@@ -10,14 +10,12 @@ from ....events import Event
 from ....journal import Maker, Note, Rows
 from ....shared_parts import shared_texts
 from ....tensor_facts import TensorFacts
-from ...surroundings import Surroundings, described
+from ...call_data import Measured, call_data, say_made
+from ...surroundings import Surroundings
 from ..watching import shape_and_dtype
 from .call_sites import Site
 from .names import fitting, named_by
 from .saved import saved_numbers
-
-Measured = tuple[tuple[float, float] | None, float | None]
-"""Range and sum of a result."""
 
 
 class CallFacts(NamedTuple):
@@ -70,9 +68,7 @@ class CallFacts(NamedTuple):
         """Say of the results which event made them."""
         site, fresh = self.site, self.fresh
         if fresh is None:
-            for number in self.outputs:
-                if rows[number].made_by is None and number not in self.inputs:
-                    rows[number].made_by = row
+            say_made(self.outputs, self.inputs, row, rows)
         else:
             shape, dtype = shape_and_dtype(fresh)
             name = site.variables[0] if len(site.variables) == 1 else ""
@@ -82,21 +78,19 @@ class CallFacts(NamedTuple):
 
     def data(self, names: list[str]) -> dict[str, Any]:
         """The data of the event."""
-        outputs, measured = self.outputs, [(self.limits, self.total), *self.others]
-        data: dict[str, Any] = {"inputs": list(self.inputs), "names": names, **described(self.around)}
-        data["outputs"], data["output_names"] = outputs, shared_texts(fitting(self.site.targets, outputs))
-        data["range"] = [None if limits is None else list(limits) for limits, _ in measured]
-        data["checksum"] = [total for _, total in measured]
-        data["time_us"] = self.took / 1e3
-        if self.node is not None:
-            data["nodes"] = [self.node, self.node + 1]
-            data["saves"] = saved_numbers(self.saves, self.inputs, outputs)
-        if self.stack is not None:
-            data["stack"] = self.stack
-        if self.site.written != self.site.operator.name:
-            data["written"] = self.site.written
-        if self.arguments:
-            data["arguments"] = self.arguments
+        outputs, node = self.outputs, self.node
+        data = call_data(
+            self.around,
+            (self.inputs, names),
+            (outputs, fitting(self.site.targets, outputs)),
+            [(self.limits, self.total), *self.others],
+            written=self.site.other_name,
+            arguments=self.arguments,
+            nodes=None if node is None else [node, node + 1],
+            saves=saved_numbers(self.saves, self.inputs, outputs),
+            stack=self.stack,
+            time_us=self.took / 1e3,
+        )
         return data | self.more if self.more else data
 
 

@@ -57,6 +57,11 @@ class Site:
     others: tuple[tuple[Any, ...], dict[str, Any] | None] = ((), None)
     """Arguments of the latest call with plain ones among them, without its operands, and what was said of them."""
 
+    @property
+    def other_name(self) -> str:
+        """What the program calls the operator, if that is another name."""
+        return "" if self.written == self.operator.name else self.written
+
 
 class Sites:
     """The places that one watcher has seen."""

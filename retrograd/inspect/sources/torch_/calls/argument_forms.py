@@ -14,6 +14,7 @@ Place = tuple[int | str, int]
 Pick = Callable[[Sequence[Any]], tuple[Any, ...]]
 TOO_MANY = 10_000
 """Arguments of one call that are looked at."""
+_PLAIN = frozenset({int, float, str, bool, type(None)})
 _HOMES = frozenset({"builtins", "torch", "torch.nn.parameter"})
 """Modules of the types whose forms are remembered: classes of the program's own may go."""
 
@@ -30,7 +31,7 @@ class Form:
         self.places: tuple[Place, ...] = tuple((where[place], -1) for place in inside)
         self.tensors = _picker(inside)
         self.others = _picker([place for place in range(len(kinds)) if place not in inside])
-        self.lists = tuple(place for place, kind in enumerate(kinds) if _holds(kind))
+        self.lists = tuple(place for place, kind in enumerate(kinds) if holds(kind))
         """Where containers stand, which may hold tensors."""
 
 
@@ -52,19 +53,19 @@ class Forms:
                 self._known[key] = form
         for place in form.lists:
             for entry in entries_of(values[place]):
-                if isinstance(entry, self._tensor) or _holds(entry.__class__):
+                if isinstance(entry, self._tensor) or holds(entry.__class__):
                     return None
         return form
 
 
-def _holds(kind: type) -> bool:
+def holds(kind: type) -> bool:
     """Whether what is of a type may hold tensors: sizes are tuples of numbers."""
-    return issubclass(kind, (list, tuple, dict)) and kind.__name__ != "Size"
+    return kind not in _PLAIN and issubclass(kind, (list, tuple, dict)) and kind.__name__ != "Size"
 
 
 def entries_of(value: Any) -> Sequence[Any]:
     """Return what a container holds, as far as it is looked at; nothing of what is none."""
-    if not _holds(value.__class__):
+    if not holds(value.__class__):
         return ()
     return list(islice(value.values(), TOO_MANY)) if isinstance(value, dict) else value[:TOO_MANY]
 
@@ -76,7 +77,7 @@ def tensors_in(value: Any, tensor: type, most: int) -> list[Any]:
         one = waiting.pop()
         if isinstance(one, tensor):
             found.append(one)
-        elif len(waiting) < TOO_MANY:
+        elif holds(one.__class__) and len(waiting) < TOO_MANY:
             waiting += reversed(entries_of(one))
     return found
 

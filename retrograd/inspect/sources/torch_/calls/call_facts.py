@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from ....event_data import Stack
 from ....events import Event, Facts
 from ....journal import Maker, Note, Rows
-from ....shared_parts import shared_texts
-from ...surroundings import Surroundings, described
+from ...call_data import Measured, call_data, say_made
+from ...surroundings import Surroundings
 from ..values.far import FarFacts
 from ..values.ranges import Figures
 from .call_sites import Site
@@ -51,10 +51,9 @@ class CallFacts(NamedTuple):
     def enter_results(self, row: int, rows: Rows) -> None:
         """Say of new results which event made them, and what they share memory with."""
         inputs, way = self.inputs, self.site.rule.reason
+        say_made(self.outputs, inputs, row, rows)
         for number in self.outputs:
             facts = rows[number]
-            if facts.made_by is None and number not in inputs:
-                facts.made_by = row
             if way in ("data", "detach") and inputs:
                 facts.view_of = inputs[0]
                 self.ways[number] = way
@@ -72,32 +71,26 @@ class CallFacts(NamedTuple):
 
     def data(self, way: str) -> dict[str, Any]:
         """Return the data of the event."""
-        data: dict[str, Any] = {
-            "inputs": list(self.inputs),
-            "names": shared_texts(self.names),
-            **described(self.around),
-        }
-        if self.site.written != self.site.rule.op:
-            data["written"] = self.site.written
-        if self.arguments:
-            data["arguments"] = self.arguments
-        if self.nodes is not None:
-            data["nodes"] = list(self.nodes)
-        data["outputs"] = list(self.outputs)
-        data["output_names"] = shared_texts(assigned(self.site.spelling, len(self.outputs)))
-        if self.saves:
-            data["saves"] = list(self.saves)
-        if isinstance(self.measures, FarFacts):
-            self.measures.add_to(data)
-        else:
+        figures = list[Measured]()
+        if not isinstance(self.measures, FarFacts):
             lows, highs, sums = self.measures[::3], self.measures[1::3], self.measures[2::3]
-            if any(low is not None for low in lows):
-                data["range"] = [None if low is None else [low, high] for low, high in zip(lows, highs, strict=True)]
-                data["checksum"] = list(sums)
-        if self.stack is not None:
-            data["stack"] = self.stack
+            ends = zip(lows, highs, sums, strict=True)
+            figures = [(None if low is None or high is None else (low, high), total) for low, high, total in ends]
+        data = call_data(
+            self.around,
+            (self.inputs, self.names),
+            (self.outputs, assigned(self.site.spelling, len(self.outputs))),
+            figures,
+            written=self.site.other_name,
+            arguments=self.arguments,
+            nodes=self.nodes and list(self.nodes),
+            saves=list(self.saves),
+            stack=self.stack,
+        )
         if self.kind == "inplace":
             data["through"] = way
+        if isinstance(self.measures, FarFacts):
+            self.measures.add_to(data)
         return data | self.more if self.more else data
 
 

@@ -49,6 +49,11 @@ class Site:
     kept: BoundedDict[Any, Kept] = field(default_factory=lambda: BoundedDict(200))
     """What nodes of calls from here keep, as ``saves_of`` remembers it: sizes of sequences may go on changing."""
 
+    @property
+    def other_name(self) -> str:
+        """What the program calls the operator, if that is another name."""
+        return "" if self.written == self.rule.op else self.written
+
     def is_as_before(self, call: Call) -> bool:
         """Whether what a call is given beside tensors is what the call before was given."""
         others, known = call.others, self.others

@@ -15,7 +15,7 @@ from ..library import LIBRARY
 from ..own_work import own_work
 from ..private import private
 from ..problems import note_problem
-from .argument_forms import TOO_MANY, Forms, Place, entries_of, tensors_in
+from .argument_forms import TOO_MANY, Forms, Place, entries_of, holds, tensors_in
 from .pristine import Pristine, Run
 from .rules import UNCOUNTED, Rule, judge
 
@@ -86,9 +86,13 @@ class Call:
                 continue
             others += (argument,) if isinstance(position, int) else (position, argument)
             for place, entry in enumerate(entries_of(argument)):
-                within = tensors_in(entry, tensor_type, TOO_MANY - len(inputs))
-                inputs += within
-                places += [(position, place)] * len(within)
+                if isinstance(entry, tensor_type):
+                    inputs.append(entry)
+                    places.append((position, place))
+                elif holds(entry.__class__):
+                    within = tensors_in(entry, tensor_type, TOO_MANY - len(inputs))
+                    inputs += within
+                    places += [(position, place)] * len(within)
         self.inputs, self.places, self.others = inputs, places, others
         self.form = (len(self.args), *places)
 

@@ -96,8 +96,7 @@ class ForwardWriter:
     def _operation(self, call: Call, inside: Inside) -> None:
         """Note a call that computes, writes in place or leaves the graph; ``event_of_call`` makes its event."""
         outputs, written = call.outputs(self._tensor), call.written()
-        reads = call.rule.operator.is_a(Trait.READING)
-        if not outputs and not written and call.error is None and not reads:
+        if not outputs and not written and call.error is None and not call.rule.operator.is_a(Trait.READING):
             return
         site, known = self._sites.at(call), len(self.table)
         line, names = site.line, site.names(call)

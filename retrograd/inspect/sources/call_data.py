@@ -1,0 +1,35 @@
+"""What the event of a call says, written once for both engines: each only hears of its calls in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from ..journal import Rows
+from ..shared_parts import shared_texts
+from .surroundings import Surroundings, described
+
+Measured = tuple[Sequence[float] | None, float | None]
+"""Range and sum of a result."""
+Named = tuple[Sequence[int], Sequence[str]]
+"""Tensors, and how the line spells each."""
+
+
+def call_data(
+    around: Surroundings, given: Named, made: Named, figures: Sequence[Measured], **told: Any
+) -> dict[str, Any]:
+    """Return the data of a call's event; of what else there is to tell, nothing that is empty."""
+    data: dict[str, Any] = {"inputs": list(given[0]), "names": shared_texts(given[1]), **described(around)}
+    data["outputs"], data["output_names"] = list(made[0]), shared_texts(made[1])
+    if any(limits is not None or total is not None for limits, total in figures):
+        data["range"] = [None if limits is None else list(limits) for limits, _ in figures]
+        data["checksum"] = [total for _, total in figures]
+    data.update((key, value) for key, value in told.items() if value)
+    return data
+
+
+def say_made(outputs: Iterable[int], inputs: Collection[int], row: int, rows: Rows) -> None:
+    """Say of new results which event made them."""
+    for number in outputs:
+        if rows[number].made_by is None and number not in inputs:
+            rows[number].made_by = row
