@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from bug_programs import pairs, record
 from long_programs import lengthened
 
 from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.event_data import BY_TENSOR_KEYS, ROW_KEYS, TENSOR_KEYS, TENSOR_OF_NAME_KEYS, TENSORS_KEYS
 from retrograd.inspect.events import Event, Recording
-from retrograd.inspect.loading import decode_recording
+from retrograd.inspect.loading import decode_recording, load_recording
 from retrograd.inspect.render.formats.json_ import encode_recording
 
 STATEFUL = """
@@ -90,6 +94,32 @@ def test_what_is_left_is_the_recording_of_a_shorter_program(tmp_path):
     assert 10 <= len(left) <= 16 + 4
     assert len(recorded.snapshots) == len(left)
     assert told(recorded) == told(kept(len(left), tmp_path))
+
+
+def numbers_told(recorded: Recording) -> list[tuple[str, dict[str, object]]]:
+    """Whole numbers in what events hold, apart from those that count the whole program, and from known ones."""
+    counting = {"run", "nodes", "node", "version", "thread", "handle", "arguments", "checksum", "stack", *ROW_KEYS}
+    counting |= {*TENSOR_KEYS, *TENSORS_KEYS, *TENSOR_OF_NAME_KEYS, *BY_TENSOR_KEYS}
+
+    def plain(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: plain(one) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(one) for one in value]
+        return value if isinstance(value, int) else None
+
+    return [
+        (event.kind, {key: plain(value) for key, value in event.data.items() if key not in counting})
+        for event in recorded.events
+        if event.kind != "summary"
+    ]
+
+
+def test_every_number_of_a_tensor_is_counted_anew(tmp_path):
+    """No key of an event holds a number that grows with the program but those that ``event_data`` lists."""
+    recorded = kept(90, tmp_path, keep=16)
+    for mine, other in zip(numbers_told(recorded), numbers_told(kept(len(runs(recorded)), tmp_path)), strict=True):
+        assert mine == other
 
 
 def test_summaries_tell_of_all_that_was_dropped(tmp_path):
@@ -182,3 +212,25 @@ def test_long_programs_are_explained_as_when_all_is_kept(name, tmp_path):
         assert not summaries(all_of_it)
         found, wanted = ({(one.kind, one.line) for one in diagnose(one)} for one in (few, all_of_it))
         assert found == wanted
+
+
+def test_the_command_says_how_much_was_kept(tmp_path):
+    """``trace --keep`` writes a file of few steps and says so; ``render --step`` takes numbers of backward runs."""
+    script, file = tmp_path / "train.py", tmp_path / "run.json"
+    script.write_text(STATEFUL.format(steps=60, odd=()).replace("import torch", "import retrograd as torch"))
+
+    def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-m", "retrograd", *arguments]
+        return subprocess.run(words, capture_output=True, text=True, check=False)
+
+    traced = run_command("trace", "--level", "full", "--keep", "8", "-o", str(file), str(script))
+    loaded = load_recording(str(file))
+    refused = run_command("render", str(file), "--step", "30", "-o", str(tmp_path / "a.svg"))
+    drawn = run_command("render", str(file), "--step", "58", "-o", str(tmp_path / "b.txt"), "-f", "tree")
+
+    assert (traced.returncode, drawn.returncode) == (0, 0)
+    assert f"{len(loaded.snapshots)} of 60 backward runs are kept in full" in traced.stderr
+    assert "The graph of backward run 30 was not kept" in refused.stderr
+    assert "backward 58" in (tmp_path / "b.txt").read_text()
+    assert not (tmp_path / "a.svg").exists()
+    assert run_command("trace", "--keep", "few", str(script)).returncode == 2

@@ -147,4 +147,8 @@ def _show_tree(recording: Recording, options: RenderOptions) -> int:
 def _how_many(recording: Recording) -> str:
     """Return what to add when there was more than one graph to choose from."""
     count = len(recording.snapshots)
+    dropped = recording.summarized("runs")
+    if dropped:
+        kept = f"{count:,} of {count + dropped:,} backward runs are kept in full, of the others sums"
+        return f" ({kept}; --step chooses, --keep all keeps all)"
     return f" ({count} backward runs were recorded; --step chooses)" if count > 1 else ""

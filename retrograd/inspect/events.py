@@ -173,6 +173,10 @@ class Recording:
         runs, events = len(self.snapshots), len(self.events)
         return f"<Recording{script} at level {self.level}: {runs:,} backward runs, {events:,} events>"
 
+    def summarized(self, what: str = "steps") -> int:
+        """Return of how many ``"steps"`` or backward ``"runs"`` there are only sums."""
+        return sum(event.data.get(what, 0) for event in self.events if event.kind == "summary")
+
     def read_by(self, read: Callable[[bool], tuple[list[Event], list[TensorFacts]]]) -> None:
         """Let ``events`` and ``tensors`` be what ``read`` returns whenever one of them is read, until ``end``."""
         self._read = read

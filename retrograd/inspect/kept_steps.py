@@ -62,7 +62,7 @@ class Gap:
     kinds: Counter[str] = field(default_factory=Counter)
     norms: dict[int, list[float]] = field(default_factory=dict)
     """Leaf -> how many gradients arrived there, least, greatest and sum of their norms."""
-    latest: deque[Step] = field(default_factory=lambda: deque(maxlen=128))
+    latest: deque[Step] = field(default_factory=lambda: deque(maxlen=32))
     """The last of them, without their events."""
     continuous: bool = True
     """Whether the step after it was once seen to follow the one before it."""

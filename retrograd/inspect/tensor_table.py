@@ -239,6 +239,13 @@ class TensorTable:
         living = {number for reference, number in self._known.pairs() if reference() is not None}
         return living.union(self._counted_at[1])
 
+    def forget_dead(self, known: dict[int, Any], most: int = 1_000) -> None:
+        """Take tensors that have died out of a dictionary by number, once it holds more than so many."""
+        if len(known) > most:
+            alive = self.alive()
+            for number in known.keys() - alive:
+                del known[number]
+
     def count_living(self, row: int) -> None:
         """Remember who lives now, at a row of events, in place of who did when they were counted before."""
         self._counted_at = row, [number for reference, number in self._known.pairs() if reference() is not None]

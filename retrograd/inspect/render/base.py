@@ -103,21 +103,36 @@ def chosen_steps(recording: Recording, options: RenderOptions) -> list[int]:
         return list(range(count))
     if options.step == "last":
         return [count - 1]
-    return [_step_index(options.step, count) % count]
+    return [_step_index(recording, options.step, count) % count]
 
 
-def _step_index(step: str | int, count: int) -> int:
+def _step_index(recording: Recording, step: str | int, count: int) -> int:
     """Turn a step as typed into an index, or say which steps there are."""
     try:
         index = int(step)
     except ValueError:
         index = count
+    dropped = recording.summarized("runs") if index >= 0 else 0
+    if dropped:
+        return _kept_index(recording, index, count + dropped)
     if not -count <= index < count:
         raise UsageError(
             f"There is no step {step!r} in a recording of {count} backward graph{'s' if count > 1 else ''}.",
             f"Ask for 'last', 'all' or a number from 0 to {count - 1}.",
         )
     return index
+
+
+def _kept_index(recording: Recording, number: int, runs: int) -> int:
+    """Return the index of the graph of a backward run, of a recording that does not hold all."""
+    labels = [snapshot.label for snapshot in recording.snapshots]
+    label = f"backward {number}"
+    if label not in labels:
+        raise UsageError(
+            f"The graph of backward run {number} was not kept: there are {len(labels):,} of {runs:,}.",
+            "Ask for 'last', 'all' or another number, or record with --keep all.",
+        )
+    return labels.index(label)
 
 
 def capped(snapshot: GraphSnapshot, max_nodes: int | None) -> tuple[GraphSnapshot, int]:

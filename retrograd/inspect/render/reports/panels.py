@@ -52,6 +52,12 @@ def _parts(outcome: Outcome) -> Iterator[Panel | Text]:
         one = dropped.finding
         yield Text(f"not reported: {one.kind}, {_printable_place(one)}: {dropped.reason}", style="dim")
     count = len(outcome.findings)
+    if steps := outcome.recording.summarized():
+        yield Text(
+            f"retrograd: of {steps:,} steps of this long program there are only sums, as figures and samples of them "
+            "were alike; findings count what is kept in full (--keep all keeps all)",
+            style="dim",
+        )
     for sentence in outcome.unseen:
         yield Text(f"retrograd: {printable(sentence)}", style="yellow")
     if count or not outcome.unseen:

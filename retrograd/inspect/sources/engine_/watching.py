@@ -99,6 +99,10 @@ class _Local(threading.local):
         self.state = ThreadState(only)
 
 
+_MOST_GRADIENTS = 1_000
+"""Gradients of which some may have died that are remembered beside twice as many as live."""
+
+
 class Watching:
     """One watcher of the engine."""
 
@@ -110,10 +114,17 @@ class Watching:
         """Sequence number that the recording counts from."""
         self.gradients: dict[int, int] = {}
         """Number of a tensor that is some leaf's ``.grad`` -> number of the leaf."""
+        self._most_gradients = _MOST_GRADIENTS
 
         self._levels = frozenset(LEVELS[: LEVELS.index(level) + 1])
         self._threads: dict[int, int] = {}
         self._new_threads = count()  # two threads that come at once get two numbers
+
+    def forget_gradients(self) -> None:
+        """Forget which leaves gradients were of that have died, once there are many."""
+        if len(self.gradients) > self._most_gradients:
+            self.sink.tensors.forget_dead(self.gradients)
+            self._most_gradients = 2 * len(self.gradients) + _MOST_GRADIENTS
 
     @property
     def here(self) -> ThreadState:

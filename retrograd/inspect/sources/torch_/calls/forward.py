@@ -32,6 +32,8 @@ from .saved import Kept, SavedSizes, saves_of
 from .tensors import number_of, part_of
 
 _NONE: tuple[Any, ...] = ()
+_MOST_GRADIENTS = 1_000
+"""Gradients of which some may have died that are remembered beside twice as many as live."""
 
 
 class ForwardWriter:
@@ -56,6 +58,7 @@ class ForwardWriter:
         self.gradients: dict[int, int] = {}
         """Number of a gradient -> its leaf."""
         self._gradient_in: dict[int, int] = {}
+        self._most_gradients = _MOST_GRADIENTS
         """Memory -> the gradient that was seen in it last."""
 
     def listens(self) -> bool:
@@ -203,6 +206,10 @@ class ForwardWriter:
     def _has_gradient(self, leaf: int, gradient: int) -> None:
         """Note which tensor a leaf's ``.grad`` is."""
         self.gradients[gradient] = leaf
+        if len(self.gradients) > self._most_gradients:
+            self.table.forget_dead(self.gradients)
+            self._gradient_in = {key: one for key, one in self._gradient_in.items() if one in self.gradients}
+            self._most_gradients = 2 * len(self.gradients) + _MOST_GRADIENTS
         memory = self.table.entered(gradient).storage
         if memory is not None:
             self._gradient_in[memory] = gradient

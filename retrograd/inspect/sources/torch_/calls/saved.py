@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Hashable, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from ....bounded import BoundedDict
@@ -19,6 +20,7 @@ _MAX_NODES = 40
 """Nodes of one call that are looked at."""
 _SAFE_TOUCHES = 15_000
 _SAFE_TOUCHES_THREAD = 800
+_FEW = 10_000
 _MAX_SIZES = 500_000
 
 _RESULTS = frozenset({"result", "result0", "output", "out"})
@@ -102,6 +104,13 @@ class SavedSizes:
             counted.update(kept)
         if counted:
             snapshot.measures["saved_bytes"] = once
+        self._forget(_FEW + 4 * len(snapshot))
+
+    def _forget(self, most: int) -> None:
+        """Forget the oldest nodes, once there are more than so many: a long program has other graphs by now."""
+        if len(self.of_node) > 2 * most:
+            for number in list(islice(self.of_node, len(self.of_node) - most)):
+                del self.of_node[number]
 
     def may_touch(self, nodes: int) -> bool:
         """Whether that many more nodes may be looked at: deep graphs that were cannot be freed on a small stack."""
