@@ -98,8 +98,20 @@ def test_what_is_left_is_the_recording_of_a_shorter_program(tmp_path):
 
 def numbers_told(recorded: Recording) -> list[tuple[str, dict[str, object]]]:
     """Whole numbers in what events hold, apart from those that count the whole program, and from known ones."""
-    counting = {"run", "nodes", "node", "version", "thread", "handle", "arguments", "checksum", "stack", *ROW_KEYS}
-    counting |= {*TENSOR_KEYS, *TENSORS_KEYS, *TENSOR_OF_NAME_KEYS, *BY_TENSOR_KEYS}
+    counting = {
+        "run",
+        "nodes",
+        "node",
+        "version",
+        "thread",
+        "handle",
+        "arguments",
+        "checksum",
+        "stack",
+        "grad",
+        "range",
+    }
+    counting |= {*ROW_KEYS, *TENSOR_KEYS, *TENSORS_KEYS, *TENSOR_OF_NAME_KEYS, *BY_TENSOR_KEYS}
 
     def plain(value: object) -> object:
         if isinstance(value, dict):
