@@ -73,7 +73,8 @@ def _clips(flow: Flow) -> Iterator[tuple[int, Event, list[int]]]:
         yield row, event, [leaf for leaf in event.data.get("inputs", ()) if leaf in flow.accumulated]
     for row, event in flow.of_kind("inplace"):
         leaf = event.data.get("gradient_of")
-        if leaf in flow.accumulated and _line(event) not in others:
+        within = event.data.get("run") is not None  # by a hook: the gradient is about to arrive
+        if leaf in flow.accumulated and not within and _line(event) not in others:
             yield row, event, [leaf]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..base import Case, Check, Kind, Stage
+from ..meaning.births import kept_results
 from ..meaning.carried_tensors import CarriedTensor, carried_tensor, living_line
 from ..phrases import FREED
 from ..recorded.flow import Flow
@@ -103,7 +104,16 @@ def _carried(flow: Flow, carried: CarriedTensor, freeing: Run, failed: Run) -> C
     """Return the case of a tensor that brought its old graph along."""
     name, again = carried.name, carried.made_again
     made, used = carried.made_at, carried.used_at
-    if again:
+    kept = kept_results(flow).get(carried.tensor)
+    if kept is not None and not again:
+        made = flow.events[kept[1]].source
+        message = (
+            f"{name} was made of a parameter{at(made)}, once, by {flow.events[kept[1]].op}: it is no parameter itself, "
+            f"no optimizer has it, and the first backward{at(freeing.source)} freed its graph, which is used again"
+            f"{at(used)}."
+        )
+        remedy = f"make {name} itself the parameter: torch.nn.Parameter(...) around the finished value"
+    elif again:
         message = (
             f"{name}, used again{at(used)}, still carries the graph of the iteration before, whose saved tensors were "
             f"freed by backward{at(freeing.source)}."

@@ -39,3 +39,23 @@ def without_use(flow: Flow) -> set[int]:
     """Return the leaves that get gradients which nobody uses: no optimizer, no update by hand, no later loss."""
     others = flow.accumulated.keys() - flow.optimized.keys() - used_gradients(flow)
     return {leaf for leaf in others if not flow.ledger.moved_by_hand(leaf)}
+
+
+def kept_results(flow: Flow) -> dict[int, tuple[int, int]]:
+    """Return what was made of a parameter before the training and takes its place -> that parameter, and the call."""
+    found: dict[int, tuple[int, int]] = {}
+    for leaf in sorted(without_use(flow)):
+        row = _last_before(flow, leaf, flow.runs[0].begin) if is_born_parameter(flow, leaf) else None
+        if row is not None:
+            found[flow.outputs(row)[0]] = leaf, row
+    return found
+
+
+def _last_before(flow: Flow, leaf: int, first_run: int) -> int | None:
+    """Return the last of a chain of calls, each of which alone takes what the one before made, from a leaf on."""
+    found, tensor = -1, leaf
+    while True:
+        uses = [row for row in flow.used_in.get(tensor, ()) if flow.has_node(row)]
+        if len(uses) != 1 or not found < uses[0] < first_run or len(flow.outputs(uses[0])) != 1:
+            return None if found < 0 else found
+        found, tensor = uses[0], flow.outputs(uses[0])[0]

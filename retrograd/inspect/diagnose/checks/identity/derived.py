@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from ...base import Case
-from ...meaning.births import is_born_parameter, without_use
+from ...meaning.births import kept_results
 from ...recorded.flow import Flow
 from ...words import at
 
@@ -17,23 +17,10 @@ _PASSES = 2
 def derived(flow: Flow) -> Iterator[Case]:
     """Yield a case for each parameter of which a result, made once and before the training, is used in its place."""
     begins = [run.begin for run in flow.runs]
-    for leaf in sorted(without_use(flow)):
-        row = _last_before(flow, leaf, begins[0]) if is_born_parameter(flow, leaf) else None
-        if row is not None:
-            result = flow.outputs(row)[0]
-            stretches = {bisect_left(begins, use) for use in flow.used_in.get(result, ()) if use > row}
-            if len(stretches - {len(begins)}) >= _PASSES:
-                yield _case(flow, leaf, row, result, len(stretches))
-
-
-def _last_before(flow: Flow, leaf: int, first_run: int) -> int | None:
-    """Return the last of a chain of calls, each of which alone takes what the one before made, from a leaf on."""
-    found, tensor = None, leaf
-    while True:
-        uses = [row for row in flow.used_in.get(tensor, ()) if flow.has_node(row)]
-        if len(uses) != 1 or uses[0] > first_run or len(flow.outputs(uses[0])) != 1:
-            return found
-        found, tensor = uses[0], flow.outputs(uses[0])[0]
+    for result, (leaf, row) in kept_results(flow).items():
+        stretches = {bisect_left(begins, use) for use in flow.used_in.get(result, ()) if use > row}
+        if len(stretches - {len(begins)}) >= _PASSES:
+            yield _case(flow, leaf, row, result, len(stretches))
 
 
 def _case(flow: Flow, leaf: int, row: int, result: int, passes: int) -> Case:

@@ -31,9 +31,17 @@ class Parameters:
             caller = sys._getframe(2)  # below the wrapper that patches put around this
             if given is not None and (caller.f_code.co_name != _COPYING or _by_itself(caller)):
                 unseen(self._report, given, made, caller)
+            elif given is not None:
+                unseen(self._note_line, made, caller)
             return made
 
         return __new__
+
+    def _note_line(self, made: Any, caller: FrameType) -> None:
+        """Note the line that copies a module, with all its parameters."""
+        line = source_line(user_frame(caller))
+        for watch in self._watches():
+            number_of(watch.sink.tensors, made, source=line)
 
     def _report(self, given: Any, made: Any, caller: FrameType) -> None:
         line = source_line(user_frame(caller))
