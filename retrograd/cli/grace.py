@@ -78,7 +78,8 @@ def _stand_guard(watched: int, reading: int) -> NoReturn:
             break  # nobody can write any more
         if found:
             time.sleep(GRACE)
-            if waiting.poll(0) and _is_deadly(watched):
+            left = waiting.poll(0)  # also says that nobody can write any more, of a process that is done
+            if left and left[0][1] & select.POLLIN and _is_deadly(watched):
                 os.kill(watched, signal.SIGTERM)
     os._exit(0)
 

@@ -15,6 +15,7 @@ from .divergence import Divergence, divergence
 from .endings import Ending, endings
 from .gradients import NonFinite, NormGap, Partial, first_nonfinite, norm_gaps, partial_gradients
 from .kept_in_all import kept_in_all
+from .replicas import Apart, OtherTurn, other_turn, replicas_apart
 from .results import OtherResult, first_other_result
 from .run import Run
 
@@ -34,6 +35,10 @@ class Lineup:
     nonfinite: list[NonFinite] = field(default_factory=list)
     norms: list[NormGap] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
+    apart: Apart | None = None
+    """Of ranks: parameters that part."""
+    turn: OtherTurn | None = None
+    """Of ranks: gradients that meet in one collective and do not belong together."""
     missing: list[int] = field(default_factory=list)
     """Ranks of the job of which there is no recording."""
     graphs: GraphDiff | None = None
@@ -71,6 +76,7 @@ class Lineup:
             "norms": [one.to_plain() for one in self.norms],
             "endings": [one.to_plain() for one in self.endings],
             "missing_ranks": [*self.missing],
+            "apart": self.apart and self.apart.to_plain(),
             "result": self.result and self.result.to_plain(),
             "step": self.step,
             "graphs": self.graphs and self.graphs.to_plain(),
@@ -88,6 +94,7 @@ def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: fl
     found.norms = norm_gaps(runs, tolerance, ranks=ranks)
     found.endings = endings(runs)
     if ranks:
+        found.apart, found.turn = replicas_apart(runs), other_turn(runs)
         world = max(recording.world_size or 0 for recording in recordings)
         found.missing = [number for number in range(world) if number not in numbers]
     if len(runs) == 2:

@@ -56,10 +56,12 @@ def _reducers_fired(flow: Flow) -> dict[int, list[int]]:
         if run.nested and run.accumulates and not run.inputs and not run.error:  # its leaves are not recorded
             for leaf in flow.leaves_behind(flow.reached_by(run)):
                 arrivals.setdefault(leaf, []).append(run.end - 1)
+    static = {leaf for _, event in flow.of_kind("wrapper", static_graph=True) for leaf in event.data["inputs"]}
     return {
         leaf: sorted(arrival for arrival in arrivals.get(leaf, ()) if arrival > row)
         for row, event in flow.of_kind("module", type=REDUCED)
         for leaf in event.data.get("parameters", {}).values()
+        if leaf not in static  # the reducer counts how often each comes, and waits for all
     }
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...lineup.divergence import Difference
 from ...lineup.gradients import NormGap, Partial
 from ...lineup.lineup import Lineup
+from ...lineup.replicas import Apart, OtherTurn, copies_at_first
 from ...lineup.results import OtherResult
 from ...lineup.run import Place
 from ..base import Case, Check, Kind, Stage
@@ -36,8 +37,13 @@ def cases_of(found: Lineup) -> Iterator[Case]:
             yield _nondeterminism(found.result)
         return
     yield from map(_weighed(found), _other_graphs(found))
+    if found.turn is not None:
+        yield _other_turn(found, found.turn)
+    elif found.apart is not None:
+        yield _apart(found.apart)
+    copied = copies_at_first(found.runs)
     for gap in found.norms:
-        if gap.reduced and not gap.expected:
+        if gap.reduced and not gap.expected and copied.get(gap.name, True):
             yield _unreduced(found, gap)
 
 
@@ -116,6 +122,53 @@ def _partial(found: Lineup, one: Partial) -> Case:
         source=run.event.source,
         op="backward",
         evidence={"step": one.step, "name": one.name, "ranks": list(one.runs), "without": list(one.without)},
+    )
+
+
+_WHY_APART = {
+    "start": "differ between ranks before the first step, and so they do at the end: gradients are added up, but each "
+    "rank adds them to weights that are not the same",
+    "past wrapper": "part on the ranks, for no gradient was reduced: the wrapper itself is never called, only the "
+    "module inside it",
+    "no_sync": "part on the ranks, for gradients were not reduced: no_sync() is in force where the last backward "
+    "before the step runs",
+    "not reduced": "part on the ranks: each takes the steps of its own data, and no gradient was ever reduced",
+}
+_TOGETHER_AGAIN = {
+    "start": "give all ranks the same initial weights: broadcast them from rank 0 (DistributedDataParallel does), or "
+    "seed alike before the module is made",
+    "past wrapper": "call the wrapper, not its .module, in the forward pass of a training step",
+    "no_sync": "leave no_sync() for the last backward before each step, which reduces what has added up",
+    "not reduced": "wrap the module in DistributedDataParallel, or all_reduce the gradients before the step",
+}
+
+
+def _apart(one: Apart) -> Case:
+    """Copies of parameters that do not stay alike."""
+    when = "" if one.why == "start" else f" from step {one.step}{at(one.at)} on"
+    return Case(
+        kind="unreduced-gradient",
+        severity="warning" if one.why == "not reduced" else None,
+        message=f"the parameters {listed(one.names)} {_WHY_APART[one.why]}{when}.",
+        remedy=_TOGETHER_AGAIN[one.why],
+        source=one.source,
+        op="backward",
+        evidence=one.to_plain(),
+    )
+
+
+def _other_turn(found: Lineup, one: OtherTurn) -> Case:
+    """Gradients of different parameters that are added up."""
+    meets = listed(f"that of {name} on {run.name}" for name, run in zip(one.names, found.runs, strict=True))
+    return Case(
+        kind="rank-divergence",
+        message=f"ranks reduce their gradients in different orders{at(one.source)}: there {meets} meet and are added "
+        "up, although they are not of one parameter.",
+        remedy="go through the parameters in the same order on every rank, as named_parameters() gives them; an order "
+        "by hash or from a set is another one in each process",
+        source=one.source,
+        op="all_reduce",
+        evidence={"names": list(one.names)},
     )
 
 

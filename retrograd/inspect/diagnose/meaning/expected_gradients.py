@@ -30,10 +30,14 @@ def expected_gradients(flow: Flow) -> dict[int, str]:
         for tensor in range(len(flow.tensors)):
             if tensor not in found and _used_for_gradients(flow, tensor):
                 found[tensor] = "used"
+    sharded = {leaf for _, event in flow.of_kind("wrapper", sharded=True) for leaf in event.data["inputs"]}
     return {
         leaf: why
         for leaf, why in found.items()
-        if flow.is_leaf(leaf) and flow.requires_grad(leaf) and flow.switched_off(leaf) is None
+        if flow.is_leaf(leaf)
+        and flow.requires_grad(leaf)
+        and flow.switched_off(leaf) is None
+        and leaf not in sharded  # a process may hold no part of it, and its gradient goes elsewhere first
     }
 
 

@@ -56,6 +56,7 @@ class Collectives:
                     patches.wrap(holder, name, self._wrapper(name))
         patches.wrap(distributed, "init_process_group", self._wrap_start)
         patches.wrap(torch.nn.parallel.DistributedDataParallel, "__init__", self._wrap_wrapper)
+        patches.wrap(torch.nn.parallel.DistributedDataParallel, "no_sync", self._wrap_unsynced)
 
         def follow_sharding() -> None:
             patches.wrap(sys.modules[_SHARDED].FullyShardedDataParallel, "__init__", self._wrap_wrapper)
@@ -145,17 +146,25 @@ class Collectives:
             try:
                 return original(*args, **kwargs)
             finally:
-                unseen(self._started, sys._getframe(2))
+                unseen(self._tell, "init_process_group", sys._getframe(2))
 
         return init_process_group
 
-    def _started(self, caller: Any) -> None:
-        """Tell every recording that the processes of a job know each other."""
-        data = self._about_group(None, counts=False)
-        line = source_line(user_frame(caller))
+    def _wrap_unsynced(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Make a wrapper report the lines from which it is told not to reduce."""
+
+        def no_sync(wrapper: Any, *args: Any, **kwargs: Any) -> Any:
+            unseen(self._tell, "no_sync", sys._getframe(2))
+            return original(wrapper, *args, **kwargs)
+
+        return no_sync
+
+    def _tell(self, name: str, caller: Any) -> None:
+        """Tell every recording of something that concerns the group of all processes."""
+        data, line = self._about_group(None, counts=False), source_line(user_frame(caller))
         for watch in self._watches():
             if watch.forward is not None and data:
-                watch.sink(Event("collective", op="init_process_group", source=line, data=dict(data)))
+                watch.sink(Event("collective", op=name, source=line, data=dict(data)))
 
     def _wrap_wrapper(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Make wrappers of modules report what they were given."""
