@@ -1,0 +1,126 @@
+"""Parameters of which each rank has a copy: where copies part and why, and which gradients meet in one collective."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from retrograd.inspect.diagnose import diagnose_together
+from retrograd.inspect.events import Event, Recording
+from retrograd.inspect.findings import Finding
+from retrograd.inspect.snapshot import SourceLine
+from retrograd.inspect.tensor_facts import TensorFacts
+
+NAMES = ("inner.weight", "inner.bias")
+Held = list[tuple[int, int]]
+"""What a parameter held before and after each step."""
+
+
+def line(number: int) -> SourceLine:
+    """A line of the program."""
+    return SourceLine("train.py", number, "<module>")
+
+
+def rank(number: int, held: dict[str, Held], *extra: Event, wrapped: bool = False) -> Recording:
+    """A rank that takes steps; ``extra`` is what happens before each."""
+    names = list(held)
+    events = [Event("collective", op="init_process_group", data={"group": 0, "group_size": 2, "rank": number})]
+    if wrapped:
+        inputs = list(range(len(names)))
+        events.append(Event("wrapper", op="Wrapper", source=line(2), data={"inputs": inputs, "sharded": False}))
+    for step in range(len(held[names[0]])):
+        events += extra
+        events.append(Event("backward", source=line(7), data={"run": step, "api": "backward"}))
+        events.append(Event("backward-end", source=line(7), data={"run": step}))
+        before, after = ({str(n): held[name][step][at] for n, name in enumerate(names)} for at in (0, 1))
+        data: dict[str, Any] = {"action": "step", "owner": 0, "held_before": before, "held_after": after}
+        data["parameters"] = {f"0.{n}": n for n in range(len(names))}
+        events.append(Event("optimizer", op="SGD", source=line(8), data=data))
+    tensors = [TensorFacts((2,), requires_grad=True, name=name, parameter=True) for name in names]
+    return Recording(events=events, tensors=tensors, level="full", rank=number, world_size=2)
+
+
+def reduced(*names: str) -> list[Event]:
+    """Gradients added up over ranks, one by one."""
+    base = {"group": 0, "group_size": 2, "inputs": [0], "shapes": [[2]], "requires_grad": [False]}
+    return [Event("collective", op="all_reduce", source=line(5), data={**base, "gradients_of": [one]}) for one in names]
+
+
+def told(*ranks: Recording) -> list[Finding]:
+    """What is said of copies and turns."""
+    found = diagnose_together(ranks, [f"rank {one.rank}" for one in ranks])
+    return [one for one in found if one.kind in ("unreduced-gradient", "rank-divergence") and one.severity != "note"]
+
+
+ALIKE: Held = [(1, 2), (2, 3), (3, 4)]
+PARTED: list[Held] = [[(1, 2), (2, 3), (3, 4)], [(1, 20), (20, 30), (30, 40)]]
+called = Event("module", op="Wrapper", source=line(6), data={"type": "Wrapper", "parameters": {}, "owner": 0})
+unsynced = Event("collective", op="no_sync", source=line(4), data={"group": 0, "group_size": 2})
+
+
+@pytest.mark.parametrize(
+    ("extra", "words", "at"),
+    [
+        ([], "the wrapper itself is never called", 7),
+        ([called, unsynced], "no_sync() is in force", 4),
+    ],
+)
+def test_copies_under_a_wrapper_that_part(extra: list[Event], words: str, at: int) -> None:
+    """Every step makes them part further; the finding says why, at the line that did it."""
+    (one,) = told(*(rank(n, dict.fromkeys(NAMES, PARTED[n]), *extra, wrapped=True) for n in range(2)))
+
+    assert (one.kind, one.severity, one.line) == ("unreduced-gradient", "error", at)
+    assert "inner.bias and inner.weight part on the ranks" in one.message
+    assert words in one.message
+    assert "from step 0 at train.py:8 on" in one.message
+
+
+def test_nothing_was_ever_reduced() -> None:
+    """Processes in one group that train equal copies on their own, with no word to each other."""
+    (one,) = told(*(rank(n, dict.fromkeys(NAMES, PARTED[n])) for n in range(2)))
+
+    assert (one.kind, one.severity, one.line) == ("unreduced-gradient", "warning", 7)
+    assert "no gradient was ever reduced" in one.message
+
+
+def test_copies_that_never_were_alike() -> None:
+    """Gradients are added up, to weights that were drawn differently."""
+    held = [[(1, 2), (2, 3)], [(5, 6), (6, 7)]]
+    (one,) = told(*(rank(n, dict.fromkeys(NAMES, held[n]), *reduced(*NAMES)) for n in range(2)))
+
+    assert (one.kind, one.severity, one.line) == ("unreduced-gradient", "error", 5)
+    assert "before the first step" in one.message
+    assert "broadcast them from rank 0" in one.remedy
+
+
+def test_gradients_that_meet_in_another_order() -> None:
+    """The first turn at which the gradients of two parameters are added up."""
+    orders = (NAMES, NAMES[::-1])
+    (one,) = told(*(rank(n, dict.fromkeys(NAMES, ALIKE), *reduced(*orders[n])) for n in range(2)))
+
+    assert (one.kind, one.severity, one.line) == ("rank-divergence", "error", 5)
+    assert "that of inner.weight on rank 0 and that of inner.bias on rank 1 meet" in one.message
+
+
+TOGETHER_AGAIN: list[Held] = [[(1, 2), (2, 3), (7, 8), (8, 9)], [(1, 20), (20, 30), (7, 80), (80, 90)]]
+RIGHT = {
+    "copies that stay alike": [rank(n, dict.fromkeys(NAMES, ALIKE), *reduced(*NAMES)) for n in range(2)],
+    "local steps, averaged now and then": [
+        rank(n, dict.fromkeys(NAMES, TOGETHER_AGAIN[n]), called, wrapped=True) for n in range(2)
+    ],
+    "parts of a model on each rank, some shared": [
+        rank(n, {NAMES[0]: ALIKE, NAMES[1]: [(n, n + 2), (n + 2, n + 4), (n + 4, n + 6)]}, *reduced(NAMES[0]))
+        for n in range(2)
+    ],
+    "weights tied over two stages": [rank(n, {NAMES[n]: ALIKE}, *reduced(NAMES[n])) for n in range(2)],
+    "gradients reduced by a hook in place of the reducer, which leaves them apart": [
+        rank(n, dict.fromkeys(NAMES, PARTED[n]), called, *reduced("other"), wrapped=True) for n in range(2)
+    ],
+}
+
+
+@pytest.mark.parametrize("name", sorted(RIGHT))
+def test_what_is_meant_is_no_finding(name: str) -> None:
+    """Jobs whose ranks differ by design, or not at all."""
+    assert told(*RIGHT[name]) == []
