@@ -27,6 +27,8 @@ _OPERATORS: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.MatMult: ("matmul", operator.matmul),
 }
 """Operator -> a function of PyTorch of another name that does the same, and what Python does."""
+_OTHER_ORDER = ("where",)
+"""Functions whose methods take their operands otherwise."""
 
 
 def in_other_words(text: str, engine: Any) -> str:
@@ -38,7 +40,7 @@ def in_other_words(text: str, engine: Any) -> str:
 
 
 def functional(text: str, engine: Any) -> str:
-    """Return a program with functions for operators, ``torch.subtract(a, b)`` for ``a - b``, and for methods.
+    """Return a program with functions for operators and methods, ``torch.subtract(a, b)``, and methods for functions.
 
     Which operands are tensors is seen by running the program once; ``engine`` is the module that it has as ``torch``.
     """
@@ -73,6 +75,11 @@ def _tensor_sites(text: str, count: int, engine: Any) -> dict[int, bool]:
         return next(run for other, run in _OPERATORS.values() if other == name)(left, right)
 
     def call(number: int, owner: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+        if owner is engine:
+            first = args[0] if args and name not in _OTHER_ORDER else None
+            method = isinstance(first, tensor) and callable(getattr(tensor, name, None))
+            seen[number] = seen.get(number, True) and method
+            return getattr(owner, name)(*args, **kwargs)
         plain = not name.endswith("_") and all(isinstance(one, tensor) for one in args)  # sizes go as a tuple there
         note(number, owner, function=name if plain else "no such function")
         return getattr(owner, name)(*args, **kwargs)
@@ -146,6 +153,9 @@ def _as_function(text: str, site: Any, chosen: dict[Any, int]) -> str:
 
     if isinstance(site, ast.BinOp):
         return f"torch.{_OPERATORS[type(site.op)][0]}({read(site.left)}, {read(site.right)})"
+    if isinstance(site.func.value, ast.Name) and site.func.value.id == "torch":
+        first, *rest = [*map(read, site.args), *(f"{one.arg}={read(one.value)}" for one in site.keywords)]
+        return f"({first}).{site.func.attr}({', '.join(rest)})"
     given = [read(site.func.value), *map(read, site.args), *(f"{one.arg}={read(one.value)}" for one in site.keywords)]
     return f"torch.{site.func.attr}({', '.join(given)})"
 
