@@ -226,6 +226,9 @@ def test_a_reader_that_leaves(run_json: Path) -> None:
 @pytest.mark.parametrize("command", ["diff", "diagnose"])
 def test_a_reader_that_leaves_is_no_difference_and_no_finding(run_json: Path, command: str) -> None:
     """Where nobody reads what was found, the command dies of SIGPIPE as others do: exit code 1 says something else."""
+    full = load_recording(str(run_json))
+    full.level = "full"
+    save(full, str(run_json))
     words = {"diff": [str(run_json), str(run_json)], "diagnose": [str(run_json), "-o", "-", "-f", "json"]}[command]
     reading, writing = os.pipe()
     os.close(reading)

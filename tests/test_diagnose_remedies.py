@@ -236,10 +236,10 @@ def first(text: str, engine: str, folder: Path) -> Finding:
 @pytest.mark.parametrize(
     ("text", "remedy"),
     [
-        (ZERO_ROW, "h / h.norm(dim=1, keepdim=True).clamp(min=1e-6)"),
+        (ZERO_ROW, "divide by h.norm(dim=1, keepdim=True).clamp(min=1e-6)"),
         (SINGLE_ENTRIES, "std of a single entry has no value"),
         (SCALED_TWICE, "scale = scale.mul(0.9).add_(0.1)"),
-        (METRIC, "hits = (logits.detach().numpy().argmax(1) == labels.numpy()).mean()"),
+        (METRIC, "logits.detach().numpy()"),
         (LISTED, "torch.stack(parts)"),
         (CUT_OFF, "torch.sigmoid(10 * (gate - 0.5))"),
         (OUT_OF_BOUNDS, "start with scale within the bounds"),
@@ -253,13 +253,13 @@ def first(text: str, engine: str, folder: Path) -> Finding:
         (RANKS, "torch.sigmoid(10 * (w.unsqueeze(-1) - w.unsqueeze(-2))).sum(-1)"),
         (MEAN, "divide what backward returns for error by error.numel()"),
         (COPIED_DEEPLY, "copy result with its tensors detached"),
-        (COPIES_TRAINED, "all parameters of the model that computes the loss"),
+        (COPIES_TRAINED, "the model"),
         (SUMMED_IN_HALF, "w.half().pow(2).float() in place of w.half().pow(2), and leave dtype=torch.float16 out"),
         (UPDATED_AWAY, "make it a leaf again at program.py:8: delta = (...).detach().requires_grad_()"),
         (DIVERGED, "take a smaller learning rate, or clip gradients"),
         (TOO_LARGE, "scale w down"),
         (POLE, "keep w away from zero"),
-        (INVERSE, "keep w away from zero"),
+        (INVERSE, "w.clamp(min=1e-6)"),
         (IGNORED, "all are ignore_index or of weight zero: leave such a batch out"),
         (NOTHING, "chosen is empty"),
         (FUNCTION, "let backward of Root return a finite number"),
@@ -284,7 +284,7 @@ def test_operands_that_the_line_has_no_words_for(engine: str, tmp_path: Path) ->
     spread = "torch.distributions.Normal(torch.zeros(2, requires_grad=True), torch.zeros(2), validate_args=False)"
     remedy = first(f"{spread}.log_prob(torch.ones(2)).sum().backward()", engine, tmp_path).remedy
 
-    assert "away from zero: log(x.clamp" in remedy or "away from zero: x / y.clamp" in remedy
+    assert "away from zero: log(x.clamp" in remedy or "divide by y.clamp" in remedy
 
 
 @pytest.mark.filterwarnings("ignore")

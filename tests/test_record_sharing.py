@@ -69,5 +69,6 @@ def test_broken_program_text():
     with pytest.raises(Broken), recording() as record:
         raise Broken
 
-    assert record.events[-1].data == {"type": "Broken", "message": ""}
+    data = record.events[-1].data
+    assert (data["type"], data["message"]) == ("Broken", "")
     assert record.events[-1].source.function == "test_broken_program_text"

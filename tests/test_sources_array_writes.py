@@ -44,7 +44,7 @@ HEALTHY = {
     ),
     "written after backward": (
         "for step in range(2):\n    h = (x @ w).tanh()\n    h.sum().backward()\n    h.detach().numpy()[...] = 0\n"
-        "    w.grad = None\n"
+        "    opt.step()\n    w.grad = None\n"
     ),
     "written by the engine": (
         "a = w.data.numpy()\nfor step in range(3):\n    opt.zero_grad()\n    (x @ w).tanh().sum().backward()\n"

@@ -84,10 +84,10 @@ class RecordedRun:
         A child that the program forked leaves the results to its parent.
         """
         ending = self._run.end(error, tracers)
-        self._stop_watching(ending)
         failure = 0
-        if not ending.forked:
-            with self._run.before.restored():
+        with self._run.before.restored():  # we need what the program may have replaced, such as `sorted`
+            self._stop_watching(ending)
+            if not ending.forked:
                 failure = _reported(self._report, self._recorded, ending)
         leave(ending, failure)
 

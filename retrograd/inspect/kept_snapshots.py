@@ -6,7 +6,7 @@ from bisect import bisect_left
 from operator import attrgetter, is_
 from typing import Any
 
-from .events import Event, Recording
+from .events import Event
 from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
 
 MAX_ROWS = 2_000_000
@@ -18,10 +18,10 @@ _read_shared = attrgetter(*_SHARED)
 
 
 class KeptSnapshots:
-    """Adds graphs to a recording."""
+    """Adds graphs to those of a recording; it knows no more of that, which so dies with its last reader."""
 
-    def __init__(self, recording: Recording) -> None:
-        self._recording = recording
+    def __init__(self, snapshots: list[GraphSnapshot]) -> None:
+        self._snapshots = snapshots
         self._columns = _Columns()
         self._graphs = 0
         self.count = 0
@@ -39,7 +39,7 @@ class KeptSnapshots:
         """
         snapshot.label = f"backward {self._graphs}"
         self._graphs += 1
-        kept = self._recording.snapshots
+        kept = self._snapshots
         earlier = kept[-1] if kept else None
         if earlier is None or not self._columns.are_equal("seq", snapshot.seq, earlier.seq):
             _number_from_zero(snapshot)
@@ -49,19 +49,18 @@ class KeptSnapshots:
         kept.append(snapshot)
         self.numbers.append(self.count)
         self.count += 1
-        self._note_engine(snapshot.engine)
         if earlier is not None and snapshot.source is earlier.source:
             return set()
         return {line for line in snapshot.source if line is not None}
 
     def sizes(self, begin: int, end: int) -> list[int]:
         """Return how many nodes those graphs have whose numbers lie between these."""
-        return list(map(len, self._recording.snapshots[self._place(begin) : self._place(end)]))
+        return list(map(len, self._snapshots[self._place(begin) : self._place(end)]))
 
     def drop(self, begin: int, end: int) -> None:
         """Drop the graphs with these numbers."""
         places = slice(self._place(begin), self._place(end))
-        del self._recording.snapshots[places], self.numbers[places]
+        del self._snapshots[places], self.numbers[places]
 
     def _place(self, number: int) -> int:
         return bisect_left(self.numbers, number)
@@ -83,22 +82,15 @@ class KeptSnapshots:
 
     def _make_room(self, event: Event, rows: int) -> None:
         """Count the nodes of a graph like no other; the one before gives way to it if there are too many."""
-        if self._rows <= MAX_ROWS or not self._recording.snapshots:
+        if self._rows <= MAX_ROWS or not self._snapshots:
             self._rows += rows
             return
         if self._full_at is not None:
             self._full_at.data.pop("snapshot", None)
-            self._recording.snapshots.pop()
+            self._snapshots.pop()
             self.numbers.pop()
             self.count -= 1
         self._full_at = event
-
-    def _note_engine(self, engine: str) -> None:
-        """Let the recording name every engine that its graphs are of."""
-        recording = self._recording
-        if engine != recording.engine:
-            engines = {engine, *filter(None, recording.engine.split("+"))}
-            recording.engine = "+".join(sorted(engines))
 
 
 class _Columns:

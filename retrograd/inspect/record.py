@@ -140,7 +140,7 @@ class Recorder:
         """The run before which living tensors are counted next."""
         self._lines_read: set[SourceLine] = set()
         self._latest_line: SourceLine | None = None
-        self._kept = KeptSnapshots(self.recording)
+        self._kept = KeptSnapshots(self.recording.snapshots)
         self._steps = None if keep is None else KeptSteps(keep, self._journal, self.tensors, self._kept)
         self._reader = Reader(self._journal, self._steps, self._kept)
         self.recording.read_by(self._reader.read)
@@ -149,6 +149,7 @@ class Recorder:
         """Take one event and return its row; a snapshot that comes with it is labelled by its place among graphs."""
         with self._lock:
             if snapshot is not None:
+                self._name_engine(snapshot.engine)
                 for line in self._kept.keep(event, snapshot):
                     self._read_line(line)
             row = self._journal.add(event)
@@ -170,6 +171,12 @@ class Recorder:
         if line is not None:
             with self._lock:
                 self._read_line(line)
+
+    def _name_engine(self, engine: str) -> None:
+        """Let the recording name every engine that its graphs are of."""
+        known = self.recording.engine
+        if engine != known:
+            self.recording.engine = "+".join(sorted({engine, *filter(None, known.split("+"))}))
 
     def files(self) -> list[str]:
         """Return the user's files of which a line was mentioned."""

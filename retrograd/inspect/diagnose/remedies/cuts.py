@@ -157,7 +157,9 @@ def _serves_otherwise(site: Site, name: str) -> bool:
 
 def _numpy(site: Site) -> Iterator[Fix]:
     """``x.numpy()`` becomes ``x.detach().numpy()``."""
-    found = site.first(lambda one: method(one, "numpy") is not None)
+    names = {name for tensor in site.case.subjects for name in site.flow.spelling.names(tensor)}
+    named = site.first(lambda one: (of := method(one, "numpy")) is not None and ast.unparse(of) in names)
+    found = named or site.first(lambda one: method(one, "numpy") is not None)
     if isinstance(found, ast.Call) and isinstance(found.func, ast.Attribute):
         inner = site.program.text(found.func.value)
         yield from fix("detach it first", site.program.replaced(found.func.value, f"{inner}.detach()"))

@@ -37,13 +37,13 @@ def _made_by(program: Program, name: str) -> str:
 
 
 def _cleared_in_time(site: Site) -> Iterator[Fix]:
-    """``zero_grad()`` behind backward and before the step is moved before backward, an early step behind it."""
+    """``zero_grad()`` between backward and the step is moved before backward, an early step behind it."""
     program = site.program
     around = program.loop(site.statement) or program.function(site.statement)
     passes = _statements_calling(program, around, "backward") if around is not None else []
     moved = site.statement
-    name = callee(moved.value) if isinstance(moved, ast.Expr) else ""
-    if not passes or not name:
+    whole = isinstance(moved, ast.Expr) and callee(moved.value) in ("zero_grad", "step")
+    if not passes or not whole:
         return
     text = program.text(moved)
     out = program.taken_out(moved)
@@ -58,11 +58,12 @@ def _clipped_in_time(site: Site) -> Iterator[Fix]:
     program, moved = site.program, site.statement
     around = program.loop(moved) or program.function(moved)
     passes = _statements_calling(program, around, "backward") if around is not None else []
-    if isinstance(moved, ast.Expr) and passes:
-        text = program.text(moved)
-        yield from fix(
-            "clip between backward and the step", program.taken_out(moved), program.put_after(passes[-1], text)
-        )
+    steps = _statements_calling(program, around, "step") if around is not None else []
+    if not isinstance(moved, ast.Expr) or not passes:
+        return
+    if moved.lineno < passes[0].lineno or any(step.lineno < moved.lineno for step in steps):
+        behind = program.put_after(passes[-1], program.text(moved))
+        yield from fix("clip between backward and the step", program.taken_out(moved), behind)
 
 
 FIXES = {

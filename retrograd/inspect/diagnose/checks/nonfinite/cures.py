@@ -116,7 +116,7 @@ def cure(sick: Sick) -> str:
         return _off_pole(sick)
     if made is not None and made.inf and sick.operator.is_a(Trait.EXPONENTIAL) and op not in ("pow", "prod", "cumprod"):
         return f"subtract the maximum before {op}, or use logsumexp / log_softmax: stay among logarithms"
-    if made is not None and made.inf and not sick.operator.poles:
+    if made is not None and made.inf and not (sick.operator.poles and grown < _POLELESS):
         return _smaller(flow, row, op, sick.name)
     if sick.operator.poles or sick.operator.domain != (-math.inf, math.inf):
         return _off_pole(sick)
