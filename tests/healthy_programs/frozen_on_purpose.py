@@ -38,6 +38,7 @@ for name, p in several.named_parameters():
 train(several)
 
 averaged = Probe("encoder", "encoder_ema")
+averaged.encoder_ema.load_state_dict(averaged.encoder.state_dict())
 for name, p in averaged.named_parameters():
     if name.startswith("encoder"):
         p.requires_grad = False

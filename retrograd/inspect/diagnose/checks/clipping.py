@@ -25,6 +25,8 @@ KINDS = {
 _CALLS = 2
 """Calls that must have clipped nothing: one alone may have come before a loop."""
 
+_LATE = ["scale", "unscale_"]
+"""What lies around a call that clips before the gradients are unscaled."""
 _BEYOND = 1e3
 """A bound so many times larger than any gradient is none."""
 
@@ -54,7 +56,7 @@ def find(flow: Flow) -> Iterator[Case]:
         stepped = [leaf for leaf in found.leaves if flow.leaf_events.get((leaf, "step"))]
         if len(found.rows) >= _CALLS and stepped and clipped.isdisjoint(found.leaves):
             yield _case(flow, source, found, stepped)
-        elif len(scaled := [row for row in found.rows if _is_scaled(flow, row, found.leaves)]) >= _CALLS:
+        elif len(scaled := _scaled(flow, found)) >= _CALLS:
             yield _scaled_case(flow, source, found, scaled[0])
 
 
@@ -82,12 +84,14 @@ def _line(event: Event) -> tuple[str, int] | None:
     return None if event.source is None else event.source[:2]
 
 
-def _is_scaled(flow: Flow, row: int, leaves: list[int]) -> bool:
-    """Whether the gradients that a call clips are those of a scaled loss, which are unscaled only after it."""
-    told = [one for one, event in flow.of_kind("scaling") if event.op == "scale" or _of(event, leaves)]
-    place = bisect_left(told, row)
-    around = [flow.events[one].op for one in told[max(place - 1, 0) : place + 1]]
-    return flow.events[row].kind == "clip" and around == ["scale", "unscale_"]
+def _scaled(flow: Flow, found: _Clipped) -> list[int]:
+    """Return the calls that clip gradients of a scaled loss, which are unscaled only after it."""
+    told = [row for row, event in flow.of_kind("scaling") if event.op == "scale" or _of(event, found.leaves)]
+    rows = [row for row in found.rows if told and flow.events[row].kind == "clip"]
+    around = ((row, bisect_left(told, row)) for row in rows)
+    return [
+        row for row, place in around if [flow.events[one].op for one in told[max(place - 1, 0) : place + 1]] == _LATE
+    ]
 
 
 def _of(event: Event, leaves: list[int]) -> bool:

@@ -22,8 +22,10 @@ def find(flow: Flow) -> Iterator[Case]:
     found = []
     for leaf in flow.accumulated:
         steps = flow.ledger.steps_of.get(leaf, [])
+        if not all(step.finds_alike(leaf) for step in steps):
+            continue
         moved = [step for step in steps if step.told and flow.ledger.fresh(step, leaf) and not step.leaves_alone(leaf)]
-        if len(moved) >= _STEPS and all(step.finds_alike(leaf) for step in steps):
+        if len(moved) >= _STEPS:
             found.append(leaf)
     if found:
         yield _case(flow, sorted(found))

@@ -14,8 +14,6 @@ from ...words import at, counted, listed
 
 _NUMBERED = re.compile(r"(.*?)(\d+)\b")
 """A name up to its first number: ``encoder.layer.`` and ``10`` of ``encoder.layer.10.bias``."""
-_COMPANIONS = frozenset({"ema", "target", "teacher", "momentum", "avg", "copy", "old", "frozen"})
-"""What is added to the name of a network for another that follows it, and is never trained."""
 _ABOVE = 3
 """Statements above the one that freezes among which its condition is looked for."""
 
@@ -89,9 +87,16 @@ def _caught_by_word(flow: Flow) -> Iterator[Case]:
         for source, frozen in by_line.items():
             word = word_asked_for(_statements(flow, source))
             meant, caught = _networks(frozen, word)
+            caught = {path: own for path, own in caught.items() if not any(_follows(flow, leaf) for leaf in own)}
             leaves = [leaf for leaves in caught.values() for leaf in leaves]
             if meant and len(caught) == 1 and held.keys() >= set(leaves):
                 yield _case(flow, meant, sorted(caught), leaves, "contain that word; the optimizer has them, too")
+
+
+def _follows(flow: Flow, leaf: int) -> bool:
+    """Whether a leaf is given the values of another tensor, as those of a network that follows one which is trained."""
+    written = (flow.inputs(row) for row in flow.writes_into(leaf))
+    return any(flow.facts(given).storage != flow.facts(leaf).storage for inputs in written for given in inputs)
 
 
 def _networks(frozen: dict[str, int], word: str) -> tuple[str, dict[str, list[int]]]:
@@ -108,8 +113,7 @@ def _networks(frozen: dict[str, int], word: str) -> tuple[str, dict[str, list[in
     above = exact[0].removesuffix(word)
     joined = re.compile(rf"{re.escape(above)}(?:(\w+)_{word}|{word}_(\w+))")
     alike = {path: found for path in networks if (found := joined.fullmatch(path))}
-    own = [path for path, found in alike.items() if _COMPANIONS.isdisjoint((found[1] or found[2]).split("_"))]
-    return exact[0], {path: networks[path] for path in own}
+    return exact[0], {path: networks[path] for path in alike}
 
 
 def _spared_none(flow: Flow) -> Iterator[Case]:

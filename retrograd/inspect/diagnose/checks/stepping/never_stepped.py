@@ -21,14 +21,18 @@ def never_stepped(flow: Flow) -> Iterator[Case]:
     """Yield a case for each optimizer that takes no step, or one alone, too early or too late, that finds nothing."""
     if flow.error is not None:
         return  # it did not come to that
-    ledger = flow.ledger
-    moved = {leaf for step in ledger.steps for leaf in ledger.serves(step)}
-    taken = used_gradients(flow)
+    ledger, taken = flow.ledger, used_gradients(flow)
     for optimizer in ledger.optimizers.values():
+        if len(optimizer.steps) >= _PASSES:
+            continue
         leaves = [leaf for leaf in optimizer.leaves if leaf in flow.accumulated]
         runs = [run for run in flow.runs if run.accumulates and not flow.arrival_rows(run).keys().isdisjoint(leaves)]
-        idle = len(runs) >= _PASSES and len(optimizer.steps) < _PASSES and moved.isdisjoint(leaves)
-        if idle and not any(leaf in taken or flow.ledger.moved_by_hand(leaf) for leaf in leaves):
+        moved = any(ledger.fresh(step, leaf) for leaf in leaves for step in ledger.steps_of.get(leaf, ()))
+        if (
+            len(runs) >= _PASSES
+            and not moved
+            and not any(leaf in taken or flow.ledger.moved_by_hand(leaf) for leaf in leaves)
+        ):
             yield _case(flow, optimizer, leaves, runs)
 
 
