@@ -188,6 +188,7 @@ class Recorder:
         with self._lock:
             self._runs += 1
             self.figures.comes(self._runs)
+            self.tensors.begins_run(len(self._journal))
             if self._runs == self._next_count:
                 self._next_count *= 2
                 self.tensors.count_living(len(self._journal))

@@ -35,6 +35,8 @@ class TensorFacts:
     """Whether it was still alive when the recording ended."""
     source: SourceLine | None = None
     """The user's line that made it, or that first used it if ``made_by`` is ``None``."""
+    holder: str = ""
+    """What held it after the step that it was made in, as the interpreter told when it was asked."""
     lasted: int | None = None
     """Row of the last time that living tensors were counted before a backward run, if it was among them."""
     layout: tuple[int, ...] | None = None
@@ -64,6 +66,7 @@ class TensorFacts:
         if found.layout is not None:
             found.layout = tuple(map(len_checked, found.layout))
         text_checked(found.name)
+        text_checked(found.holder)
         found.source = source_from_plain(plain.get("source"))
         return found
 

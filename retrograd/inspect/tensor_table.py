@@ -11,12 +11,18 @@ from operator import call, is_
 from typing import Any
 
 from ..locks import lock
+from .holders import holder_of
 from .journal import Rows
 from .references import Reference
 from .tensor_facts import TensorFacts
 
 _DEAD = 250
 """Entries of dead tensors that are kept at most beside as many as live: looking for them costs more than they take."""
+
+_PILED = 4
+"""Living results of one line from which on somebody keeps them."""
+_LINES = 8
+"""Lines of which it is asked who keeps their results: each takes some looks through all objects."""
 
 
 class _Living:
@@ -88,6 +94,10 @@ class TensorTable:
         """Tensors below this number were looked at by ``unnamed_leaves``."""
         self._turned: list[int] = []
         """Those that require a gradient since then."""
+        self._begun = 0, 0
+        """Rows at which the last backward run but one began, and the last one."""
+        self._asked: set[Any] = set()
+        """Lines of whose results it was asked who holds them."""
         self._counted_at: tuple[int, list[int]] = (0, [])
         """Row of events at which the living were counted last, and their numbers."""
 
@@ -246,12 +256,33 @@ class TensorTable:
             for number in known.keys() - alive:
                 del known[number]
 
+    def begins_run(self, row: int) -> None:
+        """Remember at which row of events a backward run begins."""
+        self._begun = self._begun[1], row
+
     def count_living(self, row: int) -> None:
         """Remember who lives now, at a row of events, in place of who did when they were counted before."""
+        self._ask_holders()
         self._counted_at = row, [number for reference, number in self._known.pairs() if reference() is not None]
+
+    def _ask_holders(self) -> None:
+        """Ask who holds results of which several of one line have outlived their step, once for each line."""
+        rows, lines = self.rows, dict[Any, list[Any]]()
+        for reference, number in self._known.pairs():
+            facts, living = rows[number], reference()
+            old = facts is not None and facts.made_by is not None and facts.made_by < self._begun[0]
+            if old and living is not None and not facts.leaf and facts.source is not None:
+                lines.setdefault(facts.source, []).append((number, living))
+        for line, living in lines.items():
+            if len(living) >= _PILED and line not in self._asked and len(self._asked) < _LINES:
+                self._asked.add(line)
+                number, tensor = living[len(living) // 2]
+                rows[number].holder = holder_of(tensor)
+        lines.clear()
 
     def close(self) -> None:
         """Forget all tensors, and leave the rows, which say now who was still alive."""
+        self._ask_holders()
         for reference, number in self._known.pairs():
             if self.rows[number] is None:  # a program that was interrupted while a note was taken leaves a row without
                 self.fill()

@@ -1,0 +1,121 @@
+"""Who holds an object: asked of the interpreter, and said as the program would say it.
+
+``gc.get_referrers`` names what holds an object, and that again is held by something with a name: a variable, an
+attribute, a closure, a cache.  Nothing of the program runs meanwhile, and nothing is held longer than the question.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import sys
+import types
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from .program.frames import is_users, read_locals
+from .program.modules import attributes_of
+
+_LEVELS = 4
+"""Containers within containers that are followed."""
+_MOST = 20
+"""Holders of one object that are looked at."""
+_CACHE = type(functools.lru_cache(lambda: None))
+_CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+
+
+def holder_of(thing: Any) -> str:
+    """Return what holds an object, such as ``the list history`` or ``the cache of factor``; nothing if unknown.
+
+    >>> class Log:
+    ...     pass
+    >>> log, entry = Log(), Log()
+    >>> log.entries = [entry]
+    >>> holder_of(entry)
+    'the list entries of a Log'
+    """
+    level: list[tuple[Any, str]] = [(thing, "")]
+    frames = list(_frames())
+    seen = {id(thing), id(level), id(frames)}
+    for _ in range(_LEVELS):
+        following: list[tuple[Any, str]] = []
+        for held, kind in level[:_MOST]:
+            for name in _named_in(frames, held):
+                if kind:  # what is only a variable of a running function is in use, and not kept
+                    return f"the {kind} {name}"
+            for holder in _referrers(held, seen):
+                if told := _told(holder, held, kind):
+                    return told
+                if isinstance(holder, (*_CONTAINERS, types.CellType)):
+                    following.append((holder, kind or _kind(holder)))
+        level = following
+        seen.add(id(level))
+    return ""
+
+
+def _frames() -> Iterator[types.FrameType]:
+    """Yield the frames of the program that run on this thread."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_users(frame.f_code):
+            yield frame
+        frame = frame.f_back
+
+
+def _named_in(frames: list[types.FrameType], held: Any) -> Iterator[str]:
+    """Yield what variables of the program's frames call an object, globals first."""
+    for frame in frames[-1:]:
+        yield from (name for name, value in list(frame.f_globals.items()) if value is held)
+    for frame in frames:
+        if frame.f_locals is not frame.f_globals:
+            found = (name for name, value in read_locals(frame).items() if value is held)
+            yield from (f"{name} of {frame.f_code.co_name}()" for name in found)
+
+
+def _referrers(held: Any, seen: set[int]) -> list[Any]:
+    """Return what refers to an object, each holder once; ours are left out."""
+    found = []
+    for one in islice(gc.get_referrers(held), 4 * _MOST):
+        if id(one) not in seen and not isinstance(one, types.FrameType):
+            seen.add(id(one))
+            found.append(one)
+    seen.add(id(found))
+    return found
+
+
+def _kind(holder: Any) -> str:
+    return "" if isinstance(holder, types.CellType) else type(holder).__name__
+
+
+def _told(holder: Any, held: Any, kind: str) -> str:
+    """Return the words for a holder that has a name of its own; nothing for one that something else must name."""
+    what = f"the {kind} " if kind else ""
+    if isinstance(holder, _CACHE):
+        return f"the cache of {getattr(holder, '__name__', 'a function')} (functools.lru_cache)"
+    if isinstance(holder, (types.TracebackType, BaseException)):
+        return "a stored traceback, whose frames keep their variables"
+    if isinstance(holder, types.FunctionType) and holder.__defaults__ is held:
+        return f"a default argument of {holder.__qualname__}()"
+    if isinstance(holder, types.FunctionType):
+        return f"{what or 'a variable '}in the closure of {holder.__qualname__}()"
+    if isinstance(holder, dict):
+        return _of_namespace(holder, held, what)
+    if isinstance(holder, (*_CONTAINERS, types.CellType)):
+        return ""
+    name = next((name for name, value in list(attributes_of(holder).items()) if value is held), "")
+    return f"{what}{name} of a {type(holder).__name__}" if name else ""
+
+
+def _of_namespace(namespace: dict[Any, Any], held: Any, what: str) -> str:
+    """Return what a module or an object calls something, if a dictionary is that of its variables."""
+    name = next((name for name, value in list(namespace.items()) if value is held), None)
+    if not isinstance(name, str):
+        return ""
+    if "__name__" in namespace and "__builtins__" in namespace:
+        return f"{what or 'the variable '}{name}"
+    for owner in islice(gc.get_referrers(namespace), _MOST):
+        if attributes_of(owner) is namespace and not isinstance(owner, types.ModuleType):
+            return f"{what or 'the attribute '}{name} of a {type(owner).__name__}"
+    return ""
