@@ -8,7 +8,7 @@ import pytest
 from bug_programs import record
 
 from retrograd.inspect.diagnose import diagnose
-from retrograd.inspect.holders import holder_of
+from retrograd.inspect.program.holders import holder_of
 
 HEAD = """import functools
 import torch

@@ -11,8 +11,8 @@ from operator import call, is_
 from typing import Any
 
 from ..locks import lock
-from .holders import holder_of
 from .journal import Rows
+from .program.holders import holder_of
 from .references import Reference
 from .tensor_facts import TensorFacts
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from .program.frames import is_users, read_locals
-from .program.modules import attributes_of
+from .frames import is_users, read_locals
+from .modules import attributes_of
 
 _LEVELS = 4
 """Containers within containers that are followed."""
