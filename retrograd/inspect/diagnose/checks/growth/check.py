@@ -14,9 +14,10 @@ from ...base import Case, Check, Kind, Stage
 from ...meaning.carried_tensors import CarriedTensor, carried_tensor
 from ...recorded.flow import Flow
 from ...recorded.runs import Run
-from ...statements.spelling import argument, assigned, rebound
+from ...statements.spelling import argument, rebound
 from ...words import at, counted, in_code
 from .evaluated import JOINING, collected_passes, ends_of_passes
+from .kept import NUMBERS, kept_case, put_away
 from .unrolled import carried_for_nothing
 
 KINDS = {
@@ -35,8 +36,6 @@ _GATHERING = JOINING | frozenset(
 _CLEARING = ("grad-cleared", "grad-set", "zero_grad")
 """What takes the old gradient, with its history, out of ``.grad``."""
 _PUTTING = frozenset({"append", "appendleft", "add", "push", "extend", "put"})
-_NUMBERS = ((), (1,))
-"""Shapes of a single number, as metrics are."""
 LINKS = 5
 """Links of one line before a running sum without backward in between counts as growing.
 
@@ -132,7 +131,7 @@ def _running_sums(flow: Flow, kept: set[int], chained: set[int]) -> Iterator[Cas
     for source, rows in by_line.items():
         links = _links(flow, sorted(rows))
         between = sum(1 for run in flow.runs if links and links[0] < run.begin < links[-1])
-        number = bool(links) and flow.facts(flow.outputs(links[0])[0]).shape in _NUMBERS
+        number = bool(links) and flow.facts(flow.outputs(links[0])[0]).shape in NUMBERS
         if not number and between < LINKS:
             continue
         if not between and (_gathers(flow, links) or _each_of_its_own(flow, links)):
@@ -192,7 +191,7 @@ def _sum_case(flow: Flow, source: SourceLine | None, links: list[int]) -> Case:
     if target or gathered:
         name, replaced = target or name, f"{term}.detach() in place of {term} in that line"
         replaced = replaced if named else f"{target or '...'} = (...).detach() in that line"
-    elif flow.facts(total).shape in _NUMBERS:
+    elif flow.facts(total).shape in NUMBERS:
         replaced = f"{added} {term}.item(), or {term}.detach()"
     else:
         replaced = f"{added} {term}.detach()"
@@ -231,14 +230,14 @@ def _kept_results(flow: Flow, cyclic: set[int]) -> Iterator[Case]:
         steps = sum(flow.begun_between(one, other) for one, other in pairwise(rows))
         if steps + 1 >= LINKS and not _only_saved(flow, made_at, tensors):
             recorded = [tensor for tensor in tensors if flow.made_in.get(tensor)]  # others are of steps not kept
-            yield _kept_case(flow, made_at, recorded, steps + 1 + len(tensors) - len(recorded))
+            yield kept_case(flow, made_at, recorded, steps + 1 + len(tensors) - len(recorded))
         elif steps + 1 < LINKS and len(ends := ends_of_passes(flow, tensors)) >= LINKS:
-            yield _kept_case(flow, made_at, ends, len(ends))
+            yield kept_case(flow, made_at, ends, len(ends))
 
 
 def _only_saved(flow: Flow, made_at: SourceLine | None, tensors: list[int]) -> bool:
     """Whether results live because calls saved them whose own results the program has: those alone are kept."""
-    if any(flow.spelling.has_name(tensor) for tensor in tensors) or _put_away(flow, "", made_at) is not None:
+    if any(flow.spelling.has_name(tensor) for tensor in tensors) or put_away(flow, "", made_at) is not None:
         return False
     saved = all(
         any(tensor in flow.events[row].data.get("saves", ()) for row in flow.used_in.get(tensor, ()))
@@ -269,14 +268,14 @@ def _kept_meanwhile(flow: Flow, cyclic: set[int]) -> Iterator[Case]:
         rows = sorted(tensors.keys() - later)
         steps = sum(bisect_right(ends, one) < bisect_left(ends, other) for one, other in pairwise(rows))
         if steps + 1 >= LINKS:
-            yield _kept_case(flow, made_at, [tensors[row] for row in rows], steps + 1)
+            yield kept_case(flow, made_at, [tensors[row] for row in rows], steps + 1)
 
 
 def _collected(flow: Flow, told: set[SourceLine | None]) -> Iterator[Case]:
     """Yield a case for each line whose results of many forward passes were kept with their graphs until joined."""
     reported = set(told)
     for tensors in collected_passes(flow):
-        case = _kept_case(flow, flow.facts(tensors[-1]).source, tensors, len(tensors))
+        case = kept_case(flow, flow.facts(tensors[-1]).source, tensors, len(tensors))
         if case.source not in reported:
             reported.add(case.source)
             remedy = f"{case.remedy}; evaluate under torch.no_grad()"
@@ -286,53 +285,6 @@ def _collected(flow: Flow, told: set[SourceLine | None]) -> Iterator[Case]:
 def _counted(flow: Flow) -> int:
     """Return the row at which living tensors were counted last."""
     return max((facts.lasted for facts in flow.tensors if facts.lasted is not None), default=len(flow.events))
-
-
-def _kept_case(flow: Flow, made_at: SourceLine | None, tensors: list[int], steps: int) -> Case:
-    """Return the case of one line whose results are kept."""
-    name = flow.name(tensors[-1], made_at)
-    given = assigned(flow.spelling.text(made_at))
-    if given and not name.isidentifier():  # its place in a list, or no name at all
-        name = given
-    source = _put_away(flow, name, made_at) or made_at
-    number = flow.facts(tensors[-1]).shape in _NUMBERS
-    named = bool(given) or flow.spelling.has_name(tensors[-1])
-    holder = _holder(flow, made_at)
-    held = f", held by {holder}" if holder else ""
-    remedy = f"keep {name}.item(), or {name}.detach()" if number else f"keep {name}.detach()"
-    return Case(
-        kind="graph-growth",
-        message=f"{name}, made{at(made_at)}, is kept with its graph from each of {counted(steps, 'step')}{at(source)}"
-        f"{held}: memory grows from step to step.",
-        remedy=_emptied(holder, remedy if named else "call .detach() on what is kept, where it is put away"),
-        source=source,
-        op=flow.events[flow.made_in[tensors[-1]][-1]].op,
-        subjects=frozenset(tensors),
-        evidence={"kept": len(tensors), "name": name},
-    )
-
-
-def _holder(flow: Flow, made_at: SourceLine | None) -> str:
-    """Return what holds the results of a line, as the interpreter told."""
-    return next((facts.holder for facts in flow.tensors if facts.holder and facts.source == made_at), "")
-
-
-def _emptied(holder: str, remedy: str) -> str:
-    """Return the remedy for what somebody keeps: a cache keeps what its function returned, whoever asked."""
-    if "lru_cache" in holder:
-        return (
-            f"no cache on what has a graph: compute it once a step and pass it on, or cache_clear() each step; {remedy}"
-        )
-    if "traceback" in holder:
-        return f"keep str(error) in place of the exception, or error.with_traceback(None); {remedy}"
-    return remedy
-
-
-def _put_away(flow: Flow, name: str, made_at: SourceLine | None) -> SourceLine | None:
-    """Return the line that keeps a result: puts it, or what ``step(...)`` returns, away, or gives it to who does."""
-    spelling = flow.spelling
-    found = spelling.appending(name, made_at) or (made_at and spelling.appending(made_at.function, made_at))
-    return found or spelling.handing(name, made_at)
 
 
 def _kept_on_ctx(flow: Flow) -> Iterator[Case]:
