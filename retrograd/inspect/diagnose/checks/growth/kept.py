@@ -1,4 +1,4 @@
-"""Results that are kept with their graphs: which line puts them away, who holds them, and what to keep in their place."""
+"""Results that are kept with their graphs: which line puts them away, who holds them, what to keep instead."""
 
 from __future__ import annotations
 
