@@ -73,7 +73,7 @@ def _computed_bytes(flow: Flow, snapshot: GraphSnapshot) -> list[float]:
         row = call_of(flow, snapshot, node) if size >= MIB else None
         for tensor in () if row is None else flow.events[row].data.get("saves", ()):
             storage = flow.facts(tensor).storage
-            if storage not in leaves and any(flow.trainable([tensor, *flow.same_memory(tensor)])):
+            if storage not in leaves and _is_weight(flow, tensor):
                 leaves.add(storage)
                 saved[node] = max(0, saved[node] - _bytes(flow, tensor))
     return saved
@@ -82,7 +82,8 @@ def _computed_bytes(flow: Flow, snapshot: GraphSnapshot) -> list[float]:
 def _hog(flow: Flow, graph: _Graph) -> Case | None:
     """Return the case of a node that keeps most of what a graph saves, much larger than what it came from."""
     row = call_of(flow, graph.snapshot, graph.saved.index(graph.largest))
-    kept = [] if row is None else [t for t in flow.events[row].data.get("saves", ()) if not flow.is_leaf(t)]
+    saves = [] if row is None else flow.events[row].data.get("saves", ())
+    kept = [t for t in saves if not flow.is_leaf(t) and not _is_weight(flow, t)]
     if row is None or not kept or graph.largest < 0.5 * graph.total:
         return None
     tensor = max(kept, key=lambda one: _size(flow, one))
@@ -116,8 +117,7 @@ def _made_by_a_layer(flow: Flow, tensor: int, row: int) -> bool:
         given = flow.inputs(made)
         largest = max(given, key=lambda one: _size(flow, one), default=None)
         if largest is None or 2 * _size(flow, largest) < _size(flow, tensor):
-            weights = [other for one in given for other in (one, *flow.same_memory(one))]
-            return is_a(flow.events[made].op, Trait.CONTRACTION) and bool(flow.trainable(weights))
+            return is_a(flow.events[made].op, Trait.CONTRACTION) and any(_is_weight(flow, one) for one in given)
         tensor, made = largest, flow.last_producer(largest, made)
     return False
 
@@ -200,6 +200,12 @@ def _mib(size: float) -> str:
 def _size(flow: Flow, tensor: int) -> int:
     """Return how many entries a tensor has."""
     return prod(flow.facts(tensor).shape)
+
+
+def _is_weight(flow: Flow, tensor: int) -> bool:
+    """Whether a tensor is a parameter, or a view of one."""
+    shared = [tensor, *flow.same_memory(tensor)]
+    return bool(flow.trainable(shared)) or any(flow.facts(one).parameter for one in shared)
 
 
 def _bytes(flow: Flow, tensor: int) -> int:
