@@ -22,7 +22,7 @@ from .runs import Run, runs_of
 CALLS = frozenset({"operation", "inplace", "cut", "function"})
 """Kinds of events whose inputs and outputs are tensors."""
 _OF_A_SHAPE = frozenset(
-    {"zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "randint_like"}
+    {"zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like", "randint_like", "new_full"}
     | {"new_zeros", "new_ones", "new_empty", "new_empty_strided"}
 )
 """What takes no more of a tensor than its shape and dtype."""

@@ -7,7 +7,7 @@ graph takes a tensor without history, the walk goes back through what has none t
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .flow import Flow
@@ -45,6 +45,15 @@ class Constants:
         """Return the row after which the step of a run began: what was computed before is a constant by right."""
         place = bisect_left(self._starts, run.begin)
         return self._starts[place - 1] if place else -1
+
+    def in_each_step(self, rows: Sequence[int], wanted: int) -> list[int]:
+        """Return those of some rows that stand where one of them does in its step, of steps that have as many."""
+        steps: dict[int, list[int]] = {}
+        for row in rows:
+            steps.setdefault(bisect_left(self._starts, row), []).append(row)
+        mine = steps.get(bisect_left(self._starts, wanted), [])
+        place = mine.index(wanted) if wanted in mine else len(mine)
+        return [step[place] for step in steps.values() if place < len(step) == len(mine)]
 
     def cuts(self, run: Run) -> Iterator[Cut]:
         """Yield the cuts behind the roots of a run."""

@@ -15,6 +15,7 @@ from ...meaning.distance import counts_by_size
 from ...meaning.expected_gradients import expected_gradients
 from ...meaning.own_outputs import alike
 from ...meaning.penalties import only_penalised
+from ...recorded.call_inputs import limits_and_sum
 from ...recorded.constants import Constants, Cut
 from ...recorded.flow import Flow
 from ...recorded.round_trips import is_computed
@@ -37,7 +38,9 @@ def other_ways(flow: Flow) -> Iterator[Case]:
         penalised = only_penalised(flow, run, sums)
         for cut in _few(flow, constants.cuts(run)):
             source = flow.events[cut.row].source
-            leaves = flow.leaves_behind(flow.behind([cut.given], cut.row)) & wanted if source not in reported else ()
+            leaves = flow.leaves_behind(flow.behind([cut.given], cut.row)) & wanted if source not in reported else set()
+            if leaves and (_scores_a_draw(flow, cut, leaves) or _never_changes(flow, cut, constants)):
+                continue
             case = _case_of(flow, run, cut, sums, sorted(leaves)) if leaves else None
             if leaves and penalised.issuperset(leaves) and not _served_elsewhere(flow, run, leaves):
                 case = _way_case(flow, run, cut, sorted(leaves), penalty=True)
@@ -154,6 +157,25 @@ def _adds(flow: Flow, row: int) -> bool:
         return canonical(op) in ("add", "sub", "sum", "mean")
     used = (call for out in flow.outputs(row) for call in flow.used_in.get(out, ()))
     return any(is_a(flow.events[call].op, Trait.REDUCTION) for call in used)
+
+
+def _scores_a_draw(flow: Flow, cut: Cut, leaves: set[int]) -> bool:
+    """Whether a constant was drawn and stands beside what its leaves make of it: the probability of what was drawn."""
+    drawn = set() if cut.operand is None else flow.behind([cut.operand], cut.taker, gradients=False).calls
+    if not any(row >= cut.row and is_a(flow.events[row].op, Trait.RANDOM) for row in drawn):
+        return False
+    return not leaves.isdisjoint(flow.leaves_behind(flow.behind(_beside(flow, cut), cut.taker)))
+
+
+def _never_changes(flow: Flow, cut: Cut, constants: Constants) -> bool:
+    """Whether an operation without derivative gave the same in every step, as a check that a value is in its range."""
+    made = None if cut.operand is None else flow.last_producer(cut.operand, cut.taker)
+    if made is None or cut.operand is None or flow.events[cut.row].data.get("reason") not in NO_DERIVATIVE:
+        return False
+    place = flow.outputs(made).index(cut.operand)
+    rows = constants.in_each_step(flow.made_at(flow.events[made].source, flow.events[made].op), made)
+    figures = [limits_and_sum(flow, flow.outputs(row)[place], row + 1) for row in rows]
+    return len(rows) > 1 and figures[0] != (None, None) and all(one == figures[0] for one in figures)
 
 
 def _depends(flow: Flow, cut: Cut, *, either: bool = False) -> bool:
