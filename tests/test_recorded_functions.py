@@ -173,3 +173,71 @@ def test_functions_of_newer_versions_are_recorded() -> None:
     event = next(event for event in recorded.events if event.op == "brand_new")
     assert event.data["inputs"] == [0, 1, 0]
     assert len(event.data["outputs"]) == 3
+
+
+class Doubled(torch.autograd.Function):
+    """Takes a derivative of its own in backward."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        """Keep the input."""
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        """Compute and differentiate."""
+        (x,) = ctx.saved_tensors
+        with torch.enable_grad():
+            copy = x.detach().requires_grad_()
+            return g * torch.autograd.grad(copy.cosh().sum(), copy)[0]
+
+
+def closure_of(optimizer: Any, w: Any) -> Any:
+    """What an optimizer calls in its step."""
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        loss = w.sinh().sum()
+        loss.backward()
+        return loss
+
+    return closure
+
+
+def _written(w: Any, x: Any) -> None:
+    with torch.no_grad():
+        torch._foreach_add_([w, x], 1.0)
+        torch.mul(x, 2.0, out=x.clone())
+        x.apply_(lambda entry: entry + 1)
+    torch.nn.utils.vector_to_parameters(w.detach() * 3, [w])
+
+
+OUT_OF_THE_WAY = {
+    "a cast by type": (lambda w, x: w.type(torch.float64), [("operation", "to")]),
+    "a cast to integers": (lambda w, x: w.type("torch.LongTensor"), [("cut", "to")]),
+    "a truth value": (lambda w, x: torch.is_nonzero(w[0]), [("cut", "item")]),
+    "a comparison as a whole": (lambda w, x: torch.equal(w, x), [("operation", "equal")]),
+    "writes": (
+        _written,
+        [("inplace", "add"), ("inplace", "add"), ("inplace", "mul"), ("inplace", "apply"), ("leaf", "data")],
+    ),
+    "in a backward": (lambda w, x: Doubled.apply(w).sum().backward(), [("operation", "cosh")]),
+    "in a closure": (
+        lambda w, x: (lambda optimizer: optimizer.step(closure_of(optimizer, w)))(torch.optim.LBFGS([w], max_iter=1)),
+        [("operation", "sinh"), ("backward", "")],
+    ),
+    "rows of a loop": (lambda w, x: [row * 2 for row in w], [("operation", "unbind"), ("operation", "mul")]),
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_THE_WAY)
+def test_calls_off_the_beaten_track_are_events(name: str) -> None:
+    """Casts by `type`, numbers, writes of all sorts, and calls in backward and in closures are recorded."""
+    call, told = OUT_OF_THE_WAY[name]
+    w, x = torch.nn.Parameter(torch.ones(3)), torch.ones(3)
+    with recording(level="full") as recorded:
+        call(w, x)
+
+    found = [(event.kind, event.op) for event in recorded.events]
+    assert [one for one in told if found.count(one) < told.count(one)] == []
