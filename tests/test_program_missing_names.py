@@ -101,7 +101,7 @@ def held(path):
 @pytest.mark.parametrize("path", NAMES)
 def test_without_a_name(path, monkeypatch, capfd):
     """Each name in turn is taken away: the program computes or raises what it does without us, at every level."""
-    monkeypatch.delattr(*held(path))
+    monkeypatch.delattr(*held(path), raising=False)  # some are in newer releases only
     plain = outcome(training)
     for level in ("graph", "full"):
         with recording(level=level) as recorded:

@@ -27,7 +27,7 @@ def state_of_torch():
         torch.autograd._engine_run_backward,
         torch.autograd.graph._engine_run_backward,
         vars(torch.autograd.function._HookMixin)["_register_hook"],
-        module._has_any_global_hook,
+        getattr(module, "_has_any_global_hook", None),
         threading.Thread._bootstrap_inner,
         warnings._showwarnmsg,
         dict(module._global_forward_hooks),

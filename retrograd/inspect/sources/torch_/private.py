@@ -60,8 +60,6 @@ _NAMES = {
 _PATCHED = {
     "autograd._engine_run_backward": "backward passes are not recorded",
     "autograd._make_grads": "backward passes that PyTorch refuses are not recorded",
-    "nn.modules.module._has_any_global_hook": "torch.compile warns of global hooks, which are ours",
-    "utils.checkpoint._checkpoint_without_reentrant_generator": "checkpointed blocks are not recorded",
     "_C._swap_tensor_impl": "tensors that were swapped keep the facts of before",
 }
 """Names that are wrapped where they stand, and what is lost without them."""

@@ -51,7 +51,7 @@ class How(NamedTuple):
     """How one run is measured."""
 
     listening: bool
-    """Whether a mode sees what is called here."""
+    """Whether a mode, or a class of the program, sees what is called here."""
     leaves_only: bool
     """Nothing else is hooked."""
     all_leaves: bool

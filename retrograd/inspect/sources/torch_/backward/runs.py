@@ -20,6 +20,7 @@ from ...naming import name_leaves
 from ...origins import Marks
 from ..calls.tensors import number_of, numbers_of
 from ..library import LIBRARY
+from ..private import private
 from ..problems import note_problem
 from ..values.far import summary as summary_of_far
 from ..values.readbacks import NORM, READBACKS, Promise
@@ -69,6 +70,7 @@ class RunWriter:
         """
         asked, self._asked = self._asked, None
         assert asked is not None
+        roots = asked.roots
         event = Event("backward", source=source_line(frame), data=self._data(asked, frame))
         order: list[Node] = []
         hooked = self.watch.level != "graph"
@@ -91,7 +93,7 @@ class RunWriter:
         if self._snapshot is not None and hooked and len(order) <= MAX_NODES:
             looking = self.watch.latest.read(order, self._snapshot, loud)
             how = How(
-                listening=self.watch.forward is not None,
+                listening=self.watch.forward is not None or _of_program(roots),
                 leaves_only=self._nested,
                 all_leaves=self.watch.sink.among_ranks() or _in_group(),
                 whole=self.watch.sink.figures.takes_all(self.number),
@@ -249,6 +251,14 @@ def _accumulation(note: Facts) -> dict[str, Any]:
     if values is not None:
         data["grad"] = values
     return data
+
+
+def _of_program(roots: list[Any]) -> bool:
+    """Whether a class or a mode of the program may be told what is asked of tensors."""
+    plain = (LIBRARY.torch.Tensor, LIBRARY.torch.nn.Parameter)
+    return any(type(root) not in plain for root in roots) or any(
+        not type(mode).__module__.startswith(__name__.partition(".")[0]) for mode in private().modes()
+    )
 
 
 def _in_group() -> bool:

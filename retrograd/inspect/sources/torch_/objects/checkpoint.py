@@ -10,8 +10,11 @@ from typing import Any
 
 from ....events import Event
 from ....program.frames import leave_no_frame, source_line, user_frame
+from ...importing import AfterImport
 from ...patches import Patches
-from ..problems import unseen
+from ..problems import safely, tell, unseen
+
+_MODULE, _GENERATOR = "torch.utils.checkpoint", "_checkpoint_without_reentrant_generator"
 
 
 class _Running(threading.local):
@@ -34,13 +37,26 @@ class Checkpoints:
         """Tells how many threads are being watched."""
         self._blocks = itertools.count()
         self._running = _Running()
+        self._waiting: AfterImport | None = None
 
     def install(self, patches: Patches) -> None:
-        """Wrap what a checkpoint is made of; older and newer releases may lack it, and then nothing is seen."""
-        module: Any = sys.modules.get("torch.utils.checkpoint")
-        if module is None:
-            return
-        patches.wrap(module, "_checkpoint_without_reentrant_generator", self._wrap_generator)
+        """Wrap what a checkpoint is made of, once that is loaded; a release that lacks it shows none."""
+        if _MODULE in sys.modules:
+            self._wrap_in(patches)
+        else:
+            self._waiting = AfterImport(_MODULE, lambda: safely(self._wrap_in, patches))
+            self._waiting.begin()
+
+    def uninstall(self) -> None:
+        """Wait no more."""
+        if self._waiting is not None:
+            self._waiting.end()
+
+    def _wrap_in(self, patches: Patches) -> None:
+        module = sys.modules[_MODULE]
+        if not hasattr(module, _GENERATOR):
+            tell(f"{_MODULE} has no {_GENERATOR}: checkpointed blocks are not recorded")
+        patches.wrap(module, _GENERATOR, self._wrap_generator)
 
     def _wrap_generator(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Let the generator behind non-reentrant checkpoints say when its block begins, ends and is recomputed."""

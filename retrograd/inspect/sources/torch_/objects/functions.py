@@ -19,6 +19,11 @@ from ..problems import unseen
 from .replay import TensorReader
 
 
+def applied_in_c() -> bool:
+    """Whether ``Function.apply`` has no frame of its own by which it is told who applied a Function (from 2.14 on)."""
+    return not isinstance(vars(LIBRARY.torch.autograd.Function).get("apply"), classmethod)
+
+
 class Functions:
     """Reports to every recording of level ``backward`` or ``full`` that watches the thread."""
 

@@ -18,6 +18,7 @@ from typing import Any
 from ....program.frames import read_locals
 from ..library import LIBRARY
 from ..problems import safely
+from ..watching.own_numbers import program_has_global_hooks
 
 _OURS = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3)) + os.sep
 """The folder of the inspector: what stands there between a program and PyTorch does so only while somebody watches."""
@@ -112,4 +113,4 @@ def _is_detour(frame: FrameType) -> bool:
     if frame.f_code.co_name != "inner" or caller is None or caller.f_code is not module.Module._call_impl.__code__:
         return False
     called = read_locals(caller).get("self")
-    return not (module._has_any_global_hook() or any(getattr(called, hooks) for hooks in _HOOKS))
+    return not (program_has_global_hooks() or any(getattr(called, hooks) for hooks in _HOOKS))

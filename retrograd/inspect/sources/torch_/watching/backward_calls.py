@@ -12,6 +12,7 @@ from ....program.frames import user_frame
 from ...origins import OriginTables
 from ..backward.runs import Asked, RunWriter
 from ..calls.calls import is_traced
+from ..own_work import own_work
 from ..private import private
 from ..problems import safely, unseen
 from .mode import put_on, take_off
@@ -76,7 +77,9 @@ class BackwardCalls:
 
     def _begin(self, roots: Any, args: Any, kwargs: Any, frame: FrameType | None) -> list[RunWriter]:
         """A run begins: report it, and listen to what is called during it."""
-        here, asked = self._thread, Asked(roots, args, kwargs)
+        here = self._thread
+        with own_work():
+            asked = Asked(roots, args, kwargs)
         self._pause.end()
         marks = self._tables.here()
         if here.stack:

@@ -25,7 +25,7 @@ from ..objects.checkpoint import Checkpoints
 from ..objects.clipping import Clipping
 from ..objects.collectives import Collectives
 from ..objects.compilation import Compilation
-from ..objects.functions import Functions
+from ..objects.functions import Functions, applied_in_c
 from ..objects.hooks import Handles
 from ..objects.owners import Owners
 from ..objects.parameters import Parameters
@@ -36,7 +36,7 @@ from ..private import private
 from ..problems import safely
 from .backward_calls import BackwardCalls
 from .entered_scopes import EnteredScopes
-from .own_numbers import own_numbers
+from .own_numbers import own_numbers, program_has_global_hooks
 from .scopes import Scopes
 from .watched_threads import WatchedThreads
 from .watches import Lasting, Watches
@@ -58,6 +58,7 @@ class Installation:
         self._collectives = Collectives(watches.seeing, self._inside)
         self._functions: Functions | None = None
         self._follows_backward = False
+        self._checkpoints: Checkpoints | None = None
         self._patches = Patches()
         self._handles: list[Any] = []
 
@@ -80,7 +81,7 @@ class Installation:
     def _hook_modules(self, patches: Patches) -> None:
         """Hear modules begin and end."""
         module = LIBRARY.torch.nn.modules.module
-        patches.wrap(module, "_has_any_global_hook", self._wrap_has_hooks)
+        patches.wrap(module, "_has_any_global_hook", lambda _: program_has_global_hooks)
         with own_numbers():
             self._handles += self._entered.install(module)
 
@@ -111,18 +112,6 @@ class Installation:
             self._handles.append(optimizer.register_optimizer_step_pre_hook(self._owners.step_begins))
             self._handles.append(optimizer.register_optimizer_step_post_hook(self._owners.step_ended))
 
-    def _wrap_has_hooks(self, original: Callable[[], Any]) -> Callable[[], Any]:
-        """Answer for the program's own hooks only: torch.compile warns when there are global hooks."""
-        module: Any = sys.modules["torch.nn.modules.module"]
-
-        def _has_any_global_hook() -> Any:
-            ours = {handle.id for handle in self._handles}
-            backward = module._global_backward_pre_hooks or module._global_backward_hooks
-            forward = {**module._global_forward_pre_hooks, **module._global_forward_hooks}
-            return bool(backward) or any(key not in ours for key in forward)
-
-        return _has_any_global_hook
-
     def _wrap_bootstrap(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
         """Let threads that start later be watched from their first line to their last."""
 
@@ -139,7 +128,10 @@ class Installation:
 
     def serve(self) -> None:
         """Give each watch what its level needs; for a new watch, or after one has left."""
-        if any(watch.level != "graph" for watch in self._watches) and not self._follows_backward:
+        deep = any(watch.level != "graph" for watch in self._watches)
+        if self._functions is None and (deep or applied_in_c()):
+            safely(self._follow_functions, self._patches)
+        if deep and not self._follows_backward:
             self._follows_backward = True
             self._follow_backward()
         for watch in self._watches:
@@ -150,8 +142,8 @@ class Installation:
     def _follow_backward(self) -> None:
         """Let custom Functions and checkpoints tell what they do, from level ``backward`` on."""
         seeing = self._watches.seeing_backward
-        checkpoints = Checkpoints(seeing, lambda: self._inside().run, self._threads.count)
-        parts = (self._follow_functions, checkpoints.install, Clipping(seeing).install, install_entering)
+        checkpoints = self._checkpoints = Checkpoints(seeing, lambda: self._inside().run, self._threads.count)
+        parts = (checkpoints.install, Clipping(seeing).install, install_entering)
         for part in parts:
             safely(part, self._patches)
 
@@ -173,6 +165,8 @@ class Installation:
         safely(self._collectives.uninstall)
         if self._functions is not None:
             safely(self._functions.uninstall)
+        if self._checkpoints is not None:
+            self._checkpoints.uninstall()
         self._patches.undo()
         while self._handles:
             safely(lambda handle: handle.remove(), self._handles.pop())

@@ -17,6 +17,7 @@ from ...origins import Marks
 from ..calls.calls import Caller, Inside, Listener
 from ..calls.rules import FACT
 from ..library import LIBRARY
+from ..objects import functions
 from ..private import private
 from ..problems import note_problem
 
@@ -88,8 +89,8 @@ def _note(marks: Marks, before: int, after: int, caller: FrameType) -> None:
 
 
 def _defines_apply(file: str) -> bool:
-    """Whether a file is the one in which PyTorch defines ``Function.apply``."""
-    return file.endswith("function.py") and "torch" in file
+    """Whether a file is one that defines ``Function.apply``: PyTorch's, or that of ours which stands in for it."""
+    return file == functions.__file__ or (file.endswith("function.py") and "torch" in file)
 
 
 def push_mode(marks: Marks, inside: Inside) -> Any:

@@ -11,6 +11,11 @@ from ..library import LIBRARY
 _LOWEST = -(2**62)
 """Far below zero, where PyTorch starts: hooks of the program are in the same dictionaries, under their numbers."""
 
+HOOKS = (
+    *("_global_backward_pre_hooks", "_global_backward_hooks"),
+    *("_global_forward_pre_hooks", "_global_forward_hooks"),
+)
+"""Dictionaries of ``torch.nn.modules.module`` in which hooks on all modules stand."""
 _given = 0
 """How many numbers have been given; none is given twice, as several breakpoints may have hooks on one node."""
 
@@ -28,3 +33,9 @@ def own_numbers() -> Iterator[None]:
         yield
     finally:
         _given, handle.next_id = handle.next_id - _LOWEST, theirs
+
+
+def program_has_global_hooks() -> bool:
+    """Whether the program has hung hooks on all modules; ours are told by their numbers."""
+    module = vars(LIBRARY.torch.nn.modules.module)
+    return any(number >= 0 for name in HOOKS for number in module.get(name, ()))
