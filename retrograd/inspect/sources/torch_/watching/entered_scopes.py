@@ -37,19 +37,23 @@ class EnteredScopes:
             FOLLOWERS.remove(self._user_scope)
 
     def _module_begins(self, module: Any, args: Any) -> None:
+        if self._compiling():  # before all else: what is read here becomes a condition of the compiled code
+            return
         here = self._thread
         try:
             if here.paused or here.inside.optimizer:
                 self._pause.end()  # of a step that raised, or whose closure this is in
-            if here.mode is not None and not self._compiling() and self._tracing() is None:
+            if here.mode is not None and self._tracing() is None:
                 self._scopes.enter(module, here.mode.marks, here.stack, here.mode)
         except Exception as problem:
             note_problem(problem)
 
     def _module_ended(self, module: Any, args: Any, output: Any) -> None:
+        if self._compiling():
+            return
         here = self._thread
         try:
-            if here.stack and here.mode is not None and not self._compiling() and self._tracing() is None:
+            if here.stack and here.mode is not None and self._tracing() is None:
                 self._scopes.leave(module, here.mode.marks, here.stack)
         except Exception as problem:
             note_problem(problem)
