@@ -34,6 +34,8 @@ with recording(level="full") as recorded:
     few = dist.new_group([0])
     dist.barrier(group=few)
     dist.all_gather_object([None], "text")
+    assert dist.all_reduce is dist.distributed_c10d.all_reduce
+    planned = dist.P2POp(dist.isend, torch.ones(2), 0)
     try:
         dist.broadcast(torch.ones(2), src=7)
     except Exception as error:
@@ -62,7 +64,7 @@ def test_each_call_is_an_event_at_its_line(told: Any) -> None:
 
     assert [op for _, op, _, _ in told[0]] == [
         *("init_process_group", "DistributedDataParallel", "all_reduce", "all_reduce", "broadcast", "all_reduce"),
-        *("barrier", "all_gather_object", "broadcast"),
+        *("barrier", "all_gather_object", "P2POp", "broadcast"),
     ]
     for _, op, line, _ in told[0]:
         assert op in lines[line - 1]

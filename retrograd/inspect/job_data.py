@@ -31,6 +31,8 @@ class CollectiveData(TypedDict, total=False):
     parameters: dict[str, int]
     sharded: bool
     """Each process keeps a part of each parameter."""
+    strategy: str
+    """How: PyTorch's name for it."""
     find_unused_parameters: bool
     static_graph: bool
 

@@ -51,6 +51,7 @@ def find(flow: Flow) -> Iterator[Case]:
     strangers, taught = _unregistered(flow, held), _taught(flow, held)
     data = _coordinates(flow)
     used = used_gradients(flow)
+    used = used | _exchanged(flow)
     others = [leaf for leaf in flow.accumulated if leaf not in held and leaf not in used]
     untrained = {leaf for leaf in others if _meant_to_train(flow, leaf, strangers, data)}
     if (twin := twin_optimizers(flow, untrained)) is not None:
@@ -168,6 +169,13 @@ def _coordinates(flow: Flow) -> set[int]:
     asked = (run.inputs for run in flow.runs if run.began.get("create_graph"))
     taken = {one.leaf for one in taken_gradients(flow) if one.made.began.get("create_graph")}
     return taken.union(*asked)
+
+
+def _exchanged(flow: Flow) -> set[int]:
+    """Return what processes sent each other and is no parameter: its gradient goes back to where it came from."""
+    given = (tensor for _, event in flow.of_kind("collective") for tensor in event.data.get("inputs", ()))
+    memories = {flow.facts(tensor).storage for tensor in given if not flow.facts(tensor).parameter} - {None}
+    return {leaf for leaf in flow.accumulated if flow.facts(leaf).storage in memories}
 
 
 def _goes_on(flow: Flow, leaf: int) -> bool:

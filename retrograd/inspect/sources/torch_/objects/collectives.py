@@ -28,7 +28,8 @@ _TOGETHER = (
     *("reduce_scatter", "reduce_scatter_tensor", "all_to_all", "all_to_all_single"),
     *("all_gather_object", "gather_object", "scatter_object_list", "broadcast_object_list"),
 )
-_PAIRS = ("send", "recv", "isend", "irecv", "batch_isend_irecv")
+_PAIRS = ("send", "recv", "batch_isend_irecv")
+"""Between two processes.  ``isend`` and ``irecv`` are left alone: PyTorch tells by them what a ``P2POp`` is to do."""
 _SHARDED = "torch.distributed.fsdp.fully_sharded_data_parallel"
 
 
@@ -49,11 +50,13 @@ class Collectives:
         distributed = torch.distributed
         if not distributed.is_available():
             return
+        defined = sys.modules.get("torch.distributed.distributed_c10d")
         for name in (*_TOGETHER, *_PAIRS):
             original = getattr(distributed, name, None)
-            for holder in (distributed, sys.modules.get("torch.distributed.distributed_c10d")):
-                if original is not None and getattr(holder, name, None) is original:
-                    patches.wrap(holder, name, self._wrapper(name))
+            patches.wrap(distributed, name, self._wrapper(name))
+            if original is not None and getattr(defined, name, None) is original:  # one object in both places
+                patches.wrap_directly(defined, name, _returning(getattr(distributed, name)))
+        patches.wrap(distributed.P2POp, "__init__", self._wrapper("P2POp"))
         patches.wrap(distributed, "init_process_group", self._wrap_start)
         patches.wrap(torch.nn.parallel.DistributedDataParallel, "__init__", self._wrap_wrapper)
         patches.wrap(torch.nn.parallel.DistributedDataParallel, "no_sync", self._wrap_unsynced)
@@ -182,6 +185,9 @@ class Collectives:
         held = [*given, *held_parameters(wrapper)] if sharded else given
         data: dict[str, Any] = {"type": kind, "sharded": sharded}
         data |= self._about_group(attribute(wrapper, "process_group"), counts=False)
+        strategy = getattr(wrapper, "sharding_strategy", None) if sharded else None
+        if strategy is not None:
+            data["strategy"] = str(getattr(strategy, "name", strategy))
         for option in ("find_unused_parameters", "static_graph"):
             value = attribute(wrapper, option)
             if isinstance(value, bool):
@@ -192,6 +198,11 @@ class Collectives:
                 parameters = {name: number for (name, _), number in zip(held, numbers, strict=True)}
                 told = {**data, "parameters": parameters, "inputs": list(dict.fromkeys(numbers))}
                 watch.sink(Event("wrapper", op=kind, source=line, data=told))
+
+
+def _returning(wrapper: Any) -> Callable[[Any], Any]:
+    """Return what makes the same wrapper of anything."""
+    return lambda _: wrapper
 
 
 def _bound(original: Any, args: Any, kwargs: Any) -> dict[str, Any]:
@@ -207,4 +218,6 @@ def _tensors(value: Any) -> list[Any]:
     tensor: type = LIBRARY.torch.Tensor
     if isinstance(value, tensor):
         return [value]
-    return [one for one in value if isinstance(one, tensor)] if isinstance(value, (list, tuple)) else []
+    entries = value if isinstance(value, (list, tuple)) else ()
+    inner = (getattr(one, "tensor", None) if type(one).__name__ == "P2POp" else one for one in entries)
+    return [one for one in inner if isinstance(one, tensor)]
