@@ -47,6 +47,8 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of this family."""
     cyclic = {out for row, _, _ in _outputs_on_ctx(flow) for out in flow.outputs(row)}  # which hold themselves
     kept = list(_kept_results(flow, cyclic)) or list(_kept_meanwhile(flow, cyclic))
+    cycles = list(_cycles(flow))
+    kept = [case for case in kept if not (cycles and _held_by_gradients(flow, case))]
     longer = _longer_runs(flow, kept)
     if longer is not None:
         yield longer
@@ -56,7 +58,7 @@ def find(flow: Flow) -> Iterator[Case]:
     yield from _collected(flow, {case.source for case in kept})
     yield from carried_for_nothing(flow)
     yield from _kept_on_ctx(flow)
-    yield from _cycles(flow)
+    yield from cycles
 
 
 CHECK = Check("growth", KINDS, find)
@@ -336,6 +338,15 @@ def _cycles(flow: Flow) -> Iterator[Case]:
                 op="backward",
                 subjects=frozenset(left),
             )
+
+
+def _held_by_gradients(flow: Flow, case: Case) -> bool:
+    """Whether what is kept lives in graphs that gradients with a history lead back to, and nothing else has it."""
+    if any(flow.facts(tensor).holder for tensor in case.subjects):
+        return False
+    runs = [run for run in flow.runs if run.began.get("create_graph") and run.accumulates]
+    reached = set().union(*(flow.reached_by(run).tensors for run in runs))
+    return reached.issuperset(case.subjects)
 
 
 def _never_cleared(flow: Flow, run: Run, following: Run | None) -> list[int]:
