@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from retrograd.inspect.events import Event
 from retrograd.inspect.operators import Trait, canonical, inplace, is_a, operator, traits_of
 
 SPELLINGS = {
@@ -53,3 +54,13 @@ def test_traits_are_asked_in_any_spelling() -> None:
     assert traits_of("SubBackward0") == traits_of("subtract_") == {Trait.ELEMENTWISE, Trait.LINEAR}
     assert is_a("torch.nn.functional.mse_loss", Trait.DISTANCE, Trait.VIEW)
     assert not is_a("aten::mul.Tensor", Trait.LINEAR)
+
+
+def test_files_of_older_versions_name_operators_alike() -> None:
+    """A file that has what the program called an operator is read as one that has the operator's name."""
+    older = {"kind": "inplace", "op": "subtract_", "data": {"inputs": [0], "outputs": [0]}}
+    event = Event.from_plain(older)
+
+    assert (event.op, event.written) == ("sub", "subtract_")
+    assert Event.from_plain(event.to_plain()) == event
+    assert Event.from_plain({"kind": "function", "op": "Sub_"}).op == "Sub_"
