@@ -21,7 +21,7 @@ from ...words import at, listed
 from .constant_results import constant_results
 from .drawn_numbers import drawn_numbers
 from .infinite_hinges import hinge_of_infinity
-from .lost_gradients import NOTHING, lost_in
+from .lost_gradients import NOTHING, Losses, lost_in
 from .zero_factors import both_zero, switched_off, vanished_value
 from .zeroing_hooks import zeroing_hooks
 
@@ -80,10 +80,11 @@ def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     few = set(few_of_each_line(flow, {row for row in made.values() if row is not None}, _LAYERS))
     stopping = {node: row for node, row in made.items() if row is not None and row in few}
     reported = set()
+    losses = Losses(flow, run, snapshot)
     for node, row in stopping.items():
         if flow.events[row].source in reported:
             continue
-        case = _zero_case(flow, run, (node, row), lost, list(stopping.values()))
+        case = _zero_case(flow, run, (node, row), losses.at(node, lost), list(stopping.values()))
         if case is not None and case.source not in reported:  # an underflow is reported at the line where it began
             reported.add(case.source)
             yield case

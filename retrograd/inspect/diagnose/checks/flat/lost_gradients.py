@@ -19,6 +19,35 @@ def lost_in(flow: Flow, run: Run) -> list[int]:
     return lost
 
 
+class Losses:
+    """Where the gradients of a run were lost: below which node nothing arrives any more, down to which leaves."""
+
+    def __init__(self, flow: Flow, run: Run, snapshot: GraphSnapshot) -> None:
+        self._flow = flow
+        self._norms = snapshot.measures["grad_norm"]
+        self._places = run.places(snapshot)
+        self._calls = flow.reached_by(run).calls
+        self._after: dict[int, list[int]] = {}
+        for source, target, _, _ in snapshot.edges():
+            self._after.setdefault(source, []).append(target)
+
+    def at(self, node: int, leaves: list[int]) -> list[int]:
+        """Return those of some leaves whose gradient was lost at a node, and not further on."""
+        starved, todo = {node}, [node]
+        while todo:
+            for following in self._after.get(todo.pop(), ()):
+                norm = self._norms[following]
+                if following not in starved and not (norm and norm > NOTHING):
+                    starved.add(following)
+                    todo.append(following)
+        return [leaf for leaf in leaves if not starved.isdisjoint(self._takers(leaf))]
+
+    def _takers(self, leaf: int) -> list[int]:
+        """Return the nodes of the calls that take a leaf."""
+        rows = self._calls.intersection(self._flow.used_in.get(leaf, ()))
+        return [self._places[node] for row in rows for node in self._flow.nodes(row) if node in self._places]
+
+
 def is_zero(norms: list[float | None], given: float = 0.0) -> bool:
     """Whether the gradient that a leaf got in a run has no entry worth the name.
 
