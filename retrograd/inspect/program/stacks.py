@@ -21,6 +21,7 @@ _MOST_LOOKED_AT = 300
 _DECORATOR = "decorate_context"
 """Name of the frame that stands between a decorated function and its caller, in PyTorch."""
 _ON = ("enable_grad",)
+_INFERENCE = "inference_mode"
 
 
 class Path(NamedTuple):
@@ -104,14 +105,19 @@ def forget_stacks() -> None:
 
 
 def _describe(frames: list[FrameType]) -> list[Stack]:
-    """Describe the user's frames; the innermost switch of grad mode is the one in force, a library's too."""
+    """Describe the user's frames; the innermost switch of grad mode is the one in force, a library's too.
+
+    What switches gradients on again does not undo an inference mode further out.
+    """
     called = [frame for frame in frames if frame.f_code.co_name != _DECORATOR]
     users = [frame for frame in called if is_users(frame.f_code)] or called
     found: list[Stack] = []
     switch: Switch | None = None
     settled = False
     for frame in frames:
-        switch = switch or _switch_in(frame)
+        further = _switch_in(frame) if switch is None or switch.mode in _ON else None
+        if further is not None and (switch is None or further.mode == _INFERENCE):
+            switch, settled = further, False
         if frame not in users:
             continue
         line = source_line(frame if found else called[0])

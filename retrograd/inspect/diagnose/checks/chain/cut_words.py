@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ....events import Event
+from ....operators import Trait, is_a
 from ....program.blocks import switched_off
 from ....snapshot import SourceLine
 from ...meaning.detached_values import COPYING
@@ -15,6 +16,10 @@ from ...words import at, place
 
 NO_DERIVATIVE = ("integer", "nondifferentiable")
 """Reasons of cuts by an operation that has no derivative."""
+_NO_INFERENCE = (
+    "torch.no_grad() in place of torch.inference_mode(): enable_grad() lifts that one and not this, or "
+    "torch.inference_mode(False) around what needs gradients"
+)
 _COMPARISONS = frozenset({"gt", "ge", "lt", "le"})
 
 
@@ -158,8 +163,10 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
         return f"do not decorate {cause.callee} with torch.no_grad() when it is used in training"
     if reason in NO_DERIVATIVE:
         return f"use a differentiable function in place of {event.op}, such as {_smooth(event)}"
-    if reason in ("detach", "data") and "numpy()" not in line and (attached := _attached(line)):
-        return attached
+    if cause.mode == "inference_mode" or reason == "inference":
+        return _NO_INFERENCE
+    if reason in ("detach", "data") and (other := _not_simply_attached(flow, row) or _without_layer(line)):
+        return other
     if reason in ("detach", "data") and "numpy()" not in line:
         given = (event.data.get("names") or [""])[0]
         return f"take {given or 'the result'} itself, without {event.op}"
@@ -172,6 +179,35 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
     if cause.forever:
         return "with torch.no_grad(): around what is to have no gradients; it ends with the block"
     return "move this out of the block in which gradients are off"
+
+
+def _without_layer(line: str) -> str:
+    """Return a line without what detaches in it; nothing for one on which NumPy takes over."""
+    return "" if "numpy()" in line else _attached(line)
+
+
+def _not_simply_attached(flow: Flow, row: int) -> str:
+    """Return what to write in place of a cut that must stay where it is, nothing for one that can be left out."""
+    name = (flow.events[row].data.get("names") or [""])[0] or "it"
+    users = [call for out in flow.outputs(row) for call in flow.used_in.get(out, ()) if call > row]
+    made = flow.last_producer(flow.inputs(row)[0], row, gradients=True) if flow.inputs(row) else None
+    if users and made is not None and flow.begun_between(made, min(users)):
+        return (
+            f"compute {name} anew in the pass that reads it, before its loss: from one pass to the next it is rightly "
+            "detached, and what led to it gets nothing"
+        )
+    for call in users:
+        given = [one for one in flow.inputs(call) if one not in flow.outputs(row) and flow.has_history(one, call)]
+        if (
+            is_a(flow.events[call].op, Trait.LINEAR)
+            and given
+            and not flow.behind([*flow.inputs(row)], row).tensors.isdisjoint(given)
+        ):
+            return (
+                f"train what {name} is made of by a loss of its own, taken of it before this line: here the value is "
+                "replaced and the gradient passed on as it is"
+            )
+    return ""
 
 
 def _attached(line: str) -> str:
