@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-
-from ...program.syntax import parsed_expression
+from ...operators import canonical
 from ..recorded.flow import Flow, Reached
 from .distance import ARRANGEMENTS, REGRESSIONS, counts_by_size
 from .held_by_data import compared_with_data, trained_otherwise
@@ -17,6 +15,7 @@ _SUMS = frozenset({"add", "mul", "div", "true_divide", "mean", "sum", "stack", "
 """The same of distances, whose sign stays."""
 _DIFFERENCES = frozenset({"sub", "subtract", "rsub"})
 _MIXING = _DIFFERENCES | {"add", "cat", "concat", "hstack"}
+_PICKING = frozenset({"getitem", "narrow", "slice", "select"})
 _SCALES = frozenset({"div", "mul", "true_divide"})
 _NORMS = frozenset({"norm", "linalg_norm", "vector_norm", "linalg_vector_norm"})
 
@@ -176,41 +175,24 @@ def comes_next(flow: Flow, value: int, prediction: int, row: int) -> bool:
     later, earlier = _entries(flow, value, row), _entries(flow, prediction, row)
     if later is None or earlier is None or later[0] != earlier[0]:
         return False
-    return any(map(_leaves_out_first, later[1])) and any(map(_leaves_out_last, earlier[1]))
+    whole, one, other = (flow.facts(tensor) for tensor in (later[0], later[1], earlier[1]))
+    if one.layout is None or other.layout is None or one.shape != other.shape or one.layout[1:] != other.layout[1:]:
+        return False
+    if len(one.shape) != len(whole.shape):
+        return False
+    shift, strides = one.layout[0] - other.layout[0], one.layout[1:]
+    left_out = [full - size for full, size in zip(whole.shape, one.shape, strict=True)]
+    shifted = sum(count * stride for count, stride in zip(left_out, strides, strict=True))
+    return sum(map(bool, left_out)) == 1 and shift == shifted > 0
 
 
-def _leaves_out_first(taken: ast.Slice) -> bool:
-    """Whether a slice is ``1:``."""
-    return taken.lower is not None and ast.unparse(taken.lower) == "1" and taken.upper is None and taken.step is None
-
-
-def _leaves_out_last(taken: ast.Slice) -> bool:
-    """Whether a slice is ``:-1``."""
-    from_first = taken.lower is None or ast.unparse(taken.lower) == "0"
-    return from_first and taken.upper is not None and ast.unparse(taken.upper) == "-1" and taken.step is None
-
-
-def _entries(flow: Flow, tensor: int, row: int) -> tuple[int, list[ast.Slice]] | None:
-    """Return what entries were picked of, and the slices that pick them; None for what was not picked."""
+def _entries(flow: Flow, tensor: int, row: int) -> tuple[int, int] | None:
+    """Return what entries were picked of, and the tensor that has them; None for what was not picked."""
     before = row
     while True:
         made = flow.last_producer(tensor, before, gradients=True)
         if made is None or flow.events[made].op not in ARRANGEMENTS or not flow.inputs(made):
             return None
-        if flow.events[made].op == "getitem":
-            return flow.inputs(made)[0], _slices(flow, tensor, made)
+        if canonical(flow.events[made].op) in _PICKING:
+            return flow.inputs(made)[0], tensor
         tensor, before = flow.inputs(made)[0], made
-
-
-def _slices(flow: Flow, tensor: int, made: int) -> list[ast.Slice]:
-    """Return the slices that a call picks by, as the program spells its result, or else all of its statement."""
-    for call in flow.used_in.get(tensor, ()):
-        names = dict(zip(flow.inputs(call), flow.events[call].data.get("names", ()), strict=False))
-        if picked := _slices_in(parsed_expression(names.get(tensor, ""))):
-            return picked
-    return _slices_in(flow.spelling.statement(flow.events[made].source))
-
-
-def _slices_in(tree: ast.AST | None) -> list[ast.Slice]:
-    """Return the slices that are written somewhere in a tree."""
-    return [] if tree is None else [part for part in ast.walk(tree) if isinstance(part, ast.Slice)]
