@@ -27,9 +27,9 @@ def test_whether_gradients_were_cleared_is_seen(found: Any) -> None:
     kinds = {name: [kind for kind, *_ in cases] for name, cases in found["kinds"].items()}
     piled_up = {name for name, cases in kinds.items() if cases == ["missing-zero-grad"]}
 
-    assert piled_up == {"nothing", "scaled"}
+    assert piled_up == {"nothing"}
     assert [name for name in set(kinds) - piled_up if kinds[name] and "singular" not in name] == []
-    assert len(kinds) == 11
+    assert len(kinds) == 10
 
 
 def test_where_a_nan_begins_is_found(found: Any) -> None:
@@ -69,3 +69,17 @@ def test_recording_leaves_results_as_they_are(found: Any) -> None:
     for plain, watched in found["losses"].values():
         assert plain == watched
         assert len(plain) == 4
+
+
+def test_times_are_said_to_be_those_of_launching(found: Any) -> None:
+    """Nobody waits for the device between nodes, and whoever reads times is told."""
+    assert found["launched"]["cpu"] == []
+    assert ["on py are those of launching" in sentence for sentence in found["launched"]["py"]] == [True]
+
+
+def test_breakpoints_stop_where_they_do_on_the_cpu(found: Any) -> None:
+    """The same nodes, lines, counts and places of what is not finite."""
+    on_cpu, elsewhere = found["stops"]
+
+    assert elsewhere == on_cpu
+    assert len(on_cpu) > 2

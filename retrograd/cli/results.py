@@ -12,7 +12,7 @@ from ..inspect.output import save, with_findings
 from ..inspect.render import Demanding, RenderOptions, renderer_for
 from ..inspect.render.formats.tree import print_tree
 from ..inspect.render.scale import check_level
-from ..inspect.unseen import sentences
+from ..inspect.unseen import launched_on, sentences
 from ..inspect.writing import STDOUT, check_writable
 from .launcher import Launch
 from .messages import first_stderr, forget_stdout, report_failure, say
@@ -78,7 +78,7 @@ def _whole(path: str) -> str:
 
 def hidden(recording: Recording) -> list[str]:
     """Say what the drawings of a recording cannot show although it ran."""
-    return sentences([recording], of=("processes", "regions", "stance"))
+    return [*sentences([recording], of=("processes", "regions", "stance")), *launched_on(recording)]
 
 
 def nothing_recorded(recording: Recording, target: Target, ending: Ending, files: str) -> str:

@@ -18,7 +18,7 @@ from .places import short_place
 from .program.frames import is_users, user_frame
 from .snapshot import SourceLine
 from .sources import sources
-from .sources.base import Ran
+from .sources.base import Elsewhere, Ran
 
 ACTIONS = ("raise", "pdb", "report")
 
@@ -38,7 +38,11 @@ class Step:
     source: SourceLine | None
     """The user's line that made the node."""
     incoming: tuple[Any, ...]
-    """Gradients that arrived, as NumPy arrays that cannot be written to (None for none)."""
+    """Gradients that arrived, as NumPy arrays that cannot be written to (None for none).
+
+    Those on other devices than the CPU have ``shape``, ``size``, ``nan``, ``inf`` and ``any()``; ``numpy.asarray``
+    copies them.
+    """
     outgoing: tuple[Any, ...]
     """Gradients that it passes on."""
 
@@ -64,11 +68,19 @@ def _nonfinite(step: Step) -> str:
 
 
 def _count_bad(gradient: Any) -> str:
+    if isinstance(gradient, Elsewhere):
+        return _bad_words(gradient.nan, gradient.inf, gradient.first_bad, gradient.shape)
     if gradient.dtype.kind not in "fc" or np.isfinite(gradient).all():
         return ""
     nan, inf = np.isnan(gradient), np.isinf(gradient)
-    first = np.unravel_index(int(np.argmax(nan | inf)), gradient.shape)
-    return f"{int(nan.sum())} NaN and {int(inf.sum())} inf, the first at {[int(i) for i in first]}"
+    return _bad_words(int(nan.sum()), int(inf.sum()), int(np.argmax(nan | inf)), gradient.shape)
+
+
+def _bad_words(nan: int, inf: int, place: int, shape: tuple[int, ...]) -> str:
+    """Return how many entries are not finite, and where the first one is; nothing if all are."""
+    if not nan + inf:
+        return ""
+    return f"{nan} NaN and {inf} inf, the first at {[int(i) for i in np.unravel_index(place, shape)]}"
 
 
 def _zero(step: Step) -> str:

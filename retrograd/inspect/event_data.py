@@ -193,6 +193,8 @@ class BackwardData(TypedDict, total=False):
     retain_graph: bool
     create_graph: bool
     gradients_given: bool
+    device: str
+    """Where the roots lie, if not on the CPU: the times of nodes are those of launching, not of running there."""
     nested: bool
     thread: int
     seconds: float

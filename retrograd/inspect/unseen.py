@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from .event_data import LEVELS
 from .events import Event, Recording
 
 PROBLEMS = "problems"
@@ -33,6 +34,15 @@ def sentences(recordings: Sequence[Recording], of: Sequence[str] = ()) -> list[s
     if not of and not any(event.kind == "backward" for recording in recordings for event in recording.events):
         said.insert(0, _nothing(recordings))
     return said
+
+
+def launched_on(recording: Recording) -> list[str]:
+    """Say of which devices the times of nodes are no times of work, where times were taken."""
+    found = {event.data["device"] for event in recording.events if event.kind == "backward" and "device" in event.data}
+    if recording.level == LEVELS[0] or not found:
+        return []
+    devices = " and ".join(sorted(found))
+    return [f"times of nodes on {devices} are those of launching their kernels, which run later"]
 
 
 def _nothing(recordings: Sequence[Recording]) -> str:

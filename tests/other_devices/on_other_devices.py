@@ -10,8 +10,10 @@ import python_device
 import torch
 
 from retrograd.inspect import recording
+from retrograd.inspect.breakpoints import Breakpoint, armed
 from retrograd.inspect.diagnose import diagnose
 from retrograd.inspect.events import Recording
+from retrograd.inspect.unseen import launched_on
 
 COLUMNS = ("grad_norm", "grad_min", "grad_max", "grad_mean", "zero_share", "nan_count", "out_norm")
 Clear = Callable[[Any, Any], object]
@@ -33,7 +35,6 @@ CLEARED: dict[str, Clear] = {
 }
 PILED_UP: dict[str, Clear] = {
     "nothing": lambda net, optimizer: None,
-    "scaled": lambda net, optimizer: [grad.mul_(0.9) for grad in grads(net)],
 }
 
 
@@ -93,9 +94,18 @@ def read_backs(layers: int) -> list[int]:
     return found
 
 
+def stops(device: str) -> list[str]:
+    """Where a breakpoint on gradients that are not finite stops."""
+    x, _, net, _ = made(device)
+    point = Breakpoint("nonfinite", action="report")
+    with armed(point):
+        torch.sqrt((net(x) - net(x)).pow(2).sum()).backward()
+    return point.stops
+
+
 def main() -> None:
     """Print everything."""
-    found: dict[str, Any] = {"kinds": {}, "figures": {}, "losses": {}}
+    found: dict[str, Any] = {"kinds": {}, "figures": {}, "losses": {}, "launched": {}}
     for name, clear in (CLEARED | PILED_UP).items():
         found["kinds"][name] = kinds(lambda clear=clear: train("py", clear))  # type: ignore[misc]
     for device in ("cpu", "py"):
@@ -103,7 +113,9 @@ def main() -> None:
         with recording(level="full", all_figures=True) as recorded:
             watched = train(device, CLEARED["optimizer"])
         found["figures"][device] = figures(recorded)
+        found["launched"][device] = launched_on(recorded)
         found["losses"][device] = [train(device, CLEARED["optimizer"]), watched]
+    found["stops"] = [stops("cpu"), stops("py")]
     found["read_backs"] = [read_backs(1), read_backs(12)]
     print(json.dumps(found))
 

@@ -14,6 +14,7 @@ from ...inspect.render import RenderOptions
 from ...inspect.render.console_page import page_text, print_page
 from ...inspect.render.stats_tables import chosen_statistics, stats_json, stats_parts
 from ...inspect.stats import ROWS
+from ...inspect.unseen import launched_on
 from ...inspect.writing import STDOUT, write_output
 from .. import messages, results
 from ..options import ScriptCommand, StepType, output_options, program_options
@@ -71,6 +72,8 @@ def _run(target: Target, asked: dict[str, Any], path: str | None) -> NoReturn:
 def _show(recording: Recording, asked: dict[str, Any], *, to_stderr: bool = False) -> None:
     """Print or write the statistics of a recording."""
     found = chosen_statistics(recording, RenderOptions(step=asked["step"]), asked["rows"])
+    for sentence in launched_on(recording):
+        messages.say(sentence)
     output: str | None = asked["output"]
     fmt = asked["fmt"] or ("json" if (output or "").endswith(".json") else "text")
     if fmt == "json":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import FrameType
@@ -70,6 +71,24 @@ class Gradient(NamedTuple):
     value: Any
     hidden: bool = False
     """There is one whose entries cannot be read: ``value`` is None all the same."""
+
+
+class Elsewhere:
+    """A gradient on another device, as a condition sees it: figures of it; ``numpy.asarray`` copies all its entries."""
+
+    def __init__(self, shape: tuple[int, ...], bad: tuple[int, int, int], zeros: int, copy: Callable[[], Any]) -> None:
+        """``bad``: how many NaN and infinities there are, and the place of the first of them."""
+        self.shape, self.size = shape, math.prod(shape)
+        self.nan, self.inf, self.first_bad = bad
+        self._zeros, self._copy = zeros, copy
+
+    def any(self) -> bool:
+        """Whether an entry is not zero."""
+        return self._zeros < self.size
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        array = self._copy()
+        return array if dtype is None else array.astype(dtype)
 
 
 class Ran(NamedTuple):

@@ -35,6 +35,8 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of the largest graph of each line that runs backward."""
     for run, snapshot in largest_graphs(flow):
         times = snapshot.measures.get("time_us")
+        if run.began.get("device"):
+            continue  # nobody knows how long it took there
         if times is not None and sum(time or 0.0 for time in times) >= _SLOW_US:
             yield from _loops(flow, run, snapshot)
             yield from _rules(flow, run, snapshot)

@@ -128,6 +128,9 @@ class RunWriter:
         data["thread"] = 0 if threading.current_thread() is threading.main_thread() else threading.get_native_id()
         if self._nested:
             data["nested"] = True
+        elsewhere = next((root.device.type for root in asked.roots if getattr(root, "is_cpu", True) is False), "")
+        if elsewhere:
+            data["device"] = elsewhere
         if self.watch.level == "full":
             tensor: type = LIBRARY.torch.Tensor
             table, line = self.watch.sink.tensors, source_line(frame)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from ....program.signals import let_pass
-from ...base import Node, Origins, Ran
+from ...base import Elsewhere, Node, Origins, Ran
 from ...collect import short_name
 from ...patches import Patches
 from ..calls.calls import is_traced
 from ..library import loaded_torch
 from ..own_work import own_work
 from ..private import private
+from ..values.readbacks import ALL, READBACKS, Promise
+from ..values.values import Readable
 from ..watching.own_numbers import own_numbers
 
 
@@ -75,7 +78,19 @@ def _attach(torch: Any, order: list[Node], look: Callable[[Ran], None], origins:
 
 
 def _arrays(torch: Any, gradients: Any) -> tuple[Any, ...]:
-    return tuple(None if g is None else _array(torch, g) for g in gradients)
+    """Return gradients as conditions see them; of all that lie elsewhere figures are read back together."""
+    readable = Readable()
+    asked = [None if g is None or not readable.is_far(g) else READBACKS.ask(g, ALL) for g in gradients]
+    found = (_elsewhere(torch, g, promise) for g, promise in zip(gradients, asked, strict=True))
+    return tuple(None if g is None else far or _array(torch, g) for g, far in zip(gradients, found, strict=True))
+
+
+def _elsewhere(torch: Any, gradient: Any, promise: Promise | None) -> Elsewhere | None:
+    """Return a gradient on another device by its figures; None for one of the CPU, and where there are none."""
+    if promise is None or promise.all is None:
+        return None
+    bad = int(promise["nan"]), int(promise["bad"] - promise["nan"]), int(promise["first_bad"])
+    return Elsewhere(tuple(gradient.shape), bad, int(promise["zeros"]), partial(_array, torch, gradient))
 
 
 def _array(torch: Any, gradient: Any) -> Any:
