@@ -39,6 +39,9 @@ _PATIENCE = 16
 _LONG = 20_000
 """Events after which a step ends with a backward run, whether an optimizer steps or not."""
 _REMEMBERED = 100_000
+"""Forms of steps, and pairs of them, that are remembered."""
+_REMEMBERED_STEPS = 32
+"""Dropped steps before a kept one whose tensors are remembered."""
 
 
 class Mark(NamedTuple):
@@ -62,8 +65,8 @@ class Gap:
     kinds: Counter[str] = field(default_factory=Counter)
     norms: dict[int, list[float]] = field(default_factory=dict)
     """Leaf -> how many gradients arrived there, least, greatest and sum of their norms."""
-    latest: deque[Step] = field(default_factory=lambda: deque(maxlen=32))
-    """The last of them, without their events."""
+    latest: deque[Step] = field(default_factory=deque)
+    """The last of them, without their events: steps that are kept may use their tensors."""
     continuous: bool = True
     """Whether the step after it was once seen to follow the one before it."""
 
@@ -258,6 +261,8 @@ class KeptSteps:
         gap: Gap | None = None
         for step in self.kept:
             gap = _joined(gap, step.before)
+            if gap is not None:
+                self._trim(gap)
             if step.number in doomed:
                 gap = self._dropped(step, gap)
             else:
@@ -284,14 +289,18 @@ class KeptSteps:
             elif event.kind == "backward-end":
                 gap.runs += 1
                 gap.seconds += event.data.get("seconds", 0.0)
-        if len(gap.latest) == gap.latest.maxlen:
-            self._forget(gap.latest[0], everything=True)
         gap.latest.append(step)
+        self._trim(gap)
         like = self._like(step)
         self._forget(step, everything=like is not None and like.form.shapes == step.form.shapes)
         self._journal.drop(step.begin.row, step.end.row)
         self._graphs.drop(step.begin.graph, step.end.graph)
         return gap
+
+    def _trim(self, gap: Gap) -> None:
+        """Forget the tensors of all but the last steps of a gap."""
+        while len(gap.latest) > _REMEMBERED_STEPS:
+            self._forget(gap.latest.popleft(), everything=True)
 
     def _forget(self, step: Step, *, everything: bool) -> None:
         """Forget the tensors of a step that have died; those with a name may have been used later."""

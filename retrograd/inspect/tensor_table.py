@@ -241,7 +241,8 @@ class TensorTable:
                 wanted.add(number)
         if not wanted:
             return []
-        found = [reference() for reference, number in self._known.pairs() if number in wanted]
+        references, numbers = self._known.references, list(self._known.numbers.items())
+        found = [references.get(key, _GONE)() for key, number in numbers if number in wanted]
         return [tensor for tensor in found if tensor is not None]
 
     def alive(self) -> set[int]:
