@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -125,13 +125,13 @@ def _is_waiting(flow: Flow, leaf: int, row: int) -> bool:
 
     What the program sets by itself may be anything, and so may what comes after the last step.
     """
-    steps = flow.ledger.steps_of[leaf]
-    if leaf in flow.given_by_hand or any(step.has_closure for step in steps):
+    if leaf in flow.given_by_hand or leaf in flow.ledger.with_closures:
         return True
-    rows = [step.row for step in steps]
+    rows = flow.leaf_events.get((leaf, "step"), [])
     arrived = last_before(flow.accumulated[leaf], row)
     used_or_gone = max(last_before(rows, row), flow.ledger.cleared_at(leaf, row))
-    following = next((step for step in rows if step > row), len(flow.events))
+    place = bisect_right(rows, row)
+    following = rows[place] if place < len(rows) else len(flow.events)
     return arrived > used_or_gone and not flow.ledger.arrivals(leaf, row, following)
 
 

@@ -17,6 +17,7 @@ from .calls import CallTable
 
 _CLEARING = ("grad-cleared", "grad-zeroed", "grad-set", "zero_grad")
 """What changes of a leaf leave nothing of its gradient."""
+_NONE_HELD: dict[str, int] = {}
 
 
 @dataclass(slots=True)
@@ -90,8 +91,14 @@ class Ledger:
         self.optimizers: dict[object, Optimizer] = {}
         """By number, in the order in which they were first seen."""
         self.steps: list[Step] = []
+        self.step_at: dict[int, Step] = {}
+        """By row."""
+        self._held: dict[int, dict[int, str]] = {}
+        """What steps hold, by ``id`` of what their events say of that, which most of them share."""
         self.steps_of: dict[int, list[Step]] = defaultdict(list)
         """Leaf -> the steps of whatever holds it."""
+        self.with_closures: set[int] = set()
+        """The leaves of steps that call closures."""
         for row, event in table.of_kind("optimizer"):
             self._enter(row, event)
 
@@ -99,12 +106,18 @@ class Ledger:
         """Take in one event of an optimizer."""
         number, action = event.data.get("owner"), event.data.get("action")
         known = self.optimizers.setdefault(number, Optimizer(number, row, event))
-        held = {leaf: place for place, leaf in event.data.get("parameters", {}).items()}
+        parameters = event.data.get("parameters") or _NONE_HELD
+        held = self._held.get(id(parameters))
+        if held is None:
+            held = self._held[id(parameters)] = {leaf: place for place, leaf in parameters.items()}
         known.leaves.update(dict.fromkeys(held))
         if action == "step":
             step = Step(row, event, held, row)
             known.steps.append(step)
             self.steps.append(step)
+            self.step_at[row] = step
+            if step.has_closure:
+                self.with_closures.update(held)
             for leaf in held:
                 self.steps_of[leaf].append(step)
         elif action == "zero_grad":

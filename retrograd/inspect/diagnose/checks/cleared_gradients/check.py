@@ -43,7 +43,7 @@ CHECK = Check("accumulation", KINDS, find)
 def _used_otherwise(flow: Flow, steps: list[int], held: set[int]) -> bool:
     """Whether steps call closures, or the program reads or sets gradients itself."""
     looked_at = any(_is_looked_at(flow, leaf) for leaf in held) or not held.isdisjoint(flow.given_by_hand)
-    return looked_at or any(step.has_closure for step in flow.ledger.steps if step.row in steps)
+    return looked_at or any(flow.ledger.step_at[row].has_closure for row in steps)
 
 
 def _is_looked_at(flow: Flow, leaf: int) -> bool:
@@ -74,7 +74,7 @@ def _cleared_before(flow: Flow, leaves: list[int], step: int) -> int | None:
 def _gone_at(flow: Flow, leaf: int, step: int) -> int:
     """Return the row at which a gradient that had arrived before a step was cleared, or was found to be gone."""
     cleared, arrived = flow.ledger.cleared_at(leaf, step), last_before(flow.accumulated[leaf], step)
-    found = next(one for one in flow.ledger.steps_of[leaf] if one.row == step).finds(leaf)
+    found = flow.ledger.step_at[step].finds(leaf)
     return step if cleared < arrived and not found and flow.ledger.brings(arrived) else cleared
 
 
