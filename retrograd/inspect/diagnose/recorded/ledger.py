@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,11 +32,8 @@ class Step:
     """The row at which it was over."""
     calls: list[tuple[int, Event]] = field(default_factory=list)
     """What each call of its closure left."""
-
-    @property
-    def has_closure(self) -> bool:
-        """Whether it calls a closure, which computes the gradients within the step."""
-        return bool(self.event.data.get("closure"))
+    has_closure: bool = False
+    """Whether it calls a closure that computes gradients in it: trainers give it one that computes nothing."""
 
     @property
     def told(self) -> bool:
@@ -101,6 +98,10 @@ class Ledger:
         """The leaves of steps that call closures."""
         for row, event in table.of_kind("optimizer"):
             self._enter(row, event)
+        arrivals = table.rows.get("accumulate", [])
+        for step in self.steps:
+            first = bisect_right(arrivals, step.row)
+            step.has_closure = first < len(arrivals) and arrivals[first] < step.end
 
     def _enter(self, row: int, event: Event) -> None:
         """Take in one event of an optimizer."""
@@ -155,10 +156,6 @@ class Ledger:
             return []
         since = max(self.previous(step), -1 if step.has_closure else self.cleared_at(leaf, step.row))
         return self.arrivals(leaf, since, step.end + 1)
-
-    def serves(self, step: Step) -> Iterator[int]:
-        """Yield the leaves for which a step finds something new."""
-        return (leaf for leaf in step.held if self.fresh(step, leaf))
 
     def dtype(self, leaf: int) -> str:
         """Return the dtype of a leaf, or of what it was given last as its memory."""

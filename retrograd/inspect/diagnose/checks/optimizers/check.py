@@ -17,6 +17,7 @@ from ...recorded.steps import optimizers_served, steps_with_runs
 from ...recorded.taken_gradients import taken_gradients
 from ...words import at, counted, listed
 from .empty import empty_case
+from .empty_groups import empty_groups
 from .forgotten_networks import forgotten, used_as_they_are
 from .misgiven import misgiven
 from .twins import twin_optimizers
@@ -45,6 +46,7 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield a case when leaves get gradients that no optimizer uses, and something shows that one was to use them."""
     if EMPTY_OPTIMIZER in flow.error_text:
         yield empty_case(flow)
+    yield from empty_groups(flow)
     held = flow.optimized
     if not held or not flow.optimizer_steps or not flow.accumulated:
         return
