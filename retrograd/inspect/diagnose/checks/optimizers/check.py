@@ -260,7 +260,8 @@ def _own_line(flow: Flow, missing: list[int], *, outermost: bool) -> SourceLine 
     held = {line for leaf in flow.optimized for line in _lines(flow, leaf)}
     lines = next((lines for leaf in missing if (lines := _lines(flow, leaf))), [])
     own = [line for line in lines if line not in held]
-    return own[-1 if outermost else 0] if own else _line_of(flow, missing)
+    called = [leaf for leaf in missing if flow.facts(leaf).made_by is not None]  # the rest came with a copied module
+    return own[-1 if outermost else 0] if own else _line_of(flow, called)
 
 
 def _lines(flow: Flow, leaf: int) -> list[SourceLine]:
