@@ -14,7 +14,9 @@ from ...importing import AfterImport
 from ...patches import Patches
 from ..problems import safely, tell, unseen
 
-_MODULE, _GENERATOR = "torch.utils.checkpoint", "_checkpoint_without_reentrant_generator"
+_MODULE = "torch.utils.checkpoint"
+_GENERATORS = ("_checkpoint_without_reentrant_generator_impl", "_checkpoint_without_reentrant_generator")
+"""What a checkpoint is made of; from 2.14 on the first, which has the block's own arguments in front."""
 
 
 class _Running(threading.local):
@@ -54,9 +56,11 @@ class Checkpoints:
 
     def _wrap_in(self, patches: Patches) -> None:
         module = sys.modules[_MODULE]
-        if not hasattr(module, _GENERATOR):
-            tell(f"{_MODULE} has no {_GENERATOR}: checkpointed blocks are not recorded")
-        patches.wrap(module, _GENERATOR, self._wrap_generator)
+        name = next((one for one in _GENERATORS if hasattr(module, one)), None)
+        if name is None:
+            tell(f"{_MODULE} has no {_GENERATORS[1]}: checkpointed blocks are not recorded")
+        else:
+            patches.wrap(module, name, self._wrap_generator)
 
     def _wrap_generator(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Let the generator behind non-reentrant checkpoints say when its block begins, ends and is recomputed."""
@@ -74,7 +78,8 @@ class Checkpoints:
                 finally:
                     unseen(self._end, block, name)
 
-            random = bool(args[0]) if args else kwargs.get("preserve_rng_state", True)
+            older = args[:1] if original.__name__ == _GENERATORS[1] else ()
+            random = bool(older[0]) if older else kwargs.get("preserve_rng_state", True)
             return self._followed(original(computed, *args, **kwargs), block, name, random=random)
 
         return _checkpoint_without_reentrant_generator
