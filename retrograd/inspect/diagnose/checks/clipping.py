@@ -76,7 +76,8 @@ def _clips(flow: Flow) -> Iterator[tuple[int, Event, list[int]]]:
     for row, event in flow.of_kind("inplace"):
         leaf = event.data.get("gradient_of")
         within = event.data.get("run") is not None  # by a hook: the gradient is about to arrive
-        if leaf in flow.accumulated and not within and _line(event) not in others:
+        zeros = event.data.get("range") == [[0.0, 0.0]]
+        if leaf in flow.accumulated and not within and not zeros and _line(event) not in others:
             yield row, event, [leaf]
 
 
