@@ -17,12 +17,11 @@ def is_parameter(flow: Flow, leaf: int) -> bool:
 
 
 def is_born_parameter(flow: Flow, leaf: int) -> bool:
-    """Whether a leaf was made to be trained: by ``Parameter(...)``, or with ``requires_grad`` from the first."""
+    """Whether a leaf was made to be trained: by ``Parameter(...)``, or from nothing with ``requires_grad``."""
     facts = flow.facts(leaf)
-    if facts.parameter:
-        return True
     event = None if facts.made_by is None else flow.events[facts.made_by]
-    return event is not None and facts.requires_grad and event.kind in ("operation", "cut") and facts.leaf
+    anew = event is not None and facts.requires_grad and facts.leaf and not event.data.get("inputs")
+    return anew or is_parameter(flow, leaf)
 
 
 def used_gradients(flow: Flow) -> set[int]:
