@@ -39,7 +39,7 @@ class FarValues:
         if known is not None and known.version == version and not extra:
             return known.promise
         promise = READBACKS.ask(tensor, ALL, extra) if self._readable.is_far(tensor) else None
-        if promise is None and tensor.is_floating_point() and tensor.numel():
+        if promise is None and not tensor.is_cpu and tensor.is_floating_point() and tensor.numel():
             self._missed("values", f"on device {tensor.device.type}")
         if promise is not None:
             self._known[number] = _Known(version, self._table.entered(number).storage, promise)
