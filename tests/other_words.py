@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+import retrograd
+
 _OPERATORS: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("add", operator.add),
     ast.Sub: ("subtract", operator.sub),
@@ -31,22 +33,25 @@ _OTHER_ORDER = ("where",)
 """Functions whose methods take their operands otherwise."""
 
 
-def in_other_words(text: str, engine: Any) -> str:
-    """Return a program with all that ``functional``, ``renamed``, ``wordless`` and ``in_main`` do."""
-    return in_main(wordless(renamed(functional(text, engine))))
+def in_other_words(text: str, *, runs_on_ours: bool = True) -> str:
+    """Return a program with all that ``functional``, ``renamed``, ``wordless`` and ``in_main`` do.
+
+    ``functional`` leaves one alone that our engine cannot run.
+    """
+    return in_main(wordless(renamed(functional(text) if runs_on_ours else text)))
 
 
 # -- operators as functions
 
 
-def functional(text: str, engine: Any) -> str:
+def functional(text: str) -> str:
     """Return a program with functions for operators and methods, ``torch.subtract(a, b)``, and methods for functions.
 
-    Which operands are tensors is seen by running the program once; ``engine`` is the module that it has as ``torch``.
+    Which operands are tensors is seen by running the program once on our engine, as far as that can run it.
     """
     tree = ast.parse(text)
     sites = [node for node in ast.walk(tree) if _is_site(node)]
-    seen = _tensor_sites(text, len(sites), engine)
+    seen = _tensor_sites(text.replace("import torch\n", "import retrograd as torch\n"), len(sites))
     chosen = {site: number for number, site in enumerate(sites) if seen.get(number) and site.lineno == site.end_lineno}
     return _replaced(text, [(site, _as_function(text, site, chosen)) for site in _outermost(tree, chosen)])
 
@@ -61,9 +66,10 @@ def _starred(call: ast.Call) -> bool:
     return any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords)
 
 
-def _tensor_sites(text: str, count: int, engine: Any) -> dict[int, bool]:
+def _tensor_sites(text: str, count: int) -> dict[int, bool]:
     """Number of a site -> whether its operands were tensors each time; the program is run for that, unrecorded."""
     seen: dict[int, bool] = {}
+    engine: Any = retrograd
     tensor = engine.Tensor
 
     def note(number: int, *given: object, function: str = "") -> None:

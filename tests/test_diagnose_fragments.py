@@ -248,7 +248,7 @@ def test_lists_are_not_called_generators(written: str, tmp_path: Path) -> None:
 NEXT_STATE = """\
 import torch
 torch.manual_seed(0)
-features, reward, w = torch.randn(5, 30), torch.randn(29), torch.zeros(2, 5, requires_grad=True)
+features, reward, w = torch.randn(5, 30), torch.randn(29), torch.randn(2, 5, requires_grad=True)
 rows, n, opt = [slice(None)], 30, torch.optim.SGD([w], lr=0.05)
 for sweep in range(3):
     value = w @ features

@@ -110,7 +110,7 @@ def test_a_packages_functions_are_not_judged(recorded):
     found = [(finding.kind, finding.severity) for finding in diagnose(recording)]
     assert found == [("unused-parameter", "note")]
     message = diagnose(recording)[0].message
-    assert "model.block.spare.weight" in message
+    assert "block.spare.weight" in message
     assert "inside boxed (layer.py:" in message
 
 

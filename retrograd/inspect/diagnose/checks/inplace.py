@@ -107,7 +107,7 @@ def _written(flow: Flow, clash: _Clash, run: Run) -> Case:
     savers = [flow.events[row] for row in clash.savers]
     stepped = event.kind == "optimizer"
     name = flow.name(clash.saved) if stepped else _target_name(flow, clash.write)
-    how = f"{event.data.get('name') or event.op}.step()" if stepped else f"the in-place {event.op}"
+    how = f"{event.data.get('name') or event.op}.step()" if stepped else f"the in-place {event.written}"
     saved = listed(f"{operator_word(saver.op)}{at(saver.source)}" for saver in savers)
     return Case(
         kind="inplace-modified",

@@ -57,4 +57,6 @@ def _last_before(flow: Flow, leaf: int, first_run: int) -> int | None:
         uses = [row for row in flow.used_in.get(tensor, ()) if flow.has_node(row)]
         if len(uses) != 1 or not found < uses[0] < first_run or len(flow.outputs(uses[0])) != 1:
             return None if found < 0 else found
+        if not all(flow.requires_grad(given, uses[0]) for given in flow.inputs(uses[0])):
+            return None  # it is made of data as well, so it is what a network gives
         found, tensor = uses[0], flow.outputs(uses[0])[0]
