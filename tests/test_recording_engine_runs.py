@@ -421,3 +421,13 @@ def test_events_of_a_step_are_made_when_somebody_reads_not_on_the_way(monkeypatc
         assert len(recorded.events) > 15 * count
         numbers.append(len(made))
     assert numbers[1] <= numbers[0] + 2  # living tensors are counted whenever the number of passes has doubled
+
+
+def test_calls_have_their_names_once_there_was_another_default_device():
+    """Functions that ask for the default device since then are still told by their own names."""
+    rg.set_default_device("meta")
+    rg.set_default_device("cpu")
+    with recording(level="full") as recorded:
+        rg.nn.Linear(2, 2)
+
+    assert [event.op for event in recorded.events if event.kind == "operation"][:1] == ["empty"]

@@ -58,10 +58,7 @@ Others differ where a call raised (no cut for our engine), in recomputations (wh
 modules, in transforms of torch.func, in the first states of recurrent layers, in pooling to one entry (a mean), and in
 layers of one line that follow each other without another call.
 """
-ALIKE = {
-    "tensor": "empty",  # memory for a parameter, of which our engine has the name only where nothing replaced `empty`
-    "convolution": "conv2d",
-}
+ALIKE = {"convolution": "conv2d"}
 """Names of our engine's operators, where a module of ours calls them without the function."""
 
 

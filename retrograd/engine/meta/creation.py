@@ -131,6 +131,7 @@ def _asking(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
     call.__name__ = name
     call.__doc__ = function.__doc__
+    call.__wrapped__ = function  # type: ignore[attr-defined]  # recordings name a call by the function's own code
     return call
 
 

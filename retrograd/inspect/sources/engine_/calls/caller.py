@@ -82,16 +82,9 @@ def forget_callers() -> None:
 def _judge(code: CodeType) -> str:
     """Say whose code object this is."""
     names = _names or _public_names()
-    kind = (names.get(id(code), _NAMELESS)[1] or _named_since(code) or _composing(code)) if is_foreign(code) else _USER
+    kind = (names.get(id(code), _NAMELESS)[1] or _composing(code)) if is_foreign(code) else _USER
     _kinds[id(code)] = (code, kind)
     return kind
-
-
-def _named_since(code: CodeType) -> str:
-    """Return the name of a public function that had other code, that of its first call, when the table was filled."""
-    tables = (FUNCTIONS, METHODS, *NAMESPACES.values())
-    named = any(_own_code(table.get(code.co_name)) is code for table in tables)
-    return spelled(code.co_name) if named and code.co_name not in _COMMON_CODE else ""
 
 
 def _composing(code: CodeType) -> str:
