@@ -57,11 +57,6 @@ class Event:
     _describe: Callable[[Facts], dict[str, Any]] | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
-    def operator(self) -> str:
-        """The operator that a call applied, whether it wrote in place or not: ``add`` of ``add_``."""
-        return self.op
-
-    @property
     def written(self) -> str:
         """What the program calls it, where that is another name: ``subtract_`` for ``sub``."""
         return str(self.data.get("written", self.op))

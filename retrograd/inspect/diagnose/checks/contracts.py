@@ -52,7 +52,7 @@ class Operand:
     def made(self) -> str:
         """`` (made by softmax at train.py:7)``, or nothing."""
         row = self.maker
-        return "" if row is None else f" (made by {self.flow.events[row].operator}{at(self.flow.events[row].source)})"
+        return "" if row is None else f" (made by {self.flow.events[row].op}{at(self.flow.events[row].source)})"
 
     @property
     def name(self) -> str:
@@ -276,7 +276,7 @@ def _case(flow: Flow, one: Operand, loss: str, breach: Breach) -> Case:
     least, most = one.limits or (0.0, 0.0)
     code = one.name if parsed_expression(one.name) is not None else "x"
     slots = {"name": one.name, "code": operand(code), "made": one.made, "least": least, "most": most}
-    slots["maker"] = flow.events[maker].operator if maker is not None else "the squashing"
+    slots["maker"] = flow.events[maker].op if maker is not None else "the squashing"
     spoiled = any(math.isnan(end) for limits in event.data.get("range", ()) for end in limits or ())
     made_at = flow.events[maker].source if breach.at_maker and maker is not None and one.is_squashed() else None
     return Case(

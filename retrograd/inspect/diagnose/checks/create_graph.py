@@ -140,7 +140,7 @@ def _first_order_update(flow: Flow, gradient: int, row: int) -> int | None:
     while todo:
         tensor, since, trained = todo.pop()
         for call in flow.used_in.get(tensor, ()):
-            op = flow.events[call].operator
+            op = flow.events[call].op
             if call <= since or call in seen or op not in _SCALING | _MOVING:
                 continue
             seen.add(call)
@@ -160,7 +160,7 @@ def _trains(flow: Flow, call: int, leaves: set[int]) -> bool:
 def _joins(flow: Flow, row: int, constants: set[int]) -> Run | None:
     """Return the run whose loss this call adds a constant to: with something computed, and linear from there on."""
     event = flow.events[row]
-    if not flow.has_node(row) or event.operator not in ("add", "sub", "rsub"):
+    if not flow.has_node(row) or event.op not in ("add", "sub", "rsub"):
         return None
     others = [given for given in flow.inputs(row) if given not in constants]
     if not others or not all(flow.has_history(given, row) for given in others):
@@ -173,7 +173,7 @@ def _joins(flow: Flow, row: int, constants: set[int]) -> Run | None:
         if begun and begun[-1].begin > since:
             return next(run for run in begun if run.begin > since)
         for call in flow.used_in.get(tensor, ()):
-            if call > since and call not in seen and flow.events[call].operator in follow and flow.has_node(call):
+            if call > since and call not in seen and flow.events[call].op in follow and flow.has_node(call):
                 seen.add(call)
                 todo.extend((made, call) for made in flow.outputs(call))
     return None

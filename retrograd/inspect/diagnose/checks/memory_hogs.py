@@ -148,7 +148,7 @@ def _paired(flow: Flow, graph: _Graph) -> Case | None:
 def _lookup(flow: Flow, graph: _Graph) -> Case | None:
     """Return the case of a product with a one-hot matrix, of which most of what a graph saves is kept."""
     row = call_of(flow, graph.snapshot, graph.saved.index(graph.largest))
-    if row is None or flow.events[row].operator not in _PRODUCTS or graph.largest < 0.5 * graph.total:
+    if row is None or flow.events[row].op not in _PRODUCTS or graph.largest < 0.5 * graph.total:
         return None
     event = flow.events[row]
     kept = [one for one in event.data.get("saves", ()) if not (flow.requires_grad(one) or flow.has_history(one, row))]

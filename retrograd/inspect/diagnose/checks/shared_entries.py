@@ -45,7 +45,7 @@ def _expanded(flow: Flow, write: int) -> int | None:
         if op in _EXPANDING and size > had:
             return made if part else None
         if op in _WINDOWS and size > had:
-            constant = flow.events[write].operator in _CONSTANT
+            constant = flow.events[write].op in _CONSTANT
             return made if (_is_read_elsewhere(flow, tensor, write) if part else not constant) else None
         tensor, before, part = given, made, part or size < had
     return None

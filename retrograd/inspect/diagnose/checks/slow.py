@@ -57,7 +57,7 @@ def _loops(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
         by_line.setdefault(source, []).append(node)
     for source, nodes in by_line.items():
         found = [] if len(nodes) < _MANY else [row for n in nodes if (row := call_of(flow, snapshot, n)) is not None]
-        rows = [row for row in dict.fromkeys(found) if flow.events[row].operator in _INDEXING | _WRITING]
+        rows = [row for row in dict.fromkeys(found) if flow.events[row].op in _INDEXING | _WRITING]
         if len(rows) < _MANY:
             continue
         spent = sum(times[node] or 0.0 for node in nodes)
@@ -76,7 +76,7 @@ def _sizes(flow: Flow, row: int) -> tuple[int, int]:
     """Return how many entries the tensor has that a call takes or writes a part of, and how many the part."""
     whole = _whole(flow, row)
     others = [given for given in flow.inputs(row) if given != whole]
-    parts = others if flow.events[row].operator in _WRITING else flow.events[row].data.get("outputs", ())
+    parts = others if flow.events[row].op in _WRITING else flow.events[row].data.get("outputs", ())
     sizes = [prod(flow.facts(part).shape) for part in parts]
     return prod(flow.facts(whole).shape), max([1, *sizes])
 
@@ -87,7 +87,7 @@ def _loop_case(flow: Flow, run: Run, rows: list[int], spent_at: tuple[SourceLine
     event = flow.events[rows[0]]
     tensor = _whole(flow, rows[0])
     name = flow.name(tensor, source)
-    writes = event.operator in _WRITING
+    writes = event.op in _WRITING
     op = "write by index (setitem)" if writes else f"{operator_word(event.op)} (select)"
     does = "copies a gradient" if writes else "fills a gradient"
     if writes:
@@ -134,7 +134,7 @@ def _lines_of_rule(flow: Flow, run: Run, row: int) -> Counter[SourceLine]:
     for call in range(run.begin, run.end):
         event, line = flow.events[call], flow.events[call].source
         inside = line is not None and (line.file, line.function) == (defined[0], defined[2]) and line.line >= defined[1]
-        if line and inside and event.kind in CALLS and event.operator in _INDEXING | _WRITING:
+        if line and inside and event.kind in CALLS and event.op in _INDEXING | _WRITING:
             whole, part = _sizes(flow, call)
             found[line] += whole >= _PART * part
     return found
@@ -165,7 +165,7 @@ def _exponentials(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Cas
     whole = sum(times)
     for node, spent in enumerate(times):
         row = call_of(flow, snapshot, node) if spent >= max(_SLOW_US, 0.5 * whole) else None
-        if row is None or flow.events[row].operator not in _EXPONENTIALS or spent < _MEDIANS * median(times):
+        if row is None or flow.events[row].op not in _EXPONENTIALS or spent < _MEDIANS * median(times):
             continue
         others = _times_of(flow, run, snapshot, node)
         if len(others) > 1 and min(others) >= _SLOW_US:  # what is slow only once waited for something else

@@ -60,7 +60,7 @@ def _is_labelled(flow: Flow, scores: int, calls: set[int]) -> bool:
 
 def _takes_labels(flow: Flow, call: int) -> bool:
     """Whether a call brings scores together with what nothing trains; indices may be left out of its record."""
-    op, inputs = flow.events[call].operator, flow.inputs(call)
+    op, inputs = flow.events[call].op, flow.inputs(call)
     trained = [one for one in inputs if flow.has_history(one, call) or flow.requires_grad(one, call)]
     beside = len(inputs) > 1 or op in _BY_INDEX
     return op in REGRESSIONS | _LABELLED and len(trained) == 1 and beside

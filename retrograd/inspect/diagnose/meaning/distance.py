@@ -28,7 +28,7 @@ def counts_by_size(flow: Flow, row: int) -> bool:
     A hinge or the logarithm of a sigmoid asks only which of two scores is higher, and by what margin.
     """
     arranged = flow.descendants(
-        flow.events[row].data.get("outputs", ()), row, follow=lambda call: flow.events[call].operator in _LINEAR
+        flow.events[row].data.get("outputs", ()), row, follow=lambda call: flow.events[call].op in _LINEAR
     )
     return any(flow.has_node(call) and _even(flow, call, arranged) for call in arranged.calls)
 
@@ -37,4 +37,4 @@ def _even(flow: Flow, call: int, arranged: Reached) -> bool:
     """Whether a call loses the sign: by what it does, or because it takes the difference twice."""
     taken = flow.events[call].data.get("inputs", ())
     twice = len(taken) > 1 and arranged.tensors.issuperset(taken)
-    return flow.events[call].operator in _EVEN or (twice and flow.events[call].operator in PRODUCTS | _LARGER)
+    return flow.events[call].op in _EVEN or (twice and flow.events[call].op in PRODUCTS | _LARGER)

@@ -87,7 +87,7 @@ def comes_to(
         for call in calls.intersection(users[bisect_left(users, first) : bisect_left(users, end)]):
             if wanted(flow, call):
                 return True
-            if flow.events[call].operator in through:
+            if flow.events[call].op in through:
                 fresh = [out for out in flow.outputs(call) if out not in seen]
                 seen.update(fresh)
                 todo += fresh
@@ -96,7 +96,7 @@ def comes_to(
 
 def _measures_distance(flow: Flow, row: int) -> bool:
     """Whether a call compares by size, and with data."""
-    op = flow.events[row].operator
+    op = flow.events[row].op
     if op not in REGRESSIONS and not (op in _DIFFERENCES and counts_by_size(flow, row)):
         return False
     operands = flow.inputs(row)[:2]

@@ -32,7 +32,7 @@ def _written(flow: Flow, tensor: int, row: int) -> int:
     if not made or list(flow.events[made[0]].data.get("range", [None])[0] or ()) != [0.0, 0.0]:
         return 0
     writes = [write for write in flow.writes_into(tensor) if made[0] < write < row]
-    if any(flow.events[write].operator not in ("setitem", "index_put") for write in writes):
+    if any(flow.events[write].op not in ("setitem", "index_put") for write in writes):
         return 0
     counts = [_entries(flow, write, tensor) for write in writes]
     return sum(counts) if all(counts) else 0

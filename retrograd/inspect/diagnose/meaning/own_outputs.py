@@ -69,7 +69,7 @@ def scores_of(flow: Flow, probabilities: tuple[int, ...], row: int) -> list[int]
 
 def is_soft_target(flow: Flow, target: int, prediction: int, row: int) -> bool:
     """Whether a call is a loss with this target: probabilities beside logarithms, or else its second operand."""
-    op, makers = flow.events[row].operator, {made_by(flow, one, row) for one in (target, prediction)}
+    op, makers = flow.events[row].op, {made_by(flow, one, row) for one in (target, prediction)}
     if op == "mul" or (op in SOFT_TARGETS and makers == {"softmax", "log_softmax"}):
         return made_by(flow, target, row) == "softmax" and made_by(flow, prediction, row) == "log_softmax"
     return op in SOFT_TARGETS and flow.inputs(row)[1] == target
@@ -113,7 +113,7 @@ def only_draws_together(flow: Flow, target: int, prediction: int, row: int, call
     made = {out for call in comparing for out in flow.outputs(call)}
     after = flow.descendants(made, min(comparing, default=row), flow.has_node)
     adding = [call for call in after.calls - comparing if flow.has_node(call)]
-    plain = all(flow.events[call].operator in (_ADDING_UP if likeness else _SUMS) for call in adding)
+    plain = all(flow.events[call].op in (_ADDING_UP if likeness else _SUMS) for call in adding)
     nothing_else = calls <= flow.behind(made, len(flow.events)).calls.union(adding)
     return plain and nothing_else and alike(flow, mine, theirs, shared)
 
@@ -132,7 +132,7 @@ def _sides(flow: Flow, call: int) -> set[frozenset[int]]:
 
 def _adds_data(flow: Flow, call: int) -> bool:
     """Whether a call adds data to a result, which then cannot become the same whatever is given."""
-    operands = flow.inputs(call) if flow.events[call].operator in _MIXING else ()
+    operands = flow.inputs(call) if flow.events[call].op in _MIXING else ()
     histories = [flow.has_history(one, call) for one in operands]
     data = [not known and not flow.requires_grad(one, call) for one, known in zip(operands, histories, strict=True)]
     return any(histories) and any(data)
@@ -140,7 +140,7 @@ def _adds_data(flow: Flow, call: int) -> bool:
 
 def is_distance(flow: Flow, row: int) -> bool:
     """Whether a call says by its size, and not by its sign, how far two results are from one another."""
-    op = flow.events[row].operator
+    op = flow.events[row].op
     return op in REGRESSIONS or (op in _DIFFERENCES and counts_by_size(flow, row))
 
 

@@ -73,9 +73,9 @@ def _is_divided(flow: Flow, run: Run, shares: int) -> bool:
         event = flow.events[row]
         given = event.data.get("arguments", {}).values()
         numbers = [one for one in given if isinstance(one, int | float) and not isinstance(one, bool)]
-        if event.operator == "div" and shares in numbers:
+        if event.op == "div" and shares in numbers:
             return True
-        if event.operator in ("mul", "rmul") and any(math.isclose(one * shares, 1.0) for one in numbers):
+        if event.op in ("mul", "rmul") and any(math.isclose(one * shares, 1.0) for one in numbers):
             return True
     return False
 

@@ -173,7 +173,7 @@ def _nearly_saturated(flow: Flow, run: Run) -> Iterator[Case]:
     """Yield the case of a smooth step that huge inputs hold on its flat part, all but a few entries."""
     for row in sorted(flow.reached_by(run).calls):
         event = flow.events[row]
-        op, flat = event.operator, event.data.get("flat_share", 0.0)
+        op, flat = event.op, event.data.get("flat_share", 0.0)
         smooth = is_a(op, Trait.SATURATING) and not is_a(op, Trait.FLAT, Trait.NORMALISATION)
         if not smooth or flat <= min(_MOSTLY, _NEARLY):  # what most calls were given need not be looked for
             continue

@@ -45,7 +45,7 @@ def constant_results(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[
         reported.add(event.source)
         yield Case(
             kind="zero-gradient",
-            message=f"{event.operator}{at(event.source)} {constant.why}: {listed(map(flow.name, leaves))} "
+            message=f"{event.op}{at(event.source)} {constant.why}: {listed(map(flow.name, leaves))} "
             f"get{'s' if len(leaves) == 1 else ''} a gradient of zero.",
             remedy=constant.remedy,
             source=event.source,
@@ -90,7 +90,7 @@ def _is_untaught(flow: Flow, leaf: int, noise: float) -> bool:
 def _one_entry(flow: Flow, row: int) -> _Constant | None:
     """Return what a call computes that normalises entries over one of them each; None for another."""
     event = flow.events[row]
-    op, name = event.operator, _first_name(flow, row)
+    op, name = event.op, _first_name(flow, row)
     if op in _CHANCES:
         value, remedy = _CHANCES[op]
         if event.data.get("range", [None])[0] != [value, value]:  # of several entries none has the whole
@@ -144,7 +144,7 @@ _ENTRIES = {"layer_norm": _in_layer, "group_norm": _in_group}
 def _against_itself(flow: Flow, row: int) -> _Constant | None:
     """Return what a difference or quotient computes of a value and of what was made of it, the same in all entries."""
     event = flow.events[row]
-    value = {"sub": 0.0, "div": 1.0}.get(event.operator)
+    value = {"sub": 0.0, "div": 1.0}.get(event.op)
     given, made = event.data.get("inputs", []), event.data.get("outputs", [])
     if value is None or event.data.get("range", [None])[0] != [value, value] or len(given) != 2 or len(made) != 1:
         return None

@@ -16,7 +16,7 @@ _REMEDIES = {
 
 def drawn_numbers(event: Event, they_get: str) -> tuple[str, str, str] | None:
     """Return kind, sentence and remedy if a call draws numbers and passes nothing on; ``they_get``: leaves and verb."""
-    op = event.operator
+    op = event.op
     if op not in _REMEDIES:
         return None
     message = f"{op}{at(event.source)} draws numbers, whose derivative with respect to what they are drawn from is zero"

@@ -58,7 +58,7 @@ def switched_off(flow: Flow, stops: tuple[int, list[int]], leaves: list[int], th
     """
     row, stopping = stops
     event = flow.events[row]
-    if event.operator not in _PRODUCTS or not _by_constant_zero(flow, row) or not _computes(flow, row):
+    if event.op not in _PRODUCTS or not _by_constant_zero(flow, row) or not _computes(flow, row):
         return None
     if not all(_by_zero(flow, other) for other in stopping if _leads_to(flow, other, leaves)):
         return None
@@ -78,7 +78,7 @@ def _by_zero(flow: Flow, row: int) -> bool:
     """Whether a call is a product with a factor that is zero, whatever it was made of."""
     ends = [limits_of(flow, one, row) for one in flow.inputs(row)]
     zero = any(one is not None and list(one) == [0.0, 0.0] for one in ends)
-    return flow.events[row].operator in _PRODUCTS and (zero or _by_constant_zero(flow, row))
+    return flow.events[row].op in _PRODUCTS and (zero or _by_constant_zero(flow, row))
 
 
 def _by_constant_zero(flow: Flow, row: int) -> bool:
@@ -92,4 +92,4 @@ def _by_constant_zero(flow: Flow, row: int) -> bool:
 def _computes(flow: Flow, row: int) -> bool:
     """Whether more than sums of parameters is behind a product."""
     behind = flow.behind(flow.inputs(row), row).calls
-    return any(flow.events[call].operator not in _SUMS for call in behind if flow.has_node(call))
+    return any(flow.events[call].op not in _SUMS for call in behind if flow.has_node(call))

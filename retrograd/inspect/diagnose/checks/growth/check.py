@@ -147,7 +147,7 @@ def _running_sums(flow: Flow, kept: set[int], chained: set[int]) -> Iterator[Cas
 
 def _gathers(flow: Flow, links: list[int]) -> bool:
     """Whether a chain collects what it is given, or picks of it, in place of adding it."""
-    return bool(links) and flow.events[links[-1]].operator in _GATHERING
+    return bool(links) and flow.events[links[-1]].op in _GATHERING
 
 
 def _each_of_its_own(flow: Flow, links: list[int]) -> bool:
@@ -169,7 +169,7 @@ def _links(flow: Flow, rows: list[int]) -> list[int]:
         if not out:
             continue
         carried = bool(made & set(flow.inputs(row)))
-        if flow.events[row].operator in _SUMS | _GATHERING and (carried or not links):
+        if flow.events[row].op in _SUMS | _GATHERING and (carried or not links):
             links.append(row)
             made = set(out)
         elif carried:

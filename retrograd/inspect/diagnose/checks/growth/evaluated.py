@@ -38,7 +38,7 @@ def collected_passes(flow: Flow) -> Iterator[list[int]]:
     taken = set().union(*(flow.reached_by(run).calls for run in flow.runs))
     for kind in ("operation", "cut"):
         for row, event in flow.of_kind(kind):
-            parts = list(dict.fromkeys(flow.inputs(row))) if event.operator in JOINING and row not in taken else []
+            parts = list(dict.fromkeys(flow.inputs(row))) if event.op in JOINING and row not in taken else []
             lines = {flow.facts(one).source for one in parts}
             if len(parts) >= FEW and len(lines) == 1 and _are_passes(flow, parts, row, taken):
                 yield parts

@@ -31,7 +31,7 @@ def ancestor(flow: Flow, states: Finiteness, tensor: int, before: int) -> Ancest
         bad = {one: state for one, state in states.given.get(row, {}).items() if state.bad}
         made = states.made.get(row)
         if not bad:
-            if made is None or flow.events[row].operator in FILLING or not flow.inputs(row):
+            if made is None or flow.events[row].op in FILLING or not flow.inputs(row):
                 return None if user is None else Ancestor(None, tensor, user)
             if is_a(flow.events[row].op, Trait.ARRANGING) and not is_a(flow.events[row].op, Trait.CAST):
                 return None  # it computes nothing: what it was given was bad, and nobody saw that

@@ -73,7 +73,7 @@ def _puts_bad_number(flow: Flow, row: int) -> bool:
     """Whether a call fills in a plain number that is not finite, which files of recordings hold as nothing."""
     given = flow.events[row].data.get("arguments", {}).values()
     bad = any(value is None or (isinstance(value, float) and not math.isfinite(value)) for value in given)
-    return bad and flow.events[row].operator in FILLING
+    return bad and flow.events[row].op in FILLING
 
 
 def _data_case(flow: Flow, tensor: int, row: int, written: int | None) -> Case:

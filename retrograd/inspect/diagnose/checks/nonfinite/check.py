@@ -182,7 +182,7 @@ def _birth(flow: Flow, states: Finiteness, rows: list[int]) -> int | None:
 def _bears(flow: Flow, states: Finiteness, row: int, *, nan: bool) -> bool:
     """Whether a call made the first NaN (or the first infinity) of inputs that had none."""
     made = states.made.get(row)
-    if made is None or flow.events[row].operator in FILLING or not flow.inputs(row):
+    if made is None or flow.events[row].op in FILLING or not flow.inputs(row):
         return False
     given = states.given.get(row, {}).values()
     if nan:

@@ -49,7 +49,7 @@ class Sick:
     @property
     def op(self) -> str:
         """What the program calls."""
-        return self.flow.events[self.row].operator
+        return self.flow.events[self.row].op
 
     @property
     def operator(self) -> Operator:

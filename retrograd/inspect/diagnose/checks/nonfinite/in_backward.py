@@ -63,7 +63,7 @@ def _poisonous_data(flow: Flow, states: Finiteness, row: int, tensor: int, run: 
         kind="nan-origin",
         message=f"{expression(flow, row)}{at(event.source)} computes with the {value} that {name} holds; {hidden} "
         f"takes the result out of sight in forward, but comes too late: backward multiplies zero by {value}.",
-        remedy=f"mask before {event.operator}, not after it: make the input safe, safe = torch.nan_to_num({name}) or "
+        remedy=f"mask before {event.op}, not after it: make the input safe, safe = torch.nan_to_num({name}) or "
         f"torch.where(mask, {name}, 0.0), compute with safe, and mask the result as now",
         source=event.source,
         op=event.op,

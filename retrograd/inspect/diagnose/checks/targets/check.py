@@ -65,7 +65,7 @@ CHECK = Check("mode", KINDS, find)
 
 def _compares_results(flow: Flow, row: int) -> bool:
     """Whether a call compares two tensors that both have a history."""
-    if flow.events[row].operator not in _COMPARING | _MATCHING:
+    if flow.events[row].op not in _COMPARING | _MATCHING:
         return False
     operands = flow.inputs(row)[:2]
     return len(operands) == 2 and all(flow.has_history(given, row) for given in operands)
@@ -77,7 +77,7 @@ def _target(flow: Flow, row: int, depends: Dependence, calls: set[int], *, known
     labels = flow.events[row].op in SOFT_TARGETS - {"kl_div"}  # of a divergence either side may be the constant
     for target, prediction in (operands[::-1],) if labels else (operands[::-1], operands):
         other = _of_another_network(flow, depends, target, prediction, row)
-        if flow.events[row].operator in _MATCHING:
+        if flow.events[row].op in _MATCHING:
             found = known and other and _has_a_twin(flow, target, row)
         else:
             found = other and (known or _has_a_twin(flow, target, row))
@@ -105,7 +105,7 @@ def _bootstraps(flow: Flow, target: int, prediction: int, row: int, calls: set[i
     mine, theirs = flow.behind([prediction], row), flow.behind([value], row)
     leaves = flow.leaves_behind(mine)
     same = _of_the_same(flow, value, leaves, flow.leaves_behind(theirs), row)
-    by_size = flow.events[row].operator not in _SUBTRACTING or counts_by_size(flow, row)
+    by_size = flow.events[row].op not in _SUBTRACTING or counts_by_size(flow, row)
     if leaves and same and comes_next(flow, value, prediction, row):
         return by_size
     if not leaves or not same or mine.calls & theirs.calls:
@@ -143,7 +143,7 @@ def _value_in(flow: Flow, target: int, row: int) -> tuple[int | None, int | None
         made = flow.last_producer(tensor, before, gradients=True)
         if made is None:
             return None, None
-        op = flow.events[made].operator
+        op = flow.events[made].op
         inputs = flow.inputs(made)
         histories = [given for given in inputs if flow.has_history(given, made) or flow.requires_grad(given, made)]
         arranged = op in ARRANGEMENTS and added is None and not scaled

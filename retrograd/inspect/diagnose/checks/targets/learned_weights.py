@@ -67,7 +67,7 @@ def _is_learned(flow: Flow, weight: int, likelihood: int, row: int, calls: set[i
         if made is None:
             continue
         held = held or compared_with_data(flow, tensor, calls)
-        op, inputs = flow.events[made].operator, flow.inputs(made)
+        op, inputs = flow.events[made].op, flow.inputs(made)
         if op not in _LINEAR:
             continue
         histories = [given for given in inputs if flow.has_history(given, made)]
@@ -94,7 +94,7 @@ def _from_within(flow: Flow, tensor: int, before: int, behind: set[int]) -> bool
         if at_hand in behind and not flow.is_leaf(at_hand):
             return True
         made = flow.last_producer(at_hand, before, gradients=True)
-        if made is None or flow.events[made].operator in _PARTS:
+        if made is None or flow.events[made].op in _PARTS:
             return False
         histories = [given for given in flow.inputs(made) if flow.has_history(given, made)]
         at_hand, before = (histories[0], made) if len(histories) == 1 else (None, made)
