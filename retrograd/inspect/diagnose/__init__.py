@@ -24,7 +24,7 @@ from .checks.together import cases_of
 from .recorded.finite import bad_runs
 from .recorded.flow import Flow
 from .recorded.runs import Run
-from .remedies import fixes_of
+from .remedies import Fixes
 from .words import at
 
 __all__ = [
@@ -70,11 +70,12 @@ def diagnose(recording: Recording, *, dropped: list[Dropped] | None = None) -> l
     with collector_paused():
         flow = Flow(recording)
         cases = [_as_caught(case, flow) for check in all_checks().values() for case in check.find(flow)]
-        ordered = _ordered(cases, table)
+        weighed = _weighed(_ordered(cases, table))
         if dropped is not None:
-            dropped += [Dropped(finding_of(case, table[case.kind]), why) for case, why in _weighed(ordered) if why]
-        kept = [case for case, why in _weighed(ordered) if not why]
-        return [replace(finding_of(case, table[case.kind]), fixes=fixes_of(case, flow)) for case in kept]
+            dropped += [Dropped(finding_of(case, table[case.kind]), why) for case, why in weighed if why]
+        fixes = Fixes(flow)
+        kept = [case for case, why in weighed if not why]
+        return [replace(finding_of(case, table[case.kind]), fixes=fixes.of(case)) for case in kept]
 
 
 def diagnose_together(recordings: Sequence[Recording], names: Sequence[str]) -> list[Finding]:

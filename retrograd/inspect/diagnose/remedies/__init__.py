@@ -33,14 +33,26 @@ def all_fixes() -> dict[str, list[Propose]]:
     return found
 
 
-def fixes_of(case: Case, flow: Flow) -> tuple[Fix, ...]:
-    """Return ways to mend what a case tells of, best first; none where the program's text is not at hand."""
-    program = program_text(case.source, flow.recording)
-    if program is None or case.source is None or program.statement(case.source.line) is None:
-        return ()
-    site = Site(program, case, flow, case.source.line)
-    proposed = (fix for propose in all_fixes().get(case.kind, ()) for fix in propose(site))
-    return tuple(dict.fromkeys(fix for fix in proposed if _is_sound(fix, program)))[:MOST]
+class Fixes:
+    """Proposes fixes of the cases of one recording; each file of the program is read and parsed once."""
+
+    def __init__(self, flow: Flow) -> None:
+        self._flow = flow
+        self._programs: dict[str, Program | None] = {}
+
+    def of(self, case: Case) -> tuple[Fix, ...]:
+        """Return ways to mend what a case tells of, best first; none where the program's text is not at hand."""
+        source, propose_each = case.source, all_fixes().get(case.kind, ())
+        if source is None or not propose_each:
+            return ()
+        if source.file not in self._programs:
+            self._programs[source.file] = program_text(source.file, self._flow.recording)
+        program = self._programs[source.file]
+        if program is None or program.statement(source.line) is None:
+            return ()
+        site = Site(program, case, self._flow, source.line)
+        proposed = (fix for propose in propose_each for fix in propose(site))
+        return tuple(dict.fromkeys(fix for fix in proposed if _is_sound(fix, program)))[:MOST]
 
 
 def _is_sound(fix: Fix, program: Program) -> bool:

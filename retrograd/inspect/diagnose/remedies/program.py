@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 from ...fixes import Change
-from ...program.syntax import parsed, parsed_expression
+from ...program.syntax import parsed
+from ..statements.spelling import called
 
 Choice = Callable[[ast.expr], bool]
 """Whether an expression is the one that is meant."""
@@ -200,13 +201,4 @@ def method(node: ast.expr, *names: str) -> ast.expr | None:
 
 def callee(node: ast.expr) -> str:
     """Return the last name of what an expression calls: ``SGD`` of ``torch.optim.SGD(...)``, or nothing."""
-    if not isinstance(node, ast.Call):
-        return ""
-    return str(getattr(node.func, "attr", None) or getattr(node.func, "id", ""))
-
-
-def operand(text: str) -> str:
-    """Return an expression so that a method can be called on it."""
-    tree = parsed_expression(text)
-    plain = isinstance(tree, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
-    return text if plain else f"({text})"
+    return called(node) if isinstance(node, ast.Call) else ""

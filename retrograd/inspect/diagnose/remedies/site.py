@@ -10,7 +10,6 @@ from functools import cached_property
 from ...events import Event, Recording
 from ...fixes import Change, Fix
 from ...program.texts import plain_lines
-from ...snapshot import SourceLine
 from ..base import Case
 from ..recorded.flow import Flow
 from .program import Program
@@ -83,14 +82,12 @@ def fix(sentence: str, *changes: Change | None, tentative: bool = False) -> Iter
         yield Fix(sentence, made, tentative=tentative)
 
 
-def program_text(source: SourceLine | None, recording: Recording) -> Program | None:
-    """Return the file of a line; None where it is not at hand, or has changed since it was recorded."""
-    if source is None:
-        return None
+def program_text(file: str, recording: Recording) -> Program | None:
+    """Return a file of the program; None where it is not at hand, or has changed since it was recorded."""
     try:
-        lines = plain_lines(source.file)
+        lines = plain_lines(file)
     except UnicodeError:  # a name that no file system has
         return None
-    kept = recording.sources.get(source.file, {})
+    kept = recording.sources.get(file, {})
     same = all(0 < number <= len(lines) and lines[number - 1] == text for number, text in kept.items())
-    return Program(source.file, lines) if lines and same else None
+    return Program(file, lines) if lines and same else None

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ...fixes import Fix
-from .program import callee, method, operand
+from ..statements.spelling import operand
+from .program import callee, method
 from .site import Site, fix
 
 

@@ -6,28 +6,17 @@ import ast
 from collections.abc import Iterator
 
 from ...fixes import Fix
-from .program import callee, method, operand
+from ..statements.spelling import operand, out_of_place
+from .program import callee, method
 from .site import Site, fix
 
 
 def _out_of_place(site: Site) -> Iterator[Fix]:
     """``h += x`` becomes ``h = h + x``, ``h.mul_(x)`` becomes ``h = h.mul(x)``; an entry is written into a copy."""
     program, statement = site.program, site.statement
-    if isinstance(statement, ast.AugAssign) and not isinstance(statement.target, ast.Subscript):
-        target = program.text(statement.target)
-        value = program.text(ast.fix_missing_locations(statement.value))
-        sign = _SIGNS.get(type(statement.op))
-        if sign is not None:
-            new = f"{target} = {target} {sign} {_grouped(statement.value, value)}"
-            yield from fix(f"give {target} a new value", program.rewritten(statement, new))
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        call = statement.value
-        changed = method(call, callee(call)) if callee(call).endswith("_") else None
-        if isinstance(call.func, ast.Attribute) and isinstance(changed, ast.Name | ast.Attribute):
-            target = program.text(changed)
-            rest = program.text(call)[len(program.text(call.func)) :]
-            new = f"{target} = {target}.{call.func.attr.rstrip('_')}{rest}"
-            yield from fix(f"give {target} a new value", program.rewritten(statement, new))
+    text = out_of_place(program.text(statement))
+    if text:
+        yield from fix(f"give {text.partition(' = ')[0]} a new value", program.rewritten(statement, text))
     written = _entry_written(statement)
     if written is not None:
         base = program.text(written)
@@ -35,16 +24,6 @@ def _out_of_place(site: Site) -> Iterator[Fix]:
             copied = "copy" if site.case.op == "numpy" else "clone"
             change = program.put_before(statement, f"{base} = {base}.{copied}()")
             yield from fix(f"write into a copy of {base}", change, tentative=copied == "copy")
-
-
-_SIGNS: dict[type[ast.operator], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@",
-}  # fmt: skip
-
-
-def _grouped(node: ast.expr, text: str) -> str:
-    """Return an operand so that an operator before it takes all of it."""
-    return f"({text})" if isinstance(node, ast.BinOp | ast.IfExp | ast.Lambda | ast.BoolOp | ast.Compare) else text
 
 
 def _entry_written(statement: ast.stmt) -> ast.expr | None:
