@@ -7,8 +7,8 @@ import random
 import retrograd as rg
 from retrograd.inspect import recording
 from retrograd.inspect.diagnose import diagnose
-from retrograd.inspect.diagnose.checks.targets import learned_weights
-from retrograd.inspect.diagnose.meaning.dependence import _Since
+from retrograd.inspect.diagnose.queries.dependence import _Since
+from retrograd.inspect.diagnose.rules.targets import learned_weights
 
 
 def test_bits_come_together_over_rows() -> None:

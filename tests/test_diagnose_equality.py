@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrograd.inspect.diagnose.statements.equality import demands_equality
+from retrograd.inspect.diagnose.text.equality import demands_equality
 
 
 @pytest.mark.parametrize(

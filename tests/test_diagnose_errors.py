@@ -12,7 +12,7 @@ import pytest
 from bug_programs import record
 
 from retrograd.inspect.diagnose import diagnose
-from retrograd.inspect.diagnose.checks.errors.rows import ROWS
+from retrograd.inspect.diagnose.rules.errors.rows import ROWS
 
 OF_JOBS = ("mark a variable ready only once", "finished reduction", "combination with fork")
 """Rows of exceptions that it takes several processes to raise."""

@@ -9,7 +9,7 @@ import pytest
 from bug_programs import record
 
 from retrograd.inspect.diagnose import diagnose
-from retrograd.inspect.diagnose.statements.fragments import fragments
+from retrograd.inspect.diagnose.text.fragments import fragments
 from retrograd.inspect.findings import Finding
 
 KEPT = """\

@@ -10,7 +10,7 @@ import pytest
 from bug_programs import record
 
 from retrograd.inspect.diagnose import all_checks
-from retrograd.inspect.diagnose.recorded.flow import Flow
+from retrograd.inspect.diagnose.facts.flow import Flow
 
 HEAD = """
 import torch

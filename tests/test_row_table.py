@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrograd.inspect.diagnose import Flow
-from retrograd.inspect.diagnose.recorded.row_table import RowTable
+from retrograd.inspect.diagnose.facts.row_table import RowTable
 from retrograd.inspect.events import Event, Recording
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from ..errors import NotATensorError, UsageError
 from .debug import debug, latest
 from .diagnose import Flow, about, explanation, spoiling
-from .diagnose.checks.nonfinite.by_hook import Hooks, named_hooks
-from .diagnose.recorded.runs import Run
+from .diagnose.facts.runs import Run
+from .diagnose.rules.nonfinite.by_hook import Hooks, named_hooks
 from .events import Event
 from .findings import Finding
 from .gradient_ways import Way, arrives, passes, way_from

@@ -1,9 +1,9 @@
 """Says what went wrong in a recorded program, where, and what to write instead.
 
-``checks`` holds a file or folder for each sort of cause; every one that has a ``CHECK`` takes part.  Beside it is what
-checks are written with: ``base`` defines a check; ``recorded`` is the recording as they ask it, of which ``Flow``, a
-graph of tensors and calls, is the centre; ``statements`` reads the program's lines; ``meaning`` judges what a program
-means to train and by what; ``words`` and ``phrases`` make sentences.
+``rules`` holds a file or folder for each sort of cause; every one that has a ``CHECK`` takes part.  Beside it is what
+rules are written with: ``base`` defines a check; ``facts`` are relations over the recording, of which ``Flow``, a
+graph of tensors and calls, is the centre; ``queries`` ask them; ``roles`` says what a program means to train and by
+what; ``text`` reads the program's lines and makes sentences.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ..garbage import collector_paused
 from ..graph_diff import TOLERANCE
 from ..lineup.lineup import line_up
 from ..plugins import plugins_in
-from . import checks
+from . import rules as checks
 from .base import Case, Check, Kind, finding_of
-from .checks.together import cases_of
-from .recorded.finite import bad_runs
-from .recorded.flow import Flow
-from .recorded.runs import Run
+from .facts.finite import bad_runs
+from .facts.flow import Flow
+from .facts.runs import Run
 from .remedies import Fixes
-from .words import at
+from .rules.together import cases_of
+from .text.words import at
 
 __all__ = [
     "SEVERITIES",

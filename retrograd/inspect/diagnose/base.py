@@ -9,7 +9,7 @@ from typing import Any
 
 from ..findings import Finding, Mark, Severity
 from ..snapshot import SourceLine
-from .recorded.flow import Flow
+from .facts.flow import Flow
 
 
 class Stage(IntEnum):

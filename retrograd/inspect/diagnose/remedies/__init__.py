@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from ...fixes import Fix, changed
 from ...plugins import plugins_in
 from ..base import Case
-from ..recorded.flow import Flow
+from ..facts.flow import Flow
 from .program import Program
 from .site import Propose, Site, program_text
 

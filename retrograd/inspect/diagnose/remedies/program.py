@@ -11,7 +11,7 @@ from functools import cached_property
 
 from ...fixes import Change
 from ...program.syntax import parsed
-from ..statements.spelling import called
+from ..text.spelling import called
 
 Choice = Callable[[ast.expr], bool]
 """Whether an expression is the one that is meant."""

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ...fixes import Fix
-from ..statements.spelling import operand
+from ..text.spelling import operand
 from .program import method
 from .site import Site, fix
 

@@ -11,7 +11,7 @@ from ...events import Event, Recording
 from ...fixes import Change, Fix
 from ...program.texts import plain_lines
 from ..base import Case
-from ..recorded.flow import Flow
+from ..facts.flow import Flow
 from .program import Program
 
 _ENGINES = frozenset({"torch", "retrograd"})

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ...fixes import Fix
-from ..statements.spelling import operand, out_of_place
+from ..text.spelling import operand, out_of_place
 from .program import callee, method
 from .site import Site, fix
 

@@ -1,5 +1,0 @@
-"""The checks: a file for each sort of cause, or a folder with the check and its parts.
-
-A module or package that offers ``CHECK`` (a ``base.Check``) is found by listing this folder; several may be of one
-family.
-"""

@@ -1,0 +1,1 @@
+"""Relations over a recording, computed once: calls, leaves, passes, steps, values."""

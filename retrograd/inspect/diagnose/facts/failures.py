@@ -1,0 +1,114 @@
+"""What failed: exceptions that ended the program or that it caught, losses without a graph, the hook that raised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ...events import Event
+from ...snapshot import SourceLine
+from ..text.phrases import NO_GRAPH
+from .flow import Flow
+from .runs import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """One exception, and where autograd was when it was raised."""
+
+    text: str
+    type: str
+    line: SourceLine | None
+    """The innermost line of the user."""
+    data: dict[str, Any]
+    """Of the event that ended the program; empty if it went on."""
+    run: Run | None = None
+    """The innermost backward pass that it ended."""
+    call: int | None = None
+    """Row of the recorded call that raised it."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the program ended with it."""
+        return bool(self.data)
+
+
+def raised(flow: Flow) -> Iterator[Raised]:
+    """Yield the exception that ended the program; of one that went on those that backward passes ended with."""
+    error = flow.error
+    if error is not None:
+        text = flow.error_text
+        run = max((run for run in flow.runs if _same(run.error, text)), key=lambda run: run.begin, default=None)
+        yield Raised(text, str(error.data.get("type", "")), error.source, error.data, run, _call(flow, text))
+        return
+    for run in flow.runs:
+        if run.error and run.accumulates and not run.nested:  # what autograd.grad refuses may be a question
+            kind, _, text = run.error.partition(": ")
+            yield Raised(text, kind, run.source, {}, run, _call(flow, text, run))
+
+
+def _same(told: str, text: str) -> bool:
+    """Whether an event tells of the exception of a text; it may hold the first line alone."""
+    message = told.partition(": ")[2]
+    return bool(message) and (message == text or text.startswith(message) or text in message)
+
+
+def _call(flow: Flow, text: str, run: Run | None = None) -> int | None:
+    """Return the last recorded call that raised an exception of this text, in a run or at all."""
+    for kind in ("operation", "inplace", "cut", "leaf", "read"):
+        for row in reversed(flow.rows.get(kind, ())):
+            data = flow.events[row].data
+            inside = run is None or run.begin < row < run.end
+            if inside and "error" in data and _same(str(data["error"]), text):
+                return row
+    return None
+
+
+def run_without_graph(flow: Flow) -> Run | None:
+    """Return the backward run that had no graph to run through, or the one that a program never tried.
+
+    ``if loss.requires_grad: loss.backward()`` lets an optimizer step with no gradient at all.
+    """
+    refused = next((run for run in flow.runs if NO_GRAPH in run.error), None)
+    return refused or _never_tried(flow)
+
+
+def _never_tried(flow: Flow) -> Run | None:
+    """Return a run from the last number before an optimizer's step, if none of its steps followed any gradient."""
+    idle = not flow.given_by_hand and not any(run.accumulates for run in flow.runs) and not flow.error_text
+    if not idle or not flow.optimizer_steps:
+        return None
+    step = flow.optimizer_steps[-1]
+    for row in range(step - 1, -1, -1):
+        loss = _number_made(flow, row)
+        if loss is not None:
+            return Run(-1, step, step, flow.events[row].source, {"roots": [loss]})
+    return None
+
+
+def _number_made(flow: Flow, row: int) -> int | None:
+    """Return the floating number without a history that a call made while gradients were on, if it is kept.
+
+    It has a name, or nothing is computed from it: a function returned it.
+    """
+    event = flow.events[row]
+    if event.kind != "operation" or flow.has_node(row) or event.data.get("grad") is False:
+        return None
+    made: list[int] = event.data.get("outputs", [])
+    names: list[str] = event.data.get("output_names") or [""] * len(made)
+    kept = (one for one, name in zip(made, names, strict=False) if name or not flow.used_in.get(one))
+    floating = (one for one in kept if flow.facts(one).dtype.startswith(("float", "bfloat")))
+    return next((one for one in floating if flow.facts(one).shape in ((), (1,))), None)
+
+
+def hook_that_failed(flow: Flow) -> Event | None:
+    """Return the registration of the hook in whose code the program ended, if it ended in one."""
+    source = flow.error.source if flow.error else None
+    name = source.function if source else None
+    registered = [event for _, event in flow.of_kind("hook", action="registered")]
+    return next((event for event in reversed(registered) if _own_name(event) == name), None)
+
+
+def _own_name(registered: Event) -> str:
+    return str(registered.data.get("hook")).rpartition(".")[2]

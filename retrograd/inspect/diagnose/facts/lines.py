@@ -1,0 +1,70 @@
+"""Questions about the calls and leaves of one line: a loop makes thousands alike, and each answer may cost a walk."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from ...events import Event
+from ...snapshot import SourceLine
+from .flow import Flow
+
+Answer = TypeVar("Answer")
+_ASKED = 10
+"""Leaves of one line that are asked about; the others get the answer of the last one of these."""
+
+
+def answer_per_leaf(flow: Flow, leaves: Iterable[int], ask: Callable[[int], Answer]) -> Iterator[tuple[int, Answer]]:
+    """Yield each leaf with its answer."""
+    asked: Counter[SourceLine] = Counter()
+    latest: dict[SourceLine, Answer] = {}
+    for leaf in leaves:
+        facts = flow.facts(leaf)
+        if facts.source is None or facts.made_by is None:  # a parameter: where it was first used says little
+            yield leaf, ask(leaf)
+            continue
+        if asked[facts.source] < _ASKED:
+            asked[facts.source] += 1
+            latest[facts.source] = ask(leaf)
+        yield leaf, latest[facts.source]
+
+
+_ENDS = 4
+
+
+def few_of_each_line(flow: Flow, rows: Iterable[int], ends: int = _ENDS) -> list[int]:
+    """Return the first and the last calls of each operator from each line, reached by the same calls of functions.
+
+    Those between, of a long loop, are like them.  ``ends``: how many at either end.
+    """
+    alike: dict[tuple[str, tuple[SourceLine, ...]], list[int]] = {}
+    for row in sorted(rows):
+        alike.setdefault((flow.events[row].op, tuple(flow.lines(row))), []).append(row)
+    return sorted({row for found in alike.values() for row in (*found[:ends], *found[-ends:])})
+
+
+def calls_between(flow: Flow, begin: int, end: int) -> list[Event]:
+    """Return the calls between two rows whose lines are known."""
+    return [event for event in flow.events[begin:end] if event.kind in ("operation", "cut", "inplace") and event.source]
+
+
+def same_call(one: Event, other: Event) -> bool:
+    """Whether two calls are of one operator and one line."""
+    return (one.op, one.source) == (other.op, other.source)
+
+
+def same_shapes(flow: Flow, one: Event, other: Event) -> bool:
+    """Whether two calls gave results of the same shapes."""
+    return result_shapes(flow, one) == result_shapes(flow, other)
+
+
+def result_shapes(flow: Flow, event: Event) -> list[tuple[int, ...]]:
+    """Return the shapes of what a call gave."""
+    return [flow.facts(tensor).shape for tensor in event.data.get("outputs", ())]
+
+
+def call_text(event: Event) -> str:
+    """Return a call in short, with the name of its first result that has one: ``y = dropout(...)``."""
+    name = next(filter(None, event.data.get("output_names") or ()), "")
+    return f"{name} = {event.op}(...)" if name else f"{event.op}(...)"

@@ -1,0 +1,46 @@
+"""Nodes of the graphs that ran backward: their order, and which call, in which checkpoint, made each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ...snapshot import GraphSnapshot, SourceLine
+from .flow import Flow
+from .runs import Run
+
+
+def largest_graphs(flow: Flow) -> Iterator[tuple[Run, GraphSnapshot]]:
+    """Yield (run, graph) for the largest graph of each line that runs backward."""
+    largest: dict[SourceLine | None, Run] = {}
+    for run in flow.runs:
+        if run.snapshot is not None and not run.error:
+            known = largest.get(run.source)
+            size = len(flow.graph_of(run))
+            if known is None or size > len(flow.graph_of(known)):
+                largest[run.source] = run
+    for run in largest.values():
+        yield run, flow.graph_of(run)
+
+
+def ran(snapshot: GraphSnapshot) -> list[int]:
+    """Return the nodes in the order in which they ran."""
+    order = snapshot.measures["order"]
+    return [node for _, node in sorted((when, node) for node, when in enumerate(order) if when is not None)]
+
+
+def call_of(flow: Flow, snapshot: GraphSnapshot, node: int) -> int | None:
+    """Return the row of the call that made a node of a graph."""
+    seq = snapshot.seq[node]
+    return None if seq is None else flow.call_of_node(snapshot.first_seq + seq)
+
+
+_CHECKPOINT = re.compile(r"\bcheckpoint(_sequential)?\(")
+
+
+def checkpoint_around(flow: Flow, row: int) -> SourceLine | None:
+    """Return the line of the checkpoint that switched gradients off for a call; None if a block of the user's did."""
+    data = flow.events[row].data
+    if data.get("grad") is not False or any(frame.get("grad_off") for frame in data.get("stack", ())):
+        return None
+    return next((line for line in flow.lines(row) if _CHECKPOINT.search(flow.spelling.text(line))), None)

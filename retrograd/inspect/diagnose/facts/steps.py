@@ -1,0 +1,79 @@
+"""Steps of optimizers with the backward passes that they are for, and gradients that later computations take."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...events import Event
+from .flow import Flow
+from .runs import Run
+
+
+def optimizers_served(flow: Flow) -> dict[int, int]:
+    """Return leaf -> row that made the first optimizer whose step follows a gradient for that leaf."""
+    made = {event.data.get("owner"): row for row, event in flow.of_kind("optimizer", action="made")}
+    found: dict[int, int] = {}
+    for event, runs in steps_with_runs(flow):
+        for leaf in set().union(*map(flow.arrivals_in, runs)) if event.data.get("owner") in made else ():
+            found.setdefault(leaf, made[event.data.get("owner")])
+    return found
+
+
+def steps_with_runs(flow: Flow) -> Iterator[tuple[Event, list[Run]]]:
+    """Yield the steps of all optimizers, and the backward runs for each: those since the step before.
+
+    Where the first step comes before any run, steps call closures, and the runs come after their step.
+    """
+    steps = flow.optimizer_steps
+    runs = [run for run in flow.runs if run.accumulates]
+    bounds = [bisect_left(runs, row, key=lambda run: run.begin) for row in steps]
+    begins, ends = [0, *bounds], bounds
+    if bounds and bounds[0] == 0:
+        begins, ends = bounds, [*bounds[1:], len(runs)]
+    for step, begin, end in zip(steps, begins, ends, strict=False):
+        yield flow.events[step], runs[begin:end]
+
+
+@dataclass(frozen=True, slots=True)
+class TakenGradient:
+    """One operand of a call, spelled ``leaf.grad``."""
+
+    leaf: int
+    gradient: int
+    row: int
+    """The call that takes it."""
+    made: Run
+    """The last run in which a gradient arrived."""
+
+
+def taken_gradients(flow: Flow) -> Iterator[TakenGradient]:
+    """Yield each gradient that a call takes by that name, in order of the calls; not what updates its own leaf."""
+    accumulating = sorted((run for run in flow.runs if run.accumulates), key=lambda run: run.end)
+    ends = [run.end for run in accumulating]
+    called: dict[int, dict[str, list[int]]] = {}
+    for row, event in enumerate(flow.events):
+        if event.kind not in ("operation", "cut"):
+            continue
+        for given, text in zip(event.data.get("inputs", ()), event.data.get("names", ()), strict=False):
+            if not text.endswith(".grad") or flow.made_in.get(given):
+                continue
+            ended = bisect_left(ends, row)
+            if not ended:
+                continue
+            made = accumulating[ended - 1]
+            if made.number not in called:
+                called[made.number] = _called(flow, made)
+            leaves = called[made.number].get(text.removesuffix(".grad"), [])
+            if len(leaves) == 1 and leaves[0] not in event.data["inputs"]:
+                yield TakenGradient(leaves[0], given, row, made)
+
+
+def _called(flow: Flow, run: Run) -> dict[str, list[int]]:
+    """Return name -> the leaves that go by it, of those that got a gradient in a run."""
+    found: dict[str, list[int]] = {}
+    for leaf in flow.arrival_rows(run):
+        for name in flow.spelling.names(leaf):
+            found.setdefault(name, []).append(leaf)
+    return found

@@ -1,1 +1,0 @@
-"""The recording as checks ask it: calls, runs, steps, values."""

@@ -1,0 +1,352 @@
+"""What the two sides of a comparison are: results held to data, outputs of one network, the teacher of another one."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterator
+
+from ...operators import canonical
+from ..facts.flow import Flow, Reached
+from ..facts.runs import Run
+from ..queries.distance import ARRANGEMENTS, REGRESSIONS, counts_by_size
+
+_DIFFERENCES = frozenset({"sub", "subtract", "rsub"})
+_CLEARED = ("grad-cleared", "grad-zeroed")
+_ELSE = 1
+"""Bit of what a part of a graph was not made of."""
+
+
+def steps_of(flow: Flow) -> Iterator[tuple[list[Run], set[int]]]:
+    """Yield the runs whose gradients come together before the next update, and the calls that they reached."""
+    ends = [row for row, event in flow.of_kind("optimizer") if event.data.get("action") in ("step", "zero_grad")]
+    ends += [row for row, event in flow.of_kind("leaf") if event.data.get("change") in _CLEARED]
+    ends.sort()
+    together: dict[int, list[Run]] = defaultdict(list)
+    for run in flow.runs:
+        if run.accumulates and not run.error:
+            together[bisect_left(ends, run.begin)].append(run)
+    for runs in together.values():
+        yield runs, set().union(*(flow.reached_by(run).calls for run in runs))
+
+
+def trained_otherwise(flow: Flow, theirs: Reached, row: int, calls: set[int]) -> bool:
+    """Whether another loss of the step takes what a target is made of, as that of labels does, or a twin of it."""
+    for made in theirs.calls:
+        for out in flow.outputs(made):
+            users = calls.intersection(flow.used_in.get(out, ())) - theirs.calls
+            if any(_is_elsewhere(flow, call, row) for call in users):
+                return True
+    return _twin_is_held(flow, theirs, row, calls)
+
+
+def _is_elsewhere(flow: Flow, call: int, row: int) -> bool:
+    this, other = flow.events[row], flow.events[call]
+    return (other.source, other.op) != (this.source, this.op)
+
+
+def _twin_is_held(flow: Flow, theirs: Reached, row: int, calls: set[int]) -> bool:
+    """Whether another call compares data with what was made of the very same leaves and inputs, computed again."""
+    bits = {given: 2 << place for place, given in enumerate(sorted(given_to(flow, theirs)))}
+    whole = sum(bits.values())
+    made_of: dict[int, int] = {}
+    for call in sorted(calls - theirs.calls):
+        taken = {given: made_of.get(given, bits.get(given, _ELSE)) for given in flow.inputs(call)}
+        twin = any(of == whole and given in made_of for given, of in taken.items())
+        if twin and _is_elsewhere(flow, call, row) and any(_is_data(flow, one, call) for one in taken.keys() - bits):
+            return True
+        together = 0
+        for of in taken.values():
+            together |= of
+        made_of.update(dict.fromkeys(flow.outputs(call), together))
+    return False
+
+
+def given_to(flow: Flow, part: Reached) -> set[int]:
+    """Return the tensors that the calls of a part of a graph took and that none of them made."""
+    made = {out for call in part.calls for out in flow.outputs(call)}
+    return {given for call in part.calls for given in flow.inputs(call)} - made
+
+
+def _is_data(flow: Flow, tensor: int, row: int) -> bool:
+    return not flow.has_history(tensor, row) and not flow.requires_grad(tensor, row)
+
+
+def compared_with_data(flow: Flow, result: int, calls: set[int]) -> bool:
+    """Whether a loss among calls measures how far a result, arranged at most, is from data."""
+    return comes_to(flow, result, calls, ARRANGEMENTS, _measures_distance)
+
+
+def comes_to(
+    flow: Flow, result: int, calls: set[int], through: Container[str], wanted: Callable[[Flow, int], bool]
+) -> bool:
+    """Whether a result comes to a wanted call, among calls, by way of these operators at most."""
+    first, end = min(calls), max(calls) + 1
+    todo, seen = [result], {result}
+    while todo:
+        users = flow.used_in.get(todo.pop(), [])
+        for call in calls.intersection(users[bisect_left(users, first) : bisect_left(users, end)]):
+            if wanted(flow, call):
+                return True
+            if flow.events[call].op in through:
+                fresh = [out for out in flow.outputs(call) if out not in seen]
+                seen.update(fresh)
+                todo += fresh
+    return False
+
+
+def _measures_distance(flow: Flow, row: int) -> bool:
+    """Whether a call compares by size, and with data."""
+    op = flow.events[row].op
+    if op not in REGRESSIONS and not (op in _DIFFERENCES and counts_by_size(flow, row)):
+        return False
+    operands = flow.inputs(row)[:2]
+    return len(operands) == 2 and any(_is_data(flow, given, row) for given in operands)
+
+
+SOFT_TARGETS = frozenset({"kl_div", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"})
+"""Losses whose second operand is the target, which may be probabilities."""
+_ADDING_UP = frozenset({"add", "sub", "rsub", "mul", "div", "neg", "mean", "sum", "stack"})
+"""How the parts of a loss become one number."""
+_SUMS = frozenset({"add", "mul", "div", "true_divide", "mean", "sum", "stack", "pow", "square", "abs", "sqrt", "norm"})
+"""The same of distances, whose sign stays."""
+_MIXING = _DIFFERENCES | {"add", "cat", "concat", "hstack"}
+_PICKING = frozenset({"getitem", "narrow", "slice", "select"})
+_SCALES = frozenset({"div", "mul", "true_divide"})
+_NORMS = frozenset({"norm", "linalg_norm", "vector_norm", "linalg_vector_norm"})
+
+
+def place_of(flow: Flow, call: int) -> tuple[object, str]:
+    """Return where a call stands: in which module, or else in which line."""
+    event = flow.events[call]
+    return event.data.get("scope") or event.source, event.op
+
+
+def alike(flow: Flow, mine: Reached, theirs: Reached, leaves: set[int]) -> bool:
+    """Whether two parts of a graph use leaves alike: in the same places, or by the same operators."""
+    places = [{place_of(flow, call) for call in part.calls} for part in (mine, theirs)]
+    return bool(places[0] & places[1]) or _uses(flow, mine, leaves) == _uses(flow, theirs, leaves)
+
+
+def _uses(flow: Flow, part: Reached, leaves: set[int]) -> set[tuple[str, frozenset[int]]]:
+    """Return by which operators leaves are used in a part of a graph."""
+    taken = ((flow.events[call].op, leaves.intersection(flow.inputs(call))) for call in part.calls)
+    return {(op, frozenset(used)) for op, used in taken if used}
+
+
+def takes_itself_as_target(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
+    """Whether the probabilities that a loss takes for its target are the same network's own, at another input.
+
+    A divergence taken both ways, in the step that ``calls`` are of, draws the two together on purpose.
+    """
+    if not is_soft_target(flow, target, prediction, row):
+        return False
+    mine, theirs = flow.behind([prediction], row), flow.behind([target], row)
+    leaves = flow.leaves_behind(mine)
+    own = flow.leaves_behind(theirs)  # all but those of a predictor, if there is one
+    if not own or not own <= leaves or mine.calls & theirs.calls:
+        return False
+    if trained_otherwise(flow, theirs, row, calls) and not _is_sharpened(flow, target, prediction, row):
+        return False
+    return alike(flow, mine, theirs, leaves) and not also_the_other_way(flow, mine, theirs, calls)
+
+
+def _is_sharpened(flow: Flow, target: int, prediction: int, row: int) -> bool:
+    """Whether a target alone is of scaled scores, which says which of the two is to follow the other."""
+    scaled = [made_by(flow, given, row) in _SCALES for given in scores_of(flow, (target, prediction), row)]
+    return scaled == [True, False]
+
+
+def scores_of(flow: Flow, probabilities: tuple[int, ...], row: int) -> list[int]:
+    """Return what a softmax was taken of."""
+    made = [flow.last_producer(one, row, gradients=True) for one in probabilities]
+    return [flow.inputs(one)[0] for one in made if one is not None and flow.inputs(one)]
+
+
+def is_soft_target(flow: Flow, target: int, prediction: int, row: int) -> bool:
+    """Whether a call is a loss with this target: probabilities beside logarithms, or else its second operand."""
+    op, makers = flow.events[row].op, {made_by(flow, one, row) for one in (target, prediction)}
+    if op == "mul" or (op in SOFT_TARGETS and makers == {"softmax", "log_softmax"}):
+        return made_by(flow, target, row) == "softmax" and made_by(flow, prediction, row) == "log_softmax"
+    return op in SOFT_TARGETS and flow.inputs(row)[1] == target
+
+
+def made_by(flow: Flow, tensor: int, row: int) -> str:
+    """Return the operator that last gave a tensor a history before a row."""
+    made = flow.last_producer(tensor, row, gradients=True)
+    return "" if made is None else flow.events[made].op
+
+
+def also_the_other_way(flow: Flow, mine: Reached, theirs: Reached, calls: set[int]) -> bool:
+    """Whether a like loss of the same step compares the two with their parts exchanged."""
+    for call in calls:
+        operands = flow.inputs(call)[:2]
+        pairs = (operands, operands[::-1]) if len(operands) == 2 else ()
+        for prediction, target in pairs:
+            if is_soft_target(flow, target, prediction, call):
+                sides = [flow.behind([given], call).calls for given in (prediction, target)]
+                turned = sides[0] & theirs.calls and sides[1] & mine.calls
+                if turned and not sides[0] & mine.calls and not sides[1] & theirs.calls:
+                    return True
+    return False
+
+
+def only_draws_together(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
+    """Whether a loss is nothing but how near a network's output and what a predictor makes of another one are.
+
+    That both are the same constant is its best value, unless what is predicted counts as a constant itself.
+    """
+    mine, theirs = flow.behind([prediction], row), flow.behind([target], row)
+    shared = flow.leaves_behind(theirs)
+    if not shared or not shared < flow.leaves_behind(mine) or mine.calls & theirs.calls:
+        return False
+    if flow.optimized and shared.isdisjoint(flow.optimized):  # what is not trained does not become a constant
+        return False
+    likeness = is_likeness(flow, row)
+    if not likeness and any(_adds_data(flow, call) for call in mine.calls | theirs.calls):
+        return False
+    comparing = {call for call in calls if flow.events[call].op == flow.events[row].op and _draws(flow, call, row)}
+    made = {out for call in comparing for out in flow.outputs(call)}
+    after = flow.descendants(made, min(comparing, default=row), flow.has_node)
+    adding = [call for call in after.calls - comparing if flow.has_node(call)]
+    plain = all(flow.events[call].op in (_ADDING_UP if likeness else _SUMS) for call in adding)
+    nothing_else = calls <= flow.behind(made, len(flow.events)).calls.union(adding)
+    return plain and nothing_else and alike(flow, mine, theirs, shared)
+
+
+def _draws(flow: Flow, call: int, row: int) -> bool:
+    """Whether a call compares as the one of a row does: by a cosine, or the same two sets of leaves by a distance."""
+    if is_likeness(flow, row):
+        return is_likeness(flow, call)
+    return is_distance(flow, call) and _sides(flow, call) == _sides(flow, row)
+
+
+def _sides(flow: Flow, call: int) -> set[frozenset[int]]:
+    """Return the leaves behind each operand of a comparison."""
+    return {frozenset(flow.leaves_behind(flow.behind([given], call))) for given in flow.inputs(call)[:2]}
+
+
+def _adds_data(flow: Flow, call: int) -> bool:
+    """Whether a call adds data to a result, which then cannot become the same whatever is given."""
+    operands = flow.inputs(call) if flow.events[call].op in _MIXING else ()
+    histories = [flow.has_history(one, call) for one in operands]
+    data = [not known and not flow.requires_grad(one, call) for one, known in zip(operands, histories, strict=True)]
+    return any(histories) and any(data)
+
+
+def is_distance(flow: Flow, row: int) -> bool:
+    """Whether a call says by its size, and not by its sign, how far two results are from one another."""
+    op = flow.events[row].op
+    return op in REGRESSIONS or (op in _DIFFERENCES and counts_by_size(flow, row))
+
+
+def is_likeness(flow: Flow, row: int) -> bool:
+    """Whether a call gives the cosine between its operands: by its name, or as the product of two of length one."""
+    if flow.events[row].op == "cosine_similarity":
+        return True
+    operands = flow.inputs(row)[:2]
+    return flow.events[row].op == "mul" and len(operands) == 2 and all(_is_unit(flow, one, row) for one in operands)
+
+
+def _is_unit(flow: Flow, tensor: int, row: int) -> bool:
+    """Whether a tensor was divided by its norm."""
+    made = flow.last_producer(tensor, row, gradients=True)
+    if made is None or flow.events[made].op == "normalize":
+        return made is not None
+    by = flow.inputs(made)[1:] if flow.events[made].op in ("div", "true_divide") else []
+    return any(made_by(flow, one, made) in _NORMS for one in by)
+
+
+def are_neighbours(flow: Flow, value: int, prediction: int, row: int, calls: set[int]) -> bool:
+    """Whether both are entries of one result that another loss of the step, among ``calls``, holds to data.
+
+    Comparing them then says how neighbours go together, as a prior or the residual of an equation does.
+    """
+    one, other = _entries(flow, value, row), _entries(flow, prediction, row)
+    return one is not None and other is not None and one[0] == other[0] and compared_with_data(flow, one[0], calls)
+
+
+def comes_next(flow: Flow, value: int, prediction: int, row: int) -> bool:
+    """Whether a value holds the entries of one result that follow those of a prediction, as those of the next state."""
+    later, earlier = _entries(flow, value, row), _entries(flow, prediction, row)
+    if later is None or earlier is None or later[0] != earlier[0]:
+        return False
+    whole, one, other = (flow.facts(tensor) for tensor in (later[0], later[1], earlier[1]))
+    if one.layout is None or other.layout is None or one.shape != other.shape or one.layout[1:] != other.layout[1:]:
+        return False
+    if len(one.shape) != len(whole.shape):
+        return False
+    shift, strides = one.layout[0] - other.layout[0], one.layout[1:]
+    left_out = [full - size for full, size in zip(whole.shape, one.shape, strict=True)]
+    shifted = sum(count * stride for count, stride in zip(left_out, strides, strict=True))
+    return sum(map(bool, left_out)) == 1 and shift == shifted > 0
+
+
+def _entries(flow: Flow, tensor: int, row: int) -> tuple[int, int] | None:
+    """Return what entries were picked of, and the tensor that has them; None for what was not picked."""
+    before = row
+    while True:
+        made = flow.last_producer(tensor, before, gradients=True)
+        if made is None or flow.events[made].op not in ARRANGEMENTS or not flow.inputs(made):
+            return None
+        if canonical(flow.events[made].op) in _PICKING:
+            return flow.inputs(made)[0], tensor
+        tensor, before = flow.inputs(made)[0], made
+
+
+_TOWARDS_LABELS = ARRANGEMENTS | _SCALES | {"log_softmax", "softmax", "sigmoid", "logsigmoid", "log", "neg"}
+"""Calls between the scores of a classifier and the loss that holds them to labels."""
+_BY_INDEX = frozenset({"cross_entropy", "nll_loss", "gather", "take_along_dim", "multi_margin_loss"})
+_LABELLED = SOFT_TARGETS | _BY_INDEX | {"mul"}
+"""Calls that bring labels to scores, as indices or as weights of logarithms."""
+
+
+def teaches_its_reader(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
+    """Whether a prediction is read from detached values of the network that gives the target, which data train.
+
+    Who detaches what a head reads does not want it to move the rest; by a target with a history it does all the same.
+    Both learn then, and the target follows its pupil.  A target that no data hold, as a posterior, may be drawn to it.
+    """
+    soft = is_soft_target(flow, target, prediction, row)
+    if not soft and not is_distance(flow, row):
+        return False
+    mine, theirs = flow.behind([prediction], row), flow.behind([target], row)
+    leaves, own = flow.leaves_behind(mine), flow.leaves_behind(theirs)
+    if not leaves or not own or not leaves.isdisjoint(own) or not _reads_detached(flow, mine, own, row):
+        return False
+    if not soft:
+        return compared_with_data(flow, target, calls)
+    if also_the_other_way(flow, mine, theirs, calls):
+        return False
+    return any(_is_labelled(flow, one, calls) for one in (target, *_scores(flow, target, row)))
+
+
+def _reads_detached(flow: Flow, mine: Reached, own: set[int], row: int) -> bool:
+    """Whether a prediction takes numbers with a fraction that were computed from these leaves and then cut off."""
+    read = [one for one in given_to(flow, mine) if not flow.requires_grad(one) and "float" in flow.facts(one).dtype]
+    return any(not own.isdisjoint(flow.leaves_behind(flow.behind([one], row, gradients=False))) for one in read)
+
+
+def _scores(flow: Flow, target: int, row: int) -> list[int]:
+    """Return what the softmax of a target was taken of, and what that was before it was scaled."""
+    found, before = scores_of(flow, (target,), row), row
+    while found and made_by(flow, found[-1], before) in _SCALES:
+        made = flow.last_producer(found[-1], before, gradients=True)
+        inputs = [] if made is None else [one for one in flow.inputs(made) if flow.has_history(one, made)]
+        if made is None or len(inputs) != 1:
+            break
+        found, before = [*found, inputs[0]], made
+    return found
+
+
+def _is_labelled(flow: Flow, scores: int, calls: set[int]) -> bool:
+    """Whether a loss among calls holds scores to labels."""
+    return comes_to(flow, scores, calls, _TOWARDS_LABELS, _takes_labels)
+
+
+def _takes_labels(flow: Flow, call: int) -> bool:
+    """Whether a call brings scores together with what nothing trains; indices may be left out of its record."""
+    op, inputs = flow.events[call].op, flow.inputs(call)
+    trained = [one for one in inputs if flow.has_history(one, call) or flow.requires_grad(one, call)]
+    beside = len(inputs) > 1 or op in _BY_INDEX
+    return op in REGRESSIONS | _LABELLED and len(trained) == 1 and beside

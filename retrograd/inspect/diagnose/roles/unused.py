@@ -1,0 +1,206 @@
+"""What speaks for a leaf without gradient: a package made it, a line or a block left it out, a name was copied."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ...snapshot import SourceLine
+from ..facts.calls import held_by
+from ..facts.flow import Flow
+from ..facts.runs import Run
+from ..text.spelling import drops, returns, variables_in
+
+
+def made_by_a_package(flow: Flow, leaves: Iterable[int]) -> bool:
+    """Whether a package made all of these leaves, so that no line of the user's could use or leave out one of them."""
+    lines = [flow.facts(leaf).source for leaf in leaves]
+    return all(line is not None and line.inside for line in lines)
+
+
+def dropped_at(flow: Flow, row: int) -> SourceLine | None:
+    """Return the line that calls for the result of a call, handed up as it is, and does nothing with it."""
+    lines = flow.lines(row)
+    for line in lines[1:] if returns(flow.spelling.text(lines[0])) else ():
+        text = flow.spelling.text(line)
+        if not returns(text):
+            return line if drops(text) else None
+    return None
+
+
+def goes_on(flow: Flow, row: int) -> bool:
+    """Whether what a call made goes on into the memory of another leaf, as a mean of weights does."""
+    given = {event.data.get("given") for _, event in flow.of_kind("leaf", change="written")} - {None}
+    return bool(given) and not given.isdisjoint(flow.descendants(flow.outputs(row), row).tensors)
+
+
+Stack = tuple[SourceLine, ...]
+"""The user's lines that led to a call, innermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """What takes the leaves that were made by the same lines as one that is unused."""
+
+    line: SourceLine
+    """The head of the loop over them, or the statement in which they all stand."""
+    loop: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A call that takes one of the others."""
+
+    leaf: int
+    row: int
+    stack: Stack
+
+
+def others_of(flow: Flow, leaves: Sequence[int]) -> Others | None:
+    """Return what is known of the others, if the same line takes each of them."""
+    made: dict[Stack, list[int]] = {}
+    for one in sorted(flow.got_gradient):
+        made.setdefault(_made_by(flow, one), []).append(one)
+    found = [_taken(flow, made.get(stack, []) if (stack := _made_by(flow, leaf)) else []) for leaf in leaves]
+    if not found or any(len(taken) < 2 for taken in found):
+        return None
+    shared = [line for line in found[0][0].stack if all(line in one.stack for taken in found for one in taken)]
+    for line in shared:
+        loop = _loop_over(flow, line, [one for taken in found for one in taken])
+        if loop is not None:
+            return Others(loop, loop=True)
+    return Others(shared[0], loop=False) if shared else None
+
+
+def _made_by(flow: Flow, leaf: int) -> Stack:
+    """Return the lines on the stack when a leaf got its first values; nothing for what is none."""
+    rows = [row for made in flow.producing(leaf) for row in made[:1]]
+    return tuple(flow.lines(min(rows))) if rows and flow.trainable([leaf]) else ()
+
+
+def _taken(flow: Flow, others: list[int]) -> list[_Taken]:
+    """Return a call of one line for each of the leaves made alike; nothing if no line takes all of them."""
+    calls = [
+        {tuple(flow.lines(row)): row for row in reversed(flow.used_in.get(one, ())) if flow.has_node(row)}
+        for one in others
+    ]
+    shared = set(calls[0]).intersection(*calls) if calls else set()
+    if not shared:
+        return []
+    first = min(shared, key=lambda stack: calls[0][stack])
+    return [_Taken(one, rows[first], first) for one, rows in zip(others, calls, strict=True)]
+
+
+def _loop_over(flow: Flow, line: SourceLine, taken: list[_Taken]) -> SourceLine | None:
+    """Return the head of the loop whose variable picks what a line takes, which may be the line itself."""
+    tree = flow.spelling.statement(line)
+    if tree is None:
+        return None
+    if any(isinstance(part, ast.comprehension) for part in ast.walk(tree)):
+        return line
+    called = {name for part in ast.walk(tree) if isinstance(part, ast.Call) for name in variables_in(part.func)}
+    head = flow.spelling.loop_around(line)
+    return head[0] if head is not None and head[1] & {*called, *_picking(flow, line, taken)} else None
+
+
+def _picking(flow: Flow, line: SourceLine, taken: list[_Taken]) -> Iterator[str]:
+    """Yield the variables by which a line spells the leaves that it takes: ``k`` of ``experts[k]``."""
+    for one in taken:
+        data = flow.events[one.row].data
+        if flow.events[one.row].source == line:
+            for given, name in zip(data.get("inputs", ()), data.get("names", ()), strict=False):
+                if given == one.leaf:
+                    yield from variables_in(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A module within another, made by several lines."""
+
+    name: str
+    leaves: tuple[int, ...]
+    source: SourceLine | None
+    """The line that made it, or else its first parameter."""
+
+
+def unused_blocks(flow: Flow, unused: Set[int]) -> Iterator[Block]:
+    """Yield the outermost blocks that hold only leaves of ``unused``, if more than one line made these."""
+    taken: set[int] = set()
+    for _, event in flow.of_kind("module"):
+        parameters = event.data.get("parameters", {})
+        for path, leaves in _outermost(parameters, unused):
+            if not taken.isdisjoint(leaves) or len({flow.facts(leaf).source for leaf in leaves}) == 1:
+                continue
+            taken.update(leaves)
+            yield Block(_full_name(flow, path, parameters, leaves[0]), leaves, _made_at(flow, leaves, held_by(event)))
+
+
+def _outermost(parameters: Mapping[str, int], unused: Set[int]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield the shortest paths below which there is nothing but leaves of ``unused``."""
+    below: dict[str, list[int]] = {}
+    for name, leaf in parameters.items():
+        parts = name.split(".")
+        for depth in range(1, len(parts)):
+            below.setdefault(".".join(parts[:depth]), []).append(leaf)
+    whole = {path for path, leaves in below.items() if unused >= set(leaves)}
+    for path in below:
+        if path in whole and path.rpartition(".")[0] not in whole:
+            yield path, tuple(below[path])
+
+
+def _full_name(flow: Flow, path: str, parameters: Mapping[str, int], leaf: int) -> str:
+    """Return a block's path, with the name of the module around it where its parameters are called so."""
+    own = next(name for name, one in parameters.items() if one == leaf and name.startswith(f"{path}."))
+    shown = flow.name(leaf)
+    return shown.removesuffix(own) + path if shown.endswith(own) else path
+
+
+def _made_at(flow: Flow, leaves: tuple[int, ...], held: Set[int]) -> SourceLine | None:
+    """Return the innermost line on the way to every parameter of a block, but not to all that the module holds."""
+    within = [_lines_to(flow, leaf) for leaf in leaves]
+    for line in within[0]:
+        if all(line in lines for lines in within) and any(line not in _lines_to(flow, leaf) for leaf in held):
+            return line
+    return flow.facts(leaves[0]).source
+
+
+def _lines_to(flow: Flow, leaf: int) -> list[SourceLine]:
+    """Return the lines on the stack when a parameter got its first values, innermost first."""
+    stacks = (flow.lines(row) for rows in flow.producing(leaf) for row in rows[:1])
+    return max(stacks, key=len, default=[])
+
+
+class Again(NamedTuple):
+    """What is used twice, and where."""
+
+    leaf: int
+    first: SourceLine
+    line: SourceLine
+
+
+def used_again(flow: Flow, leaf: int, run: Run | None) -> Again | None:
+    """Return the one parameter like an unused one, of the same module, that a run's graph takes at two lines."""
+    calls = flow.reached_by(run).calls if run is not None else set()
+    found = []
+    for one in _alike(flow, leaf):
+        rows = sorted(calls.intersection(flow.used_in.get(one, ())))
+        lines = list(dict.fromkeys(source for row in rows if (source := flow.events[row].source) is not None))
+        if len(lines) > 1 and lines[0].function == lines[-1].function:
+            found.append(Again(one, lines[0], lines[-1]))
+    return found[0] if len(found) == 1 else None
+
+
+def _alike(flow: Flow, leaf: int) -> list[int]:
+    """Return the parameters of the same shape and last name that modules hold beside a leaf: ``fc1.weight``."""
+    found: list[int] = []
+    for _, event in flow.of_kind("module"):
+        named = event.data.get("parameters", {})
+        names = [name for name, one in named.items() if one == leaf]
+        for name, one in named.items() if names else ():
+            parts, own = name.split("."), names[0].split(".")
+            beside = parts[:-2] == own[:-2] and parts[-1] == own[-1] and len(parts) == len(own)
+            if one != leaf and beside and flow.facts(one).shape == flow.facts(leaf).shape:
+                found.append(one)
+    return found

@@ -1,0 +1,273 @@
+"""Chains from the loss to a leaf that are cut: by leaving the graph, or by an operation without a derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ....snapshot import SourceLine
+from ...base import Case, Check, Kind, Stage
+from ...facts.failures import run_without_graph
+from ...facts.flow import Flow
+from ...facts.lines import answer_per_leaf
+from ...facts.runs import Run
+from ...queries.detached_values import COPYING, number_cut, returned_cut, value_cut
+from ...roles.trained import expected_gradients, held_for_others, trained_then_frozen, without_any_grad
+from ...text.words import at, listed, operator_word
+from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
+from .other_ways import other_ways
+
+KINDS = {
+    "broken-chain": Kind(
+        "a tensor left the graph (`detach`, `item`, `numpy`, a `torch.tensor` copy, `no_grad`, reentrant checkpoint)",
+        "error",
+        Stage.STATEMENT,
+    ),
+    "nondifferentiable": Kind(
+        "an operation without derivative (`argmax`, a cast to integers, a comparison) ends the graph",
+        "error",
+        Stage.STATEMENT,
+    ),
+}
+_COPIES = frozenset({"to", "clone", "detach", "contiguous"})
+"""Operators that give the values that they were given."""
+_OTHERS = ("create_graph", "deepcopy")
+"""Reasons that checks of their own explain."""
+
+
+@dataclass(slots=True)
+class _Cut:
+    """One line that cuts, with the leaves behind it."""
+
+    row: int
+    way: list[int]
+    leaves: list[int] = field(default_factory=list)
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that cuts off a leaf whose gradient is wanted."""
+    failed, idle = run_without_graph(flow), without_any_grad(flow)
+    cuts: dict[tuple[SourceLine | None, str], _Cut] = {}
+    for leaf, found in answer_per_leaf(
+        flow, _without_gradient(flow, failed, idle), lambda leaf: _cut_of(flow, leaf, failed, steps=leaf in idle)
+    ):
+        if found is not None:
+            event = flow.events[found.row]
+            cuts.setdefault((cause_of(flow, found.row).line, event.data.get("reason", "")), found).leaves.append(leaf)
+    others = list(other_ways(flow)) if failed is None else []
+    yield from (case for case in others if case.subjects)  # what came back as a constant was not meant to
+    for cut in cuts.values():
+        yield _case(flow, cut, failed)
+    if not cuts:
+        yield from _copied_losses(flow)
+        yield from (case for case in others if not case.subjects)
+
+
+CHECK = Check("chain", KINDS, find)
+
+
+def _copied_losses(flow: Flow) -> Iterator[Case]:
+    """Yield the case of a loss that is a new leaf made of another one's values, in some steps only.
+
+    A constant that stands for the loss of an empty batch is made of nothing.
+    """
+    trained = sorted(expected_gradients(flow))
+    for run in flow.runs:
+        copied = run.accumulates and not run.inputs and run.roots and all(map(flow.is_leaf, run.roots))
+        behind = {leaf: value_cut(flow, leaf, [run]) for leaf in trained} if copied else {}
+        rows = {row for row in behind.values() if row is not None}
+        if rows:
+            row = min(rows)
+            yield _case(flow, _Cut(row, [row], [leaf for leaf in trained if behind[leaf] == row]), None, run)
+            return
+
+
+def _without_gradient(flow: Flow, failed: Run | None, idle: set[int]) -> list[int]:
+    """Return the leaves to ask about: wanted ones without gradient, or all behind a loss without a graph."""
+    if failed is not None and trained_then_frozen(flow, failed):  # the other leaves might have been served by it
+        return []
+    refused = [flow.reached_by(run) for run in flow.runs if run.error and run is not failed]  # would have given some
+    wanted = {flow.leaf_itself(leaf) for leaf in expected_gradients(flow)} - held_for_others(flow)
+    wanted -= set().union(*(one.tensors for one in refused))
+    leaves = [leaf for leaf in sorted(wanted) if leaf not in flow.got_gradient or leaf in idle]
+    if failed is not None:
+        behind = flow.behind(failed.roots, failed.begin, gradients=False)
+        found = {flow.leaf_itself(leaf) for leaf in flow.leaves_behind(behind)}
+        leaves += sorted(leaf for leaf in found if flow.requires_grad(leaf, failed.begin))
+    return list(dict.fromkeys(leaves))
+
+
+def _cut_of(flow: Flow, leaf: int, failed: Run | None, *, steps: bool) -> _Cut | None:
+    """Return where the values of a leaf left the graph on their way to a loss.
+
+    ``steps``: an optimizer steps it and never finds a gradient, so it is a loss that fills ``.grad`` which was meant.
+    """
+    runs = [failed] if failed else [run for run in flow.runs if not run.nested and not run.error]
+    runs = [run for run in runs if run.accumulates or not steps] or runs
+    way = _way_in_last_step(flow, leaf, runs)
+    if way is None or _through_a_step(flow, way):
+        row = value_cut(flow, leaf, runs) or number_cut(flow, leaf, runs)
+        return None if row is None else _Cut(row, [row])
+    row = next((call for call in way if _ends_here(flow, way, call) and not _inside_function(flow, call)), None)
+    if row is None or flow.events[row].data.get("reason") in _OTHERS or _follows_rule(flow, row):
+        return None
+    if _fills_another(flow, way, row):
+        return None
+    if leaf not in flow.got_gradient and _succeeded(flow, leaf, row):
+        return None
+    if flow.events[row].data.get("reason") == "detach" and (back := returned_cut(flow, leaf, runs)) is not None:
+        return _Cut(back, [back])  # the way that was meant: what is detached on another is held fixed on purpose
+    return _Cut(row, way)
+
+
+def _way_in_last_step(flow: Flow, leaf: int, runs: list[Run]) -> list[int] | None:
+    """Return a shortest way from a leaf to a loss, within the last step if there is one.
+
+    What was cut once before the steps, as old probabilities and targets are, is a constant to all of them.
+    """
+    last, earlier = runs[-1:], runs[-2:-1]
+    way = None
+    for run, before in zip(last, earlier, strict=False):
+        way = flow.path_to(leaf, set(run.roots), after=before.end, before=run.begin)
+    roots = {root for run in runs for root in run.roots}
+    return way or flow.path_to(leaf, roots, before=max((run.begin for run in runs), default=None))
+
+
+def _through_a_step(flow: Flow, way: list[int]) -> bool:
+    """Whether values went on by what an optimizer computes in its step, as one that calls closures does."""
+    steps = {flow.events[row].source for row in flow.optimizer_steps}
+    return any(flow.events[row].source in steps and flow.events[row].data.get("grad") is False for row in way)
+
+
+def _fills_another(flow: Flow, way: list[int], row: int) -> bool:
+    """Whether a cut gave another leaf its values, on a line that does so with what gets gradients, too.
+
+    As ``load_state_dict`` of a network that trains by itself: the copy goes its own way, and nothing was to come back.
+    """
+    filled = [flow.target(call) for call in way[way.index(row) :] if not flow.has_node(call)]
+    if not any(one is not None and flow.is_leaf(one) and flow.requires_grad(one) for one in filled):
+        return False
+    beside = flow.made_at(flow.events[row].source, flow.events[row].op)
+    return any(flow.got_gradient.intersection(flow.inputs(call)) for call in beside)
+
+
+def _succeeded(flow: Flow, leaf: int, row: int) -> bool:
+    """Whether what a cut gave became a leaf that trains in the old one's place: see ``optimizers``.
+
+    One of the same name does, and so does any one if the old leaf was nothing but its first value.
+    """
+    if any(read > row for read in flow.reads_of.get(leaf, ())):  # its own gradient is asked for still
+        return False
+    made = flow.descendants(flow.outputs(row), row, lambda call: not flow.has_node(call)).tensors
+    fresh = [t for t in made if flow.is_leaf(t) and t in flow.accumulated and _declared(flow, t, row)]
+    if fresh and leaf not in flow.optimized and not flow.facts(leaf).parameter and _only_copied(flow, leaf, row):
+        return True
+    return any(_places(flow, t) & _places(flow, leaf) for t in fresh)
+
+
+def _declared(flow: Flow, leaf: int, after: int) -> bool:
+    """Whether the program made a leaf of what had been computed, after a row."""
+    facts = flow.facts(leaf)
+    return (leaf, "requires_grad") in flow.leaf_events or (facts.parameter and (facts.made_by or -1) > after)
+
+
+def _only_copied(flow: Flow, leaf: int, row: int) -> bool:
+    """Whether all that was ever done with a leaf is to copy it, at the line of a cut."""
+    known, rows = {leaf}, [one for one in flow.used_in.get(leaf, ()) if one <= row]
+    for one in range(rows[0], row) if rows else ():
+        if flow.events[one].op in _COPIES and known.intersection(flow.inputs(one)):
+            known.update(flow.outputs(one))
+    taken = {one for tensor in known for one in flow.used_in.get(tensor, ())}
+    return bool(rows) and all(one == row or flow.events[one].op in _COPIES for one in taken)
+
+
+def _places(flow: Flow, leaf: int) -> set[str]:
+    """Return the names of a leaf, alike whether it is reached by ``net[0]`` or as ``net.0``."""
+    return {name.replace("[", ".").replace("]", "") for name in {*flow.spelling.names(leaf), flow.name(leaf)}}
+
+
+def _follows_rule(flow: Flow, row: int) -> bool:
+    """Whether a call takes a gradient that a custom Function's backward gave without history: reported there."""
+    makers = [made for given in flow.inputs(row) for made in flow.made_in.get(given, ())]
+    taken = [made for made in makers if flow.events[made].op == "grad"]
+    if not taken:
+        return False
+    ran = (flow.last_begun(rule) for rule, _ in flow.of_kind("function", action="backward"))
+    return any(run is not None and run.end < max(taken) for run in ran)
+
+
+def _ends_here(flow: Flow, way: list[int], row: int) -> bool:
+    """Whether a call of a way is the end for gradients: it made no node, or gave positions beside its values.
+
+    A view of a leaf requires gradients as the leaf does, also where none are recorded: what takes it there is the end.
+    """
+    following = way[way.index(row) + 1 :]
+    taken = set(flow.outputs(row)) & set(flow.inputs(following[0])) if following else set()
+    if not flow.has_node(row):
+        return not following or flow.has_node(following[0]) or all(flow.leaf_itself(one) == one for one in taken)
+    return bool(taken) and all(flow.facts(tensor).dtype.startswith(("int", "uint", "bool")) for tensor in taken)
+
+
+def _inside_function(flow: Flow, row: int) -> bool:
+    """Whether a call belongs to the forward of a custom Function, which records no graph of its own by design."""
+    lines = {(line.file, line.function) for line in flow.lines(row)}
+    for later, event in flow.of_kind("function", action="forward"):
+        defined = event.data.get("forward_line") or []
+        if later > row and len(defined) == 3 and (defined[0], defined[2]) in lines:
+            return True
+    return False
+
+
+def _inside_rule(flow: Flow, row: int) -> bool:
+    """Whether a call belongs to the backward of a custom Function, of which a check of its own tells more."""
+    rules = [event.data.get("backward_line") or [] for _, event in flow.of_kind("function", action="forward")]
+    defined = {(rule[0], rule[2]) for rule in rules if len(rule) == 3}
+    return any((line.file, line.function) in defined for line in flow.lines(row))
+
+
+def _case(flow: Flow, cut: _Cut, failed: Run | None, late: Run | None = None) -> Case:
+    """Return the case of one line that cuts; ``late``: in that run, though not in all."""
+    event = flow.events[cut.row]
+    cause = cause_of(flow, cut.row)
+    reason = event.data.get("reason") or ("copy" if event.op in COPYING else "")
+    reason = reason or ("nondifferentiable" if flow.has_node(cut.row) else "")  # positions that topk or sort gives
+    reason = reason or ("no_grad" if event.data.get("grad") is False else "")
+    run = failed or late or next((run for run in flow.runs if set(run.roots) & _ends(flow, cut)), None)
+    leaves = listed(flow.name(leaf) for leaf in cut.leaves)
+    ending = "s" if len(cut.leaves) == 1 else ""
+    root = flow.root_name(run)
+    when = "" if late is None else f" in some of the steps, as by backward{at(late.source)}"
+    return Case(
+        kind="nondifferentiable" if reason in NO_DERIVATIVE else "broken-chain",
+        message=f"{leaves} get{ending} no gradient{when}: {what_cut(flow, cut.row, cause, root, reason)}.",
+        remedy=remedy_of(flow, cut.row, reason, cause),
+        source=cause.line,
+        op=event.op,
+        severity="warning" if _inside_rule(flow, cut.row) else None,
+        subjects=frozenset(cut.leaves),
+        explains_error=failed is not None and bool(failed.error) and not _lacks_create_graph(flow, failed),
+        marks=_marks(flow, cut, run, operator_word(event.op)),
+        evidence={"leaves": [flow.name(leaf) for leaf in cut.leaves], "reason": reason, "path": _path(flow, cut.way)},
+    )
+
+
+def _lacks_create_graph(flow: Flow, failed: Run) -> bool:
+    """Whether a gradient without history is in a loss that has none: written down is a cut, forgotten is that."""
+    behind = flow.behind(failed.roots, failed.begin, gradients=False).calls
+    return any(flow.events[row].data.get("reason") == "create_graph" for row in behind)
+
+
+def _ends(flow: Flow, cut: _Cut) -> set[int]:
+    return set(flow.outputs(cut.way[-1]))
+
+
+def _marks(flow: Flow, cut: _Cut, run: Run | None, word: str) -> tuple:  # type: ignore[type-arg]
+    """Mark the node that took what was cut off, with a dashed edge."""
+    after = cut.way[cut.way.index(cut.row) + 1 :]
+    taker = next((row for row in after if flow.has_node(row)), None)
+    return () if taker is None else flow.marks(run, [taker], ghost=f"cut by {word}")
+
+
+def _path(flow: Flow, way: list[int]) -> list[str]:
+    """Return the calls of a way as text."""
+    return [f"{flow.events[row].op}{at(flow.events[row].source)}" for row in way]

@@ -1,0 +1,241 @@
+"""What is said of a call that cuts the chain from a loss: who is to blame, how it cuts, and what to write instead."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ....events import Event
+from ....operators import Trait, is_a
+from ....program.blocks import switched_off
+from ....snapshot import SourceLine
+from ...facts.flow import Flow
+from ...facts.nodes import checkpoint_around
+from ...queries.detached_values import COPYING
+from ...text.spelling import argument, assigned, operand
+from ...text.words import at, place
+
+NO_DERIVATIVE = ("integer", "nondifferentiable")
+"""Reasons of cuts by an operation that has no derivative."""
+_NO_INFERENCE = (
+    "torch.no_grad() in place of torch.inference_mode(): enable_grad() lifts that one and not this, or "
+    "torch.inference_mode(False) around what needs gradients"
+)
+_COMPARISONS = frozenset({"gt", "ge", "lt", "le"})
+
+
+class Cause(NamedTuple):
+    """What is to blame for a cut."""
+
+    line: SourceLine | None
+    mode: str = ""
+    """The mode that switched gradients off: ``no_grad``, ``inference_mode``."""
+    callee: str = ""
+    """The function that is decorated with it."""
+    forever: bool = False
+    """Gradients were switched off by a statement, and not on again."""
+
+
+def cause_of(flow: Flow, row: int) -> Cause:
+    """Return the innermost frame that switched gradients off, else the checkpoint around the call, else its line."""
+    event = flow.events[row]
+    recording = event.data.get("grad") is True and not event.data.get("inference")  # as a closure switches on again
+    for frame in event.data.get("stack", ()):
+        if frame.get("grad_off") and not recording:
+            entered = frame.get("entered") or frame.get("line", 0)
+            line = SourceLine(frame.get("file", ""), entered, frame.get("function", ""))
+            return Cause(line, frame["grad_off"], frame.get("callee", ""))
+    checkpoint = checkpoint_around(flow, row)
+    switch = None if checkpoint or event.data.get("grad") is not False else _switch_before(flow, row)
+    return Cause(checkpoint or event.source) if switch is None else Cause(switch, "set_grad_enabled", forever=True)
+
+
+def _switch_before(flow: Flow, row: int) -> SourceLine | None:
+    """Return the statement that switched gradients off before a call: the last one above the first call without."""
+    begin = flow.events[_first_without(flow, row)].source
+    files = {event.source.file for event in flow.events[: row + 1] if event.source}
+    lines = [(file, line) for file in sorted(files) for line in switched_off(file)]
+    above = [one for one in lines if begin is not None and one[0] == begin.file and one[1] < begin.line]
+    found = max(above, default=lines[-1] if lines else None)
+    return None if found is None else SourceLine(*found, "")
+
+
+def _first_without(flow: Flow, row: int) -> int:
+    """Return the first of the calls up to a row that were made without gradients one after another."""
+    first = row
+    for one in range(row, -1, -1):
+        grad = flow.events[one].data.get("grad") if flow.events[one].source else None
+        if grad is True:
+            break
+        first = one if grad is False else first
+    return first
+
+
+def what_cut(flow: Flow, row: int, cause: Cause, root: str, reason: str) -> str:
+    """Say how a call cuts the chain from a loss: ``reason`` is what the recording says of the cut."""
+    return _without_gradients(flow, row, cause, root, reason) or _left_the_graph(flow, row, cause, root, reason)
+
+
+def _without_gradients(flow: Flow, row: int, cause: Cause, root: str, reason: str) -> str:
+    """Say what switched gradients off, if something did."""
+    event, source = flow.events[row], cause.line
+    if cause.callee:
+        mode = cause.mode or reason
+        return f"{cause.callee}, called at {place(source)}, runs under @torch.{mode}(), so {root} has no history"
+    if checkpoint_around(flow, row):
+        return (
+            f"the reentrant checkpoint{at(source)} computes its block without gradients, and as no input of it "
+            f"requires grad, {root} has no history there"
+        )
+    made = (event.data.get("output_names") or [""])[0]
+    if cause.forever:
+        result = made or f"the result of {event.op}"
+        return (
+            f"torch.{cause.mode}(...){at(source)} switched gradients off and nothing switched them on again before "
+            f"{result}{at(event.source)}, so {root} has no history there"
+        )
+    if _drawn(flow, row, cause.mode):
+        result = made or assigned(flow.spelling.text(event.source)) or "its result"
+        return f"sample(){at(source)} draws {result} without gradients, so {root} has no history there"
+    if cause.mode or reason in ("no_grad", "inference"):
+        what = cause.mode or {"inference": "inference_mode"}.get(reason, reason)
+        result = made or f"the result of {event.op}"
+        called = _called_inside(event)
+        around = f", which is around the call of {called}" if called else ""
+        return (
+            f"{result}{at(event.source)} is computed under torch.{what}{at(source)}{around}, so {root} has no history "
+            "there"
+        )
+    return ""
+
+
+def _called_inside(event: Event) -> str:
+    """Return the function that the block calls in which gradients are off, if a call came from there."""
+    called = ""
+    for frame in event.data.get("stack", ()):
+        if frame.get("grad_off"):
+            return called
+        called = "" if frame.get("function", "<").startswith("<") else str(frame["function"])
+    return ""
+
+
+def _left_the_graph(flow: Flow, row: int, cause: Cause, root: str, reason: str) -> str:
+    """Say how values left the graph while gradients were on."""
+    event, source = flow.events[row], cause.line
+    given = event.data.get("names") or [""]
+    name = given[0] or (flow.name(event.data["inputs"][0]) if event.data.get("inputs") else "a tensor")
+    if reason in NO_DERIVATIVE:
+        return f"the chain from {root} ends at {event.op}{at(source)}, which has no derivative"
+    if reason in ("item", "tolist", "numpy"):
+        run = next((run for run in flow.runs if run.begin > row), None)
+        how = f"{event.written}(...)" if event.written in ("float", "int") else f".{event.written}()"
+        return f"the value of {name} leaves the graph as a plain number through {how}{at(source)}, " + (
+            f"and {root} is a new leaf that is not connected to it"
+            if any(flow.is_leaf(one) for one in (run.roots if run else ()))
+            else f"so what {root} gets of it is a constant"
+        )
+    if reason == "copy":
+        name = argument(flow.spelling.text(source), COPYING) or name
+        copied = f"torch.{event.written}({name}){at(source)}"
+        return f"{copied} copies the values into a new leaf, which cuts the chain from {root}"
+    word = ".data" if reason == "data" else f".{event.written}()"
+    return f"the chain from {root} is cut by {word} of {name}{at(source)}"
+
+
+def _drawn(flow: Flow, row: int, mode: str) -> bool:
+    """Whether a line draws from a distribution, which switches gradients off by itself."""
+    event = flow.events[row]
+    return not mode and event.data.get("grad") is False and ".sample(" in flow.spelling.text(event.source)
+
+
+def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
+    """Return what to write instead of a cut."""
+    event, checkpoint = flow.events[row], checkpoint_around(flow, row)
+    line = flow.spelling.text(checkpoint or event.source)
+    if checkpoint is not None:
+        other = line.replace("use_reentrant=True", "use_reentrant=False")
+        return other if other != line else "checkpoint(..., use_reentrant=False)"
+    if _drawn(flow, row, cause.mode):
+        return (
+            f"{line.replace('.sample(', '.rsample(')}, where the distribution has it; else a loss with log_prob(...) "
+            "of what was drawn"
+        )
+    if cause.callee:
+        return f"do not decorate {cause.callee} with torch.no_grad() when it is used in training"
+    if reason in NO_DERIVATIVE:
+        return f"use a differentiable function in place of {event.op}, such as {_smooth(event)}"
+    if cause.mode == "inference_mode" or reason == "inference":
+        return _NO_INFERENCE
+    if reason in ("detach", "data") and (other := _not_simply_attached(flow, row) or _without_layer(line)):
+        return other
+    if reason in ("detach", "data") and "numpy()" not in line:
+        given = (event.data.get("names") or [""])[0]
+        return f"take {given or 'the result'} itself, without {event.op}"
+    if reason in ("item", "tolist"):
+        return f"keep the tensors and compute with them, without {event.op}() and torch.tensor(...)"
+    if reason == "numpy" or "numpy()" in line:
+        return "compute with torch functions instead of NumPy"
+    if reason == "copy":
+        return _uncopied(flow, event, argument(line, COPYING))
+    if cause.forever:
+        return "with torch.no_grad(): around what is to have no gradients; it ends with the block"
+    return "move this out of the block in which gradients are off"
+
+
+def _without_layer(line: str) -> str:
+    """Return a line without what detaches in it; nothing for one on which NumPy takes over."""
+    return "" if "numpy()" in line else _attached(line)
+
+
+def _not_simply_attached(flow: Flow, row: int) -> str:
+    """Return what to write in place of a cut that must stay where it is, nothing for one that can be left out."""
+    name = (flow.events[row].data.get("names") or [""])[0] or "it"
+    users = [call for out in flow.outputs(row) for call in flow.used_in.get(out, ()) if call > row]
+    made = flow.last_producer(flow.inputs(row)[0], row, gradients=True) if flow.inputs(row) else None
+    if users and made is not None and flow.begun_between(made, min(users)):
+        return (
+            f"compute {name} anew in the pass that reads it, before its loss: from one pass to the next it is rightly "
+            "detached, and what led to it gets nothing"
+        )
+    for call in users:
+        given = [one for one in flow.inputs(call) if one not in flow.outputs(row) and flow.has_history(one, call)]
+        if (
+            is_a(flow.events[call].op, Trait.LINEAR)
+            and given
+            and not flow.behind([*flow.inputs(row)], row).tensors.isdisjoint(given)
+        ):
+            return (
+                f"train what {name} is made of by a loss of its own, taken of it before this line: here the value is "
+                "replaced and the gradient passed on as it is"
+            )
+    return ""
+
+
+def _attached(line: str) -> str:
+    """Return a line without what detaches in it; where it copies the result, that it must not copy either."""
+    tail = next((tail for tail in (".detach_()", ".detach()", ".data") if tail in line), "")
+    if not tail:
+        return ""
+    attached = line.replace(tail, "")
+    copied = argument(attached, COPYING)
+    if copied == argument(line, COPYING):
+        return attached
+    return f"use {copied} itself: a copy of it is a new leaf, which cuts the chain as well"
+
+
+def _uncopied(flow: Flow, event: Event, given: str) -> str:
+    """Return what keeps the history of what a line copies, which it may write as a list of tensors."""
+    copied = [one for _, one in flow.of_kind("cut", reason="copy") if one.data["outputs"] == event.data["outputs"]]
+    several = given and (given not in event.data.get("names", ()) or len(copied) > 1)
+    return f"torch.stack({given})" if several else "use the tensor itself, or .clone(), which keeps the history"
+
+
+def _smooth(event: Event) -> str:
+    """Return what has a derivative in place of an operation that has none."""
+    if event.op in _COMPARISONS:
+        given = [name for name in event.data.get("names", ()) if name]
+        limit = event.data.get("arguments", {}).get("1", "limit")
+        one, other = (given + [str(limit), "limit"])[:2] if given else ("x", "limit")
+        return f"torch.sigmoid(10 * ({one} - {other}))" if event.op in ("gt", "ge") else "a sigmoid of the difference"
+    keys = operand((event.data.get("names") or [""])[0] or "x")
+    ranks = f"torch.sigmoid(10 * ({keys}.unsqueeze(-1) - {keys}.unsqueeze(-2))).sum(-1) for ranks"
+    return {"argsort": ranks, "argmin": "softmin for argmin"}.get(event.op, "softmax for argmax")

@@ -1,0 +1,315 @@
+"""Ways of values from trained leaves to a loss that gradients do not take, while they take others there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+
+from ....findings import Severity
+from ....operators import Trait, canonical, is_a
+from ....snapshot import SourceLine
+from ...base import Case
+from ...facts.call_inputs import limits_and_sum
+from ...facts.flow import Flow
+from ...facts.runs import Run
+from ...queries.constants import Constants, Cut, is_computed
+from ...queries.detached_values import leaving_words, term_cut
+from ...queries.distance import counts_by_size
+from ...roles.compared import alike
+from ...roles.trained import expected_gradients
+from ...text.words import at, listed
+from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
+
+
+def only_penalised(flow: Flow, run: Run, sums: set[int]) -> set[int]:
+    """Return the leaves that a run reaches by functions of leaves alone, which are added to its loss.
+
+    ``sums``: the calls that only add up what becomes the loss.
+    """
+    calls = sorted(flow.reached_by(run).calls)
+    free = set[int]()
+    mixed: list[tuple[int, int]] = []
+    for row in calls:
+        if all(_is_free(flow, given, row, free) for given in flow.inputs(row)):
+            free.update(flow.events[row].data.get("outputs", ()))
+        elif row not in sums:
+            mixed += [(row, given) for given in flow.inputs(row) if given in free or flow.is_leaf(given)]
+    with_data, seen = set[int](), set[int]()
+    while mixed:  # back from where data come in
+        row, tensor = mixed.pop()
+        if tensor in seen:
+            continue
+        seen.add(tensor)
+        if flow.is_leaf(tensor):
+            with_data.add(tensor)
+        for made in flow.producers(tensor, row, gradients=True):
+            mixed += [(made, given) for given in flow.inputs(made)]
+    return (flow.leaves_behind(flow.reached_by(run)) & set(flow.optimized)) - with_data
+
+
+def _is_free(flow: Flow, tensor: int, row: int, free: set[int]) -> bool:
+    """Whether a tensor is a leaf to train, made of such alone, or a number."""
+    if tensor in free:
+        return True
+    if flow.has_history(tensor, row):
+        return False
+    return flow.requires_grad(tensor, row) or prod(flow.facts(tensor).shape) == 1
+
+
+_DELIBERATE = ("detach", "data")
+"""Reasons of cuts that look as if they were meant: of one way among several that is worth a note."""
+_ALIKE = 3
+"""Cuts of one line that one line takes, of which no more are looked at."""
+
+
+def other_ways(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line at which a way of values ends that nobody ends on purpose."""
+    constants, reported = Constants(flow), set[SourceLine | None]()
+    wanted = set(flow.optimized) or {*expected_gradients(flow), *flow.accumulated}
+    for run in _usual_runs(flow):
+        sums = _sums_behind(flow, run)
+        penalised = only_penalised(flow, run, sums)
+        for cut in _few(flow, constants.cuts(run)):
+            source = flow.events[cut.row].source
+            leaves = flow.leaves_behind(flow.behind([cut.given], cut.row)) & wanted if source not in reported else set()
+            if leaves and (_scores_a_draw(flow, cut, leaves) or _never_changes(flow, cut, constants)):
+                continue
+            case = _case_of(flow, run, cut, sums, sorted(leaves)) if leaves else None
+            if leaves and penalised.issuperset(leaves) and not _served_elsewhere(flow, run, leaves):
+                case = _way_case(flow, run, cut, sorted(leaves), penalty=True)
+            if case is not None:
+                reported.add(source)
+                yield case
+        for cut in _replaced_terms(flow, run, sums, constants.since(run), wanted):
+            if flow.events[cut.row].source not in reported:
+                reported.add(flow.events[cut.row].source)
+                yield _term_case(flow, run, cut, "warning" if cut.operand is not None else "error")
+
+
+def _usual_runs(flow: Flow) -> list[Run]:
+    """Return the second and the last run from each line: before the first a program may compute what stays constant."""
+    by_line: dict[SourceLine | None, list[Run]] = {}
+    for run in flow.runs:
+        if not run.nested and not run.error:
+            by_line.setdefault(run.source, []).append(run)
+    return [run for runs in by_line.values() for run in (*runs[1:-1][:1], runs[-1])]
+
+
+def _few(flow: Flow, cuts: Iterator[Cut]) -> Iterator[Cut]:
+    """Yield the first cuts of each line that each line takes."""
+    met: dict[tuple[object, ...], int] = {}
+    for cut in cuts:
+        taker, event = flow.events[cut.taker], flow.events[cut.row]
+        place = taker.source, taker.op, event.source, event.op
+        met[place] = met.get(place, 0) + 1
+        if met[place] <= _ALIKE:
+            yield cut
+
+
+def _sums_behind(flow: Flow, run: Run) -> set[int]:
+    """Return the calls that only add up, scale or arrange what becomes the roots of a run."""
+    reached, found = flow.reached_by(run).calls, set[int]()
+    todo = [(root, run.begin) for root in run.roots]
+    while todo:
+        tensor, before = todo.pop()
+        row = flow.last_producer(tensor, before, gradients=True)
+        if row is None or row in found or row not in reached:
+            continue
+        known = [one for one in flow.inputs(row) if flow.has_history(one, row)]
+        if is_a(flow.events[row].op, Trait.LINEAR) or (is_a(flow.events[row].op, Trait.SCALING) and len(known) == 1):
+            found.add(row)
+            todo += [(one, row) for one in known]
+    return found
+
+
+def _case_of(flow: Flow, run: Run, cut: Cut, sums: set[int], leaves: list[int]) -> Case | None:
+    """Return the case of one cut, None for one that may be meant."""
+    reason = flow.events[cut.row].data.get("reason", "")
+    if reason in ("create_graph", "deepcopy"):  # checks of their own explain these
+        return None
+    if _in_vain(flow, cut):
+        return _way_case(flow, run, cut, leaves)
+    if cut.taker in sums and _adds(flow, cut.taker):
+        subtracted = canonical(flow.events[cut.taker].op) == "sub"
+        if _depends(flow, cut) or (subtracted and _is_taken_from_its_like(flow, cut)):
+            return None
+        severity: Severity = "note" if reason in _DELIBERATE and not cut.came_back else "warning"
+        return _term_case(flow, run, cut, "error" if cut.came_back else severity)
+    if not _is_on_a_way(flow, run, cut, leaves):
+        return None
+    if cut.came_back:
+        return _way_case(flow, run, cut, leaves)
+    adds = canonical(flow.events[cut.taker].op) == "add" and not reason.startswith(NO_DERIVATIVE)
+    if (
+        adds
+        and not _depends(flow, cut, either=counts_by_size(flow, cut.taker))
+        and not _is_taken_from_its_like(flow, cut)
+    ):
+        return replace(_way_case(flow, run, cut, leaves), severity="note")
+    return None
+
+
+def _in_vain(flow: Flow, cut: Cut) -> bool:
+    """Whether a cut drops the history of a gradient that was taken with one, and nothing else takes it."""
+    made = flow.last_producer(cut.given, cut.row, gradients=True)
+    if made is None or canonical(flow.events[made].op) != "grad":
+        return False
+    return not any(flow.has_node(row) for out in flow.outputs(made) for row in flow.used_in.get(out, ()))
+
+
+def _replaced_terms(flow: Flow, run: Run, sums: set[int], since: int, wanted: set[int]) -> Iterator[Cut]:
+    """Yield the terms of a loss that were computed from plain values of the step, which had left the graph before."""
+    for row in sorted(row for row in sums if row > since and _adds(flow, row)):
+        for term in flow.inputs(row):
+            constant = not flow.has_history(term, row) and not flow.requires_grad(term, row)
+            left = term_cut(flow, term, row, since, wanted) if constant else None
+            if left is not None:
+                yield Cut(row, term, left, flow.inputs(left)[0], came_back=True)
+        numbers = (flow.events[row].data.get("arguments") or {}).values()
+        if any(isinstance(number, float) and is_computed(number) for number in numbers):
+            left = _number_left(flow, row, since, wanted - flow.got_gradient)
+            if left is not None:
+                yield Cut(row, None, left, flow.inputs(left)[0], came_back=True)
+
+
+def _number_left(flow: Flow, before: int, since: int, leaves: set[int]) -> int | None:
+    """Return the last call of a step that made a plain number of what depends on leaves, which no gradient reaches."""
+    for row in reversed(flow.rows.get("cut", ())):
+        if row <= since:
+            return None
+        reads = row < before and is_a(flow.events[row].op, Trait.READING) and not flow.events[row].data.get("outputs")
+        if reads and not leaves.isdisjoint(flow.leaves_behind(flow.behind(flow.inputs(row), row))):
+            return row
+    return None
+
+
+def _adds(flow: Flow, row: int) -> bool:
+    """Whether a call adds its operands up, at once or joined first."""
+    op = flow.events[row].op
+    if not is_a(op, Trait.JOINING):
+        return canonical(op) in ("add", "sub", "sum", "mean")
+    used = (call for out in flow.outputs(row) for call in flow.used_in.get(out, ()))
+    return any(is_a(flow.events[call].op, Trait.REDUCTION) for call in used)
+
+
+def _scores_a_draw(flow: Flow, cut: Cut, leaves: set[int]) -> bool:
+    """Whether a constant was drawn and stands beside what its leaves make of it: the probability of what was drawn."""
+    drawn = set() if cut.operand is None else flow.behind([cut.operand], cut.taker, gradients=False).calls
+    if not any(row >= cut.row and is_a(flow.events[row].op, Trait.RANDOM) for row in drawn):
+        return False
+    return not leaves.isdisjoint(flow.leaves_behind(flow.behind(_beside(flow, cut), cut.taker)))
+
+
+def _never_changes(flow: Flow, cut: Cut, constants: Constants) -> bool:
+    """Whether an operation without derivative gave the same in every step, as a check that a value is in its range."""
+    made = None if cut.operand is None else flow.last_producer(cut.operand, cut.taker)
+    if made is None or cut.operand is None or flow.events[cut.row].data.get("reason") not in NO_DERIVATIVE:
+        return False
+    place = flow.outputs(made).index(cut.operand)
+    rows = constants.in_each_step(flow.made_at(flow.events[made].source, flow.events[made].op), made)
+    figures = [limits_and_sum(flow, flow.outputs(row)[place], row + 1) for row in rows]
+    return len(rows) > 1 and figures[0] != (None, None) and all(one == figures[0] for one in figures)
+
+
+def _depends(flow: Flow, cut: Cut, *, either: bool = False) -> bool:
+    """Whether a constant is made of what it is added to: it replaces a value and leaves the gradient as it is.
+
+    ``either``: or that of what the constant was made of, as in the residual of an equation.
+    """
+    beside = _beside(flow, cut)
+    behind = set() if cut.operand is None else flow.behind([cut.operand], cut.taker, gradients=False).tensors
+    return not behind.isdisjoint(beside) or (either and cut.given in flow.behind(beside, cut.taker).tensors)
+
+
+def _beside(flow: Flow, cut: Cut) -> list[int]:
+    """Return the operands with a history that a constant meets."""
+    return [one for one in flow.inputs(cut.taker) if one != cut.operand and flow.has_history(one, cut.taker)]
+
+
+def _is_taken_from_its_like(flow: Flow, cut: Cut) -> bool:
+    """Whether a constant stands beside what was computed alike, from the same leaves, in a pass of its own."""
+    beside = _beside(flow, cut)
+    mine = flow.behind(beside, cut.taker)
+    theirs = flow.behind([cut.given if cut.operand is None else cut.operand], cut.taker, gradients=False)
+    leaves = {flow.leaf_itself(leaf) for leaf in flow.leaves_behind(theirs)}
+    if not leaves or not leaves <= flow.leaves_behind(mine):
+        return False
+    return mine.calls.isdisjoint(theirs.calls) and alike(flow, mine, theirs, leaves)
+
+
+def _is_on_a_way(flow: Flow, run: Run, cut: Cut, leaves: list[int]) -> bool:
+    """Whether values that came back are computed with as what they were, and the run is to train what is behind them.
+
+    A number that scales, an index and a target, which is compared, are constants as they are meant to be.
+    """
+    op, operand = flow.events[cut.taker].op, cut.operand
+    if operand is None or prod(flow.facts(operand).shape) == 1 or "float" not in flow.facts(operand).dtype:
+        return False
+    if is_a(op, Trait.LOSS, Trait.DISTANCE, Trait.COMPARISON) or canonical(op) in ("sub", "div"):
+        return False
+    if flow.trainable([operand]) and (flow.is_leaf(cut.given) or _is_asked_for(flow, operand)):
+        return False  # a leaf that was made of a leaf is a copy of it: see ``optimizers``
+    served = flow.arrival_rows(run).keys() | set(run.inputs)
+    return not flow.got_gradient.issuperset(leaves) or not served.isdisjoint(leaves)
+
+
+def _is_asked_for(flow: Flow, leaf: int) -> bool:
+    """Whether a program looks for the gradient of a leaf, or may: what splits a graph in two goes on with it."""
+    asked = any(leaf in run.inputs or leaf in run.roots for run in flow.runs) or not flow.optimizer_steps
+    hooked = any(event.data.get("tensor") == leaf for _, event in flow.of_kind("hook", action="registered"))
+    return asked or hooked or leaf in flow.optimized or leaf in flow.reads_of
+
+
+def _served_elsewhere(flow: Flow, run: Run, leaves: set[int]) -> bool:
+    """Whether runs from another line reach some of these leaves."""
+    others = {other.source: other for other in flow.runs if other.source != run.source and not other.error}
+    return any(not leaves.isdisjoint(flow.reached_by(other).tensors) for other in others.values())
+
+
+def _way_case(flow: Flow, run: Run, cut: Cut, leaves: list[int], *, penalty: bool = False) -> Case:
+    """Return the case of values that are computed with, and whose way back is cut; ``penalty``: all that is left."""
+    event, cause, root = flow.events[cut.row], cause_of(flow, cut.row), flow.root_name(run)
+    reason, taker = event.data.get("reason") or "copy", flow.events[cut.taker]
+    names = listed(flow.name(leaf) for leaf in leaves)
+    taken = flow.spelling.spelled(cut.operand, cut.taker) if cut.operand is not None else ""
+    goes_on = f"{taken or 'what came of it'} goes on{at(taker.source)}"
+    lacks = f"the gradient of {names} lacks all that comes this way"
+    if penalty:
+        lacks = f"{names} get{'s' if len(leaves) == 1 else ''} no gradient but that of a penalty on nothing else"
+    return Case(
+        kind="nondifferentiable" if reason in NO_DERIVATIVE else "broken-chain",
+        message=f"{what_cut(flow, cut.row, cause, root, reason)}; {goes_on}, so {lacks}.",
+        remedy=remedy_of(flow, cut.row, reason, cause),
+        source=cause.line,
+        op=event.op,
+        marks=flow.marks(run, [cut.taker], ghost=f"cut by {event.op}"),
+        evidence={"leaves": [flow.name(leaf) for leaf in leaves], "reason": reason},
+    )
+
+
+def _term_case(flow: Flow, run: Run, cut: Cut, severity: Severity) -> Case:
+    """Return the case of a term that changes the value of a loss and no gradient."""
+    event, cause, root = flow.events[cut.row], cause_of(flow, cut.row), flow.root_name(run)
+    reason, taker = event.data.get("reason") or "copy", flow.events[cut.taker]
+    name = (flow.spelling.spelled(cut.operand, cut.taker) if cut.operand is not None else "") or "a term"
+    how = what_cut(flow, cut.row, cause, root, reason)
+    starved = set[int]()
+    if cut.came_back:
+        way, taken = leaving_words(flow, cut.row), flow.name(cut.given, cause.line)
+        how = f"{taken} left the graph by .{way}{at(cause.line)}, and its plain values came back as a constant"
+        starved = flow.leaves_behind(flow.behind([cut.given], cut.row)) - flow.got_gradient
+    if starved:
+        verb = "gets" if len(starved) == 1 else "get"
+        how += f"; {listed(flow.name(leaf) for leaf in sorted(starved))} {verb} none at all"
+    return Case(
+        kind="nondifferentiable" if reason in NO_DERIVATIVE else "broken-chain",
+        message=f"{name}, added to {root}{at(taker.source)}, changes its value but no gradient: {how}.",
+        remedy=remedy_of(flow, cut.row, reason, cause),
+        source=cause.line,
+        op=event.op,
+        severity=severity,
+        subjects=frozenset(starved),
+        marks=flow.marks(run, [cut.taker], ghost=f"cut by {event.op}"),
+        evidence={"term": name, "reason": reason},
+    )

@@ -1,0 +1,156 @@
+"""Gradients that are clipped before there are any, or after the step that used them."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ...events import Event
+from ...snapshot import SourceLine
+from ..base import Case, Check, Kind, Stage
+from ..facts.flow import Flow
+from ..facts.ledger import last_before
+from ..text.spelling import receiver
+from ..text.words import at, listed, times
+
+KINDS = {
+    "unclipped-gradient": Kind(
+        "gradients are clipped before `backward()` or after the step, so never those that a step uses",
+        "error",
+        Stage.STATEMENT,
+    ),
+}
+_CALLS = 2
+"""Calls that must have clipped nothing: one alone may have come before a loop."""
+
+_LATE = ["scale", "unscale_"]
+"""What lies around a call that clips before the gradients are unscaled."""
+_BEYOND = 1e3
+"""A bound so many times larger than any gradient is none."""
+
+
+@dataclass(slots=True)
+class _Clipped:
+    """The calls from one line."""
+
+    rows: list[int] = field(default_factory=list)
+    leaves: list[int] = field(default_factory=list)
+    """Those of what it clips that get gradients and are stepped."""
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that clips in vain, each time, what nothing else clips in time."""
+    lines: dict[SourceLine | None, _Clipped] = {}
+    clipped: set[int] = set()
+    for row, event, leaves in _clips(flow):
+        found = lines.setdefault(event.source, _Clipped())
+        found.rows.append(row)
+        found.leaves += [leaf for leaf in leaves if leaf not in found.leaves]
+        if (event.kind == "clip" and _only_measures(flow, leaves, event.data.get("bound"))) or any(
+            _is_waiting(flow, leaf, row) for leaf in leaves
+        ):
+            clipped.update(leaves)
+    for source, found in lines.items():
+        stepped = [leaf for leaf in found.leaves if flow.leaf_events.get((leaf, "step"))]
+        if len(found.rows) >= _CALLS and stepped and clipped.isdisjoint(found.leaves):
+            yield _case(flow, source, found, stepped)
+        elif len(scaled := _scaled(flow, found)) >= _CALLS:
+            yield _scaled_case(flow, source, found, scaled[0])
+
+
+CHECK = Check("accumulation", KINDS, find)
+
+
+def _clips(flow: Flow) -> Iterator[tuple[int, Event, list[int]]]:
+    """Yield the calls that clip, and the program's own writes into gradients, with the leaves that these are of.
+
+    What functions that clip or unscale write themselves is part of their calls, and what clears does not clip.
+    """
+    others = {_line(event) for kind in ("clip", "scaling") for _, event in flow.of_kind(kind)}
+    others |= {_line(event) for _, event in flow.of_kind("leaf", change="grad-zeroed")}
+    others |= {_line(event) for _, event in flow.of_kind("optimizer")}
+    for row, event in flow.of_kind("clip"):
+        yield row, event, [leaf for leaf in event.data.get("inputs", ()) if leaf in flow.accumulated]
+    for row, event in flow.of_kind("inplace"):
+        leaf = event.data.get("gradient_of")
+        within = event.data.get("run") is not None  # by a hook: the gradient is about to arrive
+        zeros = event.data.get("range") == [[0.0, 0.0]]
+        if leaf in flow.accumulated and not within and not zeros and _line(event) not in others:
+            yield row, event, [leaf]
+
+
+def _line(event: Event) -> tuple[str, int] | None:
+    return None if event.source is None else event.source[:2]
+
+
+def _scaled(flow: Flow, found: _Clipped) -> list[int]:
+    """Return the calls that clip gradients of a scaled loss, which are unscaled only after it."""
+    told = [row for row, event in flow.of_kind("scaling") if event.op == "scale" or _of(event, found.leaves)]
+    rows = [row for row in found.rows if told and flow.events[row].kind == "clip"]
+    around = ((row, bisect_left(told, row)) for row in rows)
+    return [
+        row for row, place in around if [flow.events[one].op for one in told[max(place - 1, 0) : place + 1]] == _LATE
+    ]
+
+
+def _of(event: Event, leaves: list[int]) -> bool:
+    return not set(event.data.get("inputs", ())).isdisjoint(leaves)
+
+
+def _scaled_case(flow: Flow, source: SourceLine | None, found: _Clipped, row: int) -> Case:
+    """Return the case of one line that clips what is yet to be unscaled."""
+    event = flow.events[row]
+    unscaled = next(event for one, event in flow.of_kind("scaling") if one > row)
+    return Case(
+        kind="unclipped-gradient",
+        message=f"{event.op}{at(source)} clips gradients of a scaled loss, {times(len(found.rows))}: they are unscaled "
+        f"only afterwards{at(unscaled.source)}, so the bound is that many times too small for them.",
+        remedy=f"scaler.unscale_(optimizer) before {event.op}(...)",
+        source=source,
+        op=event.op,
+        evidence={"leaves": [flow.name(leaf) for leaf in found.leaves], "calls": len(found.rows)},
+    )
+
+
+def _only_measures(flow: Flow, leaves: list[int], bound: object) -> bool:
+    """Whether a bound lets everything pass, as of who wants the norm alone."""
+    if not isinstance(bound, int | float) or not math.isfinite(bound):
+        return True
+    return bound > _BEYOND * max((flow.largest_norm[leaf] for leaf in leaves), default=0.0)
+
+
+def _is_waiting(flow: Flow, leaf: int, row: int) -> bool:
+    """Whether a leaf may have the whole of a gradient that a step is yet to use.
+
+    What the program sets by itself may be anything, and so may what comes after the last step.
+    """
+    if leaf in flow.given_by_hand or leaf in flow.ledger.with_closures:
+        return True
+    rows = flow.leaf_events.get((leaf, "step"), [])
+    arrived = last_before(flow.accumulated[leaf], row)
+    used_or_gone = max(last_before(rows, row), flow.ledger.cleared_at(leaf, row))
+    place = bisect_right(rows, row)
+    following = rows[place] if place < len(rows) else len(flow.events)
+    return arrived > used_or_gone and not flow.ledger.arrivals(leaf, row, following)
+
+
+def _case(flow: Flow, source: SourceLine | None, found: _Clipped, leaves: list[int]) -> Case:
+    """Return the case of one line."""
+    event = flow.events[found.rows[0]]
+    step = flow.events[flow.leaf_events[leaves[0], "step"][0]]
+    run = next((run for run in flow.runs if leaves[0] in flow.arrival_rows(run)), None)
+    stepping = f"{receiver(flow.spelling.text(step.source), 'step') or 'optimizer'}.step()"
+    why = f"each comes after {stepping}{at(step.source)} has used them"
+    if found.rows[0] < flow.accumulated[leaves[0]][0]:
+        why = f"each comes before backward{at(run.source) if run else ''} gives any"
+    return Case(
+        kind="unclipped-gradient",
+        message=f"{event.op}{at(source)} clips nothing that a step uses, {times(len(found.rows))}: {why}, so the "
+        f"gradients of {listed(flow.name(leaf) for leaf in leaves)} are never clipped.",
+        remedy=f"in this order: backward(), then {event.op}(...), then {stepping}",
+        source=source,
+        op=event.op,
+        evidence={"leaves": [flow.name(leaf) for leaf in leaves], "calls": len(found.rows)},
+    )

@@ -1,0 +1,108 @@
+"""Collectives of torch.distributed on the way from a parameter to the loss: autograd does not know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...events import Event
+from ...operators import Trait, is_a
+from ..base import Case, Check
+from ..facts.flow import Flow
+from ..text.words import at, in_code
+
+_MOVES = (Trait.LINEAR, Trait.SCALING, Trait.VIEW, Trait.COPY, Trait.ARRANGING, Trait.CAST)
+"""Calls through which a sum over processes stays one, so that only the size of the gradient is another."""
+_ADDING = frozenset({"all_reduce"})
+_GATHERING = frozenset({"all_gather", "all_gather_into_tensor", "all_to_all", "all_to_all_single"})
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line whose collective takes values that a gradient should flow through."""
+    yield from _clipped_in_parts(flow)
+    seen = set()
+    for row, event in flow.of_kind("collective"):
+        data = event.data
+        if not data.get("grad") or data.get("group_size", 1) < 2 or data.get("error") or event.source in seen:
+            continue
+        found = None
+        if event.op in _ADDING:
+            found = _added(flow, row, event)
+        elif event.op in _GATHERING:
+            found = _gathered(flow, row, event)
+        if found is not None:
+            seen.add(event.source)
+            yield found
+
+
+CHECK = Check("collectives", {}, find)
+
+
+def _added(flow: Flow, row: int, event: Event) -> Case | None:
+    """Return the case of a sum over processes, written into a tensor with a history, that a loss bends."""
+    for tensor, required in zip(event.data["inputs"], event.data["requires_grad"], strict=True):
+        if not required or flow.is_leaf(tensor):
+            continue
+        further = flow.descendants([tensor], after=row).calls
+        for run in (run for run in flow.runs if run.begin > row):
+            way = further & flow.reached_by(run).calls
+            if any(not is_a(flow.events[call].op, *_MOVES) for call in way):
+                into = f"{event.op} puts the sum over all ranks into {flow.name(tensor)}{at(event.source)}"
+                rest = "autograd does not know: the gradient passes as if it were this rank's alone"
+                return _case(flow, event, tensor, f"{into}, and {rest}")
+    return None
+
+
+def _gathered(flow: Flow, row: int, event: Event) -> Case | None:
+    """Return the case of a tensor whose only way to a loss leads through what was gathered of it."""
+    pairs = list(zip(event.data["inputs"], event.data["requires_grad"], strict=True))
+    given = [tensor for tensor, required in pairs if required and not flow.is_leaf(tensor)]
+    received = [tensor for tensor, required in pairs if not required]
+    for run in (run for run in flow.runs if run.begin > row):
+        if not any(flow.path_to(one, set(run.roots), after=row, before=run.begin) for one in received):
+            continue
+        for tensor in given:
+            if not _elsewhere(flow, tensor, received).intersection(run.roots):
+                goes = f"{flow.name(tensor)} goes on only as what {event.op} gathers{at(event.source)}"
+                return _case(flow, event, tensor, f"{goes}, which has no history: no gradient comes back from there")
+        return None
+    return None
+
+
+def _elsewhere(flow: Flow, tensor: int, received: list[int]) -> set[int]:
+    """Return what the values of a tensor reach but by the calls that made room for what is received."""
+    made = {call for one in received for call in flow.made_in.get(one, ())}
+    return flow.descendants([tensor], follow=lambda call: call not in made).tensors
+
+
+def _clipped_in_parts(flow: Flow) -> Iterator[Case]:
+    """Yield the case of a norm that is taken of the parts of gradients which one process holds."""
+    sharded: dict[int, Event] = {}
+    for _, event in flow.of_kind("wrapper", sharded=True):
+        if event.data.get("group_size", 1) > 1 and event.data.get("strategy") != "NO_SHARD":
+            sharded.update(dict.fromkeys(event.data["inputs"], event))
+    for _, event in flow.of_kind("clip"):
+        wrapper = next((sharded[one] for one in event.data.get("inputs", ()) if one in sharded), None)
+        if wrapper is not None and event.op == "clip_grad_norm_":
+            yield Case(
+                kind="unreduced-gradient",
+                message=f"{event.op}{at(event.source)} takes the norm of the part of each gradient that this rank "
+                f"holds: {wrapper.op} shards them, so every rank clips by another norm.",
+                remedy=f"model.{event.op}(max_norm), the method of the wrapper, which adds up the norms of all ranks",
+                source=event.source,
+                op=event.op,
+            )
+            return
+
+
+def _case(flow: Flow, event: Event, tensor: int, message: str) -> Case:
+    """Return the case of one collective."""
+    return Case(
+        kind="broken-chain",
+        severity="warning",
+        message=f"{message}.",
+        remedy=f"torch.distributed.nn.functional.{event.op}(...), which has a derivative; or detach "
+        f"{in_code(flow.name(tensor))} where no gradient is meant",
+        source=event.source,
+        op=event.op,
+        subjects=frozenset({tensor}),
+    )

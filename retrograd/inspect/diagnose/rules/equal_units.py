@@ -1,0 +1,86 @@
+"""Weights all of whose units began alike, and stay alike whatever they learn: the layer has one unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...snapshot import SourceLine
+from ..base import Case, Check, Kind, Stage
+from ..facts.flow import Flow
+from ..text.words import at, counted, listed
+
+KINDS = {"equal-units": Kind("all units of a layer are equal in every step", "error", Stage.STRUCTURE)}
+_STEPS = 3
+"""Steps before each of which they must have been equal: after the first one, most that began so are not."""
+
+_LAYERS = 2
+"""Layers that must have begun so: one alone has others around it whose units differ."""
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for all weights that steps change, and whose rows were equal before each step."""
+    found = []
+    for leaf in flow.accumulated:
+        steps = flow.ledger.steps_of.get(leaf, [])
+        if not all(step.finds_alike(leaf) for step in steps):
+            continue
+        moved = [step for step in steps if step.told and flow.ledger.fresh(step, leaf) and not step.leaves_alone(leaf)]
+        if len(moved) >= _STEPS:
+            found.append(leaf)
+    if found:
+        yield _case(flow, sorted(found))
+        return
+    begun = [leaf for leaf in flow.accumulated if _begins_constant(flow, leaf)]
+    if len(begun) >= _LAYERS:
+        yield _begun_case(flow, sorted(begun))
+
+
+CHECK = Check("flat", KINDS, find)
+
+
+def _filled(flow: Flow, leaf: int) -> SourceLine | None:
+    """Return the line that gave a leaf its values."""
+    first = flow.runs[0].begin
+    row = flow.last_producer(leaf, first)
+    return flow.facts(leaf).source if row is None else flow.events[row].source
+
+
+def _begins_constant(flow: Flow, leaf: int) -> bool:
+    """Whether all entries of a weight were one number other than zero when its first step began."""
+    steps = flow.ledger.steps_of.get(leaf, [])
+    row = flow.last_producer(leaf, flow.runs[0].begin)
+    ranges = [] if row is None else flow.events[row].data.get("range") or []
+    low, high = ranges[0] if ranges and ranges[0] else (0.0, 1.0)
+    return bool(steps) and steps[0].finds_alike(leaf) and low == high != 0.0
+
+
+def _begun_case(flow: Flow, leaves: list[int]) -> Case:
+    """Return the case of one network whose layers began with one number each."""
+    names, source = listed(flow.name(leaf) for leaf in leaves), _filled(flow, leaves[0])
+    return Case(
+        kind="equal-units",
+        severity="warning",
+        message=f"all entries of each of {names} are the same number{at(source)}, so the units of a layer begin equal "
+        "and get nearly equal gradients: only biases, if they differ, ever tell them apart.",
+        remedy="initialise them with random numbers, as torch.nn.init.kaiming_uniform_(...)",
+        source=source,
+        op="",
+        evidence={"leaves": [flow.name(leaf) for leaf in leaves]},
+    )
+
+
+def _case(flow: Flow, leaves: list[int]) -> Case:
+    """Return the case of one network."""
+    names, source = listed(flow.name(leaf) for leaf in leaves), _filled(flow, leaves[0])
+    steps, one = flow.ledger.steps_of[leaves[0]], len(leaves) == 1
+    return Case(
+        kind="equal-units",
+        message=f"all rows of {names} are equal{at(source)}, and still are before the last of "
+        f"{counted(len(steps), 'step')}{at(steps[0].event.source)}: equal units get equal gradients, so nothing ever "
+        "tells them apart, and each layer learns what one unit could.",
+        remedy=f"initialise {'it' if one else 'them'} with random numbers, as torch.nn.init.kaiming_uniform_(...)",
+        source=source,
+        op="",
+        subjects=frozenset(leaves),
+        evidence={"leaves": [flow.name(leaf) for leaf in leaves], "steps": len(steps)},
+    )

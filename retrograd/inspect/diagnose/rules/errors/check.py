@@ -1,0 +1,130 @@
+"""Finds the row of an exception that autograd raised; one without a row is told with all that is known of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from ...base import Case, Check, Kind, Stage
+from ...facts.failures import Raised, raised
+from ...facts.flow import Flow
+from .row import Row
+from .rows import ROWS
+from .scene import Scene, line_of
+
+KINDS = {
+    "refused-backward": Kind("backward or `autograd.grad` is given what it cannot start from", "error", Stage.COST),
+    "refused-call": Kind("autograd refuses a call on a tensor as it is", "error", Stage.COST),
+    "refused-write": Kind("autograd refuses a write in place", "error", Stage.COST),
+    "no-derivative": Kind("an operation has no derivative of the sort that was asked for", "error", Stage.COST),
+    "wrong-function": Kind("a custom Function breaks the rules of its class", "error", Stage.COST),
+    "failed-backward": Kind("an exception ended a backward pass", "error", Stage.COST),
+    "numpy-on-grad": Kind("`numpy()` of a tensor that has a history", "error", Stage.STATEMENT),
+    "failed-transform": Kind("a transform of `torch.func` refuses the function", "error", Stage.COST),
+}
+"""Most come last: what another check knows of the same exception says more."""
+
+_OF_AUTOGRAD = re.compile(
+    r"requires?[_ ]grad|gradient|autograd|automatic differentiation|derivative|[Bb]ackward|leaf [Vv]ariable|non-leaf"
+    r"|functorch|vmap|forward AD|checkpoint|version counter|inference tensor|\bgrad\b"
+)
+"""What PyTorch calls things in exceptions of autograd."""
+_ROOMS = ("torch.autograd", "torch.func", "torch._functorch", "torch.utils.checkpoint", "torch.amp")
+"""Modules of PyTorch whose exceptions are autograd's."""
+
+_OF_PYTHON = frozenset({"AttributeError", "IndexError", "KeyError", "NameError", "TypeError", "UnboundLocalError"})
+"""What Python itself raises, too, of any object."""
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield the case of the exception that ended the program, or of those out of backward passes that it caught."""
+    told = set()
+    for one in raised(flow):
+        row, groups = _row_of(one.text)
+        if row is not None and _is_autograds(one):
+            case = _case(flow, one, row, groups)
+        elif _is_autograds(one, unknown=True):
+            case = _unknown(flow, one)
+        else:
+            continue
+        if (case.kind, case.source) not in told:
+            told.add((case.kind, case.source))
+            yield case
+
+
+CHECK = Check("errors", KINDS, find)
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], Row], ...]:
+    return tuple((re.compile(row.pattern, re.DOTALL), row) for row in ROWS)
+
+
+def _row_of(text: str) -> tuple[Row | None, dict[str, str]]:
+    """Return the row of a message and what its groups hold."""
+    for pattern, row in _patterns():
+        if found := pattern.search(text):
+            groups = {name: value for name, value in found.groupdict().items() if value is not None}
+            for name in ("found", "op", "name"):
+                if name not in groups and "other" in groups:
+                    groups[name] = groups["other"]
+            return row, groups
+    return None, {}
+
+
+def _is_autograds(one: Raised, *, unknown: bool = False) -> bool:
+    """Whether autograd raised it: a backward pass ended with it, or a library did, in its words if it has no row."""
+    if one.run is not None:
+        return True
+    if one.data.get("by_program"):
+        return False
+    room, told = str(one.data.get("raised_in", "")), bool(_OF_AUTOGRAD.search(one.text))
+    if one.type in _OF_PYTHON:
+        return room.startswith(_ROOMS if unknown else ("torch.", "retrograd.")) or (told and not unknown)
+    return not unknown or room.startswith(_ROOMS) or told
+
+
+def _case(flow: Flow, one: Raised, row: Row, groups: dict[str, str]) -> Case:
+    """Return the case of an exception that has a row."""
+    scene = Scene(flow, one, groups)
+    scene.choose(row.about)
+    return Case(
+        kind=row.kind,
+        message=row.says.format_map(scene),
+        remedy=row.fix.format_map(scene),
+        source=line_of(scene, row.line),
+        op=scene.call,
+        subjects=frozenset() if scene.chosen is None else frozenset({scene.chosen}),
+        explains_error=one.ended,
+        severity="error" if one.ended else "note",
+        marks=flow.marks(one.run, [scene.node_row], "failed here") if scene.node_row is not None else (),
+        evidence={"exception": one.text[:500], "type": one.type},
+    )
+
+
+def _unknown(flow: Flow, one: Raised) -> Case:
+    """Return the case of an exception without a row: which call, on which tensors, in which pass and module."""
+    scene = Scene(flow, one, {})
+    scene.choose("first")
+    if one.run is not None:
+        where = f"the backward pass of {scene.loss}{scene.passed} ended"
+        where += f" in the hook {scene.hook}{scene.hooked}" if scene.in_hook else f" at {scene.function_or_node}"
+        where += (
+            f"{scene.inside}, in line{scene.here.replace(' at ', ' ')}" if one.line != one.run.source else scene.inside
+        )
+        kind, fix = "failed-backward", "look at the shapes and dtypes of what that call was given, and at its backward"
+    else:
+        where = f"{scene.call}{scene.on_operands}{scene.inside} failed{scene.here}"
+        kind, fix = "refused-call", "see what the exception says of these tensors"
+    return Case(
+        kind=kind,
+        message=f"{where}: {one.type}: {scene.message}.",
+        remedy=fix,
+        source=one.line,
+        op=scene.call,
+        explains_error=one.ended,
+        severity=None if one.ended else "note",
+        marks=flow.marks(one.run, [scene.node_row], "failed here") if scene.node_row is not None else (),
+        evidence={"exception": one.text[:500], "type": one.type},
+    )

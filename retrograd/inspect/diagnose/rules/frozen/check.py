@@ -1,0 +1,345 @@
+"""Parameters whose ``requires_grad`` was switched off although their gradient is wanted."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import pairwise
+
+from ....events import Event
+from ....snapshot import SourceLine
+from ...base import Case, Check, Kind, Stage
+from ...facts.failures import run_without_graph
+from ...facts.flow import Flow
+from ...facts.runs import Run
+from ...roles.trained import frozen_before, made_since, trained_then_frozen
+from ...text.fragments import Fragment
+from ...text.name_questions import ask_for_text, is_loop_over_names, spares_by_name, word_asked_for
+from ...text.phrases import NO_GRAPH, NOT_REQUIRED
+from ...text.words import at, counted, in_code, listed
+from .in_optimizers import held_for_nothing
+
+_SWITCH = "requires_grad"
+
+
+def thawed_in_vain(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each module or parameter that was told to require a gradient where it does not listen.
+
+    A module has no ``requires_grad``, and no tensor has one that is spelled otherwise; Python keeps both as they are.
+    """
+    told: set[int] = set()
+    for _, event in flow.of_kind("stray"):
+        used = [leaf for leaf in event.data.get("inputs", ()) if flow.used_in.get(leaf)]
+        leaves = [leaf for leaf in used if flow.switched_off(leaf) is not None or not flow.requires_grad(leaf)]
+        if event.data.get("value") and leaves and not told.issuperset(leaves):
+            told.update(leaves)
+            yield _stray_case(flow, event, leaves)
+
+
+def _stray_case(flow: Flow, event: Event, leaves: list[int]) -> Case:
+    """Return the case of one attribute."""
+    path = event.data.get("path", "")
+    frozen = flow.frozen_at(leaves[0])
+    names = listed(flow.name(leaf) for leaf in leaves)
+    if event.op == _SWITCH:
+        why = "a module has no such switch, and its parameters do not hear of it"
+        remedy = "call requires_grad_(True) on the module, which switches all its parameters"
+    else:
+        why = f"the switch is called {_SWITCH}, and an attribute of another name is only kept"
+        remedy = f"set .{_SWITCH} = True"
+    return Case(
+        kind="frozen-parameter",
+        message=f"{names} stay frozen (requires_grad switched off{at(frozen)}): {event.op} = True{at(event.source)} on "
+        f"{path.replace('/', '.')} switches nothing; {why}.",
+        remedy=remedy,
+        source=event.source or frozen,
+        op=event.op,
+        subjects=frozenset(leaves),
+        evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
+    )
+
+
+_NUMBERED = re.compile(r"(.*?)(\d+)\b")
+"""A name up to its first number: ``encoder.layer.`` and ``10`` of ``encoder.layer.10.bias``."""
+_ABOVE = 3
+"""Statements above the one that freezes among which its condition is looked for."""
+
+
+def caught_by_name(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each set of names that a filter caught by accident."""
+    yield from _caught_by_prefix(flow)
+    yield from _caught_by_word(flow)
+    yield from _spared_none(flow)
+
+
+def _caught_by_prefix(flow: Flow) -> Iterator[Case]:
+    """Yield a case where ``layer.1`` was frozen and with it ``layer.10``, but none of those between."""
+    for _, event in flow.of_kind("module"):
+        by_stem: dict[str, dict[str, list[int]]] = {}
+        for name, leaf in event.data.get("parameters", {}).items():
+            if found := _NUMBERED.match(name):
+                by_stem.setdefault(found[1], {}).setdefault(found[2], []).append(leaf)
+        for stem, blocks in by_stem.items():
+            off = {n for n, leaves in blocks.items() if all(flow.switched_off(leaf) is not None for leaf in leaves)}
+            short = min(off, key=len, default="")
+            caught = sorted(off - {short}, key=int)
+            if not caught or len(off) == len(blocks) or not all(number.startswith(short) for number in caught):
+                continue
+            if _asks_for_text(flow, blocks[caught[0]][0]):
+                names = [stem + number for number in caught]
+                alike = "begin alike, while others of their kind still train"
+                yield _named_case(flow, stem + short, names, blocks[caught[0]], alike)
+
+
+def _asks_for_text(flow: Flow, leaf: int) -> bool:
+    """Whether the statements that froze a leaf look for a text in names, as far as they are known."""
+    known = _statements(flow, flow.frozen_at(leaf))
+    return not known or ask_for_text(known)
+
+
+def _statements(flow: Flow, source: SourceLine | None) -> list[Fragment]:
+    """Return the statement that freezes and those above it, upwards to the loop over names; none where unknown."""
+    found = flow.spelling.statements(source)[: -_ABOVE - 2 : -1]
+    loop = next((place for place, one in enumerate(found) if is_loop_over_names(one.tree)), _ABOVE)
+    return found[: loop + 1]
+
+
+def _named_case(flow: Flow, meant: str, caught: list[str], leaves: list[int], alike: str) -> Case:
+    """Return the case of one set of names."""
+    source = flow.frozen_at(leaves[0])
+    return Case(
+        kind="frozen-parameter",
+        message=f"requires_grad was switched off{at(source)} for {meant}, and for {listed(caught)} as well, whose "
+        f"names only {alike}.",
+        remedy=f'compare the name with its dot: name.startswith("{meant}.")',
+        source=source,
+        op="requires_grad_",
+        subjects=frozenset(leaves),
+        evidence={"meant": meant, "caught": caught},
+    )
+
+
+def _caught_by_word(flow: Flow) -> Iterator[Case]:
+    """Yield a case where ``encoder`` was frozen by name and ``image_encoder`` with it, which the optimizer has.
+
+    Single layers, as all norms of a network, are frozen together on purpose; so this is about networks alone.  And so
+    are several networks of one sort, or one with its moving average.
+    """
+    held = flow.optimized
+    for _, event in flow.of_kind("module"):
+        by_line: dict[SourceLine, dict[str, int]] = {}
+        for name, leaf in event.data.get("parameters", {}).items():
+            if (source := flow.frozen_at(leaf)) is not None:
+                by_line.setdefault(source, {})[name] = leaf
+        for source, frozen in by_line.items():
+            word = word_asked_for(_statements(flow, source))
+            meant, caught = _networks(frozen, word)
+            caught = {path: own for path, own in caught.items() if not any(_follows(flow, leaf) for leaf in own)}
+            leaves = [leaf for leaves in caught.values() for leaf in leaves]
+            if meant and len(caught) == 1 and held.keys() >= set(leaves):
+                yield _named_case(flow, meant, sorted(caught), leaves, "contain that word; the optimizer has them, too")
+
+
+def _follows(flow: Flow, leaf: int) -> bool:
+    """Whether a leaf is given the values of another tensor, as those of a network that follows one which is trained."""
+    written = (flow.inputs(row) for row in flow.writes_into(leaf))
+    return any(flow.facts(given).storage != flow.facts(leaf).storage for inputs in written for given in inputs)
+
+
+def _networks(frozen: dict[str, int], word: str) -> tuple[str, dict[str, list[int]]]:
+    """Return the path of the one network that a word names, and leaves of those beside it that only contain it."""
+    networks: dict[str, list[int]] = {}
+    for name, leaf in frozen.items():
+        parts = name.split(".")
+        place = next((place for place, part in enumerate(parts) if word and word in part), len(parts))
+        if place + 2 < len(parts):  # a layer and its parameter follow
+            networks.setdefault(".".join(parts[: place + 1]), []).append(leaf)
+    exact = [path for path in networks if path.rpartition(".")[2] == word]
+    if len(exact) != 1:
+        return "", {}
+    above = exact[0].removesuffix(word)
+    joined = re.compile(rf"{re.escape(above)}(?:(\w+)_{word}|{word}_(\w+))")
+    alike = {path: found for path in networks if (found := joined.fullmatch(path))}
+    return exact[0], {path: networks[path] for path in alike}
+
+
+def _spared_none(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each module that one line froze whole, though its condition is to spare some names.
+
+    An optimizer has all of it.
+    """
+    for _, event in flow.of_kind("module"):
+        parameters = event.data.get("parameters", {})
+        leaves = list(parameters.values())
+        lines = {flow.frozen_at(leaf) for leaf in leaves}
+        held = flow.optimized.keys() >= set(leaves) and any(flow.used_in.get(leaf) for leaf in leaves)
+        source = lines.pop() if len(lines) == 1 and held and len(leaves) > 1 else None
+        if source is not None and spares_by_name(_statements(flow, source)):
+            yield _whole_case(flow, event.data.get("name", ""), leaves, source)
+
+
+def _whole_case(flow: Flow, module: str, leaves: list[int], source: SourceLine) -> Case:
+    """Return the case of one module."""
+    names = listed(flow.name(leaf) for leaf in leaves)
+    return Case(
+        kind="frozen-parameter",
+        message=f"requires_grad was switched off{at(source)} for all {counted(len(leaves), 'parameter')} of {module} "
+        f"({names}): no name is spared by the condition there, yet the optimizer has them.",
+        remedy=f"compare with names that {module}.named_parameters() gives",
+        source=source,
+        op="requires_grad_",
+        severity="warning",
+        subjects=frozenset(leaves),
+        evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
+    )
+
+
+KINDS = {"frozen-parameter": Kind("`requires_grad` was switched off, or never on", "error", Stage.STATEMENT)}
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that froze what a program goes on to train."""
+    failed = run_without_graph(flow)
+    frozen = _behind(flow, failed) if failed is not None else _frozen_amid_training(flow)
+    by_line: dict[SourceLine | None, list[int]] = {}
+    for leaf, row in frozen.items():
+        by_line.setdefault(flow.events[row].source, []).append(leaf)
+    for source, leaves in by_line.items():
+        yield _case(flow, leaves, source, failed)
+    if failed is not None and not frozen and NO_GRAPH in flow.error_text:
+        yield from _never_on(flow, failed)
+    yield from _asked_in_vain(flow)
+    yield from held_for_nothing(flow)
+    yield from caught_by_name(flow)
+    yield from thawed_in_vain(flow)
+
+
+CHECK = Check("chain", KINDS, find)
+
+
+def _behind(flow: Flow, run: Run) -> dict[int, int]:
+    """Return the frozen tensors behind a loss that has no graph, each with the row that froze it."""
+    trained = trained_then_frozen(flow, run)
+    if trained:
+        return trained
+    tensors = flow.values_behind(run).tensors
+    if any(flow.requires_grad(tensor, run.begin) for tensor in tensors):
+        return {}
+    return frozen_before(flow, sorted(tensors), run.begin)
+
+
+def _never_on(flow: Flow, run: Run) -> Iterator[Case]:
+    """Yield the case of a loss of nothing but tensors that were made without ``requires_grad``."""
+    behind = flow.values_behind(run)
+    if any(flow.requires_grad(tensor, run.begin) for tensor in behind.tensors):
+        return
+    floating = (
+        one for one in sorted(behind.tensors) if flow.facts(one).dtype.startswith(("float", "bfloat", "complex"))
+    )
+    leaves = [one for one in floating if not any(flow.inputs(row) for row in flow.made_in.get(one, ()))]
+    named = [one for one in leaves if flow.spelling.has_name(one)] or leaves
+    if not named:
+        return
+    names, root = listed(flow.name(one) for one in named), flow.root_name(run)
+    alone = len(named) == 1 and flow.spelling.has_name(named[0])
+    remedy = f"{in_code(names)}.requires_grad_(True)" if alone else "requires_grad_(True) of what is to be trained,"
+    yield Case(
+        kind="frozen-parameter",
+        message=f"nothing that {root} depends on requires grad: {names} {'was' if len(named) == 1 else 'were'} made "
+        f"without requires_grad=True{at(flow.facts(named[0]).source)}, so backward(){at(run.source)} has no graph.",
+        remedy=f"{remedy} before the forward pass",
+        source=flow.facts(named[0]).source,
+        op="requires_grad_",
+        subjects=frozenset(named),
+        explains_error=True,
+        evidence={"frozen": [flow.name(one) for one in named]},
+    )
+
+
+def _frozen_amid_training(flow: Flow) -> dict[int, int]:
+    """Return the tensors that were trained, then frozen, and whose optimizer went on without a gradient for them.
+
+    Other networks train on while one is frozen, as a critic is for the generator's step: only its own tells.
+    """
+    found: dict[int, int] = {}
+    held = flow.optimized
+    last_run = flow.runs[-1].begin if flow.runs else -1
+    for leaf, arrivals in flow.accumulated.items():
+        row = flow.switched_off(leaf)
+        following = None if row is None else flow.run_after(row)
+        if row is not None and following is not None and arrivals[0] < row and _goes_on(flow, leaf, following.begin):
+            found[leaf] = row
+    never = [leaf for leaf in held if leaf not in flow.accumulated]
+    idle = bool(held) and len(never) == len(held) and last_run > 0  # the optimizer has nothing at all to do
+    if idle and not made_since(flow, flow.accumulated.keys() - held.keys(), min(held.values())):
+        found |= frozen_before(flow, never, last_run)
+    return found
+
+
+def _goes_on(flow: Flow, leaf: int, begin: int) -> bool:
+    """Whether a leaf's optimizer, after a row, steps or clears twice without a gradient that arrived in between."""
+    arrivals = flow.accumulated[leaf]
+    for action in ("step", "zero_grad"):
+        uses = flow.leaf_events.get((leaf, action), [])
+        vain = (bisect_left(arrivals, last) == bisect_left(arrivals, use) for last, use in pairwise([-1, *uses]))
+        if any(nothing and use > begin for use, nothing in zip(uses, vain, strict=True)):
+            return True
+    return False
+
+
+def _case(flow: Flow, leaves: list[int], source: SourceLine | None, failed: Run | None) -> Case:
+    """Return the case of one line that froze."""
+    names = listed((flow.name(leaf) for leaf in leaves), most=8)
+    root = flow.root_name(failed)
+    freezing = f"requires_grad was switched off{at(source)} for {counted(len(leaves), 'parameter')}: {names}"
+    if failed is not None:
+        message = f"nothing that {root} depends on requires grad: {freezing}, which is every one behind {root}."
+    else:
+        message = f"{freezing}; the optimizer steps on, but they get no gradient."
+    return Case(
+        kind="frozen-parameter",
+        message=message,
+        remedy="freeze only what is meant (compare whole names or prefixes with their dot), or switch it on again: "
+        "p.requires_grad_(True)",
+        source=source,
+        op="requires_grad_",
+        subjects=frozenset(leaves),
+        explains_error=failed is not None and bool(failed.error),
+        evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
+    )
+
+
+def _asked_in_vain(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that left ``autograd.grad`` nothing to ask for: the tensor does not require grad.
+
+    Only if that ended the program: who catches the refusal only tried.
+    """
+    failed = flow.runs[-1] if flow.runs and NOT_REQUIRED in flow.error_text else None
+    if failed is None or NOT_REQUIRED not in failed.error:
+        return
+    by_line: dict[tuple[SourceLine | None, bool], list[int]] = {}
+    for leaf in failed.inputs:
+        if flow.is_leaf(leaf) and not flow.requires_grad(leaf, failed.begin):
+            switched = flow.switched_off(leaf) is not None
+            source = flow.frozen_at(leaf) if switched else flow.facts(leaf).source
+            by_line.setdefault((source, switched), []).append(leaf)
+    for (source, switched), leaves in by_line.items():
+        yield _asked_case(flow, leaves, source, failed, switched=switched)
+
+
+def _asked_case(flow: Flow, leaves: list[int], source: SourceLine | None, failed: Run, *, switched: bool) -> Case:
+    """Return the case of one line that made leaves without ``requires_grad``, or switched it off."""
+    names, one = listed(flow.name(leaf) for leaf in leaves), len(leaves) == 1
+    done = "requires_grad was switched off" if switched else "made without requires_grad=True"
+    return Case(
+        kind="frozen-parameter",
+        message=f"{names} {'does' if one else 'do'} not require grad ({done}{at(source)}), so autograd.grad"
+        f"{at(failed.source)} cannot give {'its' if one else 'their'} gradient.",
+        remedy=f"{in_code(flow.name(leaves[0]))}.requires_grad_(True) before the forward pass",
+        source=source,
+        op="requires_grad_",
+        subjects=frozenset(leaves),
+        explains_error=True,
+        evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
+    )

@@ -1,0 +1,191 @@
+"""Results that are kept with their graphs: which line puts them away, who holds them, what to keep instead."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import pairwise
+
+from ....snapshot import SourceLine
+from ...base import Case
+from ...facts.flow import Flow
+from ...text.spelling import assigned, passed_on
+from ...text.words import at, counted
+
+NUMBERS = ((), (1,))
+"""Shapes of a single number, as metrics are."""
+
+
+def kept_case(flow: Flow, made_at: SourceLine | None, tensors: list[int], steps: int) -> Case:
+    """Return the case of one line whose results are kept."""
+    name = flow.name(tensors[-1], made_at)
+    given = assigned(flow.spelling.text(made_at))
+    if given and not name.isidentifier():  # its place in a list, or no name at all
+        name = given
+    source = put_away(flow, name, made_at) or made_at
+    number = flow.facts(tensors[-1]).shape in NUMBERS
+    named = bool(given) or flow.spelling.has_name(tensors[-1])
+    holder = _holder(flow, made_at)
+    held = f", held by {holder}" if holder else ""
+    remedy = f"keep {name}.item(), or {name}.detach()" if number else f"keep {name}.detach()"
+    return Case(
+        kind="graph-growth",
+        message=f"{name}, made{at(made_at)}, is kept with its graph from each of {counted(steps, 'step')}{at(source)}"
+        f"{held}: memory grows from step to step.",
+        remedy=_emptied(holder, remedy if named else "call .detach() on what is kept, where it is put away"),
+        source=source,
+        op=flow.events[flow.made_in[tensors[-1]][-1]].op,
+        subjects=frozenset(tensors),
+        evidence={"kept": len(tensors), "name": name},
+    )
+
+
+def _holder(flow: Flow, made_at: SourceLine | None) -> str:
+    """Return what holds the results of a line, as the interpreter told."""
+    return next((facts.holder for facts in flow.tensors if facts.holder and facts.source == made_at), "")
+
+
+def _emptied(holder: str, remedy: str) -> str:
+    """Return the remedy for what somebody keeps: a cache keeps what its function returned, whoever asked."""
+    if "lru_cache" in holder:
+        return (
+            f"no cache on what has a graph: compute it once a step and pass it on, or cache_clear() each step; {remedy}"
+        )
+    if "traceback" in holder:
+        return f"keep str(error) in place of the exception, or error.with_traceback(None); {remedy}"
+    return remedy
+
+
+def put_away(flow: Flow, name: str, made_at: SourceLine | None) -> SourceLine | None:
+    """Return the line that keeps a result: puts it, or what ``step(...)`` returns, away, or gives it to who does."""
+    spelling = flow.spelling
+    found = spelling.appending(name, made_at) or (made_at and spelling.appending(made_at.function, made_at))
+    return found or spelling.handing(name, made_at)
+
+
+FEW = 5
+"""Forward passes of one line from which on they count as steps."""
+JOINING = frozenset({"cat", "concat", "concatenate", "stack", "vstack", "hstack"})
+_NUMBERS = ((), (1,))
+"""Shapes of a single number, as metrics are."""
+
+
+def ends_of_passes(flow: Flow, tensors: list[int]) -> list[int]:
+    """Return the numbers among results of one line that each end a forward pass of their own; none if one is used.
+
+    All passes take the same leaves, each in calls of its own: terms of one loss and entries of one result do not.
+    """
+    ends = [one for one in tensors if flow.facts(one).shape in _NUMBERS]
+    passes = [flow.behind([one], len(flow.events)) for one in ends]
+    leaves = [flow.leaves_behind(one) for one in passes]
+    if not all(leaves) or any(one != other for one, other in pairwise(leaves)):
+        return []
+    if any(not _takes_leaves(flow, other.calls - one.calls) for one, other in pairwise(passes)):
+        return []
+    made = set().union(*(one.calls for one in passes))
+    return ends if all(made.isdisjoint(flow.reached_by(run).calls) for run in flow.runs) else []
+
+
+def collected_passes(flow: Flow) -> Iterator[list[int]]:
+    """Yield the results of one line that a call joins, each of a forward pass of its own that nothing runs backward.
+
+    As outputs of all batches are collected and joined at the end of an evaluation; until then each keeps its graph.
+    """
+    taken = set().union(*(flow.reached_by(run).calls for run in flow.runs))
+    for kind in ("operation", "cut"):
+        for row, event in flow.of_kind(kind):
+            parts = list(dict.fromkeys(flow.inputs(row))) if event.op in JOINING and row not in taken else []
+            lines = {flow.facts(one).source for one in parts}
+            if len(parts) >= FEW and len(lines) == 1 and _are_passes(flow, parts, row, taken):
+                yield parts
+
+
+def _are_passes(flow: Flow, parts: list[int], row: int, taken: set[int]) -> bool:
+    """Whether tensors that a call joins are made by calls of their own, of the same leaves, which are weights."""
+    if not all(flow.has_history(one, row) for one in parts):
+        return False
+    passes = [flow.behind([one], row) for one in parts]
+    leaves = [flow.leaves_behind(one) for one in passes]
+    if not leaves[0] or any(one != other for one, other in pairwise(leaves)):
+        return False
+    calls = [one.calls for one in passes]
+    apart = sum(map(len, calls)) == len(set().union(*calls))
+    return apart and taken.isdisjoint(calls[0]) and any(flow.facts(leaf).parameter for leaf in leaves[0])
+
+
+def _takes_leaves(flow: Flow, calls: set[int]) -> bool:
+    return any(flow.trainable(flow.inputs(row)) for row in calls)
+
+
+STEPS = 20
+"""Steps from which on a history is long enough to tell of."""
+_LEAVING = frozenset({"item", "tolist", "numpy", "detach", "data"})
+
+
+def carried_for_nothing(flow: Flow) -> Iterator[Case]:
+    """Yield a case for the first line that takes its own result again and again, while values leave at every step."""
+    if flow.error is not None:
+        return
+    used = {row for run in flow.runs for row in flow.reached_by(run).calls}
+    by_line: dict[tuple[SourceLine | None, str, frozenset[int]], list[int]] = {}
+    for row in flow.rows.get("operation", ()):
+        idle = row not in used and flow.has_node(row)
+        weights = frozenset(flow.trainable(flow.inputs(row))) if idle else None
+        if weights:
+            by_line.setdefault((flow.events[row].source, flow.events[row].op, weights), []).append(row)
+    long = [rows for rows in by_line.values() if len(rows) >= STEPS]
+    depth = _depths(flow, used) if long else {}
+    chains = (_chain(rows, depth) for rows in long)
+    found = [links for links in chains if len(links) >= STEPS and _watched(flow, links) and _carrying(flow, links[-1])]
+    if found:
+        yield _case(flow, found[0])
+
+
+def _carrying(flow: Flow, row: int) -> SourceLine | None:
+    """Return the line on the stack of a call that both takes and sets a variable: ``h = cell(x, h)``."""
+    return next((line for line in flow.lines(row) if passed_on(flow.spelling.text(line))), None)
+
+
+def _depths(flow: Flow, used: set[int]) -> dict[int, int]:
+    """Return, of each recorded call that no backward run reached, how many such calls lie behind it in a row."""
+    depth: dict[int, int] = {}
+    for kind in ("operation", "inplace"):
+        for row in flow.rows.get(kind, ()):
+            if row not in used and flow.has_node(row):
+                made = (flow.last_producer(given, row, gradients=True) for given in flow.inputs(row))
+                depth[row] = 1 + max((depth.get(one, 0) for one in made if one is not None), default=0)
+    return depth
+
+
+def _chain(rows: list[int], depth: dict[int, int]) -> list[int]:
+    """Return the longest stretch of calls, each deeper in the graph than the one before."""
+    best, begin = (0, 0), 0
+    for place, (last, row) in enumerate(pairwise(rows), 1):
+        if depth[row] <= depth[last]:
+            begin = place
+        best = max(best, (place + 1 - begin, begin))
+    return rows[best[1] : best[1] + best[0]]
+
+
+def _watched(flow: Flow, links: list[int]) -> bool:
+    """Whether values with a history left for plain numbers in nearly every step: nothing else is wanted of them."""
+    left = [row for row in flow.rows.get("cut", ()) if flow.events[row].data.get("reason") in _LEAVING]
+    steps = {bisect_left(links, row) for row in left}
+    return len(steps - {0}) >= 0.9 * len(links)
+
+
+def _case(flow: Flow, links: list[int]) -> Case:
+    """Return the case of one chain."""
+    event = flow.events[links[-1]]
+    source = _carrying(flow, links[-1])
+    name = passed_on(flow.spelling.text(source))
+    return Case(
+        kind="graph-growth",
+        message=f"the graph behind {name} grows with every step: it is carried over{at(source)} with its history, "
+        f"{counted(len(links), 'step')} long by now, although only plain numbers are taken of it and no backward runs.",
+        remedy=f"evaluate under torch.no_grad(), or {name} = {name}.detach() in every step",
+        source=source,
+        op=event.op,
+        subjects=frozenset(flow.outputs(links[-1])),
+        evidence={"steps": len(links)},
+    )

@@ -1,0 +1,154 @@
+"""One network that goes by two names where a copy was meant: what is to follow it slowly moves with it at once."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ...program.syntax import parsed_expression
+from ...snapshot import SourceLine
+from ..base import Case, Check, Kind, Stage
+from ..facts.flow import Flow
+from ..text.spelling import called
+from ..text.words import at, counted, listed
+
+KINDS = {"missing-copy": Kind("a network and what is to be its copy are one", "error", Stage.STATEMENT)}
+_ALIASES = frozenset({"data", "T"})
+"""Attributes of a tensor that are the tensor again."""
+
+
+class _Pair(NamedTuple):
+    """What a statement takes for two networks, as the program spells them."""
+
+    copy: str
+    original: str
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that updates what an optimizer trains by what it takes for another network.
+
+    Both are the same tensors: it copies them onto themselves, or mixes them with themselves.
+    """
+    trained = {flow.facts(leaf).storage: leaf for leaf in flow.optimized if leaf in flow.accumulated}
+    lines: dict[SourceLine, dict[int, int]] = {}
+    for row, event in flow.of_kind("inplace"):
+        target = flow.target(row)
+        storage = None if target is None else flow.facts(target).storage
+        if event.source is not None and storage is not None:
+            lines.setdefault(event.source, {})[row] = trained.get(storage, -1)
+    for line, writes in lines.items():
+        pair = None if -1 in writes.values() else _pair(flow, line, writes)
+        if pair is not None:
+            yield _case(flow, line, pair, sorted(set(writes.values())))
+
+
+CHECK = Check("unused", KINDS, find)
+
+
+def _pair(flow: Flow, line: SourceLine, writes: dict[int, int]) -> _Pair | None:
+    """Return the two networks that a line has names for if each of its writes finds them to be one."""
+    statement = flow.spelling.statement(line)
+    if statement is None:
+        return None
+    loaded = _loaded(statement)
+    if loaded is not None:
+        return loaded if all(_copies_itself(flow, row) for row in writes) else None
+    names = [_names(flow, line, leaf) for leaf in dict.fromkeys(writes.values())]
+    return _walked(flow, line, set.intersection(*names))
+
+
+def _copies_itself(flow: Flow, row: int) -> bool:
+    """Whether a call copies into memory what is there."""
+    given = flow.inputs(row)
+    return flow.events[row].op == "copy" and len({flow.facts(one).storage for one in given}) == 1 < len(given)
+
+
+def _names(flow: Flow, line: SourceLine, leaf: int) -> set[str]:
+    """Return what calls from a line call a leaf, or what lies in its memory."""
+    storage, found = flow.facts(leaf).storage, set()
+    for tensor in flow.sharing[storage] if storage is not None else ():
+        for row in flow.used_in.get(tensor, ()):
+            event = flow.events[row]
+            if event.source == line:
+                pairs = zip(event.data.get("inputs", ()), event.data.get("names", ()), strict=False)
+                found |= {_base(parsed_expression(name)) for given, name in pairs if given == tensor and name}
+    return found - {""}
+
+
+def _base(tree: ast.expr | None) -> str:
+    """Return what methods and aliases were taken of: ``t`` of ``t.data.mul_(0.9)``; nothing for what computes."""
+    while isinstance(tree, ast.Call | ast.Attribute):
+        if isinstance(tree, ast.Attribute):
+            if tree.attr not in _ALIASES:
+                break
+            tree = tree.value
+        elif isinstance(tree.func, ast.Attribute):
+            tree = tree.func.value
+        else:
+            return ""
+    return ast.unparse(tree) if isinstance(tree, ast.Name | ast.Attribute | ast.Subscript) else ""
+
+
+def _loaded(statement: ast.stmt) -> _Pair | None:
+    """Return the two of ``target.load_state_dict(online.state_dict())``."""
+    match statement:
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(value=target, attr="load_state_dict"),
+                args=[ast.Call(func=ast.Attribute(value=online, attr="state_dict")), *_],
+            )
+        ):
+            pair = _Pair(ast.unparse(target), ast.unparse(online))
+            return pair if pair.copy != pair.original else None
+    return None
+
+
+def _walked(flow: Flow, line: SourceLine, names: set[str]) -> _Pair | None:
+    """Return what a loop walks side by side to give two names."""
+    for one in reversed(flow.spelling.statements(line)):
+        if isinstance(one.tree, ast.For) and isinstance(one.tree.iter, ast.Call):
+            variables = [part.id for part in ast.walk(one.tree.target) if isinstance(part, ast.Name)]
+            if not names.isdisjoint(variables):
+                return _side_by_side(one.tree.iter, variables, names)
+    return None
+
+
+def _side_by_side(walked: ast.Call, variables: list[str], names: set[str]) -> _Pair | None:
+    """Return the collections of ``zip``, or the one that a loop walks and the one whose entries have its keys."""
+    if called(walked) == "zip" and len(walked.args) == len(variables) == 2 and names.issuperset(variables):
+        pair = _Pair(*map(_base, walked.args))
+    else:
+        entries = [tree for name in names if isinstance(tree := parsed_expression(name), ast.Subscript)]
+        keyed = [one for one in entries if isinstance(one.slice, ast.Name) and one.slice.id in variables]
+        pair = _Pair(_base(walked), ast.unparse(keyed[0].value)) if len(keyed) == 1 else _Pair("", "")
+    return pair if pair.copy and pair.original and pair.copy != pair.original else None
+
+
+def _case(flow: Flow, line: SourceLine, pair: _Pair, leaves: list[int]) -> Case:
+    """Return the case of one line."""
+    source = _alias(flow, line, pair) or line
+    names = listed(flow.name(leaf) for leaf in leaves)
+    return Case(
+        kind="missing-copy",
+        message=f"{pair.copy} and {pair.original} have the same parameters, no copies: "
+        f"{counted(len(leaves), 'tensor')} ({names}) {'is' if len(leaves) == 1 else 'are'} updated{at(line)} by what "
+        f"is there already, and {pair.copy} moves with every step of the optimizer.",
+        remedy=f"{pair.copy} = copy.deepcopy({pair.original})",
+        source=source,
+        subjects=frozenset(leaves),
+        evidence={"leaves": [flow.name(leaf) for leaf in leaves]},
+    )
+
+
+def _alias(flow: Flow, line: SourceLine, pair: _Pair) -> SourceLine | None:
+    """Return the line of the same file that gives one of the two the other's name, perhaps by a shallow copy."""
+    for one in flow.spelling.kept_statements(line.file):
+        if isinstance(one.tree, ast.Assign):
+            value = one.tree.value
+            if isinstance(value, ast.Call) and called(value) == "copy" and value.args:
+                value = value.args[0]
+            both = [ast.unparse(part).rpartition(".")[2] for part in (*one.tree.targets, value)]
+            if sorted(both) == sorted(name.rpartition(".")[2] for name in pair):
+                return SourceLine(line.file, one.first, line.function)
+    return None

@@ -1,0 +1,177 @@
+"""Checkpointed blocks that compute something else when backward computes them again."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator
+
+from ...events import Event
+from ...snapshot import SourceLine
+from ..base import Case, Check, Kind, Stage
+from ..facts.flow import Flow
+from ..facts.lines import call_text, calls_between, result_shapes, same_call, same_shapes
+from ..facts.operator_kinds import draws_numbers
+from ..text.chance import drawn_by
+from ..text.words import at, listed, shape_text
+
+KINDS = {"checkpoint-mismatch": Kind("recomputation differs from forward", "error", Stage.STATEMENT)}
+_MISMATCH = ("different metadata", "recomputed values", "number of tensors was saved")
+_ABOVE = 12
+"""Statements above a call among which it is looked for what decided on it."""
+_STOPPED = "_StopRecomputationError"
+"""PyTorch ends a recomputation as soon as it has what backward needs."""
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield the case of a block that took another way when it was computed again."""
+    if flow.error_text and not any(word in flow.error_text.lower() for word in _MISMATCH):
+        return
+    blocks = {e.data.get("block"): e for _, e in flow.of_kind("checkpoint", action="forward")}
+    for _, again in flow.of_kind("checkpoint", action="recompute"):
+        first = blocks.get(again.data.get("block"))
+        if first is None or first.data.get("mixed") or again.data.get("mixed"):
+            continue
+        mine, theirs = (_inside(flow, event) for event in (first, again))
+        stopped = any(_STOPPED in str(event.data.get("error", "")) for event in theirs)
+        theirs = [event for event in theirs if not event.data.get("error")]
+        missing = [] if stopped or not flow.error_text else [None] * len(mine)
+        for event, twin in zip(mine, [*theirs, *missing], strict=False):
+            if twin is None or not (_same_call(first, again, event, twin) and same_shapes(flow, event, twin)):
+                yield _by_chance(flow, first, event) or _block_case(flow, first, event, twin)
+                return
+            if _other_numbers(event, twin):
+                random = draws_numbers(event) and first.data.get("keeps_random_state") is False
+                value_case = _by_chance(flow, first, event) or _value_case(first, event, twin)
+                yield _random_case(first, event) if random else value_case
+                return
+        twins = [*theirs, *[None] * len(mine)]
+        drawn = (event for event, twin in zip(mine, twins, strict=False) if not _repeats(flow, event, twin))
+        draw = next(filter(draws_numbers, drawn), None)
+        if draw is not None and first.data.get("keeps_random_state") is False:
+            yield _random_case(first, draw)
+            return
+
+
+CHECK = Check("divergence", KINDS, find)
+
+
+def _same_call(first: Event, again: Event, event: Event, twin: Event) -> bool:
+    """Whether a call was made again.
+
+    Code of a library has the line that called it: that of the checkpoint in forward, of backward in recomputation.
+    """
+    of_library = event.source == first.source and twin.source == again.source
+    return event.op == twin.op if of_library else same_call(event, twin)
+
+
+def _inside(flow: Flow, event: Event) -> list[Event]:
+    """Return the calls of a block; a recomputation detaches what blocks in it keep, which forward does not."""
+    calls = calls_between(flow, event.data.get("first", 0), event.data.get("end", len(flow.events)))
+    return [call for call in calls if call.op != "detach"]
+
+
+def _other_numbers(event: Event, twin: Event) -> bool:
+    """Whether a call that was made again gave other values, by the sums of its results."""
+    for one, other in zip(event.data.get("checksum", ()), twin.data.get("checksum", ()), strict=False):
+        if one is not None and other is not None and not math.isclose(one, other, rel_tol=1e-4, abs_tol=1e-4):
+            return not (math.isnan(one) and math.isnan(other))
+    return False
+
+
+def _repeats(flow: Flow, event: Event, twin: Event | None) -> bool:
+    """Whether a call that was made again gave the same values; without figures, what has a generator of its own may."""
+    sums = event.data.get("checksum") or [None]
+    if twin is None or None in sums:
+        return "generator=" in flow.spelling.text(event.source)
+    return not _other_numbers(event, twin)
+
+
+def _random_case(first: Event, event: Event) -> Case:
+    """Return the case of a block that draws other random numbers when it is computed again."""
+    function = first.data.get("function") or "the block"
+    return Case(
+        kind="checkpoint-mismatch",
+        message=f"{function}, checkpointed{at(first.source)} with preserve_rng_state=False, draws random numbers in "
+        f"{event.op}{at(event.source)}: the recomputation for backward draws others, so gradients belong to another "
+        "forward.",
+        remedy="leave preserve_rng_state=True, or draw outside the block and pass the numbers in",
+        source=first.source,
+        op=event.op,
+    )
+
+
+def _by_chance(flow: Flow, first: Event, event: Event) -> Case | None:
+    """Return the case of a block that decides by a number which the checkpoint does not draw again as it was.
+
+    The statement must stand above a line of the call that differs, in the same function.
+    """
+    function = first.data.get("function") or "the block"
+    for line in flow.lines_of(event):
+        if line == first.source:
+            break
+        for fragment in reversed(flow.spelling.statements(line)[-_ABOVE:]):
+            drawn = drawn_by(fragment.tree) if fragment.first >= _head(flow, line) else ""
+            if drawn:
+                source = SourceLine(line.file, fragment.first, line.function)
+                return _chance_case(flow, first, source, function, drawn)
+    return None
+
+
+def _head(flow: Flow, line: SourceLine) -> int:
+    """Return the line at which the function around a line begins, as far as it was kept."""
+    above = (one for one in reversed(flow.spelling.statements(line)) if isinstance(one.tree, ast.FunctionDef))
+    return next((one.first for one in above), 0)
+
+
+def _chance_case(flow: Flow, first: Event, source: SourceLine, function: str, drawn: str) -> Case:
+    """Return the case of a number that is drawn anew."""
+    return Case(
+        kind="checkpoint-mismatch",
+        message=f"{function}, checkpointed{at(first.source)}, draws {drawn}{at(source)}, and draws another number when "
+        "it is recomputed for backward: a checkpoint keeps the state of PyTorch's generators, so gradients belong "
+        "to another forward.",
+        remedy=f"draw before the checkpoint and pass the number in, or draw it by torch.rand: {function} computes the "
+        "same again then",
+        source=source,
+        op=drawn.partition("(")[0],
+        explains_error=bool(flow.error_text),
+    )
+
+
+def _value_case(first: Event, event: Event, twin: Event) -> Case:
+    """Return the case of a call that was made again and gave other values."""
+    function = first.data.get("function") or "the block"
+    sums = [next(one for one in call.data["checksum"] if one is not None) for call in (event, twin)]
+    return Case(
+        kind="checkpoint-mismatch",
+        message=f"{function}, checkpointed{at(first.source)}, computed something else when it was recomputed for "
+        f"backward: the result of {event.op}{at(event.source)} adds up to {sums[0]:.4g} in forward and to "
+        f"{sums[1]:.4g} in the recomputation, so gradients belong to another forward.",
+        remedy=f"make {function} depend on nothing but its inputs (no counters, no global state), and keep "
+        "preserve_rng_state=True for random numbers such as dropout",
+        source=event.source,
+        op=event.op,
+        evidence={"forward": sums[0], "recomputed": sums[1]},
+    )
+
+
+def _block_case(flow: Flow, first: Event, event: Event, twin: Event | None) -> Case:
+    """Return the case of the first call that differs."""
+    function = first.data.get("function") or "the block"
+    other = f"{twin.op}{at(twin.source)} with shape {_shapes(flow, twin)}" if twin else "nothing"
+    return Case(
+        kind="checkpoint-mismatch",
+        message=f"{function} ran differently when its checkpoint recomputed it for backward: forward did "
+        f"{call_text(event)}{at(event.source)} with shape {_shapes(flow, event)}, the recomputation did {other} in its "
+        "place.",
+        remedy=f"make {function} depend on nothing but its inputs: no counters, global state or randomness of its own",
+        source=event.source,
+        op=event.op,
+        explains_error=bool(flow.error_text),
+    )
+
+
+def _shapes(flow: Flow, event: Event) -> str:
+    """Return the shapes of what a call gave as words."""
+    return listed(map(shape_text, result_shapes(flow, event)))

@@ -1,0 +1,241 @@
+"""Columns and vectors of one length of which a call of a loss makes a square: every row meets every other row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from math import prod
+
+from ....operators import Trait, canonical, is_a, traits_of
+from ...base import Case
+from ...facts.flow import Flow
+from ...facts.ledger import last_before
+from ...facts.lines import few_of_each_line
+from ...text.words import at, shape_text
+from .not_scalar import in_brackets
+
+
+def broadcasts(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line of a loss at which a column and a vector of equal length made a square."""
+    reported = set()
+    pairs = {row: pair for row, _ in flow.of_kind("operation") if (pair := _squared(flow, row)) is not None}
+    own = {
+        _entries_of(flow, one) for one, other in pairs.values() if _entries_of(flow, one) == _entries_of(flow, other)
+    }
+    for row in few_of_each_line(flow, pairs):
+        source = flow.events[row].source
+        if source in reported or row not in flow.behind_losses.calls:
+            continue
+        if _by_accident(flow, row, pairs[row], own):
+            reported.add(source)
+            yield _broadcast_case(flow, row, *pairs[row])
+
+
+def _by_accident(flow: Flow, row: int, pair: tuple[int, int], own: set[int]) -> bool:
+    """Whether nothing shows that a call was to make a square of a column and a vector, or something that it was not.
+
+    ``own``: what is compared with itself, all pairs, somewhere in the program.
+    """
+    if _is_a_target(flow, row) or _only_added_up(flow, row):
+        return True
+    if _meets_a_square(flow, row, *pair):
+        return False
+    return not _meant(flow, row, pair[0]) or _tells_no_pairs(flow, row, pair, own)
+
+
+def _squared(flow: Flow, row: int) -> tuple[int, int] | None:
+    """Return (column, vector) of which a call made a square: shapes (N, 1) and (N,) with the same N > 1."""
+    op = flow.events[row].op
+    if len(flow.inputs(row)) < 2 or not is_a(op, Trait.ELEMENTWISE, Trait.LOSS, Trait.DISTANCE):
+        return None
+    inputs = [_unexpanded(flow, one, row) for one in flow.inputs(row)[:3]]
+    for column, vector in permutations(inputs, 2):
+        tall, flat = flow.facts(column).shape, flow.facts(vector).shape
+        if len(flat) and tall == (*flat, 1) and flat[-1] > 1 and prod(flat) * flat[-1] > max(prod(tall), prod(flat)):
+            return column, vector
+    return None
+
+
+def _unexpanded(flow: Flow, tensor: int, row: int) -> int:
+    """Return what a call itself had expanded to the shape of its operands, as losses do, or else the operand."""
+    event = flow.events[row]
+    made = last_before(flow.made_in.get(tensor, ()), row)
+    one, given = flow.events[made], flow.inputs(made)
+    return given[0] if made >= 0 and (one.op, one.source) == (event.op, event.source) and len(given) == 1 else tensor
+
+
+def _meant(flow: Flow, row: int, column: int) -> bool:
+    """Whether a column was made on purpose for this broadcast: by a view on the same line, or for a product."""
+    made = next((one for one in flow.made_in.get(column, ()) if _makes_column(flow, one)), None)
+    if made is None:
+        return False
+    event = flow.events[row]
+    return not _subtracts(event.op) or flow.events[made].source == event.source
+
+
+def _subtracts(op: str) -> bool:
+    """Whether an operator compares its operands: by their difference, or as equal or not."""
+    return is_a(op, Trait.DISTANCE, Trait.COMPARISON) or canonical(op) == "sub"
+
+
+def _makes_column(flow: Flow, row: int) -> bool:
+    """Whether a call is a view that gives its result the last dimension of one, which what it took had not."""
+    given = flow.inputs(row)[:1]
+    was_column = bool(given) and flow.facts(given[0]).shape[-1:] == (1,)
+    return is_a(flow.events[row].op, Trait.ARRANGING) and not was_column
+
+
+def _tells_no_pairs(flow: Flow, row: int, pair: tuple[int, int], own: set[int]) -> bool:
+    """Whether differences of all pairs of two results are only added up, and nothing else is known of pairs.
+
+    Who compares each with each picks among the pairs, weighs them, or takes also those within one of the two results,
+    as distances between distributions do.
+    """
+    entries = [_entries_of(flow, one) for one in pair]
+    if not _subtracts(flow.events[row].op) or entries[0] == entries[1] or own.intersection(entries):
+        return False
+    mine, other = (flow.behind([one], row, gradients=False).tensors for one in entries)
+    return entries[0] not in other and entries[1] not in mine and _only_totals(flow, row, pair)
+
+
+def _entries_of(flow: Flow, tensor: int) -> int:
+    """Return the tensor whose entries one holds in another shape."""
+    while True:
+        made = flow.made_in.get(tensor, ())
+        given = flow.inputs(made[0]) if made else ()
+        if len(made) != 1 or len(given) != 1 or not is_a(flow.events[made[0]].op, Trait.ARRANGING):
+            return tensor
+        if prod(flow.facts(given[0]).shape) != prod(flow.facts(tensor).shape):
+            return tensor
+        tensor = given[0]
+
+
+def _only_totals(flow: Flow, row: int, pair: tuple[int, int]) -> bool:
+    """Whether what a call made of a column and a vector goes, entry by entry, into sums over all entries alone."""
+    flat = flow.facts(pair[1]).shape
+    square, totals = (*flat, flat[-1]), 0
+    todo, seen = [(row, out) for out in flow.events[row].data.get("outputs", ())], {row}
+    while todo:
+        since, tensor = todo.pop()
+        if prod(flow.facts(tensor).shape) == 1:
+            totals += 1
+            continue
+        if flow.facts(tensor).shape != square:
+            return False
+        for call in flow.used_in.get(tensor, ()):
+            op = flow.events[call].op
+            if call <= since or call in seen or flow.events[call].kind == "read":
+                continue
+            if not is_a(op, Trait.ELEMENTWISE, Trait.LOSS, Trait.DISTANCE, *_TOTALS) or is_a(op, Trait.EXTREME):
+                return False
+            seen.add(call)
+            todo.extend((call, out) for out in flow.events[call].data.get("outputs", ()))
+    return totals > 0
+
+
+_TOTALS = (Trait.REDUCTION, Trait.VIEW)
+
+
+def _only_added_up(flow: Flow, row: int) -> bool:
+    """Whether nothing is done with the products or quotients of all pairs but to add them all up.
+
+    That is the product of two sums, for which nobody makes a square.
+    """
+    if not is_a(flow.events[row].op, Trait.SCALING):
+        return False
+    used = [call for out in flow.outputs(row) for call in flow.used_in.get(out, ()) if call > row]
+    return bool(used) and all(
+        {Trait.REDUCTION, Trait.LINEAR} <= traits_of(flow.events[call].op)
+        and all(not flow.facts(out).shape for out in flow.outputs(call))
+        for call in used
+    )
+
+
+def _is_a_target(flow: Flow, row: int) -> bool:
+    """Whether what a broadcast added up without history is compared with a vector of predictions, number by number.
+
+    Distances of pairs are differences themselves.
+    """
+    if flow.has_node(row) or _subtracts(flow.events[row].op):
+        return False
+    todo = [(out, row) for out in flow.outputs(row)]
+    square, seen = flow.facts(todo[0][0]).shape if todo else (), {row}
+    while todo:
+        tensor, since = todo.pop()
+        for call in flow.used_in.get(tensor, ()):
+            if call <= since or call in seen:
+                continue
+            seen.add(call)
+            if flow.has_node(call):
+                others = [flow.facts(one).shape for one in flow.inputs(call) if one != tensor]
+                if _subtracts(flow.events[call].op) and square[-1:] in others:
+                    return True
+            elif all(flow.facts(out).shape == square for out in flow.outputs(call)):
+                todo.extend((out, call) for out in flow.outputs(call))
+    return False
+
+
+def _meets_a_square(flow: Flow, row: int, *operands: int) -> bool:
+    """Whether what a broadcast made meets, entry by entry, a square that was there without its operands.
+
+    Distances or weights of pairs are one, and tell that pairs were meant.
+    """
+    made = [out for out in flow.outputs(row) if flow.facts(out).shape]
+    square = flow.facts(made[0]).shape if made else ()
+    todo, seen = [(out, row) for out in made], {row}
+    while todo:
+        tensor, since = todo.pop()
+        for call in flow.used_in.get(tensor, ()):
+            outputs = flow.outputs(call)
+            if call <= since or call in seen or not outputs or flow.facts(outputs[0]).shape != square:
+                continue
+            seen.add(call)
+            for other in flow.inputs(call):
+                if flow.facts(other).shape == square and other != tensor and _without(flow, other, call, operands):
+                    return True
+            todo.extend((out, call) for out in outputs)
+    return False
+
+
+def _without(flow: Flow, tensor: int, row: int, operands: tuple[int, ...]) -> bool:
+    """Whether a tensor was computed from none of these, nor from what they were computed from."""
+    mine = flow.behind([tensor], row, gradients=False).tensors
+    theirs = flow.behind(operands, row, gradients=False).tensors
+    return mine.isdisjoint(theirs)
+
+
+def _broadcast_case(flow: Flow, row: int, column: int, vector: int) -> Case:
+    """Return the case of one line."""
+    event = flow.events[row]
+    named = zip(event.data.get("inputs", ()), event.data.get("names", ()), strict=False)
+    given = {_unexpanded(flow, tensor, row): name for tensor, name in named}
+    first, second = (
+        given.get(one) or (flow.name(one, event.source) if flow.spelling.has_name(one) else "")
+        for one in (column, vector)
+    )
+    ways = [_flattened(flow, column, first)] * bool(first) + [f"{in_brackets(second)}.unsqueeze(-1)"] * bool(second)
+    ways = ways or ["squeeze(-1) on the first", "unsqueeze(-1) on the second"]
+    tall, flat = flow.facts(column).shape, flow.facts(vector).shape
+    result = (*flat, flat[-1])
+    return Case(
+        kind="broadcast",
+        message=f"{event.op}{at(event.source)} broadcasts {first or 'a tensor'} of shape {shape_text(tall)} and "
+        f"{second or 'one'} of shape {shape_text(flat)} to {shape_text(result)}, larger than either: every row meets "
+        "every other row.",
+        remedy=f"{', or '.join(ways)}, so that both have one shape",
+        source=event.source,
+        op=event.op,
+        subjects=frozenset({column, vector}),
+        marks=flow.marks(flow.run_after(row), [row], f"broadcast to {shape_text(result)}"),
+        evidence={"shapes": [list(tall), list(flat)], "result": list(result)},
+    )
+
+
+def _flattened(flow: Flow, column: int, name: str) -> str:
+    """Return what to write in place of a column that is to be a vector: what it was made of, if that was one."""
+    made = next((row for row in flow.made_in.get(column, ()) if _makes_column(flow, row)), None)
+    vector = flow.inputs(made)[0] if made is not None else column
+    spelled = flow.events[made].data.get("names", [""])[0] if made is not None else ""
+    if spelled and flow.facts(vector).shape == flow.facts(column).shape[:-1]:
+        return spelled
+    return f"{in_brackets(name)}.squeeze(-1)"

@@ -1,0 +1,206 @@
+"""Steps that are right but waste the time of backward: loops over entries, exponentials of large matrices."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from math import prod
+from statistics import median
+
+from ...snapshot import GraphSnapshot, SourceLine
+from ..base import Case, Check, Kind, Stage
+from ..facts.calls import CALLS
+from ..facts.flow import Flow
+from ..facts.nodes import call_of, largest_graphs
+from ..facts.runs import Run
+from ..text.words import at, counted, operator_word, shape_text
+
+KINDS = {"slow-node": Kind("one node or line takes most of the backward time", "warning", Stage.COST)}
+_SLOW_US = 20_000
+"""Microseconds from which on time is worth a word."""
+_MANY = 100
+"""Calls from one line before they count as a loop."""
+_PART = 50
+"""How many times larger the whole must be than the part that a call takes of it."""
+_MEDIANS = 20
+"""How many times as long as the median node one takes that is much slower than the others."""
+_EXPONENTIALS = frozenset({"matrix_exp", "linalg_matrix_exp"})
+_INDEXING = frozenset(
+    {"getitem", "select", "narrow", "slice", "index_select", "unbind", "take", "gather", "index", "embedding"}
+)
+_WRITING = frozenset({"setitem", "index_put", "index_copy", "select_scatter", "slice_scatter"})
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield the cases of the largest graph of each line that runs backward."""
+    for run, snapshot in largest_graphs(flow):
+        times = snapshot.measures.get("time_us")
+        if run.began.get("device"):
+            continue  # nobody knows how long it took there
+        if times is not None and sum(time or 0.0 for time in times) >= _SLOW_US:
+            yield from _loops(flow, run, snapshot)
+            yield from _rules(flow, run, snapshot)
+            yield from _exponentials(flow, run, snapshot)
+
+
+CHECK = Check("cost", KINDS, find)
+
+
+# -- one line in a loop
+
+
+def _loops(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+    """Yield a case for each line whose many nodes each fill a gradient much larger than their own."""
+    times = snapshot.measures["time_us"]
+    by_line: dict[SourceLine | None, list[int]] = {}
+    for node, source in enumerate(snapshot.source):
+        by_line.setdefault(source, []).append(node)
+    for source, nodes in by_line.items():
+        found = [] if len(nodes) < _MANY else [row for n in nodes if (row := call_of(flow, snapshot, n)) is not None]
+        rows = [row for row in dict.fromkeys(found) if flow.events[row].op in _INDEXING | _WRITING]
+        if len(rows) < _MANY:
+            continue
+        spent = sum(times[node] or 0.0 for node in nodes)
+        whole, part = _sizes(flow, rows[0])
+        rest = sum(time or 0.0 for time in times)
+        if whole >= _PART * part and spent >= _SLOW_US and spent >= 0.1 * rest:
+            yield _loop_case(flow, run, rows, (source, spent, rest))
+
+
+def _whole(flow: Flow, row: int) -> int:
+    """Return the tensor that a call takes a part of, or writes a part of."""
+    return max(flow.inputs(row), key=lambda tensor: prod(flow.facts(tensor).shape))
+
+
+def _sizes(flow: Flow, row: int) -> tuple[int, int]:
+    """Return how many entries the tensor has that a call takes or writes a part of, and how many the part."""
+    whole = _whole(flow, row)
+    others = [given for given in flow.inputs(row) if given != whole]
+    parts = others if flow.events[row].op in _WRITING else flow.events[row].data.get("outputs", ())
+    sizes = [prod(flow.facts(part).shape) for part in parts]
+    return prod(flow.facts(whole).shape), max([1, *sizes])
+
+
+def _loop_case(flow: Flow, run: Run, rows: list[int], spent_at: tuple[SourceLine | None, float, float]) -> Case:
+    """Return the case of one line in a loop."""
+    source, spent, whole = spent_at
+    event = flow.events[rows[0]]
+    tensor = _whole(flow, rows[0])
+    name = flow.name(tensor, source)
+    writes = event.op in _WRITING
+    op = "write by index (setitem)" if writes else f"{operator_word(event.op)} (select)"
+    does = "copies a gradient" if writes else "fills a gradient"
+    if writes:
+        remedy = f"collect the parts in a list and put them together once: {name} = torch.stack(parts)"
+    elif event.op == "embedding":
+        remedy = "look all indices up at once, or nn.Embedding(..., sparse=True)"
+    else:
+        remedy = f"vectorise over {name}, or take it apart once: for row in {name}.unbind(0)"
+    return Case(
+        kind="slow-node",
+        message=f"{counted(len(rows), 'node')} of {op} on {name}{at(source)} take {spent / 1000:.0f} ms, "
+        f"{spent / whole:.0%} of backward: in a loop, each {does} of the full shape "
+        f"{shape_text(flow.facts(tensor).shape)} for its small part.",
+        remedy=remedy,
+        source=source,
+        op=event.op,
+        subjects=frozenset({tensor}),
+        marks=flow.marks(run, rows[:1], f"one of {len(rows)}"),
+        evidence={"nodes": len(rows), "time_us": spent, "share": spent / whole},
+    )
+
+
+# -- a custom Function that computes entry by entry
+
+
+def _rules(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+    """Yield a case for each node of a custom Function whose backward loops in Python and takes most of the time."""
+    times = snapshot.measures["time_us"]
+    whole = sum(time or 0.0 for time in times)
+    for node, spent in enumerate(times):
+        if not spent or spent < max(_SLOW_US, 0.5 * whole):
+            continue
+        row = call_of(flow, snapshot, node)
+        if row is not None and flow.events[row].kind == "function":
+            lines = _lines_of_rule(flow, run, row)
+            if lines.total() >= _MANY:
+                yield _rule_case(flow, run, row, (lines, spent, whole))
+
+
+def _lines_of_rule(flow: Flow, run: Run, row: int) -> Counter[SourceLine]:
+    """Return how often each line of a Function's backward read or wrote a small part of a tensor in a run."""
+    defined = flow.events[row].data.get("backward_line") or ["", 0, ""]
+    found: Counter[SourceLine] = Counter()
+    for call in range(run.begin, run.end):
+        event, line = flow.events[call], flow.events[call].source
+        inside = line is not None and (line.file, line.function) == (defined[0], defined[2]) and line.line >= defined[1]
+        if line and inside and event.kind in CALLS and event.op in _INDEXING | _WRITING:
+            whole, part = _sizes(flow, call)
+            found[line] += whole >= _PART * part
+    return found
+
+
+def _rule_case(flow: Flow, run: Run, row: int, spent_at: tuple[Counter[SourceLine], float, float]) -> Case:
+    """Return the case of one Function."""
+    lines, spent, whole = spent_at
+    event, source = flow.events[row], lines.most_common(1)[0][0]
+    return Case(
+        kind="slow-node",
+        message=f"{event.op}.backward takes {spent / 1000:.0f} ms, {spent / whole:.0%} of backward: its loop"
+        f"{at(source)} computes entry by entry ({counted(lines.total(), 'part')} of tensors for one gradient).",
+        remedy=f"compute the gradient of {event.op} with operations on whole tensors, without a Python loop",
+        source=source,
+        op=event.op,
+        marks=flow.marks(run, [row], f"{spent / 1000:.0f} ms"),
+        evidence={"time_us": spent, "share": spent / whole, "operations": lines.total()},
+    )
+
+
+# -- a function of a matrix whose gradient is the same function of a matrix twice as large
+
+
+def _exponentials(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+    """Yield a case for each exponential of a matrix that takes most of the time in every run from a line."""
+    times = [time or 0.0 for time in snapshot.measures["time_us"]]
+    whole = sum(times)
+    for node, spent in enumerate(times):
+        row = call_of(flow, snapshot, node) if spent >= max(_SLOW_US, 0.5 * whole) else None
+        if row is None or flow.events[row].op not in _EXPONENTIALS or spent < _MEDIANS * median(times):
+            continue
+        others = _times_of(flow, run, snapshot, node)
+        if len(others) > 1 and min(others) >= _SLOW_US:  # what is slow only once waited for something else
+            yield _exponential_case(flow, run, row, (spent, whole))
+
+
+def _times_of(flow: Flow, run: Run, snapshot: GraphSnapshot, node: int) -> list[float]:
+    """Return how long the nodes like one took in the runs from the same line in which that was measured."""
+    found = []
+    for other in flow.runs:
+        if other.source == run.source and other.snapshot is not None and not other.error:
+            graph = flow.graph_of(other)
+            like = zip(graph.op, graph.source, graph.measures.get("time_us", ()), strict=False)
+            found += [time for op, source, time in like if time and (op, source) == _kind_of(snapshot, node)]
+    return found
+
+
+def _kind_of(snapshot: GraphSnapshot, node: int) -> tuple[str, SourceLine | None]:
+    """Return the operator of a node, and the line that made it."""
+    return snapshot.op[node], snapshot.source[node]
+
+
+def _exponential_case(flow: Flow, run: Run, row: int, spent_of: tuple[float, float]) -> Case:
+    """Return the case of one exponential."""
+    spent, whole = spent_of
+    event = flow.events[row]
+    shape = flow.facts(flow.inputs(row)[0]).shape
+    return Case(
+        kind="slow-node",
+        message=f"{event.op}{at(event.source)} takes {spent / 1000:.0f} ms, {spent / whole:.0%} of backward: its "
+        f"gradient is the exponential of a matrix of twice the size, {shape_text((2 * shape[-2], 2 * shape[-1]))}.",
+        remedy="a cheaper map to the same matrices: the Cayley transform torch.linalg.solve(I + A, I - A), Householder "
+        "reflections, or a few terms of the series where the entries are small",
+        source=event.source,
+        op=event.op,
+        marks=flow.marks(run, [row], f"{spent / 1000:.0f} ms"),
+        evidence={"time_us": spent, "share": spent / whole},
+    )

@@ -1,0 +1,178 @@
+"""Parameters that no step moves although each finds a gradient: the rate is zero, or the updates come to nothing."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator
+
+from ....snapshot import SourceLine
+from ...base import Case
+from ...facts.call_inputs import LARGEST
+from ...facts.flow import Flow
+from ...facts.ledger import Optimizer, Step
+from ...text.words import at, listed, times
+from .naming import optimizer_name
+
+_STEPS = 3
+"""Steps in a row that must have changed nothing: schedules begin or end at zero."""
+_SHOWS = 1e-5
+"""Changes of this size are seen in a float32 of up to about 80."""
+_TINY = 1e-6
+"""Slopes below this may be hidden by the epsilon of optimizers that divide by them."""
+_WIDE = ("float32", "float64", "complex64", "complex128")
+
+
+def unmoved(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each optimizer, and each group of one, that leaves what it has as it is."""
+    for optimizer in flow.ledger.optimizers.values():
+        leaves = [leaf for leaf in optimizer.leaves if leaf in flow.accumulated and not flow.ledger.moved_by_hand(leaf)]
+        idle: dict[int, list[int]] = {}
+        for leaf in leaves:
+            if (begin := _idle_since(flow, optimizer, leaf)) is not None:
+                idle.setdefault(begin, []).append(leaf)
+        for begin, together in idle.items():
+            yield _rate_case(flow, optimizer, together, begin)
+        stuck = [leaf for leaf in leaves if _is_stuck(flow, optimizer, leaf)]
+        wide = [leaf for leaf in stuck if flow.ledger.dtype(leaf) in _WIDE]
+        lost = [leaf for leaf in wide if _is_large(flow, optimizer, leaf)]
+        if lost:
+            yield _lost_case(flow, optimizer, lost)
+        elif stuck and len(stuck) == len(leaves) and not wide:  # else the rest may be near enough to where it is to be
+            yield _rounded_case(flow, optimizer, stuck)
+
+
+def _idle_since(flow: Flow, optimizer: Optimizer, leaf: int) -> int | None:
+    """Return the number of the step from which on the rate of a leaf is zero, if it stays so for a large part of all.
+
+    A single step proves nothing: schedules begin or end at zero.
+    """
+    steps = [step for step in optimizer.steps if leaf in step.held]
+    rates = [step.setting(leaf, "lr") for step in steps]
+    zeros = 0
+    while zeros < len(rates) and rates[-1 - zeros] == 0 and rates[-1 - zeros] is not None:
+        zeros += 1
+    enough = zeros == len(rates) > 1 or (zeros >= _STEPS and 4 * zeros >= len(rates))
+    begin = len(rates) - zeros
+    served = any(flow.ledger.fresh(step, leaf) for step in steps[begin:])
+    return begin if enough and served and not _others(flow, optimizer, leaf) else None
+
+
+def _others(flow: Flow, optimizer: Optimizer, leaf: int) -> bool:
+    """Whether another optimizer steps a leaf, too."""
+    return any(step.event.data.get("owner") != optimizer.number for step in flow.ledger.steps_of[leaf])
+
+
+def _rate_case(flow: Flow, optimizer: Optimizer, leaves: list[int], begin: int) -> Case:
+    """Return the case of leaves whose group has a rate of zero from one step on."""
+    steps = [step for step in optimizer.steps if leaves[0] in step.held]
+    step, count = steps[begin], len(steps) - begin
+    names = listed(flow.name(leaf) for leaf in leaves)
+    source = step.settings_line or _line_of_rate(flow, optimizer.event.source) or step.event.source
+    one = len(leaves) == 1
+    them, get = ("it", "gets a gradient, but its") if one else ("them", "get gradients, but their")
+    all_of_it = f"in all {times(count)}" if not begin else f"in the last {count} of {len(steps)} times"
+    return Case(
+        kind="optimizer-mismatch",
+        message=f"{names} {get} rate is lr=0, set{at(source)}, {all_of_it} that "
+        f"{optimizer_name(flow, optimizer)} steps{at(step.event.source)}: nothing moves {them}.",
+        remedy=f"a learning rate above 0, or requires_grad_(False) for {them}, which also saves the time for gradients",
+        source=source,
+        op=optimizer.event.data.get("type", ""),
+        severity="warning",
+        subjects=frozenset(leaves),
+        evidence={"idle": [flow.name(leaf) for leaf in leaves], "steps": count},
+    )
+
+
+def _is_stuck(flow: Flow, optimizer: Optimizer, leaf: int) -> bool:
+    """Whether each step left a leaf as it was, in spite of a gradient and of a rate that is not zero."""
+    steps = [step for step in optimizer.steps if leaf in step.held]
+    return (
+        len(steps) >= _STEPS
+        and not _others(flow, optimizer, leaf)
+        and all(step.told and step.leaves_alone(leaf) and _is_to_move(flow, step, leaf) for step in steps)
+    )
+
+
+def _is_to_move(flow: Flow, step: Step, leaf: int) -> bool:
+    """Whether a step finds a new gradient of a leaf that is neither zero nor bad, and has a rate for it."""
+    arrivals, rate = flow.ledger.fresh(step, leaf), step.setting(leaf, "lr")
+    norm = flow.events[arrivals[-1]].data.get("grad_norm") if arrivals else None
+    return bool(norm) and math.isfinite(norm or 0.0) and isinstance(rate, int | float) and rate > 0
+
+
+def _is_large(flow: Flow, optimizer: Optimizer, leaf: int) -> bool:
+    """Whether each update of a leaf is so large that float32 would show it, whatever the leaf holds."""
+    size = max(math.prod(flow.facts(leaf).shape), 1)
+    for step in optimizer.steps:
+        rate = step.setting(leaf, "lr")
+        norm = flow.events[flow.ledger.fresh(step, leaf)[-1]].data["grad_norm"]
+        slope = norm / math.sqrt(size)
+        scale = 1.0 if step.setting(leaf, "betas") and slope > _TINY else slope  # those with moments divide by it
+        if rate * scale < _SHOWS:
+            return False
+    return True
+
+
+def _same(flow: Flow, optimizer: Optimizer, leaves: list[int]) -> str:
+    """Say which leaves stay as they are, although gradients arrive."""
+    rates = listed(dict.fromkeys(f"{optimizer.steps[0].setting(leaf, 'lr'):g}" for leaf in leaves))
+    arrivals = (flow.events[row].data.get("grad_norm") or 0.0 for leaf in leaves for row in flow.accumulated[leaf])
+    names, are = listed(flow.name(leaf) for leaf in leaves), "is" if len(leaves) == 1 else "are"
+    return (
+        f"{names} {are} the same, bit by bit, after each of {len(optimizer.steps)} steps"
+        f"{at(optimizer.steps[0].event.source)}, although gradients arrive (with norms up to {max(arrivals):.2g}) "
+        f"and lr={rates}"
+    )
+
+
+def _rounded_case(flow: Flow, optimizer: Optimizer, leaves: list[int]) -> Case:
+    """Return the case of one optimizer whose updates are too small for the numbers that it updates."""
+    dtypes = (flow.ledger.dtype(leaf) for leaf in leaves)
+    dtype = next((dtype for dtype in dtypes if dtype in LARGEST), "half precision")
+    why = f": every update is rounded away, for {dtype} has no number so near to the next one."
+    remedy = f"keep the weights in float32 (torch.autocast computes in {dtype}), or step a float32 copy of them"
+    return _case(flow, optimizer, leaves, "underflow", (why, remedy))
+
+
+def _lost_case(flow: Flow, optimizer: Optimizer, leaves: list[int]) -> Case:
+    """Return the case of one optimizer whose updates do not reach what it updates."""
+    why = ": the update is written somewhere else, as into a copy."
+    remedy = "write the update into the parameter itself, under no_grad: p.sub_(rate * p.grad)"
+    return _case(flow, optimizer, leaves, "optimizer-mismatch", (why, remedy))
+
+
+def _case(flow: Flow, optimizer: Optimizer, leaves: list[int], kind: str, words: tuple[str, str]) -> Case:
+    event = optimizer.steps[0].event
+    return Case(
+        kind=kind,
+        message=_same(flow, optimizer, leaves) + words[0],
+        remedy=words[1],
+        source=event.source,
+        op=event.data.get("type", ""),
+        subjects=frozenset(leaves),
+        evidence={"leaves": [flow.name(leaf) for leaf in leaves], "steps": len(optimizer.steps)},
+    )
+
+
+def _line_of_rate(flow: Flow, made: SourceLine | None) -> SourceLine | None:
+    """Return the line, of the statement that makes an optimizer, which writes a rate of zero; else its first line."""
+    for one in flow.spelling.statements(made) if made else ():
+        if made is None or not one.first <= made.line <= one.last:
+            continue
+        for node in ast.walk(one.tree):
+            for name, value in _settings_written(node):
+                if name == "lr" and isinstance(value, ast.Constant) and value.value == 0:
+                    return SourceLine(made.file, one.first + value.lineno - 1, made.function)
+    return made
+
+
+def _settings_written(node: ast.AST) -> Iterator[tuple[object, ast.expr]]:
+    """Yield the names and values that a dictionary or a call writes."""
+    if isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant):
+                yield key.value, value
+    elif isinstance(node, ast.Call):
+        yield from ((word.arg, word.value) for word in node.keywords)

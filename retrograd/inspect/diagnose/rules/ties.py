@@ -1,0 +1,117 @@
+"""Two leaves where one shared leaf was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...events import Event
+from ...snapshot import SourceLine
+from ..base import Case, Check, Kind, Stage
+from ..facts.flow import Flow
+from ..text.words import at
+
+KINDS = {"broken-tie": Kind("two leaves where one shared leaf was meant", "warning", Stage.STATEMENT)}
+_COPYING = frozenset(
+    {"clone", "detach", "data", "transpose", "contiguous", "tensor", "requires_grad_", "Parameter"}
+    | {"copy", "deepcopy", "alias", "view_as", "empty_like", "permute", "to"}
+)
+"""Calls that pass the values of a tensor on as they are."""
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each pair of leaves of one graph of which one began as a copy of the other, or shares it."""
+    for run in flow.runs:
+        leaves = sorted(leaf for leaf in flow.leaves_behind(flow.reached_by(run)) if leaf in flow.accumulated)
+        for leaf in leaves:
+            original = _original(flow, leaf, set(leaves), flow.reached_by(run).calls)
+            if original is not None:
+                yield _case(flow, original, leaf)
+        if leaves:
+            return
+
+
+CHECK = Check("unused", KINDS, find)
+
+
+def _original(flow: Flow, leaf: int, leaves: set[int], calls: set[int]) -> int | None:
+    """Return the leaf of the same graph that another one was copied from, or lies in the memory of."""
+    sharing = [other for other in _sharing(flow, leaf) if other in leaves and other < leaf]
+    if sharing:
+        return sharing[0]
+    seen, tensor, deep = {leaf}, leaf, False
+    while True:
+        rows = [row for row in flow.made_in.get(tensor, ()) if flow.events[row].op in _COPYING and flow.inputs(row)]
+        deep = deep or any(flow.events[row].op == "deepcopy" for row in rows[:1])
+        given = (_given(flow, tensor) or (0, None))[1] if tensor == leaf else None
+        deep = deep or given is not None
+        tensor = given if given is not None else _copied_from(flow, tensor, leaf, rows)
+        if tensor < 0 or tensor in seen:
+            return None
+        if tensor in leaves:
+            return tensor if not deep or _apart(flow, calls, tensor, leaf) else None
+        seen.add(tensor)
+
+
+def _copied_from(flow: Flow, tensor: int, leaf: int, rows: list[int]) -> int:
+    """Return what a tensor was copied from, or what it is a view of; -1 for nothing."""
+    if rows:
+        return flow.inputs(rows[0])[0]
+    base = flow.facts(tensor).view_of if tensor != leaf else None
+    return -1 if base is None else base
+
+
+def _given(flow: Flow, leaf: int) -> tuple[int, int] | None:
+    """Return the row that gave a leaf, before its first use in a graph, the values of a tensor; and that tensor.
+
+    By ``.data =`` or ``copy_``.
+    """
+    first = next((row for row in flow.used_in.get(leaf, ()) if flow.has_node(row)), len(flow.events))
+    given = [(row, event.data["given"]) for row, event in _written(flow, leaf) if row < first]
+    for row in flow.writes_into(leaf):
+        if row < first and flow.events[row].op == "copy":
+            given += [(row, other) for other in flow.inputs(row)[1:2]]
+    return max(given, default=None)
+
+
+def _apart(flow: Flow, calls: set[int], *leaves: int) -> bool:
+    """Whether calls use two leaves with other operators: one of copied layers is used as the layer that it copies."""
+    first, second = ({flow.events[row].op for row in flow.used_in.get(leaf, ()) if row in calls} for leaf in leaves)
+    return first.isdisjoint(second)
+
+
+def _sharing(flow: Flow, leaf: int) -> list[int]:
+    """Return the tensors that lie in the memory of a leaf, or of what its ``.data`` was set to."""
+    given = [event.data["given"] for _, event in _written(flow, leaf)]
+    return [other for tensor in [leaf, *given] for other in flow.same_memory(tensor)]
+
+
+def _written(flow: Flow, leaf: int) -> list[tuple[int, Event]]:
+    """Return (row, event) of each time a leaf was given the memory of another tensor."""
+    rows = flow.leaf_events.get((leaf, "written"), ())
+    return [(row, flow.events[row]) for row in rows if "given" in flow.events[row].data]
+
+
+def _place(flow: Flow, leaf: int) -> SourceLine | None:
+    """Return the line that gave a leaf its memory."""
+    return next((event.source for _, event in _written(flow, leaf)), flow.facts(leaf).source)
+
+
+def _case(flow: Flow, original: int, copy: int) -> Case:
+    """Return the case of one pair."""
+    first, second = flow.name(original), flow.name(copy)
+    shared = original in _sharing(flow, copy)
+    given = _given(flow, copy)
+    source = flow.events[given[0]].source if given else flow.facts(copy).source
+    source = _place(flow, copy) if shared else source
+    how = "lies in the memory of" if shared else "began as a copy of"
+    why = "each gets only its part of the gradient" if shared else "from the first step on they drift apart"
+    return Case(
+        kind="broken-tie",
+        message=f"{second}{at(source)} {how} {first} but is a leaf of its own: the two are not tied, and {why}.",
+        remedy=f"use the same parameter twice: {second} = {first}"
+        if flow.facts(copy).shape == flow.facts(original).shape
+        else f"use {first} itself, transposed, in place of {second}: {first}.t()",
+        source=source,
+        subjects=frozenset({copy}),
+        evidence={"leaves": [first, second], "shared_memory": shared},
+    )

@@ -1,0 +1,304 @@
+"""Trainable leaves that no loss depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...snapshot import SourceLine
+from ..base import Case, Check, Kind, Stage
+from ..facts.calls import held_by
+from ..facts.flow import Flow
+from ..facts.lines import answer_per_leaf
+from ..facts.runs import Run
+from ..roles.trained import awaited, expected_gradients
+from ..roles.unused import (
+    Again,
+    Block,
+    Others,
+    dropped_at,
+    goes_on,
+    made_by_a_package,
+    others_of,
+    unused_blocks,
+    used_again,
+)
+from ..text.phrases import UNREDUCED, UNUSED
+from ..text.spelling import assigned, returns
+from ..text.words import at, listed
+
+KINDS = {
+    "unused-parameter": Kind("a trainable leaf is not reachable from the loss", "error", Stage.STRUCTURE),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """Where the values of a leaf ended: the last call they reached, and what took its place."""
+
+    row: int | None = None
+    name: str = ""
+    instead: int | None = None
+    """The call that overwrote the name, if one did."""
+    taken: SourceLine | None = None
+    """The line that took the result of a function and gave it the name, if that is how it got one."""
+    dropped: SourceLine | None = None
+    """The line that calls for the result and does nothing with it."""
+    replaced: int | None = None
+    """The first call of the leaf's module, with another tensor in its place."""
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line at which results of trainable leaves were lost, or leaves never used."""
+    if not any(run.accumulates or run.inputs for run in flow.runs):
+        return
+    failed = next((run for run in flow.runs if UNUSED in run.error), None)
+    ends = dict(answer_per_leaf(flow, _unreached(flow, failed), lambda leaf: _end_of(flow, leaf)))
+    blocks = [] if failed else list(unused_blocks(flow, {leaf for leaf, end in ends.items() if end.row is None}))
+    for block in blocks:
+        yield _case_of_block(flow, block)
+    told = {leaf for block in blocks for leaf in block.leaves}
+    by_place: dict[tuple[SourceLine | None, str], tuple[_End, list[int]]] = {}
+    for leaf, end in ends.items():
+        if leaf in told:
+            continue
+        source = _source(flow, end, leaf)
+        by_place.setdefault((source, end.name), (end, []))[1].append(leaf)
+    for (source, _), (end, leaves) in by_place.items():
+        yield _case(flow, end, leaves, source, failed)
+
+
+CHECK = Check("unused", KINDS, find)
+
+
+def _unreached(flow: Flow, failed: Run | None) -> list[int]:
+    """Return the leaves that are wanted, get nothing and whose values reach no loss at all."""
+    if failed is not None:
+        reached = flow.reached_by(failed).tensors
+        return [leaf for leaf in failed.inputs if leaf not in reached]
+    if any(run.error for run in flow.runs) or not flow.got_gradient:
+        return []
+    roots = {root for run in flow.runs for root in run.roots}
+    wanted, leading, aside = expected_gradients(flow), flow.leading_to(roots), _set_aside(flow)
+    unreached = [
+        leaf
+        for leaf, why in wanted.items()
+        if leaf not in flow.got_gradient
+        and leaf not in leading
+        and why != "asked"  # else the run had raised: the program said that it may be unused
+        and (why != "used" or flow.spelling.has_name(leaf))
+        and (flow.used_in.get(leaf) or why == "optimizer" or flow.facts(leaf).parameter or awaited(flow, leaf))
+        and leaf not in aside
+    ]
+    return [leaf for leaf in unreached if flow.facts(leaf).parameter or not _last_of_a_loop(flow, leaf)]
+
+
+def _last_of_a_loop(flow: Flow, leaf: int) -> bool:
+    """Whether a line made a leaf of an earlier one of its own that got a gradient: it is what a loop arrived at.
+
+    As the perturbation that an attack ends with, whose gradient nobody waits for.
+    """
+    line = flow.facts(leaf).source
+    earlier = flow.leading_to([leaf]) & flow.got_gradient
+    return any(flow.facts(one).source == line for one in earlier - {leaf})
+
+
+def _set_aside(flow: Flow) -> set[int]:
+    """Return what only optimizers hold that do nothing, where others are stepped: given up, or restored to look at."""
+    idle: set[int] = set()
+    busy: set[int] = set()
+    for _, event in flow.of_kind("optimizer"):
+        held = held_by(event)
+        (idle if event.data.get("action") == "made" else busy).update(held)
+    return idle - busy if busy else set()
+
+
+def _end_of(flow: Flow, leaf: int) -> _End:
+    """Follow the values of a leaf to the last call with a name, and look what the program did with that name."""
+    made = {row for tensor in flow.descendants([leaf]).tensors for row in flow.made_in.get(tensor, ())}
+    reached = sorted(row for row in made if flow.has_node(row) or _kept_cut(flow, row))
+    if any(map(flow.has_node, reached)):  # then what an evaluation computed tells nothing
+        reached = [row for row in reached if flow.has_node(row) or flow.events[row].data.get("grad")]
+    for row in reversed(reached):
+        outputs = flow.events[row].data.get("outputs", ())
+        name = next((name for name in flow.events[row].data.get("output_names", ()) if name.strip("_")), "")
+        if outputs and name:
+            return _End(row, name, _overwritten(flow, row, name))
+        if row == reached[-1] and (taken := _taken(flow, row)) is not None:
+            return taken
+    return _End(reached[-1], dropped=dropped_at(flow, reached[-1])) if reached else _End(replaced=_replaced(flow, leaf))
+
+
+def _replaced(flow: Flow, leaf: int) -> int | None:
+    """Return the first call of a leaf's module that had another tensor under the leaf's name, as of functional_call."""
+    facts, name = flow.facts(leaf), f".{flow.facts(leaf).name}"
+    for row, event in flow.of_kind("module"):
+        for dotted, other in event.data.get("parameters", {}).items():
+            same = other != leaf and flow.facts(other).shape == facts.shape
+            if same and name.endswith(f".{event.data.get('name')}.{dotted}"):
+                return row
+    return None
+
+
+def _taken(flow: Flow, row: int) -> _End | None:
+    """Return the end at a call whose result a function returns as it is to a line that gives it a name."""
+    text = flow.spelling.text(flow.events[row].source)
+    for caller in flow.lines(row)[1:] if returns(text) else ():
+        name = assigned(flow.spelling.text(caller))
+        if name or not returns(flow.spelling.text(caller)):
+            return _End(row, name, taken=caller) if name.strip("_") else None
+    return None
+
+
+def _kept_cut(flow: Flow, row: int) -> bool:
+    """Whether a call cut a tensor off under a new name; wrappers of models detach parameters for their own ends."""
+    event = flow.events[row]
+    return event.kind == "cut" and any(event.data.get("output_names", ())) and not goes_on(flow, row)
+
+
+def _overwritten(flow: Flow, row: int, name: str) -> int | None:
+    """Return the call of the same function that gave a name to something else before anyone read it."""
+    source = flow.events[row].source
+    for later in range(row + 1, len(flow.events)):
+        event = flow.events[later]
+        if name in event.data.get("output_names", ()) and _same_function(event.source, source):
+            return later if event.source != source else None
+    return None
+
+
+def _same_function(one: SourceLine | None, other: SourceLine | None) -> bool:
+    return one is not None and other is not None and (one.file, one.function) == (other.file, other.function)
+
+
+def _source(flow: Flow, end: _End, leaf: int) -> SourceLine | None:
+    """Return the line to blame."""
+    if end.instead is not None:
+        return flow.events[end.instead].source
+    if end.replaced is not None:
+        return flow.events[end.replaced].source
+    return end.taken or (flow.events[end.row].source if end.row is not None else flow.facts(leaf).source)
+
+
+def _case_of_block(flow: Flow, block: Block) -> Case:
+    """Return the case of a module that nothing calls."""
+    run = next((run for run in reversed(flow.runs) if run.roots), None)
+    names = [flow.name(leaf) for leaf in block.leaves]
+    reducer = UNREDUCED in flow.error_text
+    return Case(
+        kind="unused-parameter",
+        message=f"{block.name} is not reachable from {flow.root_name(run)} (unused): made{at(block.source)}, and no "
+        f"forward computation uses any of its {len(names)} parameters ({listed(names)}).",
+        remedy=f"use {block.name} in forward, or leave it out"
+        + ("; or DistributedDataParallel(..., find_unused_parameters=True)" if reducer else ""),
+        source=block.source,
+        subjects=frozenset(block.leaves),
+        explains_error=reducer,
+        evidence={"unused": names},
+    )
+
+
+def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, failed: Run | None) -> Case:
+    """Return the case of leaves that one line lost."""
+    names = _called(leaves, [_shown(flow, leaf, failed) for leaf in leaves])
+    run = failed or next((run for run in reversed(flow.runs) if run.roots), None)
+    are, it = ("is", "it") if len(leaves) == 1 else ("are", "them")
+    others = others_of(flow, leaves) if end.row is None else None
+    unused = end.row is None and end.replaced is None and others is None
+    again = used_again(flow, leaves[0], run) if unused else None
+    if others is not None:
+        lost, remedy = _left_out(others, source, names, it)
+    elif again is not None:
+        lost, remedy = _copied(flow, again, source, names, it)
+    elif end.dropped is not None or made_by_a_package(flow, leaves):
+        lost, remedy = _idle(flow, end, leaves, names, it)
+    else:
+        lost, remedy = _lost(flow, end, source, names, it)
+    reducer = UNREDUCED in flow.error_text
+    idle = failed is None and not reducer and (end.dropped is not None or made_by_a_package(flow, leaves))
+    if failed is not None:
+        remedy += "; allow_unused=True gives None for it"
+    elif reducer:
+        remedy += "; or DistributedDataParallel(..., find_unused_parameters=True)"
+    return Case(
+        kind="unused-parameter",
+        message=f"{names} {are} not reachable from {flow.root_name(run)} (unused): {lost}.",
+        remedy=remedy,
+        source=others.line if others is not None else again.line if again is not None else source,
+        op=flow.events[end.row].op if end.row is not None else "",
+        subjects=frozenset(leaves),
+        severity="note" if idle else None,
+        explains_error=failed is not None or reducer,
+        evidence={"unused": [flow.name(leaf) for leaf in leaves]},
+    )
+
+
+def _lost(flow: Flow, end: _End, source: SourceLine | None, names: str, it: str) -> tuple[str, str]:
+    """Say where the values of leaves ended, and what to write instead; ``it`` is what to call the leaves."""
+    if end.replaced is not None:
+        module = flow.events[end.replaced].data.get("name")
+        return (
+            f"{module} is called{at(source)} with other tensors in place of {it}",
+            f"call {module} with its own parameters: {module}(...), or with what follows from {it} without detach()",
+        )
+    if end.row is None:
+        return (
+            f"made{at(source)}, and no forward computation uses {it}",
+            f"use {it if names[:1].isdigit() else names} in forward, or leave {it} out",
+        )
+    made = end.taken or flow.events[end.row].source
+    if end.instead is not None:
+        return (
+            f"the result {end.name}{at(made)} is overwritten{at(source)} before anything reads it",
+            f"use {end.name} in {flow.spelling.text(source)!r}, or give one of the two another name",
+        )
+    result = end.name or f"the result of {flow.events[end.row].op}"
+    return (
+        f"{result}{at(made)} is computed from {it} and never used",
+        f"use {result} in what follows, or leave it and its parameters out",
+    )
+
+
+def _idle(flow: Flow, end: _End, leaves: list[int], names: str, it: str) -> tuple[str, str]:
+    """Say of leaves that may well stay without a gradient why they have none, and what the user can do about it."""
+    made = f"made{at(flow.facts(leaves[0]).source)}"
+    if end.dropped is not None and end.row is not None:
+        event = flow.events[end.row]
+        lost = f"the result of {event.op}{at(event.source)} is computed from {it}, and dropped{at(end.dropped)}"
+    elif end.row is not None:
+        lost = f"{made}, and nothing uses the result of {flow.events[end.row].op} that is computed from {it}"
+    else:
+        lost = f"{made}, and no forward computation uses {it}"
+    return lost, (
+        f"nothing, if that is meant; .requires_grad_(False) on {names} tells so to optimizers and to "
+        "DistributedDataParallel, and an option of the package may leave it out"
+    )
+
+
+def _copied(flow: Flow, again: Again, made: SourceLine | None, names: str, it: str) -> tuple[str, str]:
+    """Say that a line uses once more what stands beside some leaves, and what to write instead."""
+    other = flow.name(again.leaf)
+    return (
+        f"made{at(made)}, and nothing in forward uses {it}, while {other} is used{at(again.first)} and{at(again.line)}",
+        f"use {names}{at(again.line)}, or leave {it} out",
+    )
+
+
+def _left_out(others: Others, made: SourceLine | None, names: str, it: str) -> tuple[str, str]:
+    """Say that a line takes what was made with some leaves and not these, and what to write instead."""
+    takes = f"{'the loop' if others.loop else 'the statement'}{at(others.line)}"
+    return (
+        f"{takes} uses only the others that were made with {it}{at(made)}",
+        f"let {takes} use {it if names[:1].isdigit() else names} as well, or leave {it} out",
+    )
+
+
+def _called(leaves: list[int], names: list[str]) -> str:
+    """Return the names of leaves; of several that only a loop's variable is the name of, how many there are."""
+    several = len(leaves) > 1 and len(set(names)) == 1
+    return f"{len(leaves)} leaves called {names[0]}" if several else listed(names, most=8)
+
+
+def _shown(flow: Flow, leaf: int, failed: Run | None) -> str:
+    """Return a leaf's name, with its place among the inputs that were asked for."""
+    name = flow.name(leaf)
+    return f"input {failed.inputs.index(leaf)} ({name})" if failed is not None and leaf in failed.inputs else name

@@ -1,1 +1,0 @@
-"""What the lines of a program say: names, operands, conditions."""

@@ -1,0 +1,1 @@
+"""The words of findings, and what the lines of a program say: names, operands."""
