@@ -29,6 +29,11 @@ class Change:
         """Number of the last line; ``first - 1`` where nothing is taken away."""
         return self.first + len(self.before) - 1
 
+    @property
+    def lines(self) -> range:
+        """Numbers of the lines that it takes away or replaces."""
+        return range(self.first, self.last + 1)
+
     def to_plain(self) -> dict[str, Plain]:
         """Return the change as JSON values: the file, the range of lines, and what they are replaced by."""
         return {"file": self.file, "first": self.first, "last": self.last, "replacement": list(self.after)}

@@ -26,10 +26,13 @@ class Observed:
         """Type of the exception that ended it, or nothing."""
         return next((str(one.data.get("type", "")) for one in self.recording.events if one.kind == "error"), "")
 
-    @property
-    def passes(self) -> int:
-        """Backward passes that ended well."""
-        return sum(one.kind == "backward-end" and "error" not in one.data for one in self.recording.events)
+    def passes(self, without: Fix | None = None) -> int:
+        """Return how many backward passes ended well, those left out that begin at a line which a fix takes out."""
+        gone = {(one.file, line) for one in (without.changes if without else ()) if not one.after for line in one.lines}
+        begun = [one.source for one in self.recording.events if one.kind == "backward"]
+        left_out = sum(source is not None and (source.file, source.line) in gone for source in begun)
+        ended = (one.kind == "backward-end" and "error" not in one.data for one in self.recording.events)
+        return sum(ended) - left_out
 
     def trained(self) -> set[str]:
         """Return the names of leaves that some pass brought a gradient other than zero."""
@@ -57,7 +60,7 @@ def verdict(finding: Finding, fix: Fix, before: Observed, after: Observed) -> Ve
     others = [one for one in new if one.kind != finding.kind]
     if (after.error and after.error != before.error) or others or after.spoilt() > before.spoilt():
         return "makes it worse"
-    if after.passes < before.passes or (before.error and after.error and finding is before.findings[0]):
+    if after.passes() < before.passes(fix) or (before.error and after.error and finding is before.findings[0]):
         return "not verified"
     if new or _key(finding, fix) in {_key(one) for one in after.findings}:
         return "not verified"

@@ -81,7 +81,22 @@ def _cycle(site: Site) -> Iterator[Fix]:
                 yield from fix("record no graph of the gradient", change, tentative=True)
 
 
+def _once(site: Site) -> Iterator[Fix]:
+    """A backward of what another one takes in as well is left out."""
+    yield from fix("leave out this backward", site.program.taken_out(site.statement), tentative=True)
+
+
+def _with_random_state(site: Site) -> Iterator[Fix]:
+    """A checkpoint keeps the state of the generator."""
+    for one in site.program.expressions(site.statement):
+        for keyword in one.keywords if isinstance(one, ast.Call) else ():
+            if keyword.arg == "preserve_rng_state":
+                yield from fix("keep the generator's state", site.program.replaced(keyword.value, "True"))
+
+
 FIXES = {
+    "double-count": _once,
+    "checkpoint-mismatch": _with_random_state,
     "missing-create-graph": _with_graph,
     "freed-graph": _freed,
     "graph-growth": _kept,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ...fixes import Fix
 from ..text.spelling import operand
+from ..text.words import listed
 from .program import callee, method
 from .site import Site, fix
 
@@ -15,10 +16,13 @@ def _switched_on(site: Site) -> Iterator[Fix]:
     """What was made without gradients gets them where it is made; what switches them off is left out."""
     program, statement = site.program, site.statement
     names = [str(name) for name in site.case.evidence.get("frozen", ()) or ()]
-    targets = [program.text(one) for one in statement.targets] if isinstance(statement, ast.Assign) else []
-    if isinstance(statement, ast.Assign) and len(names) == 1 and targets == names:
-        value = operand(program.text(statement.value))
-        yield from fix(f"{names[0]} is to be trained", program.replaced(statement.value, f"{value}.requires_grad_()"))
+    made = {program.text(target): value for target, value in _made(statement)}
+    texts: dict[ast.AST, str] = {
+        value: f"{operand(program.text(value))}.requires_grad_()" for name, value in made.items() if name in names
+    }
+    if texts:
+        sentence = f"train {listed(name for name in made if name in names)}"
+        yield from fix(sentence, *program.all_replaced(texts))
     for one in program.expressions(statement):
         for keyword in one.keywords if isinstance(one, ast.Call) else ():
             if keyword.arg == "requires_grad" and ast.unparse(keyword.value) == "False":
@@ -27,19 +31,40 @@ def _switched_on(site: Site) -> Iterator[Fix]:
         yield from fix("leave it trainable", program.taken_out(statement), tentative=True)
 
 
+def _made(statement: ast.stmt) -> list[tuple[ast.expr, ast.expr]]:
+    """Return what an assignment gives names to, with what each name is given."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
+        return []
+    target, value = statement.targets[0], statement.value
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        return list(zip(target.elts, value.elts, strict=True))
+    return [(target, value)]
+
+
 def _retained(site: Site) -> Iterator[Fix]:
-    """The gradient of what is no leaf is kept by ``retain_grad()``."""
-    statement = site.statement
-    made = (
-        [target for target in statement.targets if isinstance(target, ast.Name | ast.Attribute)]
-        if isinstance(statement, ast.Assign)
-        else []
-    )
-    for target in made:
-        name = site.program.text(target)
-        yield from fix(
-            f"keep the gradient of {name}", site.program.put_after(statement, f"{name}.retain_grad()"), tentative=True
-        )
+    """The gradient of what is not a leaf is kept by ``retain_grad()``, or the finished value made the leaf."""
+    program = site.program
+    read = site.first(lambda one: isinstance(one, ast.Attribute) and one.attr == "grad")
+    name = program.text(read.value) if isinstance(read, ast.Attribute) else ""
+    for statement in program.statements:
+        made = [program.text(one) for one in statement.targets] if isinstance(statement, ast.Assign) else []
+        if isinstance(statement, ast.Assign) and name in made:
+            change = program.put_after(statement, f"{name}.retain_grad()")
+            yield from fix(f"keep the gradient of {name}", change, tentative=True)
+            yield from made_leaf(site, statement)
+
+
+def made_leaf(site: Site, statement: ast.Assign) -> Iterator[Fix]:
+    """What an assignment computes becomes the leaf itself, a Parameter where it is made of one."""
+    program, value = site.program, statement.value
+    text = program.text(value)
+    wraps = next((one for one in ast.walk(value) if isinstance(one, ast.Call) and callee(one) == "Parameter"), None)
+    if wraps is None:
+        new = f"{operand(text)}.detach().requires_grad_()"
+    else:
+        new = f"{program.text(wraps.func)}({operand(text)}.detach())"
+    name = program.text(statement.targets[0])
+    yield from fix(f"make {name} itself the leaf", program.replaced(value, new), tentative=True)
 
 
 def _tied(site: Site) -> Iterator[Fix]:
@@ -47,7 +72,7 @@ def _tied(site: Site) -> Iterator[Fix]:
     statement = site.statement
     if isinstance(statement, ast.Assign):
         value: ast.expr = statement.value
-        while (inner := _copied(value)) is not None:
+        while (inner := copied(value)) is not None:
             value = inner
         target = statement.targets[0]
         if isinstance(target, ast.Attribute) and target.attr == "data":
@@ -60,7 +85,7 @@ def _tied(site: Site) -> Iterator[Fix]:
             yield from fix("use the same parameter twice", site.program.rewritten(statement, text))
 
 
-def _copied(node: ast.expr) -> ast.expr | None:
+def copied(node: ast.expr) -> ast.expr | None:
     """Return what one layer of a copy is written around."""
     inner = method(node, "clone", "detach", "requires_grad_", "contiguous")
     if inner is not None:
@@ -89,59 +114,9 @@ def _deep(site: Site) -> Iterator[Fix]:
         yield from fix("copy the network", *changes)
 
 
-def _held(site: Site) -> Iterator[Fix]:
-    """The optimizer is given the parameters that it lacks, by the modules that they belong to."""
-    program = site.program
-    found = site.first(
-        lambda one: isinstance(one, ast.Call) and bool(one.args) and "arameters" in program.text(one.args[0])
-    )
-    given = found.args[0] if isinstance(found, ast.Call) else None
-    inner = None if given is None else method(given, "parameters")
-    if given is None or inner is None:
-        return
-    if isinstance(inner, ast.Attribute):  # a part of the model: all of it
-        whole = program.text(inner.value)
-        yield from fix(f"give it all parameters of {whole}", program.replaced(inner, whole))
-    missing = [str(name) for name in site.case.evidence.get("missing", ()) or ()]
-    modules = list(dict.fromkeys(name.rpartition(".")[0] for name in missing))
-    if modules and all(name.isidentifier() and _in_scope(site, name) for name in modules):
-        parts = ", ".join(f"*{name}.parameters()" for name in modules)
-        more = f"[*{program.text(given)}, {parts}]"
-        yield from fix("give it the missing parameters as well", program.replaced(given, more))
-        if len(modules) == 1:
-            yield from fix(
-                "give it the parameters of its own loss", program.replaced(inner, modules[0]), tentative=True
-            )
-
-
-def _in_scope(site: Site, name: str) -> bool:
-    """Whether a variable is assigned before the line, in its function or in the file."""
-    bound = [one for one in site.program.statements if one.lineno < site.line and isinstance(one, ast.Assign)]
-    places = (site.program.function(site.statement), site.program.tree)
-    return any(site.program.binds(one, name) and site.program.function(one) in places for one in bound)
-
-
-def _registered(site: Site) -> Iterator[Fix]:
-    """Layers in a plain list or dictionary are put into one that a module registers."""
-    statement = site.statement
-    value = statement.value if isinstance(statement, ast.Assign) else None
-    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Attribute):
-        return
-    if site.engine and isinstance(value, ast.List | ast.ListComp | ast.Dict | ast.DictComp):
-        kind = "ModuleList" if isinstance(value, ast.List | ast.ListComp) else "ModuleDict"
-        text = f"{site.engine}.nn.{kind}({site.program.text(value)})"
-        yield from fix(f"let the module register them: {kind}", site.program.replaced(value, text))
-
-
-def _either(site: Site) -> Iterator[Fix]:
-    yield from _held(site)
-    yield from _registered(site)
-
-
 FIXES = {
     "frozen-parameter": _switched_on,
     "nonleaf-grad": _retained,
     "broken-tie": _tied,
     "missing-copy": _deep,
-    "optimizer-mismatch": _either,
 }

@@ -26,6 +26,34 @@ def _cleared(site: Site) -> Iterator[Fix]:
     for called in dict.fromkeys(optimizers):
         change = program.put_before(statement, f"{called}.zero_grad()")
         yield from fix(f"clear the gradients of {called} in every step", change, tentative=len(set(optimizers)) > 1)
+    if not optimizers:
+        yield from _cleared_by_hand(site)
+
+
+def _cleared_by_hand(site: Site) -> Iterator[Fix]:
+    """Where the program moves values itself, their gradients are cleared behind that; in a closure, before all."""
+    program = site.program
+    around = program.loop(site.statement) or program.function(site.statement)
+    for one in ast.walk(around) if around is not None else ():
+        target = one.target if isinstance(one, ast.AugAssign) else None
+        if isinstance(one, ast.AugAssign) and target is not None:
+            name = program.text(target)
+            if f"{name}.grad" in program.text(one.value):
+                change = program.put_after(one, f"{name}.grad = None")
+                yield from fix(f"clear {name}.grad behind its use", change)
+    closure = program.function(site.statement)
+    if isinstance(closure, ast.FunctionDef):
+        for one in program.statements:
+            for call in program.expressions(one):
+                stepping = method(call, "step")
+                if stepping is not None and isinstance(call, ast.Call) and _is_given(call, closure.name):
+                    change = program.put_before(closure.body[0], f"{program.text(stepping)}.zero_grad()")
+                    yield from fix("clear the gradients at the beginning of the closure", change)
+
+
+def _is_given(call: ast.Call, name: str) -> bool:
+    """Whether a call takes a function of this name."""
+    return any(isinstance(one, ast.Name) and one.id == name for one in call.args)
 
 
 def _made_by(program: Program, name: str) -> str:
@@ -43,6 +71,8 @@ def _cleared_in_time(site: Site) -> Iterator[Fix]:
     passes = _statements_calling(program, around, "backward") if around is not None else []
     moved = site.statement
     whole = isinstance(moved, ast.Expr) and callee(moved.value) in ("zero_grad", "step")
+    if not whole:
+        yield from fix(f"leave out {program.text(moved)}", program.taken_out(moved), tentative=True)
     if not passes or not whole:
         return
     text = program.text(moved)

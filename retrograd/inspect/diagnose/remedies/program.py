@@ -6,7 +6,7 @@ What is proposed is made of the program's own text, so that its names, its quote
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from ...fixes import Change
@@ -66,6 +66,12 @@ class Program:
                 return None
         return None
 
+    def following(self, statement: ast.stmt) -> list[ast.stmt]:
+        """Return the statements behind one in its block."""
+        parent = self._parents.get(statement)
+        body = next((one for one in _blocks(parent) if statement in one), []) if parent is not None else []
+        return body[body.index(statement) + 1 :] if body else []
+
     def function(self, node: ast.AST) -> ast.AST | None:
         """Return the innermost function around a node, the file where there is none."""
         return next(
@@ -118,6 +124,24 @@ class Program:
         head = self.lines[first - 1].encode()[: node.col_offset].decode()
         tail = self.lines[last - 1].encode()[node.end_col_offset :].decode()
         return self._change(first, last, f"{head}{text}{tail}".split("\n"))
+
+    def all_replaced(self, texts: Mapping[ast.AST, str]) -> tuple[Change, ...]:
+        """Return the changes that put other texts in the places of several nodes, none inside another."""
+        spans = sorted(texts, key=_place, reverse=True)
+        lines = [line.encode() for line in self.lines]
+        rows: list[list[int]] = []  # first and last line of each change, from the end of the file
+        for node in spans:
+            (first, start), (last, end) = _place(node), _end(node)
+            lines[first - 1 : last] = [lines[first - 1][:start] + texts[node].encode() + lines[last - 1][end:]]
+            lines[first:first] = [b""] * (last - first)
+            if rows and last >= rows[-1][0]:
+                rows[-1][0] = first
+            else:
+                rows.append([first, last])
+        return tuple(
+            self._change(first, last, b"\n".join(filter(None, lines[first - 1 : last])).decode().split("\n"))
+            for first, last in reversed(rows)
+        )
 
     def rewritten(self, statement: ast.stmt, *lines: str) -> Change:
         """Return the change that puts other lines, indented alike, in the place of a statement."""
@@ -180,6 +204,15 @@ class Program:
     def _change(self, first: int, last: int, after: list[str]) -> Change:
         """Return the change of whole lines."""
         return Change(self.file, first, tuple(self.lines[first - 1 : last]), tuple(after))
+
+
+def _place(node: ast.AST) -> tuple[int, int]:
+    """Return line and column, in bytes, at which a node begins."""
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)
 
 
 def _is_variable(node: ast.AST, name: str, use: type[ast.expr_context]) -> bool:

@@ -3,41 +3,94 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator
 
 from ...fixes import Fix
+from ...operators import canonical, operator
 from ..text.spelling import operand
 from .program import callee, method
 from .site import Site, fix
 
+_BOUNDS = {
+    (-1.0, 1.0): "-1 + 1e-6, 1 - 1e-6",
+    (0.0, 1.0): "1e-6, 1 - 1e-6",
+    (1.0, math.inf): "min=1 + 1e-6",
+}
+"""Domain of an operator -> bounds that keep inside it."""
+
+
+_SMALL = 1e-2
+"""Up to here a constant that is added is meant to keep off zero."""
+
 
 def _away_from_pole(site: Site) -> Iterator[Fix]:
-    """The operand that reaches a pole is bounded away from it; a logarithm of a softmax is taken in one."""
+    """The operand that reaches a pole is bounded away from it; a logarithm is taken in one with what it is of."""
     program = site.program
     yield from _logarithm_in_one(site)
-    for one in site.operands[::-1]:
-        text = operand(program.text(one))
-        yield from fix(f"keep {text} above 0", program.replaced(one, f"{text}.clamp(min=1e-6)"), tentative=True)
-        yield from fix(
-            f"keep {text} between its poles",
-            program.replaced(one, f"{text}.clamp(-1 + 1e-6, 1 - 1e-6)"),
-            tentative=True,
+    yield from _masked_before(site)
+    found = _at_pole(site)
+    if found is not None:
+        text, bound = (
+            operand(program.text(_without_epsilon(found))),
+            _BOUNDS.get(operator(site.case.op).domain, "min=1e-6"),
         )
+        sentence = f"keep {text} away from the pole of {site.case.op}"
+        yield from fix(sentence, program.replaced(found, f"{text}.clamp({bound})"), tentative=True)
+
+
+def _at_pole(site: Site) -> ast.expr | None:
+    """Return the expression of the operand that holds the pole of an operator."""
+    event = site.event
+    names = [] if event is None else event.data.get("names", ())
+    if not names:
+        return None
+    name = names[min(operator(site.case.op).operand, len(names) - 1)]
+    named = [one for one in site.program.expressions(site.statement) if ast.unparse(one) == name]
+    return next((one for one in named if _is_taken_by(site, one)), next(iter(named), None))
+
+
+def _is_taken_by(site: Site, given: ast.expr) -> bool:
+    """Whether an expression is what the case's operator is called on, or with."""
+    caller = next(site.program.around(given), None)
+    if isinstance(caller, ast.Attribute):
+        caller = next(site.program.around(caller), None)
+    return isinstance(caller, ast.Call) and canonical(callee(caller)) == canonical(site.case.op)
+
+
+def _without_epsilon(node: ast.expr) -> ast.expr:
+    """Return what a small constant is added to; an expression as it is where there is none."""
+    added = node.right if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) else None
+    small = isinstance(added, ast.Constant) and isinstance(added.value, float) and added.value < _SMALL
+    return node.left if small and isinstance(node, ast.BinOp) else node
+
+
+def _masked_before(site: Site) -> Iterator[Fix]:
+    """In ``where(mask, f(x), other)`` the function is given what is safe where the mask is off."""
+    program, found = site.program, _at_pole(site)
+    if found is None or not site.engine:
+        return
+    for one in program.expressions(site.statement):
+        if isinstance(one, ast.Call) and callee(one) == "where" and len(one.args) == 3:
+            sides = [found in ast.walk(side) for side in one.args[1:]]
+            mask, text = program.text(one.args[0]), program.text(found)
+            kept = f"{text}, 1.0" if sides[0] else f"1.0, {text}"
+            if sides[0] != sides[1]:
+                change = program.replaced(found, f"{site.engine}.where({mask}, {kept})")
+                yield from fix(f"mask {text} before {site.case.op}, too", change, tentative=True)
 
 
 def _logarithm_in_one(site: Site) -> Iterator[Fix]:
-    """``x.softmax(d).log()`` becomes ``x.log_softmax(d)``."""
+    """``x.softmax(d).log()`` becomes ``x.log_softmax(d)``, ``torch.log(F.softmax(x, d))`` ``F.log_softmax(x, d)``."""
     for one in site.program.expressions(site.statement):
         inner = method(one, "log") or (
             one.args[0] if isinstance(one, ast.Call) and callee(one) == "log" and one.args else None
         )
-        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr == "softmax":
-            text = site.program.text(inner)
-            head = site.program.text(inner.func.value)
-            rest = text[len(site.program.text(inner.func)) :]
-            yield from fix(
-                "take the logarithm of a softmax in one", site.program.replaced(one, f"{head}.log_softmax{rest}")
-            )
+        if isinstance(inner, ast.Call) and callee(inner) == "softmax":
+            called, text = site.program.text(inner.func), site.program.text(inner)
+            head = called[: -len("softmax")]
+            change = site.program.replaced(one, f"{head}log_softmax{text[len(called) :]}")
+            yield from fix("take the logarithm of a softmax in one", change, tentative=isinstance(inner.func, ast.Name))
 
 
 def _leaky(site: Site) -> Iterator[Fix]:
@@ -64,4 +117,23 @@ def _straight_through(site: Site) -> Iterator[Fix]:
             return
 
 
-FIXES = {"nan-origin": _away_from_pole, "dead-relu": _leaky, "zero-gradient": _straight_through}
+def _softened(site: Site) -> Iterator[Fix]:
+    """``a > b`` becomes ``sigmoid(10 * (a - b))``, which passes gradients to both."""
+    program = site.program
+    for one in program.expressions(site.statement):
+        if isinstance(one, ast.Compare) and len(one.ops) == 1 and site.engine:
+            sides = [operand(program.text(side)) for side in (one.left, one.comparators[0])]
+            if isinstance(one.ops[0], ast.Lt | ast.LtE):
+                sides.reverse()
+            elif not isinstance(one.ops[0], ast.Gt | ast.GtE):
+                return
+            text = f"{site.engine}.sigmoid(10 * ({sides[0]} - {sides[1]}))"
+            yield from fix("compare by a smooth step", program.replaced(one, text), tentative=True)
+
+
+FIXES = {
+    "nan-origin": _away_from_pole,
+    "dead-relu": _leaky,
+    "zero-gradient": _straight_through,
+    "nondifferentiable": _softened,
+}

@@ -26,6 +26,20 @@ def _out_of_place(site: Site) -> Iterator[Fix]:
             yield from fix(f"write into a copy of {base}", change, tentative=copied == "copy")
 
 
+def _new_value(site: Site) -> Iterator[Fix]:
+    """A call that writes in place becomes the one that gives a new tensor: ``row.mul_(2)`` is ``row.mul(2)``."""
+    yield from _out_of_place(site)
+    for one in site.program.expressions(site.statement):
+        name = callee(one)
+        if (
+            isinstance(one, ast.Call)
+            and isinstance(one.func, ast.Attribute)
+            and name.strip("_") == site.case.op.strip("_")
+        ):
+            text = f"{site.program.text(one.func.value)}.{name.rstrip('_')}"
+            yield from fix("give it as a new tensor", site.program.replaced(one.func, text))
+
+
 def _entry_written(statement: ast.stmt) -> ast.expr | None:
     """Return what a statement writes an entry of."""
     target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
@@ -75,6 +89,7 @@ def _own_copy(site: Site) -> Iterator[Fix]:
 
 FIXES = {
     "function-mutates-input": _own_copy,
+    "refused-write": _new_value,
     "inplace-modified": _out_of_place,
     "view-no-grad": _out_of_place,
     "silent-inplace": _copied_for_numpy,

@@ -238,7 +238,8 @@ def _never_on(flow: Flow, run: Run) -> Iterator[Case]:
         one for one in sorted(behind.tensors) if flow.facts(one).dtype.startswith(("float", "bfloat", "complex"))
     )
     leaves = [one for one in floating if not any(flow.inputs(row) for row in flow.made_in.get(one, ()))]
-    named = [one for one in leaves if flow.spelling.has_name(one)] or leaves
+    trained = [one for one in leaves if one in flow.optimized]  # what an optimizer has is to be trained, data are not
+    named = trained or [one for one in leaves if flow.spelling.has_name(one)] or leaves
     if not named:
         return
     names, root = listed(flow.name(one) for one in named), flow.root_name(run)

@@ -46,16 +46,18 @@ def _case(flow: Flow, optimizer: Optimizer, leaves: list[int], runs: list[Run]) 
         other = optimizer_name(flow, flow.ledger.optimizers[instead.event.data.get("owner")])
         message = f"{gets}, and what steps after them{at(instead.event.source)} is {other}, which has none of these: "
         message += f"{name}, made{at(made)}, never steps."
-        return _finding(flow, leaves, message, f"{name}.step() there", instead.event.source)
+        return _finding(flow, leaves, name, message, f"{name}.step() there", instead.event.source)
     if optimizer.steps:
         step = optimizer.steps[0].event.source
         message = f"{gets}, and {name}.step(){at(step)} is called once and finds none of them: nothing ever moves."
-        return _finding(flow, leaves, message, f"{name}.step() after each backward()", step)
+        return _finding(flow, leaves, name, message, f"{name}.step() after each backward()", step)
     message = f"{gets}, but {name}, made{at(made)}, never steps: nothing ever moves them."
-    return _finding(flow, leaves, message, f"{name}.step() after backward()", runs[0].source)
+    return _finding(flow, leaves, name, message, f"{name}.step() after backward()", runs[0].source)
 
 
-def _finding(flow: Flow, leaves: list[int], message: str, remedy: str, source: SourceLine | None) -> Case:
+def _finding(
+    flow: Flow, leaves: list[int], optimizer: str, message: str, remedy: str, source: SourceLine | None
+) -> Case:
     return Case(
         kind="optimizer-mismatch",
         message=message,
@@ -63,7 +65,7 @@ def _finding(flow: Flow, leaves: list[int], message: str, remedy: str, source: S
         source=source,
         op="step",
         subjects=frozenset(leaves),
-        evidence={"leaves": [flow.name(leaf) for leaf in leaves]},
+        evidence={"leaves": [flow.name(leaf) for leaf in leaves], "never_stepped": optimizer},
     )
 
 

@@ -1,0 +1,45 @@
+"""Fixes of losses that are given what they do not take."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ...fixes import Fix
+from ...operators import Trait, operator
+from ..text.spelling import operand
+from .program import callee
+from .site import Site, fix
+
+_PROBABILITIES = {Trait.NORMALISATION, Trait.SATURATING}
+"""What makes probabilities of scores."""
+
+
+def _given_what_it_takes(site: Site) -> Iterator[Fix]:
+    """A softmax before a loss that applies its own is left out; what a loss takes as logarithms is made so."""
+    program = site.program
+    for one in program.expressions(site.statement):
+        traits = operator(callee(one)).traits
+        if isinstance(one, ast.Call) and callee(one) != site.case.op and traits & _PROBABILITIES:
+            given = one.args[0] if one.args else one.func.value if isinstance(one.func, ast.Attribute) else None
+            if given is not None:
+                text = program.text(given)
+                yield from fix(f"give {text} itself", program.replaced(one, text), tentative=_serves_else(site, one))
+    if site.operands and site.engine:
+        scores = site.operands[0]
+        text = f"{site.engine}.log_softmax({program.text(scores)}, 1)"
+        yield from fix("give logarithms of probabilities", program.replaced(scores, text), tentative=True)
+
+
+def _serves_else(site: Site, call: ast.expr) -> bool:
+    """Whether the result of a call has a name that is used at several places."""
+    statement = site.statement
+    if not isinstance(statement, ast.Assign) or statement.value is not call:
+        return isinstance(statement, ast.Assign)
+    name = operand(site.program.text(statement.targets[0]))
+    tree = site.program.tree
+    nodes = ast.walk(tree) if tree is not None else ()
+    return sum(isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load) for one in nodes) > 1
+
+
+FIXES = {"loss-contract": _given_what_it_takes}

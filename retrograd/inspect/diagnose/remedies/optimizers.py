@@ -1,0 +1,150 @@
+"""Fixes of optimizers: they hold what is trained, they are made after it, and they step."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ...fixes import Fix
+from .leaves import copied, made_leaf
+from .program import Program, callee, method
+from .site import Site, fix
+
+_COPYING = frozenset({"clone", "copy", "deepcopy"})
+"""What gives other memory with the same values."""
+
+
+def _either(site: Site) -> Iterator[Fix]:
+    for propose in (_stepped, _themselves, _held, _registered, _made_later, _read_again):
+        yield from propose(site)
+    if site.case.evidence.get("result") and isinstance(site.statement, ast.Assign):
+        yield from made_leaf(site, site.statement)
+
+
+def _stepped(site: Site) -> Iterator[Fix]:
+    """The optimizer that never steps does, behind backward; ``opt.step`` alone is called."""
+    name = str(site.case.evidence.get("never_stepped", ""))
+    program = site.program
+    if not name:
+        return
+    for one in program.statements:
+        if isinstance(one, ast.Expr) and program.text(one.value) == f"{name}.step":
+            yield from fix(f"call {name}.step", program.replaced(one.value, f"{name}.step()"))
+            return
+    if isinstance(site.statement, ast.Expr) and method(site.statement.value, "backward") is not None:
+        yield from fix(f"{name}.step() behind backward", program.put_after(site.statement, f"{name}.step()"))
+
+
+def _themselves(site: Site) -> Iterator[Fix]:
+    """What is trained are the tensors themselves, not copies of them."""
+    for one in site.program.expressions(site.statement):
+        value, layers = one, set[str]()
+        while (inner := copied(value)) is not None:
+            layers.add(callee(value))
+            value = inner
+        if layers & _COPYING:
+            text = site.program.text(value)
+            yield from fix(f"use {text} itself, not a copy", site.program.replaced(one, text))
+            return
+
+
+def _read_again(site: Site) -> Iterator[Fix]:
+    """Parameters that are read twice are kept as a list."""
+    program = site.program
+    names = {one.id for one in program.expressions(site.statement) if isinstance(one, ast.Name)}
+    for one in program.statements:
+        if isinstance(one, ast.Assign) and method(one.value, "parameters") is not None:
+            target = program.text(one.targets[0])
+            if target in names:
+                change = program.replaced(one.value, f"list({program.text(one.value)})")
+                yield from fix(f"keep {target} as a list", change)
+
+
+def _made_later(site: Site) -> Iterator[Fix]:
+    """The optimizer is made where all its parameters are there: before what uses it, or the next loop, or the end."""
+    program, op = site.program, site.case.op
+    made = [one for one in program.statements if isinstance(one, ast.Assign) and callee(one.value) == op]
+    if not site.case.evidence.get("missing") or site.statement in made:
+        return
+    for one in made:
+        passed = _before_its_use(program.following(one), f"{program.text(one.targets[0])}.", program)
+        if passed:
+            changes = (program.taken_out(one), program.put_after(passed[-1], program.text(one)))
+            sentence = f"make {program.text(one.targets[0])} when its parameters are there"
+            yield from fix(sentence, *changes, tentative=True)
+
+
+def _before_its_use(following: list[ast.stmt], use: str, program: Program) -> list[ast.stmt]:
+    """Return the statements before a loop, a return, or one that uses a variable."""
+    found: list[ast.stmt] = []
+    for one in following:
+        if isinstance(one, ast.For | ast.While | ast.Return) or use in program.text(one):
+            break
+        found.append(one)
+    return found
+
+
+def _held(site: Site) -> Iterator[Fix]:
+    """The optimizer is given the parameters that it lacks, by the modules that they belong to."""
+    program = site.program
+    found = site.first(lambda one: callee(one) == site.case.op and isinstance(one, ast.Call) and bool(one.args))
+    given = found.args[0] if isinstance(found, ast.Call) else None
+    missing = [str(name) for name in site.case.evidence.get("missing", ()) or ()]
+    if given is None or not missing:
+        return
+    inner = method(given, "parameters")
+    if isinstance(inner, ast.Attribute):  # a part of the model: all of it
+        whole = program.text(inner.value)
+        yield from fix(f"give it all parameters of {whole}", program.replaced(inner, whole))
+    owners = list(dict.fromkeys(_owner(name) for name in missing))
+    if all(_in_scope(site, owner.split("[")[0]) for owner in owners):
+        parts = ", ".join(owner if owner in missing else f"*{owner}.parameters()" for owner in owners)
+        own = parts[1:] if len(owners) == 1 and parts.startswith("*") else f"[{parts}]"
+        twin = _has_twin(site, found, program.text(given))
+        others = bool(site.case.evidence.get("stale")) or _has_groups(given)  # it may lack nothing but these
+        if not twin:
+            new = f"[*{program.text(given)}, {parts}]"
+            yield from fix("give it the missing parameters too", program.replaced(given, new), tentative=others)
+        sentence = "give it the parameters that its loss is to train"
+        yield from fix(sentence, program.replaced(given, own), tentative=not twin)
+
+
+def _has_twin(site: Site, found: ast.expr | None, given: str) -> bool:
+    """Whether another optimizer of the file is given the same."""
+    types = {one.event.op for one in site.flow.ledger.optimizers.values()}
+    tree = site.program.tree
+    calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call)] if tree is not None else []
+    twins = [one for one in calls if callee(one) in types and one is not found and one.args]
+    return any(site.program.text(one.args[0]) == given for one in twins)
+
+
+def _owner(name: str) -> str:
+    """Return the variable of the module that a parameter belongs to; of a tensor its own name."""
+    return name.split(".")[0] if "." in name else name
+
+
+def _has_groups(given: ast.expr) -> bool:
+    """Whether what an optimizer is given is written as groups."""
+    return isinstance(given, ast.List) and any(isinstance(one, ast.Dict) for one in given.elts)
+
+
+def _in_scope(site: Site, name: str) -> bool:
+    """Whether a variable is assigned before the line, in its function or in the file."""
+    bound = [one for one in site.program.statements if one.lineno < site.line and isinstance(one, ast.Assign)]
+    places = (site.program.function(site.statement), site.program.tree)
+    return any(site.program.binds(one, name) and site.program.function(one) in places for one in bound)
+
+
+def _registered(site: Site) -> Iterator[Fix]:
+    """Layers in a plain list or dictionary are put into one that a module registers."""
+    statement = site.statement
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Attribute):
+        return
+    if site.engine and isinstance(value, ast.List | ast.ListComp | ast.Dict | ast.DictComp):
+        kind = "ModuleList" if isinstance(value, ast.List | ast.ListComp) else "ModuleDict"
+        text = f"{site.engine}.nn.{kind}({site.program.text(value)})"
+        yield from fix(f"let the module register them: {kind}", site.program.replaced(value, text))
+
+
+FIXES = {"optimizer-mismatch": _either}
