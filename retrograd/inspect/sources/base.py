@@ -62,6 +62,19 @@ class Sink(Protocol):
         """Whether events of level ``full`` are still taken; False when there are so many that memory is in danger."""
 
 
+class Watch(Protocol):
+    """A recording under way, as those who write its events see it, who know no engine."""
+
+    sink: Sink
+    level: str
+
+    def number(self, tensor: Any, line: SourceLine | None = None, name: str = "") -> int:
+        """Return the number of a tensor; one that is new comes up at this line, under this name."""
+
+    def numbers(self, tensors: Sequence[Any], line: SourceLine | None = None) -> list[int]:
+        """Return the numbers of several tensors, of which most are known."""
+
+
 class Gradient(NamedTuple):
     """What a tensor says of its own gradient; ``value`` is an array, or None."""
 

@@ -40,15 +40,14 @@ class Root:
 class Roots:
     """The outermost modules of a watched program, and the paths of everything in them."""
 
-    def __init__(self, met: Callable[[str, Any, FrameType], None]) -> None:
+    def __init__(self, met: Callable[[str, Any, int, FrameType], None]) -> None:
         self._roots: dict[int, Root] = {}
+        self._count = 0
+        """How many there were."""
         self._named: dict[str, Root] = {}
         """The same by their names."""
         self._met = met
-        """Told the name of an outermost module that was not known, the module, and the frame that called it."""
-
-    def __len__(self) -> int:
-        return len(self._roots)
+        """Told of outermost modules that were not known: the name, the module, its number, the frame that called it."""
 
     def close(self) -> None:
         """Let go of whoever is told, who may hold this."""
@@ -80,7 +79,8 @@ class Roots:
         root = Root(module, self._unused(variable_of(module, caller)))
         root.refresh()
         self._roots[id(module)] = self._named[root.name] = root
-        self._met(root.name, module, caller)
+        number, self._count = self._count, self._count + 1
+        self._met(root.name, module, number, caller)
         return root
 
     def _unused(self, name: str) -> str:
@@ -92,7 +92,7 @@ class Roots:
         return unused
 
 
-def _ignore(name: str, module: Any, caller: FrameType) -> None:
+def _ignore(name: str, module: Any, number: int, caller: FrameType) -> None:
     """Stand for whoever was told of modules."""
 
 

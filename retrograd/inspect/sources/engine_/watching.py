@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from threading import get_ident
 from typing import Any, NamedTuple, TypeVar
@@ -153,7 +153,7 @@ class Watching:
         """Hand an event to the recording; returns its row."""
         return self.sink(event, snapshot)
 
-    def number(self, t: TensorBase, source: SourceLine | None = None, name: str = "") -> int:
+    def number(self, t: TensorBase, line: SourceLine | None = None, name: str = "") -> int:
         """The number of a tensor, entered with what is known of it when it is new."""
         table = self.sink.tensors
         known = table.known(t)
@@ -161,7 +161,14 @@ class Watching:
             if name and not table.rows[known].name:
                 table.rows[known].name = name
             return known
-        return self.enter(t, source, name)
+        return self.enter(t, line, name)
+
+    def numbers(self, tensors: Sequence[TensorBase], line: SourceLine | None = None) -> list[int]:
+        """The numbers of several tensors, of which most are known."""
+        known = self.sink.tensors.numbers(tensors)
+        if None not in known:
+            return known  # type: ignore[return-value]
+        return [self.enter(t, line, "") if n is None else n for t, n in zip(tensors, known, strict=True)]
 
     def enter(self, t: TensorBase, source: SourceLine | None, name: str) -> int:
         """Number a tensor that is new."""

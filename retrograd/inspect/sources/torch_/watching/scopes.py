@@ -75,7 +75,7 @@ class Running:
 class Scopes:
     """The outermost modules of the watched program, and entering and leaving of modules."""
 
-    def __init__(self, met: Callable[[str, Any, FrameType], None]) -> None:
+    def __init__(self, met: Callable[[str, Any, int, FrameType], None]) -> None:
         self._roots = Roots(met)
         torch: Any = LIBRARY.torch
         self._counter = private().sequence_number

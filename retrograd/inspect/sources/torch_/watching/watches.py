@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from ....program.signals import let_pass
+from ....snapshot import SourceLine
 from ....unseen import PROBLEMS
 from ...base import Sink, Source
 from ..backward.repeats import Repeats
 from ..calls.forward import ForwardWriter
+from ..calls.tensors import number_of, numbers_of
 from ..objects.hooks import Hooked
 from ..values.figures import Memory
 from ..values.layout import Latest
@@ -51,6 +54,14 @@ class Watch:
                     self.sink.missed(PROBLEMS, sentence)
                 except Exception as failure:  # a broken sink must not break the program
                     let_pass(failure)
+
+    def number(self, tensor: Any, line: SourceLine | None = None, name: str = "") -> int:
+        """Return the number of a tensor; one that is new comes up at this line, under this name."""
+        return number_of(self.sink.tensors, tensor, name, source=line)
+
+    def numbers(self, tensors: Sequence[Any], line: SourceLine | None = None) -> list[int]:
+        """Return the numbers of several tensors, of which most are known."""
+        return numbers_of(self.sink.tensors, tensors, source=line)
 
     def sees(self, thread: int) -> bool:
         """Whether it wants to know of this thread."""
