@@ -39,6 +39,7 @@ DATA = (
     "tensor_table",
     "training_data",
     "job_data",
+    "mode_data",
     "events",
     "journal",
     "event_data",

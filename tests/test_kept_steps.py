@@ -182,7 +182,7 @@ for step in range(300):
     recorded = record(text, tmp_path, engine="retrograd", keep=16)
 
     assert 171 in runs(recorded)
-    assert len(recorded.events) < 16 * 20
+    assert len(recorded.events) < 16 * 24
     assert "nan-origin" in {finding.kind for finding in diagnose(recorded)}
 
 

@@ -96,13 +96,12 @@ def test_name_of_the_only_function_that_was_not_called(monkeypatch):
 
 
 def test_reasons_and_stacks_of_cuts():
-    """A cut names its reason, and the user's line that switched gradients off or called what did."""
+    """A cut names its reason, and the user's lines that led to it."""
     recorded, _ = record(PROGRAMS["no grad"], "retrograd")
     (cut,) = of_kind(recorded, "cut")
-    off = [entry for entry in cut.data["stack"] if "grad_off" in entry]
 
     assert (cut.op, cut.data["reason"], cut.source.line) == ("mul", "no_grad", 5)
-    assert [(entry["line"], entry["grad_off"], entry["callee"]) for entry in off] == [(7, "no_grad", "infer")]
+    assert [entry["line"] for entry in cut.data["stack"]][:2] == [5, 7]
 
 
 def test_writes():

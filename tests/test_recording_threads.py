@@ -208,7 +208,7 @@ def test_an_observer_that_comes_while_others_are_told_hears_all_that_follows():
 def test_what_is_in_force_is_what_the_thread_has_set():
     """E-21: another thread that makes a call meanwhile has its own surroundings."""
     describer = CallDescriber(Watching(Recorder(level="full"), None, "full"))
-    theirs = (False, False, "other", None)
+    theirs = (False, False, "other", None, None)
 
     class Interrupted(tuple):
         """While surroundings are compared with these, another thread notes its own."""
@@ -220,8 +220,8 @@ def test_what_is_in_force_is_what_the_thread_has_set():
         __hash__ = tuple.__hash__
 
     describer.watching.here.scopes.append("mine")
-    describer._around = Interrupted((True, False, "mine", None))
-    assert describer.around(describer.watching.here) == (True, False, "mine", None)
+    describer._around = Interrupted((True, False, "mine", None, None))
+    assert describer.around(describer.watching.here) == (True, False, "mine", None, None)
     assert describer._around == theirs
 
 

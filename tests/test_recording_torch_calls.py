@@ -82,24 +82,6 @@ def frozen(v):
     return v * 2
 
 
-def test_who_switched_gradients_off():
-    """A decorator is blamed on the line that called the function, a block on the line of its ``with``."""
-    weight = torch.ones(3, requires_grad=True)
-
-    def run():
-        frozen(weight)
-        with torch.no_grad():
-            weight * 3
-
-    (decorated, block), _ = events_of(run, "cut")
-    first = run.__code__.co_firstlineno
-
-    assert "grad_off" not in decorated.data["stack"][0]
-    caller = decorated.data["stack"][1]
-    assert (caller["grad_off"], caller["callee"], caller["line"]) == ("no_grad", "frozen", first + 1)
-    assert (block.data["stack"][0]["grad_off"], block.data["stack"][0]["entered"]) == ("no_grad", first + 2)
-
-
 def test_writes():
     """In-place writes say what they hit, how they got there, and what the version counter made of it."""
 

@@ -23,6 +23,8 @@ An observer is any object; those of these methods that it has are called, on the
   ``"made"``, ``"step"`` or ``"zero_grad"``, and ``optimizer_done(action, optimizer)`` when a step or clearing is over;
   ``closure_began()`` and ``closure_ended()`` around what a step calls of the program's own;
   ``clipping(function, parameters, bound)`` before the gradients of these are clipped;
+* grad modes: ``grad_switched(action, switched, before, now)`` with ``"entered"``, ``"left"`` or ``"set"``, the object
+  or the name of the function, and (grad mode, inference mode);
 * training: ``switching(module, mode)`` before ``train`` or ``eval`` of a module and of each inside it,
   ``state_loaded(module, state, result)``, ``scheduled(optimizer)`` when a schedule has set its rates,
   ``scaling(function, optimizer)`` when a gradient scaler has scaled a loss or unscaled gradients;

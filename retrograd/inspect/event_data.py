@@ -20,6 +20,8 @@ stray          an attribute that switches nothing was set, as it turns out  full
 mode           a module was switched to training or evaluation              full
 load           a state was loaded into a module                             full
 scaling        a gradient scaler scaled a loss, or unscaled gradients       full
+grad-mode      grad mode or inference mode was switched; ``Event.op`` is    full
+               by what: ``no_grad``, ``set_grad_enabled``, ...
 clip           gradients were clipped, if there were any                    backward
 hook           a hook was registered, removed, or ran                       backward
 function       a custom Function's forward or backward ran                  backward
@@ -41,6 +43,7 @@ from __future__ import annotations
 from typing import Annotated, TypedDict
 
 from .job_data import CollectiveData, MissedData
+from .mode_data import GradModeData
 from .training_data import ClipData, ModuleChangeData, OwnersData, ScalingData, StrayData
 
 LEVELS = ("graph", "backward", "full")
@@ -56,7 +59,7 @@ BY_TENSOR_KEYS = ("values", "entered", "kept_norms", "norms", "held_before", "he
 """those that hold something by tensor, whose number is text then,"""
 NAMES_KEYS = ("names", "output_names")
 """and those that hold a list of words."""
-ROW_KEYS = ("first", "end")
+ROW_KEYS = ("first", "end", "switch")
 """Keys that hold a row of ``Recording.events``."""
 
 MEASURES = (
@@ -112,12 +115,6 @@ class Stack(TypedDict, total=False):
     function: str
     inside: str
     """``"peft (layer.py:1102)"`` if this line called into a package, which made the call."""
-    grad_off: str
-    """``"no_grad"``, ``"inference_mode"`` or ``"set_grad_enabled"`` if this line entered or called into it."""
-    entered: int
-    """Line of the ``with`` statement that switched gradients off, if that is how it was done."""
-    callee: str
-    """Name of the decorated function that this line called, if ``grad_off`` is a decorator's."""
 
 
 class OperationData(TypedDict, total=False):
@@ -136,6 +133,8 @@ class OperationData(TypedDict, total=False):
     grad: bool
     """Grad mode was on."""
     inference: bool
+    switch: int
+    """Row of the event by which grad mode is off or inference mode is on, where that was heard."""
     nodes: Annotated[list[int], 2]
     """``[first, end)`` of the sequence numbers of the nodes it made; missing when none."""
     saves: list[int]
@@ -371,6 +370,7 @@ DATA_OF_KIND: dict[str, type] = {
     "mode": ModuleChangeData,
     "load": ModuleChangeData,
     "scaling": ScalingData,
+    "grad-mode": GradModeData,
     "clip": ClipData,
     "hook": HookData,
     "function": FunctionData,

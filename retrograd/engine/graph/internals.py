@@ -9,7 +9,7 @@ from typing import Any
 from ..aliasing.versions import storage_of
 from ..aliasing.views import gradient_edge
 from ..nodes.saved import SavedTensor
-from ..switches.state import set_grad_enabled_here
+from ..switches.modes import switch_for_good
 from ..tensors.argument_checks import check_bool
 from ..tensors.base import TensorBase
 
@@ -41,4 +41,4 @@ def _unsafe_set_version_counter(tensors: Sequence[TensorBase], versions: Sequenc
 def _set_grad_enabled(enabled: bool) -> None:
     """Switch recording in this thread for good."""
     check_bool("set_grad_enabled", "enabled", enabled, 1)
-    set_grad_enabled_here(enabled)
+    switch_for_good(enabled, "set_grad_enabled")

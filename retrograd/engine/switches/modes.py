@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from .. import observe
 from ..tensors.argument_checks import check_bool
 from ..warning import warn
 from .state import STATE, enter_mode, leave_mode, set_grad_enabled_here
@@ -20,6 +21,27 @@ def is_grad_enabled() -> bool:
 def is_inference_mode_enabled() -> bool:
     """Whether this thread is in inference mode."""
     return STATE.inference
+
+
+Modes = tuple[bool, bool]
+"""Grad mode and inference mode."""
+
+
+def _modes() -> Modes:
+    return STATE.grad_enabled and not STATE.inference, STATE.inference
+
+
+def _tell(action: str, switched: Any, before: Modes) -> None:
+    """Let observers know that a mode was switched, by an object that is entered or left, or by a bare function."""
+    if observe.observers:
+        observe.notify("grad_switched", action, switched, before, _modes())
+
+
+def switch_for_good(enabled: bool, function: str) -> None:
+    """Switch recording in this thread, for a function of this name."""
+    before = _modes()
+    set_grad_enabled_here(enabled)
+    _tell("set", function, before)
 
 
 class ModeContext:
@@ -136,10 +158,14 @@ class _GradMode(ModeContext):
         return made if func is None else made(func)
 
     def __enter__(self) -> None:
+        before = _modes()
         STATE.mode_blocks.append((self, set_grad_enabled_here(self.mode)))
+        _tell("entered", self, before)
 
     def __exit__(self, *exc: object) -> None:
+        before = _modes()
         set_grad_enabled_here(_left(self))
+        _tell("left", self, before)
 
 
 class no_grad(_GradMode):  # noqa: N801 - torch's name
@@ -169,23 +195,28 @@ class set_grad_enabled(ModeContext):  # noqa: N801
         check_bool("set_grad_enabled", "enabled", mode, 1)
         self.mode = mode
         self.prev = STATE.grad_enabled
-        set_grad_enabled_here(mode)
+        self._switch(mode, "set")
 
     def __repr__(self) -> str:
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
     def __enter__(self) -> None:
-        set_grad_enabled_here(self.mode)
+        self._switch(self.mode, "entered")
 
     def __exit__(self, *exc: object) -> None:
-        set_grad_enabled_here(self.prev)
+        self._switch(self.prev, "left")
+
+    def _switch(self, mode: bool, action: str) -> None:
+        before = _modes()
+        set_grad_enabled_here(mode)
+        _tell(action, self, before)
 
     def clone(self) -> Any:
         """The same mode again."""
         return type(self)(self.mode)
 
     def __call__(self, func: Any) -> Any:
-        set_grad_enabled_here(self.prev)
+        self._switch(self.prev, "left")
         mode = self.mode
         return context_decorator(lambda: set_grad_enabled(mode), func)
 
@@ -210,16 +241,20 @@ class inference_mode(ModeContext):  # noqa: N801
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
+        modes = _modes()
         before = STATE.inference, STATE.grad_enabled, STATE.forward_grad_enabled
         STATE.mode_blocks.append((self, before))
         _set_inference(self.mode)
         STATE.forward_grad_enabled = not self.mode
         set_grad_enabled_here(not self.mode)
+        _tell("entered", self, modes)
 
     def __exit__(self, *exc: object) -> None:
+        modes = _modes()
         inference, grad, STATE.forward_grad_enabled = _left(self)
         _set_inference(inference)
         set_grad_enabled_here(grad)
+        _tell("left", self, modes)
 
 
 def _set_inference(on: bool) -> None:

@@ -75,6 +75,11 @@ def is_foreign(code: CodeType) -> bool:
     return whose(code) is Whose.ENGINE
 
 
+def is_ours(code: CodeType) -> bool:
+    """Whether a code object is of retrograd itself, samples excepted."""
+    return code.co_filename.startswith(_PACKAGE) and not code.co_filename.startswith(_SAMPLES)
+
+
 def is_users(code: CodeType) -> bool:
     """Whether a code object is of the program itself, and not of a package that it calls."""
     return whose(code) is Whose.USER

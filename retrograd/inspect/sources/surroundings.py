@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-Surroundings = tuple[bool, bool, str, int | None]
-"""Grad mode, inference mode, scope, number of the backward run."""
+Surroundings = tuple[bool, bool, str, int | None, int | None]
+"""Grad mode, inference mode, scope, number of the backward run, row of the event that switched gradients off."""
 
 
 def described(surroundings: Surroundings) -> dict[str, Any]:
     """Return surroundings as events say them."""
-    grad, inference, scope, run = surroundings
+    grad, inference, scope, run, switch = surroundings
     data: dict[str, Any] = {"grad": grad}
     if inference:
         data["inference"] = True
@@ -18,4 +18,6 @@ def described(surroundings: Surroundings) -> dict[str, Any]:
         data["scope"] = scope
     if run is not None:
         data["run"] = run
+    if switch is not None:
+        data["switch"] = switch
     return data

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ...events import Event
 from ...snapshot import GraphSnapshot, SourceLine
 from .flow import Flow
 from .runs import Run
@@ -41,6 +42,14 @@ _CHECKPOINT = re.compile(r"\bcheckpoint(_sequential)?\(")
 def checkpoint_around(flow: Flow, row: int) -> SourceLine | None:
     """Return the line of the checkpoint that switched gradients off for a call; None if a block of the user's did."""
     data = flow.events[row].data
-    if data.get("grad") is not False or any(frame.get("grad_off") for frame in data.get("stack", ())):
+    if data.get("grad") is not False or "switch" in data:
         return None
     return next((line for line in flow.lines(row) if _CHECKPOINT.search(flow.spelling.text(line))), None)
+
+
+def switch_around(flow: Flow, row: int) -> Event | None:
+    """Return the event that switched gradients off for a call, None if nobody heard of it."""
+    found = flow.events[row].data.get("switch")
+    if type(found) is not int or not 0 <= found < len(flow.events):
+        return None
+    return flow.events[found] if flow.events[found].kind == "grad-mode" else None

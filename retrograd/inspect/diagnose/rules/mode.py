@@ -8,6 +8,7 @@ from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
+from ..facts.nodes import switch_around
 from ..text.phrases import INFERENCE, VIEW_INFERENCE
 from ..text.spelling import is_call, is_name
 from ..text.words import at
@@ -101,8 +102,7 @@ def _taken_as(flow: Flow, made: list[int]) -> str:
 
 def _entry(flow: Flow, row: int) -> tuple[SourceLine | None, str]:
     """Return the line that made an inference tensor: the call of a decorated function, or the operation's own."""
-    for frame in flow.events[row].data.get("stack", ()):
-        if frame.get("grad_off") == "inference_mode" and frame.get("callee"):
-            line = SourceLine(frame.get("file", ""), frame.get("line", 0), frame.get("function", ""))
-            return line, frame["callee"]
+    switch = switch_around(flow, row)
+    if switch is not None and switch.data.get("callee"):
+        return switch.source, switch.data["callee"]
     return flow.events[row].source, ""

@@ -16,6 +16,7 @@ from .calls.writes import Writes
 from .objects.checkpoints import Checkpoints
 from .objects.clipping import Clipping
 from .objects.functions import Functions
+from .objects.grad_modes import GradModes
 from .objects.hooks import Hooks
 from .objects.owners import Owners
 from .objects.shared import SharedMemory
@@ -29,7 +30,7 @@ def observers_for(watching: Watching, take_snapshot: TakeSnapshot) -> list[Obser
     found: list[Observer | Follower] = [runs, Owners(watching, LINES)]
     if watching.wants("full"):
         describer, shared = CallDescriber(watching), SharedMemory(watching)
-        found.append(TrainingCalls(watching))
+        found += [TrainingCalls(watching), GradModes(watching, describer.switches)]
         runs.look = shared.look
         found += [Calls(watching, describer, shared), Writes(watching, describer, shared), Leaves(watching)]
     if watching.wants("backward"):

@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 from ....events import Event
 from ....operators import Trait, is_a
-from ....program.blocks import switched_off
 from ....snapshot import SourceLine
 from ...facts.flow import Flow
-from ...facts.nodes import checkpoint_around
+from ...facts.nodes import checkpoint_around, switch_around
 from ...queries.detached_values import COPYING
 from ...text.spelling import argument, assigned, operand
 from ...text.words import at, place
@@ -20,6 +19,8 @@ _NO_INFERENCE = (
     "torch.no_grad() in place of torch.inference_mode(): enable_grad() lifts that one and not this, or "
     "torch.inference_mode(False) around what needs gradients"
 )
+_DRAWING = "sample"
+"""The method of distributions that has a twin with a derivative, ``rsample``."""
 _COMPARISONS = frozenset({"gt", "ge", "lt", "le"})
 
 
@@ -30,44 +31,21 @@ class Cause(NamedTuple):
     mode: str = ""
     """The mode that switched gradients off: ``no_grad``, ``inference_mode``."""
     callee: str = ""
-    """The function that is decorated with it."""
+    """The function that is decorated with it, or the engine's that switches it for itself."""
+    own: bool = False
+    """The engine switched it for itself."""
     forever: bool = False
     """Gradients were switched off by a statement, and not on again."""
 
 
 def cause_of(flow: Flow, row: int) -> Cause:
-    """Return the innermost frame that switched gradients off, else the checkpoint around the call, else its line."""
-    event = flow.events[row]
-    recording = event.data.get("grad") is True and not event.data.get("inference")  # as a closure switches on again
-    for frame in event.data.get("stack", ()):
-        if frame.get("grad_off") and not recording:
-            entered = frame.get("entered") or frame.get("line", 0)
-            line = SourceLine(frame.get("file", ""), entered, frame.get("function", ""))
-            return Cause(line, frame["grad_off"], frame.get("callee", ""))
-    checkpoint = checkpoint_around(flow, row)
-    switch = None if checkpoint or event.data.get("grad") is not False else _switch_before(flow, row)
-    return Cause(checkpoint or event.source) if switch is None else Cause(switch, "set_grad_enabled", forever=True)
-
-
-def _switch_before(flow: Flow, row: int) -> SourceLine | None:
-    """Return the statement that switched gradients off before a call: the last one above the first call without."""
-    begin = flow.events[_first_without(flow, row)].source
-    files = {event.source.file for event in flow.events[: row + 1] if event.source}
-    lines = [(file, line) for file in sorted(files) for line in switched_off(file)]
-    above = [one for one in lines if begin is not None and one[0] == begin.file and one[1] < begin.line]
-    found = max(above, default=lines[-1] if lines else None)
-    return None if found is None else SourceLine(*found, "")
-
-
-def _first_without(flow: Flow, row: int) -> int:
-    """Return the first of the calls up to a row that were made without gradients one after another."""
-    first = row
-    for one in range(row, -1, -1):
-        grad = flow.events[one].data.get("grad") if flow.events[one].source else None
-        if grad is True:
-            break
-        first = one if grad is False else first
-    return first
+    """Return the line that switched gradients off, else the checkpoint around the call, else its own line."""
+    switch = switch_around(flow, row)
+    if switch is None:
+        return Cause(checkpoint_around(flow, row) or flow.events[row].source)
+    data = switch.data
+    forever = data.get("action") == "set"
+    return Cause(switch.source, switch.op, data.get("callee", ""), data.get("own", False), forever)
 
 
 def what_cut(flow: Flow, row: int, cause: Cause, root: str, reason: str) -> str:
@@ -78,7 +56,7 @@ def what_cut(flow: Flow, row: int, cause: Cause, root: str, reason: str) -> str:
 def _without_gradients(flow: Flow, row: int, cause: Cause, root: str, reason: str) -> str:
     """Say what switched gradients off, if something did."""
     event, source = flow.events[row], cause.line
-    if cause.callee:
+    if cause.callee and not cause.own:
         mode = cause.mode or reason
         return f"{cause.callee}, called at {place(source)}, runs under @torch.{mode}(), so {root} has no history"
     if checkpoint_around(flow, row):
@@ -93,13 +71,14 @@ def _without_gradients(flow: Flow, row: int, cause: Cause, root: str, reason: st
             f"torch.{cause.mode}(...){at(source)} switched gradients off and nothing switched them on again before "
             f"{result}{at(event.source)}, so {root} has no history there"
         )
-    if _drawn(flow, row, cause.mode):
+    if cause.own:
         result = made or assigned(flow.spelling.text(event.source)) or "its result"
-        return f"sample(){at(source)} draws {result} without gradients, so {root} has no history there"
+        does = "draws" if cause.callee == _DRAWING else "computes"
+        return f"{cause.callee}(){at(source)} {does} {result} without gradients, so {root} has no history there"
     if cause.mode or reason in ("no_grad", "inference"):
         what = cause.mode or {"inference": "inference_mode"}.get(reason, reason)
         result = made or f"the result of {event.op}"
-        called = _called_inside(event)
+        called = _called_inside(event, source)
         around = f", which is around the call of {called}" if called else ""
         return (
             f"{result}{at(event.source)} is computed under torch.{what}{at(source)}{around}, so {root} has no history "
@@ -108,11 +87,11 @@ def _without_gradients(flow: Flow, row: int, cause: Cause, root: str, reason: st
     return ""
 
 
-def _called_inside(event: Event) -> str:
+def _called_inside(event: Event, switch: SourceLine | None) -> str:
     """Return the function that the block calls in which gradients are off, if a call came from there."""
     called = ""
     for frame in event.data.get("stack", ()):
-        if frame.get("grad_off"):
+        if switch is not None and (frame.get("file"), frame.get("function")) == (switch.file, switch.function):
             return called
         called = "" if frame.get("function", "<").startswith("<") else str(frame["function"])
     return ""
@@ -141,12 +120,6 @@ def _left_the_graph(flow: Flow, row: int, cause: Cause, root: str, reason: str) 
     return f"the chain from {root} is cut by {word} of {name}{at(source)}"
 
 
-def _drawn(flow: Flow, row: int, mode: str) -> bool:
-    """Whether a line draws from a distribution, which switches gradients off by itself."""
-    event = flow.events[row]
-    return not mode and event.data.get("grad") is False and ".sample(" in flow.spelling.text(event.source)
-
-
 def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
     """Return what to write instead of a cut."""
     event, checkpoint = flow.events[row], checkpoint_around(flow, row)
@@ -154,12 +127,12 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
     if checkpoint is not None:
         other = line.replace("use_reentrant=True", "use_reentrant=False")
         return other if other != line else "checkpoint(..., use_reentrant=False)"
-    if _drawn(flow, row, cause.mode):
+    if cause.own and cause.callee == _DRAWING:
         return (
             f"{line.replace('.sample(', '.rsample(')}, where the distribution has it; else a loss with log_prob(...) "
             "of what was drawn"
         )
-    if cause.callee:
+    if cause.callee and not cause.own:
         return f"do not decorate {cause.callee} with torch.no_grad() when it is used in training"
     if reason in NO_DERIVATIVE:
         return f"use a differentiable function in place of {event.op}, such as {_smooth(event)}"

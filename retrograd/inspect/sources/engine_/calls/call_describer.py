@@ -19,7 +19,9 @@ from ....events import Event
 from ....operators import Operator, operator
 from ....snapshot import SourceLine
 from ... import array_values as values
+from ...grad_switches import Modes
 from ...surroundings import Surroundings, described
+from ..objects.grad_modes import switches_of
 from ..told_events import event_as_told
 from ..watching import ThreadState, Watching
 from .call_sites import Site, Sites
@@ -27,7 +29,8 @@ from .caller import Caller, caller_of
 from .names import Names, matched, worthy
 
 _PLAIN = (bool, int, float, str)
-_USUAL: Surroundings = (True, False, "", None)
+_USUAL: Surroundings = (True, False, "", None, None)
+_ORDINARY = Modes(grad=True, inference=False)
 _SATURATED = 0.5
 """Share of flat entries from which a summary of the inputs is kept."""
 
@@ -51,6 +54,7 @@ class CallDescriber:
         self.names = Names(watching)
         self.sites = Sites(self.names, watching.sink.mention)
         self._around: Surroundings = _USUAL
+        self.switches = switches_of(watching.sink)
         self.aliases: dict[int, str] = {}
         """Number of a tensor that shares memory behind autograd's back -> how it was got: ``data`` or ``detach``."""
         self.pending = Pending()
@@ -63,13 +67,15 @@ class CallDescriber:
         caller = caller_of(sys._getframe(4))  # not: this, who asks and its guard, who told that
         return None if caller.internal or caller.frame is None else caller
 
-    def around(self, here: ThreadState) -> Surroundings:
+    def around(self, here: ThreadState, kind: str = "") -> Surroundings:
         """What is in force now on this thread."""
         if state.MODE == observe.COUNT and not here.scopes and not here.runs:  # no other mode is on in any thread
             return _USUAL
         inference, scopes, runs = STATE.inference, here.scopes, here.runs
         scope, run = scopes[-1] if scopes else "", runs[-1].number if runs else None
-        found = (STATE.grad_enabled and not inference, inference, scope, run)
+        modes = Modes(STATE.grad_enabled and not inference, inference)
+        switch = None if modes == _ORDINARY else self.switches.in_force(modes, cut=kind == "cut")
+        found = (*modes, scope, run, switch)
         latest = self._around  # read once: other threads set it, too
         if found == latest:  # mostly it is as at the call before, and one object
             return latest

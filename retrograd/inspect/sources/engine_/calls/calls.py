@@ -136,7 +136,7 @@ class Calls(Observer):
         elif reason := self._reason(site, inputs, outputs):
             kind, more["reason"], stack = "cut", reason, stack_of(user)
         sink.note(
-            (event_of_call, kind, site, describer.around(here), tuple(numbers), len(inputs), within, arguments,
+            (event_of_call, kind, site, describer.around(here, kind), tuple(numbers), len(inputs), within, arguments,
              results, fresh, storage, limits, total, others, took, place, saves, stack, more or None)
         )  # fmt: skip
 

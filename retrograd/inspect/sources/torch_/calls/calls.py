@@ -197,7 +197,8 @@ class Caller:
             call = Call(rule, args[1::-1] if rule.swapped else args, kwargs, marks)
             with own_work():
                 call.read_inputs(self._forms, self._tensor)
-            call.grad, call.inference, call.before = self._grad_mode(), self._inference(), before
+            call.inference, call.before = self._inference(), before
+            call.grad = self._grad_mode() and not call.inference
         except Exception as problem:
             note_problem(problem)
             return None

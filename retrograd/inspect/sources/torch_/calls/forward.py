@@ -13,9 +13,11 @@ from ....program.frames import source_line
 from ....program.stacks import stack_of
 from ....snapshot import SourceLine
 from ...base import Sink
+from ...grad_switches import Modes
 from ...step_effects import is_zero
 from ...surroundings import Surroundings
 from ..library import LIBRARY
+from ..objects.grad_modes import hear, switches_of
 from ..objects.hooks import Hooks
 from ..objects.shared import SharedMemory
 from ..values.allocations import Allocations
@@ -54,7 +56,8 @@ class ForwardWriter:
         self.hooks = Hooks(sink, lambda: inside_here().run, self._readable)
         self._sites = Sites(sink.mention)
         self._ways: Ways = {}
-        self._latest_around: Surroundings = (True, False, "", None)
+        self.switches = switches_of(sink)
+        self._latest_around: Surroundings = (True, False, "", None, None)
         self.gradients: dict[int, int] = {}
         """Number of a gradient -> its leaf."""
         self._gradient_in: dict[int, int] = {}
@@ -78,6 +81,8 @@ class ForwardWriter:
             self._read(call)
         elif kind == "leaf":
             self._leaf(call)
+        elif kind == "switch":
+            hear(self.switches, call)
 
     def received(self, numbers: Sequence[int], tensors: Sequence[Any]) -> None:
         """Tensors were written by other processes, which no version tells."""
@@ -117,7 +122,7 @@ class ForwardWriter:
             self._ranges.forget(call.rule, [numbers[place] for place in written])
         self._allocations.follow(call, numbers, written, outputs, results)
         measures = measured(call, numbers, outputs, results, more, self._ranges, self._allocations.hides)
-        around = self._around(call, call.marks.scope, inside.run)
+        around = self._around(call, kind, call.marks.scope, inside.run)
         self.sink.note(
             (event_of_call, kind, site, self._ways, around, numbers, names, arguments, nodes,
              results if outputs or kind != "inplace" else (numbers[written[0]],), saves, measures, stack, more or None)
@@ -165,9 +170,11 @@ class ForwardWriter:
                     found[place] = number_of(self.table, tensors[place], names[place], source=line)
         return tuple(found)  # type: ignore[arg-type]
 
-    def _around(self, call: Call, scope: str, run: int | None) -> Surroundings:
+    def _around(self, call: Call, kind: str, scope: str, run: int | None) -> Surroundings:
         """Return what was in force around a call; mostly it is as at the call before, and one object."""
-        found = (call.grad, call.inference, scope, run)
+        usual = call.grad and not call.inference
+        switch = None if usual else self.switches.in_force(Modes(call.grad, call.inference), cut=kind == "cut")
+        found = (call.grad, call.inference, scope, run, switch)
         if found != self._latest_around:
             self._latest_around = found
         return self._latest_around
@@ -232,7 +239,7 @@ class ForwardWriter:
             more: dict[str, Any] = {}
             self._add_write(more, call, place, numbers)
             self.sink.note(
-                (event_of_call, "inplace", site, self._ways, (call.grad, False, "", None), (numbers[place],),
+                (event_of_call, "inplace", site, self._ways, (call.grad, False, "", None, None), (numbers[place],),
                  (names[place],), None, None, (numbers[place],), _NONE, _NONE, self._stack(call), more)
             )  # fmt: skip
 

@@ -15,7 +15,7 @@ class Rule:
     op: str
     """The operator, as events name it."""
     kind: str = "operation"
-    """``operation``, ``cut``, ``read``, ``leaf``, ``hook`` or ``ignored``."""
+    """``operation``, ``cut``, ``read``, ``leaf``, ``hook``, ``switch`` or ``ignored``."""
     reason: str = ""
     """Reason of a cut, or which change of a leaf."""
     method: bool = False
@@ -74,7 +74,7 @@ _ASKING = frozenset(
 """Methods that do so, or show values as text, or hand out memory of which nobody tells what becomes of it."""
 _SETTING = frozenset(
     {"retain_grad", "share_memory_", "record_stream", "__setstate__", "__reduce_ex__"}
-    | {"result_type", "can_cast", "manual_seed", "get_default_dtype", "set_default_dtype", "_set_grad_enabled"}
+    | {"result_type", "can_cast", "manual_seed", "get_default_dtype", "set_default_dtype"}
     | {"broadcast_shapes", "sym_not", "sym_float", "sym_int", "sym_max", "sym_min", "sym_ite"}
     | {"_clear_non_serializable_cached_data"}
 )
@@ -91,6 +91,8 @@ def judge(func: Any) -> Rule:
     plain, op = name.strip("_"), canonical(name)
     if name in _NONE_TO_TELL or (name.startswith("is_") and op not in _CUTS):
         return FACT
+    if name == "_set_grad_enabled":
+        return Rule(plain, "switch")
     if name in ("backward", "grad") or not plain:
         return IGNORED
     if name in _HOOKS:

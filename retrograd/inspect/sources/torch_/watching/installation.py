@@ -26,6 +26,7 @@ from ..objects.clipping import Clipping
 from ..objects.collectives import Collectives
 from ..objects.compilation import Compilation
 from ..objects.functions import Functions, applied_in_c
+from ..objects.grad_modes import InferenceMode
 from ..objects.hooks import Handles
 from ..objects.owners import Owners
 from ..objects.parameters import Parameters
@@ -70,6 +71,7 @@ class Installation:
             self._wrap_python,
             self._wrap_parameters,
             Handles(self._watches.seeing_calls).install,
+            InferenceMode(self._watches.seeing_calls).install,
             Swaps(self._watches.seeing).install,
             self._compilation.install,
             self._collectives.install,

@@ -1,4 +1,4 @@
-"""Which grad mode a line of a file stands in, and what its loops call their things, read once a file."""
+"""What the loops of a file call their things, read once a file."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import ast
 import linecache
 import os
 from pathlib import Path
-from types import CodeType
 
 import pytest
 
-from retrograd.inspect.program.blocks import block_around, loop_variables
+from retrograd.inspect.program.loops import loop_variables
 
 PROGRAM = """\
 import torch
@@ -41,24 +40,6 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
-def module_and_function(path: Path) -> tuple[CodeType, CodeType]:
-    """The code of a file, and of the function in it."""
-    code = compile(path.read_text(encoding="utf-8"), str(path), "exec")
-    return code, next(one for one in code.co_consts if isinstance(one, CodeType))
-
-
-def test_innermost_grad_mode_of_each_line(program: Path) -> None:
-    """The innermost block counts, a line that enters one is not in it, and a function does not see its module's."""
-    module, function = module_and_function(program)
-    entered = {line: block_around(module, line) for line in range(1, 7)}
-    assert entered == {
-        **dict.fromkeys((1, 2)),
-        **dict.fromkeys((3, 4, 6), ("no_grad", 2)),
-        5: ("enable_grad", 4),
-    }
-    assert [block_around(function, line) for line in (9, 11, 14)] == [None, ("inference_mode", 10), ("enable_grad", 13)]
-
-
 def test_variables_of_loops(program: Path) -> None:
     """What loops assign to, however deep they stand; a comprehension keeps its variable to itself."""
     assert loop_variables(str(program)) == {"i", "j", "k", "l", "n"}
@@ -85,6 +66,4 @@ def test_files_that_cannot_be_read(text: str | None, tmp_path: Path) -> None:
     path = tmp_path / "broken.py"
     if text is not None:
         path.write_text(text, encoding="utf-8")
-    code = compile("x = 1", str(path), "exec")
-    assert block_around(code, 1) is None
     assert loop_variables(str(path)) == set()

@@ -1,0 +1,173 @@
+"""Lines that switch grad mode or inference mode: which one is in force on a thread, and the events of those that are.
+
+What an engine switches for itself (``Distribution.sample``, ``clip_grad_norm_``) is followed too, but told only where a
+call loses its history by it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from ..events import Event
+from ..program.frames import is_foreign, read_locals, source_line, user_frame
+from ..snapshot import SourceLine
+from .base import Sink
+
+KIND = "grad-mode"
+ENTERED, LEFT, SET = "entered", "left", "set"
+"""What a switch does: a block begins or ends, or a statement switches for all that follows."""
+_DECORATORS = ("decorate_context", "generator_context")
+"""Frames that enter the mode of a decorator around each call of the function that they close over as ``func``."""
+
+
+class Modes(NamedTuple):
+    """What holds on a thread."""
+
+    grad: bool
+    inference: bool
+
+
+class Switching(NamedTuple):
+    """One change of a mode, as an engine tells it."""
+
+    action: str
+    holder: Any
+    """The object that is entered and left; None for a bare function."""
+    op: str
+    before: Modes
+    now: Modes
+
+
+class Place(NamedTuple):
+    """Where a mode is switched."""
+
+    frame: FrameType | None
+    """The user's."""
+    callee: str
+    """Of a decorator, the function that it decorates; of an engine's own switch, the function that switches."""
+    declared: SourceLine | None
+    """The line of the decorator."""
+    own: bool
+    """Whether the engine switches for itself."""
+
+
+class _Switch:
+    """A mode in force, and what was in force before."""
+
+    __slots__ = ("action", "before", "event", "holder", "now", "row")
+
+    def __init__(self, switching: Switching, before: _Switch | None, event: Event) -> None:
+        self.action, self.holder, self.now = switching.action, id(switching.holder), switching.now
+        self.before, self.event = before, event
+        self.row: int | None = None
+        """That of its event, once that was sent."""
+
+
+class _Here(threading.local):
+    """What belongs to one thread."""
+
+    def __init__(self) -> None:
+        self.switch: _Switch | None = None
+        self.open: dict[int, list[_Switch]] = {}
+        """Blocks that are not left yet, by the identity of what was entered."""
+
+
+class GradSwitches:
+    """The switches that one recording has seen."""
+
+    def __init__(self, sink: Sink, files: tuple[str, ...], is_engines: Callable[[CodeType], bool]) -> None:
+        """``files`` are those in which the engine's own switches stand."""
+        self._sink, self._files, self._is_engines = sink, files, is_engines
+        self._here = _Here()
+
+    def switched(self, switching: Switching, frame: FrameType | None) -> None:
+        """A mode is switched on this thread by what ``frame`` called."""
+        here = self._here
+        place = self._place(frame)
+        if switching.action == LEFT:
+            self._left(switching, place)
+        elif not self._entered_after_all(switching):
+            switch = _Switch(switching, here.switch, _event(switching, place))
+            if not place.own:
+                self._tell(switch)
+            if switching.action == ENTERED:
+                here.open.setdefault(switch.holder, []).append(switch)
+            elif here.switch is not None and here.switch.action == SET:
+                switch.before = here.switch.before  # nobody goes back to what a statement had set
+            here.switch = switch
+
+    def in_force(self, modes: Modes, *, cut: bool) -> int | None:
+        """Return the row of the event that switched gradients off for a call, which may have ``cut`` a history so."""
+        switch = self._here.switch
+        while modes.inference and switch is not None and switch.before is not None and switch.before.now.inference:
+            switch = switch.before  # what switches gradients on again does not undo an inference mode further out
+        if switch is None or switch.now.inference is not modes.inference:
+            return None  # switched where nobody hears it
+        if not modes.inference and switch.now.grad is not modes.grad:
+            return None
+        if switch.row is None and cut:
+            self._tell(switch)
+        return switch.row
+
+    def _entered_after_all(self, switching: Switching) -> bool:
+        """Whether this is ``with set_grad_enabled(...)``, which acts as soon as it is made and is entered then."""
+        latest = self._here.switch
+        if latest is None or (latest.action, latest.event.op) != (SET, switching.op) or switching.action != ENTERED:
+            return False
+        if latest.holder != id(switching.holder):
+            return False
+        latest.action = latest.event.data["action"] = ENTERED
+        self._here.open.setdefault(latest.holder, []).append(latest)
+        return True
+
+    def _left(self, switching: Switching, place: Place) -> None:
+        """Go back to what was in force before a block."""
+        here = self._here
+        blocks = here.open.get(id(switching.holder))
+        if not blocks:
+            here.switch = None if switching.now == Modes(grad=True, inference=False) else here.switch
+            return
+        switch = blocks.pop()
+        if not blocks:
+            del here.open[id(switching.holder)]
+        here.switch = switch.before
+        if switch.row is not None:
+            self._sink(_event(switching, place))
+
+    def _tell(self, switch: _Switch) -> None:
+        switch.row = self._sink(switch.event)
+
+    def _place(self, frame: FrameType | None) -> Place:
+        """Say where a mode is switched, going outwards from the frame that switches it."""
+        decorated: Any = None
+        while frame is not None and frame.f_code.co_filename in self._files:
+            if frame.f_code.co_name in _DECORATORS:
+                decorated = read_locals(frame).get("func", decorated)
+            frame = frame.f_back
+        code = getattr(decorated, "__code__", None)
+        by = frame
+        while by is not None and is_foreign(by.f_code) and not self._is_engines(by.f_code):
+            by = by.f_back  # contextlib's
+        if code is not None:
+            declared = SourceLine(code.co_filename, code.co_firstlineno, code.co_name)
+            return Place(user_frame(frame), code.co_name, declared, self._is_engines(code))
+        own = by is not None and self._is_engines(by.f_code)
+        return Place(user_frame(frame), by.f_code.co_name if own and by is not None else "", None, own)
+
+
+def _event(switching: Switching, place: Place) -> Event:
+    """Return the event of a switch."""
+    before, now = switching.before, switching.now
+    data: dict[str, Any] = {"action": switching.action, "grad": now.grad, "before": before.grad}
+    if now.inference:
+        data["inference"] = True
+    if place.callee:
+        data["callee"] = place.callee
+    if place.own:
+        data["own"] = True
+    if place.declared is not None:
+        data["declared"] = list(place.declared[:3])
+    return Event(KIND, switching.op, source_line(place.frame), data)
