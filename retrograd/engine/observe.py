@@ -25,6 +25,7 @@ An observer is any object; those of these methods that it has are called, on the
   ``clipping(function, parameters, bound)`` before the gradients of these are clipped;
 * grad modes: ``grad_switched(action, switched, before, now)`` with ``"entered"``, ``"left"`` or ``"set"``, the object
   or the name of the function, and (grad mode, inference mode);
+* ``functional_called(tensors)`` before a module is called with these by name in place of its own;
 * training: ``switching(module, mode)`` before ``train`` or ``eval`` of a module and of each inside it,
   ``state_loaded(module, state, result)``, ``scheduled(optimizer)`` when a schedule has set its rates,
   ``scaling(function, optimizer)`` when a gradient scaler has scaled a loss or unscaled gradients;

@@ -22,6 +22,10 @@ load           a state was loaded into a module                             full
 scaling        a gradient scaler scaled a loss, or unscaled gradients       full
 grad-mode      grad mode or inference mode was switched; ``Event.op`` is    full
                by what: ``no_grad``, ``set_grad_enabled``, ...
+autocast       automatic casts to a narrower dtype began or ended;          full
+               ``Event.op`` is the type of the device
+transform      a call is the first within other transforms of               full
+               ``torch.func`` than the call before
 clip           gradients were clipped, if there were any                    backward
 hook           a hook was registered, removed, or ran                       backward
 function       a custom Function's forward or backward ran                  backward
@@ -43,7 +47,7 @@ from __future__ import annotations
 from typing import Annotated, TypedDict
 
 from .job_data import CollectiveData, MissedData
-from .mode_data import GradModeData
+from .mode_data import AutocastData, GradModeData, TransformData
 from .training_data import ClipData, ModuleChangeData, OwnersData, ScalingData, StrayData
 
 LEVELS = ("graph", "backward", "full")
@@ -371,6 +375,8 @@ DATA_OF_KIND: dict[str, type] = {
     "load": ModuleChangeData,
     "scaling": ScalingData,
     "grad-mode": GradModeData,
+    "autocast": AutocastData,
+    "transform": TransformData,
     "clip": ClipData,
     "hook": HookData,
     "function": FunctionData,

@@ -21,3 +21,31 @@ class GradModeData(TypedDict, total=False):
     """``[file, line, function]`` where the decorators of that function begin."""
     own: bool
     """The engine switches for itself, in the function ``callee``; told where a call loses its history by it."""
+
+
+class AutocastData(TypedDict, total=False):
+    """Data of ``autocast``."""
+
+    action: str
+    """``"entered"`` or ``"left"``."""
+    enabled: bool
+    dtype: str
+    """The dtype that calls are made in from now on, where they are not left as they are."""
+    callee: str
+    """The function that is decorated with it, and ``declared`` where its decorators begin."""
+    declared: list[object]
+
+
+class TransformData(TypedDict, total=False):
+    """Data of ``transform``; ``Event.op`` is the function of ``torch.func`` applied last, ``Event.source`` its line."""
+
+    action: str
+    """``"entered"`` if there are more levels than before, else ``"left"``."""
+    levels: list[str]
+    """What each open level does, outermost first: ``grad`` (also that of ``vjp``), ``jvp``, ``vmap``."""
+    applied: list[list[object]]
+    """``[function, file, line, name]`` of each function of ``torch.func`` around the call, outermost first."""
+    # functional_call:
+    names: list[str]
+    """The parameters that a module was called with in place of its own, which are ``inputs``."""
+    inputs: list[int]

@@ -19,7 +19,7 @@ from .base import Sink
 KIND = "grad-mode"
 ENTERED, LEFT, SET = "entered", "left", "set"
 """What a switch does: a block begins or ends, or a statement switches for all that follows."""
-_DECORATORS = ("decorate_context", "generator_context")
+_DECORATORS = ("decorate_context", "generator_context", "decorate_autocast")
 """Frames that enter the mode of a decorator around each call of the function that they close over as ``func``."""
 
 
@@ -42,7 +42,7 @@ class Switching(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a mode is switched."""
+    """Where a mode is switched, by a block, a statement or a decorator."""
 
     frame: FrameType | None
     """The user's."""
@@ -52,6 +52,11 @@ class Place(NamedTuple):
     """The line of the decorator."""
     own: bool
     """Whether the engine switches for itself."""
+
+    def told(self) -> dict[str, Any]:
+        """Return what events say of the function that a mode is switched for."""
+        declared = {} if self.declared is None else {"declared": list(self.declared[:3])}
+        return {"callee": self.callee, **declared} if self.callee else {}
 
 
 class _Switch:
@@ -86,7 +91,7 @@ class GradSwitches:
     def switched(self, switching: Switching, frame: FrameType | None) -> None:
         """A mode is switched on this thread by what ``frame`` called."""
         here = self._here
-        place = self._place(frame)
+        place = place_of(frame, self._files, self._is_engines)
         if switching.action == LEFT:
             self._left(switching, place)
         elif not self._entered_after_all(switching):
@@ -140,22 +145,23 @@ class GradSwitches:
     def _tell(self, switch: _Switch) -> None:
         switch.row = self._sink(switch.event)
 
-    def _place(self, frame: FrameType | None) -> Place:
-        """Say where a mode is switched, going outwards from the frame that switches it."""
-        decorated: Any = None
-        while frame is not None and frame.f_code.co_filename in self._files:
-            if frame.f_code.co_name in _DECORATORS:
-                decorated = read_locals(frame).get("func", decorated)
-            frame = frame.f_back
-        code = getattr(decorated, "__code__", None)
-        by = frame
-        while by is not None and is_foreign(by.f_code) and not self._is_engines(by.f_code):
-            by = by.f_back  # contextlib's
-        if code is not None:
-            declared = SourceLine(code.co_filename, code.co_firstlineno, code.co_name)
-            return Place(user_frame(frame), code.co_name, declared, self._is_engines(code))
-        own = by is not None and self._is_engines(by.f_code)
-        return Place(user_frame(frame), by.f_code.co_name if own and by is not None else "", None, own)
+
+def place_of(frame: FrameType | None, files: tuple[str, ...], is_engines: Callable[[CodeType], bool]) -> Place:
+    """Say where a mode is switched, going outwards from a frame in one of these files, or from what called it."""
+    decorated: Any = None
+    while frame is not None and frame.f_code.co_filename in files:
+        if frame.f_code.co_name in _DECORATORS:
+            decorated = read_locals(frame).get("func", decorated)
+        frame = frame.f_back
+    code = getattr(decorated, "__code__", None)
+    if code is not None:
+        declared = SourceLine(code.co_filename, code.co_firstlineno, code.co_name)
+        return Place(user_frame(frame), code.co_name, declared, is_engines(code))
+    by = frame
+    while by is not None and is_foreign(by.f_code) and not is_engines(by.f_code):
+        by = by.f_back  # contextlib's
+    own = by is not None and is_engines(by.f_code)
+    return Place(user_frame(frame), by.f_code.co_name if own and by is not None else "", None, own)
 
 
 def _event(switching: Switching, place: Place) -> Event:
@@ -164,10 +170,6 @@ def _event(switching: Switching, place: Place) -> Event:
     data: dict[str, Any] = {"action": switching.action, "grad": now.grad, "before": before.grad}
     if now.inference:
         data["inference"] = True
-    if place.callee:
-        data["callee"] = place.callee
     if place.own:
         data["own"] = True
-    if place.declared is not None:
-        data["declared"] = list(place.declared[:3])
-    return Event(KIND, switching.op, source_line(place.frame), data)
+    return Event(KIND, switching.op, source_line(place.frame), data | place.told())

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ...engine import observe
 from ...engine.table.methods import FUNCTIONS
 from ...engine.tensors.tensor import Tensor
 from ..module import Module
@@ -27,6 +28,8 @@ def functional_call(
     """
     given = together(parameter_and_buffer_dicts)
     positional = () if args is None else args if isinstance(args, tuple) else (args,)
+    if observe.observers:
+        observe.notify("functional_called", given)
     with replaced(module, given, tie_weights, strict):
         return module(*positional, **(kwargs or {}))
 

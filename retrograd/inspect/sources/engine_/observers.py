@@ -21,6 +21,7 @@ from .objects.hooks import Hooks
 from .objects.owners import Owners
 from .objects.shared import SharedMemory
 from .objects.training_calls import TrainingCalls
+from .objects.transforms import FunctionalCalls
 from .watching import Observer, Watching
 
 
@@ -30,7 +31,7 @@ def observers_for(watching: Watching, take_snapshot: TakeSnapshot) -> list[Obser
     found: list[Observer | Follower] = [runs, Owners(watching, LINES)]
     if watching.wants("full"):
         describer, shared = CallDescriber(watching), SharedMemory(watching)
-        found += [TrainingCalls(watching), GradModes(watching, describer.switches)]
+        found += [TrainingCalls(watching), GradModes(watching, describer.switches), FunctionalCalls(watching)]
         runs.look = shared.look
         found += [Calls(watching, describer, shared), Writes(watching, describer, shared), Leaves(watching)]
     if watching.wants("backward"):

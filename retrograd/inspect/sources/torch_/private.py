@@ -51,6 +51,7 @@ _NAMES = {
     "running_node": _Name(("_C._current_autograd_node",), _nothing, "the node that runs is unknown"),
     "count_dispatch_modes": _Name(("_C._len_torch_dispatch_stack",), _none),
     "transform": _Name(("_C._functorch.peek_interpreter_stack",), _nothing),
+    "transforms": _Name(("_C._functorch.get_interpreter_stack",), _nothing),
     "is_wrapped": _Name(("_C._functorch.is_functorch_wrapped_tensor",), _none),
     "unwrap": _Name(("_C._functorch.get_unwrapped",), lambda tensor: tensor),
     "rule_node": _Name(
@@ -81,6 +82,8 @@ class Private:
     running_node: Any
     count_dispatch_modes: Any
     transform: Any
+    """The innermost transform of the thread, and ``transforms`` all of them."""
+    transforms: Any
     is_wrapped: Any
     unwrap: Any
     rule_node: Any

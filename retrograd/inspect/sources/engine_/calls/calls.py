@@ -22,6 +22,7 @@ from ... import array_values as values
 from ..backward.facts import memory_of
 from ..backward.lines import LINES
 from ..objects.shared import SharedMemory
+from ..objects.transforms import levels_now, transforms_of
 from ..watching import Observer, ThreadState, Watching, guarded, report_problem
 from .call_describer import CallDescriber
 from .call_facts import event_of_call
@@ -47,6 +48,7 @@ class Calls(Observer):
         super().__init__(watching)
         self._describer = describer
         self._shared = shared
+        self._transforms = transforms_of(watching.sink)
         self._unwritten: set[int] = set()
         """Numbers of tensors in memory that nobody had written when they were made: what stands there tells nothing."""
 
@@ -127,6 +129,7 @@ class Calls(Observer):
         if site.may_have_pole or (limits and site.may_be_flat) or others or (total is not None and not isfinite(total)):
             ranges = [limits, *[limits for limits, _ in others]]
             describer.note_values(more, site, plan.op, args, inputs, outputs, ranges)
+        self._look_for_transforms(user)
         kind, place, saves, stack = "operation", None, _NONE, plan.stack
         if node is not None:
             place, saves = node._number - self.watching.begin, saved_positions(node, inputs)
@@ -139,6 +142,11 @@ class Calls(Observer):
             (event_of_call, kind, site, describer.around(here, kind), tuple(numbers), len(inputs), within, arguments,
              results, fresh, storage, limits, total, others, took, place, saves, stack, more or None)
         )  # fmt: skip
+
+    def _look_for_transforms(self, user: FrameType) -> None:
+        """Tell of transforms that a call is the first within."""
+        if STATE.transforms or self._transforms.open:
+            self._transforms.look(levels_now(), sys._getframe(2), user)
 
     def _other_arguments(
         self, site: Site, op: Any, args: Any, inputs: Any

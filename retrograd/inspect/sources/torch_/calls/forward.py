@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..library import LIBRARY
 from ..objects.grad_modes import hear, switches_of
 from ..objects.hooks import Hooks
 from ..objects.shared import SharedMemory
+from ..objects.transforms import levels_now, transforms_of
 from ..values.allocations import Allocations
 from ..values.ranges import Ranges
 from ..values.readbacks import READBACKS, ZEROS, Promise
@@ -57,6 +59,7 @@ class ForwardWriter:
         self._sites = Sites(sink.mention)
         self._ways: Ways = {}
         self.switches = switches_of(sink)
+        self._transforms = transforms_of(sink)
         self._latest_around: Surroundings = (True, False, "", None, None)
         self.gradients: dict[int, int] = {}
         """Number of a gradient -> its leaf."""
@@ -122,6 +125,8 @@ class ForwardWriter:
             self._ranges.forget(call.rule, [numbers[place] for place in written])
         self._allocations.follow(call, numbers, written, outputs, results)
         measures = measured(call, numbers, outputs, results, more, self._ranges, self._allocations.hides)
+        if self._transforms.open or "transformed" in more:
+            self._transforms.look(levels_now(), sys._getframe(1), call.frame)
         around = self._around(call, kind, call.marks.scope, inside.run)
         self.sink.note(
             (event_of_call, kind, site, self._ways, around, numbers, names, arguments, nodes,

@@ -21,6 +21,7 @@ from ..calls.calls import Inside
 from ..calls.forward import ForwardWriter
 from ..library import LIBRARY
 from ..objects.anomaly import wrap_format
+from ..objects.autocasts import Autocasts
 from ..objects.checkpoint import Checkpoints
 from ..objects.clipping import Clipping
 from ..objects.collectives import Collectives
@@ -32,6 +33,7 @@ from ..objects.owners import Owners
 from ..objects.parameters import Parameters
 from ..objects.swaps import Swaps
 from ..objects.training_calls import TrainingCalls
+from ..objects.transforms import FunctionalCalls
 from ..objects.warnings_ import wrap_show
 from ..private import private
 from ..problems import safely
@@ -72,6 +74,8 @@ class Installation:
             self._wrap_parameters,
             Handles(self._watches.seeing_calls).install,
             InferenceMode(self._watches.seeing_calls).install,
+            Autocasts(self._watches.seeing_calls).install,
+            FunctionalCalls(self._watches.seeing_calls).install,
             Swaps(self._watches.seeing).install,
             self._compilation.install,
             self._collectives.install,
