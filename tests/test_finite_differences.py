@@ -299,3 +299,35 @@ def test_only_when_asked(engine):
             on_a_short_stack(lambda: made.apply(*arguments))
         assert [event for event in recorded.events if event.data.get("action") == "checked"] == []
     assert len(calls) == 2
+
+
+@EACH_ENGINE
+def test_a_factor_of_one_that_is_forgotten_shows_later(engine):
+    """A weight that begins as ones hides that backward leaves it out; the call after its first step does not."""
+    torch = pytest.importorskip(engine)
+
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, signal, weight):
+            ctx.save_for_backward(signal)
+            return signal.sin() * weight
+
+        @staticmethod
+        def backward(ctx, incoming):
+            (signal,) = ctx.saved_tensors
+            return incoming * signal.cos(), (incoming * signal.sin()).sum(0)
+
+    def train():
+        torch.manual_seed(0)
+        signal, weight = torch.randn(5, 3, requires_grad=True), torch.ones(3, requires_grad=True)
+        for _ in range(4):
+            (slope,) = torch.autograd.grad(Scaled.apply(signal, weight).sum(), weight)
+            with torch.no_grad():
+                weight += 0.1 * slope
+
+    with recording(level="full", check=True) as recorded:
+        on_a_short_stack(train)
+    found = [event.data for event in recorded.events if event.data.get("action") == "checked"]
+
+    assert [one["relative_error"] > 0.02 for one in found] == [False, True]
+    assert found[1]["parameters"][found[1]["argument"]] == "signal"

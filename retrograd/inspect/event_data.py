@@ -267,7 +267,10 @@ class FunctionData(TypedDict, total=False):
     outputs: list[int]
     forward_line: list[object]
     """``[file, line, function]`` of the definition of ``forward``; ``backward_line`` alike."""
+    forward_end: int
+    """The last line of it; ``backward_end`` alike."""
     backward_line: list[object]
+    backward_end: int
     return_line: int | None
     """Last line of ``backward`` that returns."""
     argument_count: int

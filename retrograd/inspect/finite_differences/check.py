@@ -83,7 +83,7 @@ def check_functions(recording: Recording, kept_calls: KeptCalls, note: Callable[
         run_isolated(work, SECONDS + _GRACE)
     for event in tuple(found):  # a thread that comes too late may still add to it
         note(event)
-    kept_calls.calls.clear()
+    kept_calls.clear()
 
 
 def _events(kept_call: KeptCall, replay: Replay, uses: Uses, until: float) -> Iterator[Event]:

@@ -25,9 +25,10 @@ def definition(forward: Any, backward: Any, setup_context: Any) -> dict[str, Any
     found: dict[str, Any] = {}
     code = code_of(forward)
     rule = None if backward is None else code_of(backward)
-    for key, known in (("forward_line", code), ("backward_line", rule)):
+    for key, known in (("forward", code), ("backward", rule)):
         if known is not None:
-            found[key] = [known.co_filename, _definition_line(known), known.co_name]
+            found[f"{key}_line"] = [known.co_filename, _definition_line(known), known.co_name]
+            found[f"{key}_end"] = max(line for _, _, line in known.co_lines() if line)
     if rule is not None:
         found["return_line"] = last_return(rule)
     if code is not None:

@@ -1,13 +1,14 @@
 """Calls of custom Functions kept so that they can be made again when the program is over.
 
 A kept call holds copies: none of the program's tensors, no node, and its class only weakly.  Few are kept, the first
-calls of each Function, and large inputs are cut down; arguments that could hold a tensor out of sight (modules,
-closures, objects) are reason to keep none.
+calls of each Function and a later one (weights that begin as ones hide a forgotten factor), and large inputs are cut
+down; arguments that could hold a tensor out of sight (modules, closures, objects) are reason to keep none.
 """
 
 from __future__ import annotations
 
 import types
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -76,8 +77,21 @@ class _Unfit(Exception):
 class KeptCalls:
     """The kept calls of one recording."""
 
-    calls: list[KeptCall] = field(default_factory=list)
+    _first: list[KeptCall] = field(default_factory=list)
+    _later: dict[tuple[str, str], KeptCall] = field(default_factory=dict)
+    """Of each Function its second, fourth, eighth call and so on, the last of these."""
     _signatures: dict[tuple[str, str], set[Any]] = field(default_factory=dict)
+    _offered: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def calls(self) -> list[KeptCall]:
+        """All of them, first calls first."""
+        return [*self._first, *self._later.values()]
+
+    def clear(self) -> None:
+        """Let go of them."""
+        self._first.clear()
+        self._later.clear()
 
     def engines(self) -> set[str]:
         """Return the names of the engines that they are of."""
@@ -90,15 +104,20 @@ class KeptCalls:
 
         ``see`` returns a ``Seen`` for a tensor, None for other objects, and raises for a tensor that cannot be read.
         """
-        known = self._signatures.setdefault((cls.__module__, cls.__qualname__), set())
-        if len(known) >= PER_FUNCTION or len(self.calls) >= MOST:
+        place = cls.__module__, cls.__qualname__
+        known = self._signatures.setdefault(place, set())
+        self._offered[place] += 1
+        number = self._offered[place]
+        late = number > 1 and number & (number - 1) == 0
+        if len(self._first) + len(self._later) >= MOST or (len(known) >= PER_FUNCTION and not late):
             return
         args, kwargs = arguments
         try:
             signature = (_signature(args, see, 0), _signature(kwargs, see, 0))
-            if signature in known:
+            if signature in known and not late:
                 return
-            known.add(signature)
+            first = signature not in known and len(known) < PER_FUNCTION
+            known.update([signature] if first else ())
             if not any(one is not None and one.requires_grad for one in map(see, args)):
                 return
             taker = _Taker(see, [*args, *kwargs.values()])
@@ -106,7 +125,11 @@ class KeptCalls:
             by_name = {name: taker.take(one) for name, one in kwargs.items()}
         except (_Unfit, TypeError):
             return
-        self.calls.append(KeptCall(engine, Reference(cls), taken, by_name))
+        kept_call = KeptCall(engine, Reference(cls), taken, by_name)
+        if first:
+            self._first.append(kept_call)
+        else:
+            self._later[place] = kept_call
 
 
 def _signature(value: Any, see: Callable[[Any], Any], depth: int) -> Any:

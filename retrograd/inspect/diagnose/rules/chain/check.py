@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ....events import Event
 from ....snapshot import SourceLine
 from ...base import Case, Check, Kind, Stage
 from ...facts.failures import run_without_graph
@@ -210,19 +211,20 @@ def _ends_here(flow: Flow, way: list[int], row: int) -> bool:
 
 def _inside_function(flow: Flow, row: int) -> bool:
     """Whether a call belongs to the forward of a custom Function, which records no graph of its own by design."""
-    lines = {(line.file, line.function) for line in flow.lines(row)}
-    for later, event in flow.of_kind("function", action="forward"):
-        defined = event.data.get("forward_line") or []
-        if later > row and len(defined) == 3 and (defined[0], defined[2]) in lines:
-            return True
-    return False
+    forwards = flow.of_kind("function", action="forward")
+    return any(later > row and _inside(flow, row, event, "forward") for later, event in forwards)
 
 
 def _inside_rule(flow: Flow, row: int) -> bool:
     """Whether a call belongs to the backward of a custom Function, of which a check of its own tells more."""
-    rules = [event.data.get("backward_line") or [] for _, event in flow.of_kind("function", action="forward")]
-    defined = {(rule[0], rule[2]) for rule in rules if len(rule) == 3}
-    return any((line.file, line.function) in defined for line in flow.lines(row))
+    return any(_inside(flow, row, event, "backward") for _, event in flow.of_kind("function", action="forward"))
+
+
+def _inside(flow: Flow, row: int, function: Event, part: str) -> bool:
+    """Whether a call is made by the forward, or the backward, of a custom Function."""
+    file, first, name = function.data.get(f"{part}_line") or ("", 0, "")
+    last = function.data.get(f"{part}_end", 0)
+    return any((one.file, one.function) == (file, name) and first <= one.line <= last for one in flow.lines(row))
 
 
 def _case(flow: Flow, cut: _Cut, failed: Run | None, late: Run | None = None) -> Case:
