@@ -22,7 +22,7 @@ _LAZY_MODULES = (
     "storage", "testing", "types", "utils", "version", "xpu",
 )  # fmt: skip
 """Modules of ours, each loaded when a program first looks at it."""
-_FROM_INSPECT = ("debug", "deliberate")
+_FROM_INSPECT = ("debug", "deliberate", "watch")
 
 
 class _AbsentModules:

@@ -59,6 +59,8 @@ DATA = (
     "lineup",
     "compare",
     "stats",
+    "watch.history",
+    "watch.watched_file",
 )
 DATA_MODULES = ("retrograd.locks", *[f"retrograd.inspect.{name}" for name in DATA])
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # what type checkers see of `_HOMES`
     from .snapshot import GraphSnapshot as GraphSnapshot
     from .snapshot import SourceLine as SourceLine
     from .walk import walk as walk
+    from .watch.run import watch as watch
     from .why import why as why
 
     load = load_recording
@@ -39,6 +40,7 @@ _HOMES = {
     "deliberate": ("deliberate", "deliberate"),
     "diagnose": ("diagnose", "diagnose"),
     "recording": ("record", "recording"),
+    "watch": ("watch.run", "watch"),
     "save": ("output", "save"),
     "load": ("loading", "load_recording"),
     "BreakpointReached": ("breakpoints", "BreakpointReached"),

@@ -12,9 +12,11 @@ from ...inspect.events import Recording
 from ...inspect.loading import load_recording
 from ...inspect.render import RenderOptions
 from ...inspect.render.console_page import page_text, print_page
+from ...inspect.render.run_tables import run_json, run_parts
 from ...inspect.render.stats_tables import chosen_statistics, stats_json, stats_parts
 from ...inspect.stats import ROWS
 from ...inspect.unseen import launched_on
+from ...inspect.watch.watched_file import WatchedRun, is_watched_file, load_run
 from ...inspect.writing import STDOUT, write_output
 from .. import messages, results
 from ..options import ScriptCommand, StepType, output_options, program_options
@@ -37,17 +39,32 @@ from ..target import Target, choose
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> None:
     """Show slow nodes, large saved values and gradients in numbers.
 
-    RECORDING is a file that `retrograd trace -o run.json` wrote (its name ends in .json), or '-' for standard
-    input.  Anything else is a SCRIPT, which is run as `retrograd trace` runs it; its tables go to stderr.
+    RECORDING is a file that `retrograd trace -o run.json` or `retrograd watch -o run.json` wrote (its name ends in
+    .json), or '-' for standard input.  Anything else is a SCRIPT, which is run as `retrograd trace` runs it; its
+    tables go to stderr.
     """
     path = results.absolute(asked["output"])
     if module is None and code is None and words and (words[0] == STDOUT or words[0].endswith(".json")):
         if len(words) > 1:
             raise UsageError(f"A recording takes no arguments, but {words[1]!r} was given.", "Leave it out.")
         results.refuse_overwriting(asked["output"], words, "recording")
-        _show(load_recording(words[0]), asked)
+        if words[0] != STDOUT and is_watched_file(words[0]):
+            _show_run(load_run(words[0]), asked)
+        else:
+            _show(load_recording(words[0]), asked)
         return
     _run(choose(words, module=module, code=code), asked, path)
+
+
+def _show_run(run: WatchedRun, asked: dict[str, Any]) -> None:
+    """Print or write what a watched run came to."""
+    output: str | None = asked["output"]
+    if (asked["fmt"] or ("json" if (output or "").endswith(".json") else "text")) == "json":
+        write_output(run_json(run), output or STDOUT)
+    elif output in (None, STDOUT):
+        print_page(run_parts(run))
+    else:
+        write_output(page_text(run_parts(run)), str(output))
 
 
 def _run(target: Target, asked: dict[str, Any], path: str | None) -> NoReturn:

@@ -1,0 +1,105 @@
+"""``retrograd watch``: run a training and follow its gradients, weights and updates over all steps."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NoReturn
+
+import click
+
+from ...inspect.render.console_page import print_page
+from ...inspect.render.run_tables import run_parts
+from ...inspect.watch.run import MEMORY, watch
+from ...inspect.watch.triggers import DEFAULT, TRIGGERS
+from ...inspect.writing import check_writable
+from .. import messages, results
+from ..options import ScriptCommand, program_options
+from ..requested import Prepare, RunRequested
+from ..runner import Run, leave
+from ..target import Target, choose
+from ..tracers import NONE, Tracers
+
+
+@click.command(
+    cls=ScriptCommand,
+    name="watch",
+    options_metavar="[OPTIONS]",
+    epilog="Options of the program itself go after '--': retrograd watch train.py -o run.json -- --epochs 3",
+)
+@click.argument("words", nargs=-1, metavar="SCRIPT [ARGS]...", type=click.UNPROCESSED)
+@program_options
+@click.option(
+    "-o", "--output", type=click.Path(), metavar="FILE", help="Write the run, every 30 seconds and when it ends."
+)
+@click.option("--every", type=click.IntRange(min=1), default=1, show_default=True, help="Steps between two readings.")
+@click.option("--replay", is_flag=True, help="Run a step in which something goes wrong again, recorded and diagnosed.")
+@click.option(
+    "--trigger",
+    "triggers",
+    multiple=True,
+    type=click.Choice(sorted(TRIGGERS)),
+    help=f"What to look for; may be repeated.  [default: {', '.join(DEFAULT)}]",
+)
+@click.option("--stop", is_flag=True, help="End the program by an exception where something goes wrong.")
+@click.option("--memory", type=click.IntRange(min=1), default=MEMORY // 1_000_000, show_default=True, help="MB kept.")
+@click.option("--resume", is_flag=True, help="Go on in FILE, as after a restart from a checkpoint.")
+@click.option("-q", "--quiet", is_flag=True, help="Do not print the table of the run when it has ended.")
+def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> None:
+    """Run SCRIPT exactly as python would, and keep figures of every step: loss, gradients, weights, updates.
+
+    What goes wrong is said when it happens: values that are not finite, gradients that explode or stop, steps that
+    are too large, a rate of zero, a collapsing scale, growing memory.  With --replay that step is run again in a copy
+    of the process, recorded and diagnosed.  `retrograd stats FILE` shows a run that was written.  The exit code is the
+    script's.
+    """
+    output = results.absolute(asked["output"])
+    if output is not None:
+        check_writable(output)
+    target = choose(words, module=module, code=code)
+    target.check()
+    if target.kind == "script":
+        results.refuse_overwriting(output, [target.text], "program")
+    raise RunRequested(WatchedProgram(target, {**asked, "output": output}))
+
+
+class WatchedProgram:
+    """A program that is run while its steps are watched; it ends the process as it would."""
+
+    def __init__(self, target: Target, asked: dict[str, Any]) -> None:
+        self._target, self._asked = target, asked
+        self._run = Run(target)
+        self._watch: watch | None = None
+
+    def begin(self) -> Prepare:
+        """Begin to watch and return what prepares the program."""
+        asked = self._asked
+        self._watch = watch(
+            file=asked["output"],
+            every=asked["every"],
+            replay=asked["replay"],
+            triggers=asked["triggers"] or None,
+            action="raise" if asked["stop"] else "report",
+            memory=asked["memory"] * 1_000_000,
+            resume=asked["resume"],
+            script=self._target.label,
+        )
+        return self._run.begin()
+
+    def end(self, error: BaseException | None, tracers: Tracers = NONE) -> NoReturn:
+        """End the process as the program ended, its run written and shown."""
+        ending = self._run.end(error, tracers)
+        with self._run.before.restored():
+            watched = self._watch
+            if watched is not None and not ending.forked:
+                if ending.error is not None:
+                    watched.failed(ending.error)
+                watched.close()
+                self._show(watched)
+        leave(ending)
+
+    def _show(self, watched: watch) -> None:
+        stream = messages.first_stderr()
+        if not self._asked["quiet"] and stream is not None:
+            print_page(run_parts(watched.run), stream)
+        if watched.file is not None:
+            messages.say(f"wrote {os.path.relpath(watched.file)}")

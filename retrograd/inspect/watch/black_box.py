@@ -1,0 +1,132 @@
+"""The evidence of a step that went wrong: run again under full recording, in a child process, and diagnosed.
+
+The child is a copy of the program as it is now: whatever the lines of the step change there, the program keeps what it
+has.  Whether it was the same step is not assumed: the loss is compared, to the bit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from ..diagnose import diagnose
+from ..record import recording
+from ..render import RenderOptions
+from ..render.formats.json_ import RENDERER
+from ..writing import write_output
+from .meter import Meter
+from .replay import CannotRepeat, StepCode, steps_left_out, variables_of
+
+_LIMIT = 120.0
+"""Seconds after which a child is given up."""
+
+
+def repeated(meter: Meter, frame: FrameType | None, optimizers: list[Any], file: str) -> dict[str, Any]:
+    """Run the step under way again and save its recording; return what came of it, as JSON values.
+
+    Keys: ``file`` (the recording), ``loss`` (of the repetition), ``equal`` (to the bit), ``findings``; or ``reason``,
+    why it could not be repeated.
+    """
+    reason = meter.engine.why_not_repeated()
+    if not hasattr(os, "fork"):
+        reason = "this system cannot copy a process"
+    if meter.before is None:
+        reason = "replay=True was not asked for"
+    if frame is None:
+        reason = "no line of the program was found that steps"
+    if reason or frame is None:
+        return {"reason": reason}
+    try:
+        code = StepCode(frame, frame.f_lineno)
+    except CannotRepeat as error:
+        return {"reason": str(error)}
+    return _in_child(lambda: _run_again(meter, code, frame, optimizers, file))
+
+
+def _run_again(meter: Meter, code: StepCode, frame: FrameType, optimizers: list[Any], file: str) -> dict[str, Any]:
+    """Do it, in the child."""
+    assert meter.before is not None, "asked before"
+    meter.before.put_back(meter.values_before())
+    with meter.engine.hear(meter), meter.repeating(), steps_left_out(optimizers), recording(level="full") as recorded:
+        code.run(variables_of(frame), frame.f_globals)
+    findings = diagnose(recorded)
+    losses = meter.losses_again()
+    write_output(RENDERER.render(recorded, RenderOptions()), file)
+    same = len(losses) == len(meter.exact) and all(
+        a == b or (a != a and b != b) for a, b in zip(losses, meter.exact, strict=True)
+    )
+    return {
+        "file": os.path.basename(file),
+        "loss": repr(losses[-1]) if losses else None,
+        "equal": same,
+        "findings": [one.to_plain() for one in findings],
+    }
+
+
+def _in_child(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Do some work in a forked child and return what it returns."""
+    receiving, sending = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads, from Python 3.12 on
+        child = os.fork()
+    if not child:
+        _be_child(work, sending)
+    os.close(sending)
+    text, ended = _read(receiving, time.monotonic() + _LIMIT)
+    os.close(receiving)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    try:
+        found: dict[str, Any] = json.loads(text)
+        return found
+    except ValueError:
+        return {"reason": "the repetition " + ("ended early" if ended else f"took longer than {_LIMIT:.0f} s")}
+
+
+def _be_child(work: Callable[[], dict[str, Any]], sending: int) -> None:
+    """Work in silence, send what came of it, and be gone: nothing of the program's own end happens here."""
+    try:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nowhere, stream)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        result: dict[str, Any] = {}
+        # On a thread of its own: those that compute for this one are not in the child, a new one gets new ones.
+        thread = threading.Thread(target=lambda: result.update(_worked(work)))
+        thread.start()
+        thread.join()
+        with os.fdopen(sending, "w", encoding="utf-8") as pipe:
+            pipe.write(json.dumps(result))
+    finally:
+        os._exit(0)
+
+
+def _worked(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return what some work returns; that it raised is a reason."""
+    try:
+        return work()
+    except BaseException as error:
+        return {"reason": f"repeating it raised {type(error).__name__}: {error}"}
+
+
+def _read(receiving: int, until: float) -> tuple[str, bool]:
+    """Return what comes through a pipe, and whether its end came in time."""
+    import select
+
+    parts: list[bytes] = []
+    while (left := until - time.monotonic()) > 0:
+        if select.select([receiving], [], [], left)[0]:
+            part = os.read(receiving, 1 << 16)
+            if not part:
+                return b"".join(parts).decode("utf-8"), True
+            parts.append(part)
+    return "", False

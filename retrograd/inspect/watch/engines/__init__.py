@@ -1,0 +1,100 @@
+"""What reads the figures of a step, a file for each engine: one that offers an ``ENGINE`` takes part."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from types import FrameType
+from typing import Any, Protocol
+
+from ...plugins import plugins_in
+from ..history import Array
+
+MEASURED = ("gradient", "weight", "update", "zeros", "nonfinite")
+"""Figures of each parameter: norms of its gradient, of itself after the step, and of what the step added to it; shares
+of the gradient's entries that are zero, and that are NaN or infinite."""
+
+
+class Hearing(Protocol):
+    """Who is told what happens."""
+
+    def backward(self, roots: Sequence[Any], frame: FrameType | None) -> None:
+        """Tell that a backward pass into leaves begins at these tensors."""
+
+    def step_begins(self, optimizer: Any, *, closure: bool) -> None:
+        """Tell that an optimizer is about to step."""
+
+    def step_ended(self, optimizer: Any) -> None:
+        """Tell that it has."""
+
+    def clipped(self, norm: Any, bound: float) -> None:
+        """Tell that gradients of a norm, a tensor, were scaled down to a bound at most."""
+
+    def scaled(self, scale: Any) -> None:
+        """Tell the scale, a number or tensor, of the losses from now on."""
+
+
+class StepReader(Protocol):
+    """Reads the figures of one optimizer's steps; it keeps a copy of the parameters meanwhile."""
+
+    def before(self, *, gradients: bool) -> None:
+        """Read what is to be read before the step; gradients not where the step computes them itself."""
+
+    def values(self) -> list[tuple[Any, Any]]:
+        """Return each parameter with its value before the step, as ``Engine.write`` takes it."""
+
+    def after(self, others: Sequence[Any]) -> tuple[Array, list[float]]:
+        """Return figures ``[len(MEASURED), parameters]``, and the numbers in other tensors, by one read-back."""
+
+
+class Engine(Protocol):
+    """What an engine offers."""
+
+    name: str
+    module: str
+    """The module whose import makes the engine available."""
+
+    def hear(self, hearing: Hearing) -> AbstractContextManager[None]:
+        """Tell what happens until the block ends."""
+
+    def reader(self, parameters: Sequence[Any]) -> StepReader:
+        """Return what reads the figures of these parameters."""
+
+    def is_tensor(self, value: object) -> bool:
+        """Whether something is a tensor of this engine."""
+
+    def held(self, root: Any) -> Any:
+        """Return the value of a loss, a tensor without history that may be read later."""
+
+    def number(self, value: Any) -> float:
+        """Return the number in what ``held`` gave."""
+
+    def copy(self, tensor: Any) -> Any:
+        """Return what ``write`` can put back into a tensor."""
+
+    def write(self, tensor: Any, value: Any) -> None:
+        """Write a value into a tensor of the program."""
+
+    def own_work(self) -> AbstractContextManager[Any]:
+        """Return the context in which tensors are looked at."""
+
+    def available(self) -> bool:
+        """Whether the program has imported the engine."""
+
+    def why_not_repeated(self) -> str:
+        """Return why a step cannot be run again in a child process, or nothing."""
+
+    def random_states(self) -> Callable[[], None]:
+        """Note the states of its generators; return what puts them back."""
+
+    def memory(self) -> float | None:
+        """Return bytes that are allocated on its devices, where it knows."""
+
+
+@functools.cache
+def engines() -> dict[str, Engine]:
+    """Return name -> engine; none is loaded by that."""
+    found: dict[str, Engine] = plugins_in(sys.modules[__name__], "ENGINE")
+    return found

@@ -1,0 +1,172 @@
+"""Figures of steps on our engine: norms by NumPy."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from ...program.frames import user_frame
+from ...sources.array_values import has_data
+from ...sources.patches import Patches
+from ..history import Array
+from . import MEASURED, Hearing, StepReader
+from .wrappers import telling_clipping, telling_scale
+
+
+class EngineReader:
+    """Reads the figures of some parameters; their values before the step lie in one copy, made at the first step."""
+
+    def __init__(self, parameters: Sequence[Any]) -> None:
+        self._parameters = list(parameters)
+        self._before: list[Array] = []
+        self._gradients: Array | None = None
+
+    def before(self, *, gradients: bool) -> None:
+        """Copy the parameters, and read their gradients unless the step computes these itself."""
+        if self._before:
+            for kept, one in zip(self._before, self._parameters, strict=True):
+                np.copyto(kept, _array(one))
+        else:
+            self._before = [_array(one).copy() for one in self._parameters]
+        self._gradients = self._read_gradients() if gradients else None
+
+    def values(self) -> list[tuple[Any, Any]]:
+        """Return each parameter with its value before the step."""
+        return list(zip(self._parameters, self._before, strict=True))
+
+    def after(self, others: Sequence[Any]) -> tuple[Array, list[float]]:
+        """Return the figures of the step, and the numbers in other tensors."""
+        figures = self._read_gradients() if self._gradients is None else self._gradients
+        for place, one in enumerate(self._parameters):
+            array = _array(one)
+            figures[1, place] = _norm(array)
+            figures[2, place] = _norm(np.subtract(array, self._before[place]))
+        return figures, [float(one) for one in others]
+
+    def _read_gradients(self) -> Array:
+        """Return the figures with those of gradients filled in."""
+        figures = np.full((len(MEASURED), len(self._parameters)), np.nan, np.float32)
+        for place, one in enumerate(self._parameters):
+            if one.grad is None:
+                continue
+            array = _array(one.grad)
+            figures[0, place] = norm = _norm(array)
+            figures[3, place] = 1 - np.count_nonzero(array) / max(array.size, 1)
+            figures[4, place] = 0 if np.isfinite(norm) else float((~np.isfinite(array)).mean())
+        return figures
+
+
+class OwnEngine:
+    """Our engine."""
+
+    name = "retrograd"
+    module = "retrograd.engine"
+
+    @contextmanager
+    def hear(self, hearing: Hearing) -> Iterator[None]:
+        """Observe the engine."""
+        observe = importlib.import_module("retrograd.engine.observe")
+        observer = _Observer(hearing)
+        observe.add(observer)
+        optimizer = importlib.import_module("retrograd.optim.optimizer")
+        handles = [
+            optimizer.register_optimizer_step_pre_hook(
+                lambda one, args, kwargs: hearing.step_begins(one, closure=any(map(callable, args[1:])) or bool(kwargs))
+            ),
+            optimizer.register_optimizer_step_post_hook(lambda one, args, kwargs: hearing.step_ended(one)),
+        ]
+        patches = Patches()
+        clip = importlib.import_module("retrograd.nn.utils.clip_grad")
+        patches.wrap(clip, "clip_grads_with_norm_", lambda original: telling_clipping(original, hearing))
+        scaler = importlib.import_module("retrograd.engine.devices.grad_scaler").GradScaler
+        patches.wrap(scaler, "update", lambda original: telling_scale(original, hearing))
+        try:
+            yield
+        finally:
+            patches.undo()
+            observe.remove(observer)
+            for handle in handles:
+                handle.remove()
+
+    def own_work(self) -> AbstractContextManager[Any]:
+        """Return the context in which tensors are looked at."""
+        return nullcontext()
+
+    def reader(self, parameters: Sequence[Any]) -> StepReader:
+        """Return what reads the figures of these parameters."""
+        return EngineReader(parameters)
+
+    def is_tensor(self, value: object) -> bool:
+        """Whether something is a tensor of our engine."""
+        module = sys.modules.get("retrograd.engine.tensors.tensor")
+        return module is not None and issubclass(type(value), module.Tensor)
+
+    def held(self, root: Any) -> Any:
+        """Return the value of a loss; the mean of one with several entries."""
+        return float(np.mean(_array(root)))
+
+    def number(self, value: Any) -> float:
+        """Return what ``held`` gave."""
+        return float(value)
+
+    def copy(self, tensor: Any) -> Any:
+        """Return a copy of a tensor's values."""
+        return _array(tensor).copy()
+
+    def write(self, tensor: Any, value: Any) -> None:
+        """Write values into a tensor."""
+        np.copyto(_array(tensor), value)
+
+    def why_not_repeated(self) -> str:
+        """Return nothing: all is in memory."""
+        return ""
+
+    def random_states(self) -> Callable[[], None]:
+        """Note the state of the generator."""
+        retrograd = sys.modules["retrograd"]
+        state = retrograd.get_rng_state()
+        return lambda: retrograd.set_rng_state(state)
+
+    def memory(self) -> float | None:
+        """Return None: the process has it all."""
+        return None
+
+    def available(self) -> bool:
+        """Whether the program has loaded the engine."""
+        return self.module in sys.modules
+
+
+class _Observer:
+    """Passes on what is called here; every step is taken as a whole."""
+
+    hears_updates = False
+
+    def __init__(self, hearing: Hearing) -> None:
+        self._hearing = hearing
+
+    def backward_called(self, api: str, outputs: Sequence[Any], *_: Any) -> None:
+        """Tell of a run into leaves."""
+        if api == "backward":
+            self._hearing.backward(outputs, user_frame(sys._getframe(1)))
+
+
+def _array(tensor: Any) -> Array:
+    """Return the memory of a tensor."""
+    array = tensor._array
+    return array if has_data(array) else np.zeros(0, np.float32)
+
+
+def _norm(array: Array) -> float:
+    flat = array.reshape(-1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if flat.dtype == np.float32 and flat.flags.c_contiguous:
+            return float(np.sqrt(float(np.dot(flat, flat))))
+        return float(np.linalg.norm(flat.astype(np.float64) if flat.dtype.kind == "f" else flat))
+
+
+ENGINE = OwnEngine()

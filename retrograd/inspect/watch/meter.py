@@ -1,0 +1,281 @@
+"""``Meter``: turns what an engine tells into one row of figures a step.
+
+A *step* is what happens up to the step of an optimizer; where several optimizers step in turn, up to that of the last
+of them: the next step begins when one of them steps again.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from ..program.frames import read_locals
+from .engines import MEASURED, Engine, StepReader
+from .guarded import Guard
+from .history import Array, Column, History
+from .names import names_of
+from .replay import Before
+
+_PAGE = resource.getpagesize()
+_PEAK = 1 if sys.platform == "darwin" else 1024
+"""Bytes in the unit of ``ru_maxrss``."""
+
+
+class _Optimizer:
+    """One optimizer with what it holds."""
+
+    def __init__(self, engine: Engine, optimizer: Any, names: list[str], history: History) -> None:
+        self.parameters = held_by(optimizer)
+        self.names = names
+        self.reader: StepReader = engine.reader(self.parameters)
+        columns = [Column(figure, name) for figure in MEASURED for name in names]
+        self.places = history.places(columns).reshape(len(MEASURED), len(names))
+        self.rate = history.places([Column("rate")])[0]
+
+
+def _listed(roots: Any) -> Sequence[Any]:
+    return roots if isinstance(roots, (list, tuple)) else [roots]
+
+
+def held_by(optimizer: Any) -> list[Any]:
+    """Return the parameters of all groups, each once."""
+    found = {id(one): one for group in optimizer.param_groups for one in group["params"]}
+    return list(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is read, and where it is kept."""
+
+    history: History
+    every: int = 1
+    """Steps from one reading to the next."""
+    names: Mapping[int, str] = field(default_factory=dict)
+    """``id`` -> names of parameters that are known before."""
+    only: frozenset[int] | None = None
+    """``id`` of the optimizers that are watched; all where None."""
+    first: int = 0
+    """Steps of earlier runs."""
+
+
+class Meter:
+    """Hears of one engine; writes rows into a history, and tells whoever judges them."""
+
+    def __init__(self, engine: Engine, reading: Reading, judge: Callable[[Meter, Any], None], guard: Guard) -> None:
+        self._engine, self._reading, self._judge, self._safely = engine, reading, judge, guard
+        self._history, self._every = reading.history, reading.every
+        self.step = reading.first
+        """Number of the step that is under way; of the one before the first, before it begins."""
+        self._begun = False
+        self.row: Array = np.full(0, np.nan, np.float32)
+        """Figures of the step under way, as far as it has come."""
+        self._optimizers: dict[int, _Optimizer] = {}
+        self._stepped: set[int] = set()
+        self._losses: dict[str, list[Any]] = {}
+        self._clipped: list[tuple[Any, float]] = []
+        self._scale: Any = None
+        self._began = float("nan")
+        """When the step before was over."""
+        self._depth = 0
+        self.exact: list[float] = []
+        """The losses of the step under way, as they are."""
+        self.before: Before | None = None
+        """What the step began with, where it may have to be run again."""
+        self._again: list[Any] = []
+        """Losses of a step that is run again."""
+
+    # -- what the engine tells
+
+    def backward(self, roots: Sequence[Any], frame: FrameType | None) -> None:
+        """A backward pass begins: keep the values of its roots, with the names they have in the program."""
+        self._safely(self._backward, roots, frame)
+
+    def _backward(self, roots: Sequence[Any], frame: FrameType | None) -> None:
+        with self._engine.own_work():
+            if self._depth:  # the step is run again
+                self._again += [self._engine.held(one) for one in _listed(roots)]
+                return
+            if not self._losses and self.before is not None:
+                self.before.backward_begins([one for known in self._optimizers.values() for one in known.parameters])
+            variables = {} if frame is None else {id(value): name for name, value in read_locals(frame).items()}
+            for root in _listed(roots):
+                if self._engine.is_tensor(root):
+                    name = variables.get(id(root), "loss")
+                    self._losses.setdefault(name, []).append(self._engine.held(root))
+
+    def step_begins(self, optimizer: Any, *, closure: bool) -> None:
+        """An optimizer is about to step."""
+        self._safely(self._step_begins, optimizer, closure)
+
+    def _step_begins(self, optimizer: Any, closure: bool) -> None:
+        if self._depth or (self._reading.only is not None and id(optimizer) not in self._reading.only):
+            return
+        if id(optimizer) in self._stepped or not self._begun:
+            self._next_step()
+        if self.step % self._every:
+            self._known(optimizer)
+            return
+        with self._engine.own_work():
+            self._known(optimizer).reader.before(gradients=not closure)
+
+    def step_ended(self, optimizer: Any) -> None:
+        """An optimizer has stepped: read the figures, by one read-back, and let them be judged."""
+        if self._safely(self._step_ended, optimizer):
+            self._judge(self, optimizer)
+            if self.before is not None and not self._depth:
+                self._safely(self.before.step_begins)
+
+    def _step_ended(self, optimizer: Any) -> bool:
+        """Return whether the step was read."""
+        if self._depth or id(optimizer) not in self._optimizers:
+            return False  # or it began to step before it was watched
+        self._stepped.add(id(optimizer))
+        if self.step % self._every:
+            self._losses.clear()
+            self._clipped.clear()
+            return False
+        with self._engine.own_work():
+            self._read(self._optimizers[id(optimizer)], optimizer)
+        return True
+
+    def clipped(self, norm: Any, bound: float) -> None:
+        """Gradients of a norm were scaled down to a bound."""
+        if not self._depth:
+            self._clipped.append((norm, bound))
+
+    def scaled(self, scale: Any) -> None:
+        """Losses are scaled from now on."""
+        self._scale = scale
+
+    # -- rows
+
+    def close(self) -> None:
+        """Write the row of the last step."""
+        self._next_step()
+
+    def values_before(self) -> list[tuple[Any, Any]]:
+        """Return the parameters that have stepped, each with its value before the step."""
+        stepped = [known for key, known in self._optimizers.items() if key in self._stepped]
+        return [pair for known in stepped for pair in known.reader.values()]
+
+    def figures(self, optimizer: Any) -> tuple[list[str], Array]:
+        """Return the names of an optimizer's parameters, and their figures ``[len(MEASURED), parameters]``."""
+        known = self._optimizers[id(optimizer)]
+        return known.names, self.row[known.places]
+
+    @property
+    def engine(self) -> Engine:
+        """What it hears of."""
+        return self._engine
+
+    def losses_again(self) -> list[float]:
+        """Return the losses of the step that was run again."""
+        return [self._engine.number(one) for one in self._again]
+
+    def set(self, column: Column, value: float) -> None:
+        """Note a figure of the step under way."""
+        place = self._history.places([column])[0]
+        self._fit()
+        self.row[place] = value
+
+    def value(self, figure: str, owner: str = "") -> float:
+        """Return a figure of the step under way."""
+        place = self._history.places([Column(figure, owner)])[0]
+        self._fit()
+        return float(self.row[place])
+
+    def repeating(self) -> _Repeating:
+        """What a step is run again in: nothing that happens then is measured."""
+        return _Repeating(self)
+
+    def _next_step(self) -> None:
+        """Write the row of the step that is over, and begin another."""
+        self._begun = True
+        if not self.step % self._every and self._stepped:
+            self._history.append(self.step, self.row)
+        self.step += 1
+        self._stepped = set()
+        self.exact = []
+        self.row = np.full(len(self._history.columns), np.nan, np.float32)
+
+    def _known(self, optimizer: Any) -> _Optimizer:
+        """Return what is known of an optimizer; anew where its parameters are others now."""
+        known = self._optimizers.get(id(optimizer))
+        parameters = held_by(optimizer)
+        same = known is not None and len(known.parameters) == len(parameters)
+        if known is None or not same or any(a is not b for a, b in zip(known.parameters, parameters, strict=True)):
+            names = names_of(self._engine, parameters, self._reading.names, sys._getframe())
+            known = self._optimizers[id(optimizer)] = _Optimizer(self._engine, optimizer, names, self._history)
+        return known
+
+    def _read(self, known: _Optimizer, optimizer: Any) -> None:
+        """Fill in the figures of one optimizer's step."""
+        losses = [(name, value) for name, values in self._losses.items() for value in values]
+        others = [value for _, value in losses] + [norm for norm, _ in self._clipped]
+        if self._scale is not None and self._engine.is_tensor(self._scale):
+            others.append(self._scale)
+        figures, numbers = known.reader.after(others)
+        self._fit()
+        self.row[known.places] = figures
+        self.row[known.rate] = max((float(group["lr"]) for group in optimizer.param_groups if "lr" in group), default=0)
+        self._note_losses([name for name, _ in losses], numbers)
+        self.exact += numbers[: len(losses)]
+        for (_, bound), norm in zip(self._clipped, numbers[len(losses) :], strict=False):
+            self.set(Column("clip"), min(1.0, bound / (norm + 1e-6)))
+        if self._scale is not None:
+            self.set(Column("scale"), numbers[-1] if self._engine.is_tensor(self._scale) else float(self._scale))
+        self._losses.clear()
+        self._clipped.clear()
+        now = time.perf_counter()
+        self.set(Column("seconds"), now - self._began)
+        self._began = now
+        self.set(Column("memory"), _memory(self._engine))
+        self.set(Column("peak"), float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _PEAK))
+
+    def _note_losses(self, names: list[str], numbers: list[float]) -> None:
+        """Note the mean of each loss, and of the last of them as the loss of the step."""
+        by_name: dict[str, list[float]] = {}
+        for name, value in zip(names, numbers, strict=False):
+            by_name.setdefault(name, []).append(value)
+        for name, values in by_name.items():
+            mean = sum(values) / len(values)
+            self.set(Column("loss", "" if len(by_name) == 1 and len(self._optimizers) == 1 else name), mean)
+            self.set(Column("loss"), mean)
+
+    def _fit(self) -> None:
+        """Widen the row where columns were added."""
+        missing = len(self._history.columns) - len(self.row)
+        if missing:
+            self.row = np.concatenate([self.row, np.full(missing, np.nan, np.float32)])
+
+
+class _Repeating:
+    """While a step is run again."""
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+
+    def __enter__(self) -> None:
+        self._meter._depth += 1
+
+    def __exit__(self, *error: object) -> None:
+        self._meter._depth -= 1
+
+
+def _memory(engine: Engine) -> float:
+    """Return bytes that are allocated on devices, else those of the process."""
+    found = engine.memory()
+    if found is not None:
+        return found
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return float(int(file.read().split()[1]) * _PAGE)
+    except (OSError, ValueError, IndexError):
+        return float("nan")

@@ -1,0 +1,250 @@
+"""What may go wrong in a step, a row each: ``TRIGGERS`` maps names to what judges a step.
+
+A trigger sees the figures of the step and what was usual before, and returns a sentence where something is wrong.
+Each fires once for one thing, so that a run that went wrong does not write a black box a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..diagnose.text.words import listed
+from .history import Array
+
+WARM = 50
+"""Steps before which nothing is unusual: losses and gradients are large in the beginning."""
+_USUAL = 64
+"""Steps of which the median is what is usual."""
+_RENEWED = 16
+"""Steps after which that median is taken anew."""
+
+
+@dataclass
+class Moment:
+    """One step of one optimizer, as triggers see it."""
+
+    step: int
+    loss: float
+    names: list[str]
+    figures: Array
+    """``[len(MEASURED), parameters]``."""
+    rate: float
+    scale: float
+    seconds: float
+    memory: float
+    usual: Usual
+
+    @property
+    def gradient(self) -> Array:
+        """Norms of the gradients; NaN where there is none."""
+        return np.asarray(self.figures[0])
+
+    def named(self, wrong: Array) -> str:
+        """Name the parameters for which something is true."""
+        return listed((self.names[place] for place in np.flatnonzero(wrong)), most=3)
+
+
+class Usual:
+    """What the figures of one optimizer's steps were before."""
+
+    def __init__(self, parameters: int) -> None:
+        self.seen = 0
+        """Steps so far, without the one under way."""
+        self._norms = np.full((_USUAL, parameters), np.nan, np.float32)
+        self._losses = np.full(_USUAL, np.nan)
+        self._seconds = np.full(_USUAL, np.nan)
+        self.norm = np.full(parameters, np.nan, np.float32)
+        """Median norm of each gradient."""
+        self.loss = self.second = np.nan
+        self.idle = np.zeros(parameters, np.int64)
+        """For how many steps each gradient has been zero or missing."""
+        self.had = np.zeros(parameters, bool)
+        """Whether each gradient was ever there and not zero."""
+        self.idle_rate = self.smallest_memory = 0.0
+        self.had_rate = self.had_scale = False
+        self.same_loss = 0
+        self.last_loss = np.nan
+
+    def add(self, moment: Moment) -> None:
+        """Take in a step that was judged."""
+        place = self.seen % _USUAL
+        self._norms[place], self._losses[place], self._seconds[place] = moment.gradient, moment.loss, moment.seconds
+        self.seen += 1
+        if self.seen % _RENEWED == 0 or self.seen == WARM:
+            known = min(self.seen, _USUAL)
+            with np.errstate(all="ignore"):
+                self.norm = _median(self._norms[:known])
+                self.loss, self.second = (float(_median(one[:known, None])[0]) for one in (self._losses, self._seconds))
+
+
+def _median(rows: Array) -> Array:
+    """Return medians along the first dimension, of what is finite."""
+    finite = np.where(np.isfinite(rows), rows, np.nan)
+    empty = np.isnan(finite).all(0)
+    found = np.full(rows.shape[1], np.nan, np.float32)
+    if not empty.all():
+        found[~empty] = np.nanmedian(finite[:, ~empty], axis=0)
+    return found
+
+
+Judge = Callable[[Moment], "str | None"]
+"""Returns what is wrong with a step."""
+
+
+def not_finite(moment: Moment) -> str | None:
+    """A loss, gradient or weight is NaN or infinite."""
+    if not np.isfinite(moment.loss) and not np.isnan(moment.loss):
+        return f"the loss is {moment.loss:g}"
+    bad = moment.figures[4] > 0
+    if bad.any():
+        return f"the gradient of {moment.named(bad)} is not finite"
+    weights = ~np.isfinite(moment.figures[1])
+    return f"{moment.named(weights)} is not finite" if weights.any() else None
+
+
+def exploding(moment: Moment, times: float = 100.0) -> str | None:
+    """The norm of a gradient is many times what it usually is, and the loss is not what it was either."""
+    if moment.usual.seen < WARM:
+        return None
+    with np.errstate(all="ignore"):
+        high = moment.gradient > times * moment.usual.norm
+    high &= moment.usual.norm > 0
+    if not high.any() or not moment.loss > 2 * abs(moment.usual.loss):
+        return None
+    place = int(np.nanargmax(np.where(high, moment.gradient / moment.usual.norm, -np.inf)))
+    now, before = moment.gradient[place], moment.usual.norm[place]
+    return f"the gradient of {moment.names[place]} has norm {now:.3g}, {now / before:.0f} times its median {before:.3g}"
+
+
+def stopped(moment: Moment, steps: int = 300) -> str | None:
+    """A parameter that was trained gets no gradient, or one of zero, for many steps in a row."""
+    usual = moment.usual
+    with np.errstate(invalid="ignore"):
+        there = moment.gradient > 0
+    usual.idle = np.where(there, 0, usual.idle + 1)
+    usual.had |= there
+    gone = usual.had & (usual.idle == steps)
+    return f"{moment.named(gone)} got no gradient in {steps} steps" if gone.any() else None
+
+
+def large_update(moment: Moment, ratio: float = 1.0) -> str | None:
+    """A step moves most of what is trained by more than it is."""
+    if moment.usual.seen < WARM:
+        return None
+    weight, update = moment.figures[1], moment.figures[2]
+    total, moved = float(np.sqrt(np.nansum(weight**2))), float(np.sqrt(np.nansum(update**2)))
+    if not moved > ratio * total:
+        return None
+    return f"the step changes the parameters by {moved:.3g}, more than their own norm {total:.3g}"
+
+
+def no_rate(moment: Moment, steps: int = 5) -> str | None:
+    """The learning rate is zero for several steps, although it was not before."""
+    usual = moment.usual
+    usual.had_rate |= moment.rate > 0
+    usual.idle_rate = 0 if moment.rate > 0 else usual.idle_rate + 1
+    if not usual.had_rate or usual.idle_rate != steps:
+        return None
+    return f"the learning rate has been 0 for {steps} steps"
+
+
+def small_scale(moment: Moment, least: float = 1.0) -> str | None:
+    """The scale of the losses falls below 1: gradients overflow again and again."""
+    usual = moment.usual
+    if not np.isfinite(moment.scale):
+        return None
+    fell = usual.had_scale and moment.scale < least
+    usual.had_scale |= moment.scale >= least
+    return f"the scale of the losses has fallen to {moment.scale:g}" if fell else None
+
+
+def growing(moment: Moment, size: float = 1e9, steps: int = 1000) -> str | None:
+    """Memory grows and grows: by a gigabyte since the training had found its pace."""
+    usual = moment.usual
+    if usual.seen == WARM or not usual.smallest_memory:
+        usual.smallest_memory = moment.memory
+    grown = moment.memory - usual.smallest_memory
+    if usual.seen < steps or grown < size:
+        return None
+    return f"memory has grown by {grown / 1e6:,.0f} MB since step {moment.step - usual.seen + WARM}"
+
+
+def high_loss(moment: Moment, above: float = np.inf) -> str | None:
+    """The loss is above a number."""
+    return f"the loss is {moment.loss:g}" if moment.loss > above else None
+
+
+def same_loss(moment: Moment, steps: int = 1000) -> str | None:
+    """The loss is the same, digit by digit, for many steps."""
+    usual = moment.usual
+    usual.same_loss = usual.same_loss + 1 if moment.loss == usual.last_loss else 0
+    usual.last_loss = moment.loss
+    return f"the loss has been {moment.loss:g} for {steps} steps" if usual.same_loss == steps else None
+
+
+def slow(moment: Moment, times: float = 20.0) -> str | None:
+    """A step takes many times as long as usual."""
+    if moment.usual.seen < WARM or not moment.seconds > max(times * moment.usual.second, 1.0):
+        return None
+    return f"the step took {moment.seconds:.1f} s, {moment.seconds / moment.usual.second:.0f} times its median"
+
+
+TRIGGERS: dict[str, Callable[..., str | None]] = {
+    "nonfinite": not_finite,
+    "exploding": exploding,
+    "stopped": stopped,
+    "update": large_update,
+    "rate": no_rate,
+    "scale": small_scale,
+    "memory": growing,
+    "loss": high_loss,
+    "stalled": same_loss,
+    "slow": slow,
+}
+"""Name -> what judges a step; keywords are its limits."""
+DEFAULT = ("nonfinite", "exploding", "stopped", "update", "rate", "scale", "memory")
+
+
+@dataclass
+class Triggers:
+    """Those that are armed; each fires once for one sentence without its numbers."""
+
+    judges: dict[str, Judge]
+    fired: set[str] = field(default_factory=set)
+
+    def of(self, moment: Moment) -> list[tuple[str, str]]:
+        """Return names and sentences of those that fire."""
+        found = []
+        for name, judge in self.judges.items():
+            sentence = judge(moment)
+            if sentence and name not in self.fired:
+                self.fired.add(name)
+                found.append((name, sentence))
+        moment.usual.add(moment)
+        return found
+
+
+def armed(wanted: Iterable[str] | Mapping[str, object] | None) -> Triggers:
+    """Return the triggers that were asked for: names, or names with limits, or functions of a ``Moment``.
+
+    ``None`` is the default ones.  Raises ``ValueError`` for a name that there is not.
+    """
+    chosen = dict.fromkeys(DEFAULT, True) if wanted is None else wanted
+    items = chosen.items() if isinstance(chosen, Mapping) else ((one, True) for one in chosen)
+    judges: dict[str, Judge] = {}
+    for one, limit in items:
+        if callable(one):
+            judges[getattr(one, "__name__", "function")] = one
+        elif one not in TRIGGERS:
+            raise ValueError(f"there is no trigger {one!r}; there are {', '.join(TRIGGERS)}")
+        elif limit is not False:
+            judges[one] = _limited(TRIGGERS[one], limit)
+    return Triggers(judges)
+
+
+def _limited(judge: Callable[..., str | None], limit: object) -> Judge:
+    """Return a trigger with the limit that was given in place of its own."""
+    return judge if limit is True else lambda moment: judge(moment, limit)
