@@ -170,7 +170,7 @@ class OperationData(TypedDict, total=False):
     gradient_of: int
     """The leaf whose ``.grad`` it wrote into."""
     through: str
-    """``"data"``, ``"detach"``, ``"numpy"``, ``"view"``, ``"out"`` or ``""``: the way to the memory."""
+    """Way to the memory: ``data detach numpy dlpack storage view out``, or nothing."""
     part: list[list[int]]
     """Offset, sizes and strides, in entries of the memory, of what ``target[index] = value`` wrote."""
     overlap: bool

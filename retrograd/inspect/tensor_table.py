@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import chain, compress, repeat
-from operator import call, is_
+from operator import call, is_, itemgetter
 from typing import Any
 
 from ..locks import lock
 from .journal import Rows
+from .lent_memory import LentMemory
 from .program.holders import holder_of
 from .references import Reference
 from .tensor_facts import TensorFacts
@@ -88,8 +89,8 @@ class TensorTable:
         self._next_storage = 0
         self._most = _DEAD
         """Entries after which those of the dead are thrown out."""
-        self.lent = False
-        """Whether memory of a tensor may be written by others than its engine, as those who number tensors say."""
+        self.lent = LentMemory()
+        """Memory that may be written by others than the engine, as those who number tensors say."""
         self._looked = 0
         """Tensors below this number were looked at by ``unnamed_leaves``."""
         self._turned: list[int] = []
@@ -202,16 +203,29 @@ class TensorTable:
                         self._next_storage += 1
                         self._memories.references[id(memory)] = _ref(memory)
 
+    def shares(self, owner: Any, storage: int) -> None:
+        """What an object owns is part of other memory, to which another object had led."""
+        self._memories.numbers[id(owner)] = storage
+        self._memories.references[id(owner)] = _ref(owner)
+
     def _throw_out(self) -> None:
         """Forget who has died."""
         self._known.throw_out()
         self._memories.throw_out()
+        self.lent.storages.intersection_update(self._memories.numbers.values())
         self._most = 2 * len(self._known.numbers) + _DEAD
 
     def living(self, number: int) -> Any:
         """Return the tensor of a number, None if it has died; looks through all that live."""
         found = (reference() for reference, row in self._known.pairs() if row == number)
         return next(found, None)
+
+    def living_in(self, memory: int) -> tuple[int | None, Any]:
+        """Return the first tensor that lies in a memory and lives, with its number; looks through all that live."""
+        rows = self.rows
+        found = [(number, reference()) for reference, number in self._known.pairs() if rows[number].storage == memory]
+        alive = [(number, tensor) for number, tensor in found if tensor is not None]
+        return min(alive, key=itemgetter(0), default=(None, None))
 
     def memory(self, owner: Any) -> int | None:
         """Return the number of the memory that an object owns, if a known tensor had it."""

@@ -23,6 +23,8 @@ MOST = 100
 """Tensors of one recording that are looked at."""
 LARGEST = 1 << 24
 """Bytes of one tensor that are looked at."""
+MOST_BYTES = 1 << 26
+"""Bytes that are looked at, all tensors of a recording together."""
 
 SHARING = frozenset({"from_numpy", "as_tensor", "asarray", "from_dlpack", "frombuffer"})
 """Functions whose tensors lie in the memory of what they were given."""
@@ -37,9 +39,14 @@ def digest(array: Any) -> int:
     return zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data)
 
 
-def write_event(number: int, name: str, frame: FrameType | None, version: int) -> Event:
-    """Return the event of a write of NumPy into a tensor, noticed while the program stands at ``frame``."""
-    line = None if frame is None else array_write(frame.f_code.co_filename, name)
+def write_event(
+    number: int, name: str, frame: FrameType | None, version: int, handed_out: SourceLine | None = None
+) -> Event:
+    """Return the event of a write of NumPy into a tensor, noticed while the program stands at ``frame``.
+
+    Where the file has no line that writes, it is the one that ``handed_out`` the memory.
+    """
+    line = (None if frame is None else array_write(frame.f_code.co_filename, name)) or handed_out
     data: dict[str, Any] = {"inputs": [number], "names": [""], "outputs": [number], "output_names": [""]}
     data |= {"target": number, "version": [version, version], "through": "numpy", "grad": True}
     return Event("inplace", "numpy", line, data)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 from ..program.frames import leave_no_frame
+
+OURS: weakref.WeakSet[Any] = weakref.WeakSet()
+"""The wrappers that were put in place of functions, by which they can be told from those of the program."""
+_INHERITED: Any = object()
 
 
 class Patches:
@@ -43,9 +48,10 @@ class Patches:
         if original is None:
             return
         wrapper = make(original)
+        OURS.add(wrapper)
         wrapper.__name__ = wrapper.__qualname__ = name  # where the original has none
         functools.update_wrapper(wrapper, original)  # modes and classes of the program may be given it as a function
-        had = vars(holder).get(name, original)  # of a class: the staticmethod or classmethod itself
+        had = vars(holder).get(name, _INHERITED)  # of a class: the staticmethod or classmethod itself
         setattr(holder, name, staticmethod(wrapper) if isinstance(had, staticmethod) else wrapper)
         self._done.append((holder, name, had, wrapper))
 
@@ -54,5 +60,5 @@ class Patches:
         self._active = False
         for holder, name, had, wrapper in reversed(self._done):
             if getattr(holder, name, None) is wrapper:
-                setattr(holder, name, had)
+                delattr(holder, name) if had is _INHERITED else setattr(holder, name, had)
         self._done.clear()

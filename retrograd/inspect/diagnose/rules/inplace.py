@@ -29,7 +29,13 @@ KINDS = {
         "a custom Function changes its input without `mark_dirty`", "error", Stage.STATEMENT
     ),
 }
-_SILENT = ("data", "numpy")
+_SILENT = {
+    "data": ".data",
+    "numpy": "a NumPy array that shares it",
+    "dlpack": "DLPack",
+    "storage": "its storage",
+}
+"""Ways to memory that the version counter does not see, in words."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -196,7 +202,7 @@ def _silent(flow: Flow) -> Iterator[Case]:
 def _unseen(flow: Flow, clash: _Clash, run: Run) -> Case:
     """Return the case of one unseen write."""
     event = flow.events[clash.write]
-    way = {"data": ".data", "numpy": "a NumPy array that shares it"}[event.data["through"]]
+    way = _SILENT[event.data["through"]]
     name = _saved_name(flow, clash)
     savers = listed(operator_word(flow.events[row].op) for row in clash.savers)
     return Case(

@@ -17,6 +17,7 @@ from types import (
 from typing import Any
 
 from ....locks import reentrant_lock
+from ..patches import OURS
 from .library import LIBRARY
 from .private import private
 
@@ -62,7 +63,9 @@ class _OwnWork:
         found = {}
         for name, value in self._held.items():
             original = self._in_c.get(name)
-            if original is not None and value is not original and (type(value) in _IN_C or not is_of_torch(value)):
+            if original is None or value is original or (is_of_torch(value) and type(value) not in _IN_C):
+                continue
+            if type(value) is not FunctionType or value not in OURS:
                 found[name] = value
         return found
 

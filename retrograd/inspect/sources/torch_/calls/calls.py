@@ -145,6 +145,8 @@ class Inside:
         """Custom Functions whose forward runs."""
         self.optimizer = False
         """An optimizer that steps: what it calls is not listened to."""
+        self.steps = 0
+        """How often optimizers stepped, or cleared gradients."""
 
 
 class Listener(Protocol):

@@ -54,10 +54,10 @@ class ForwardWriter:
         self._readable = Readable()
         self._ranges = Ranges(self._readable, self.table, sink.missed)
         self._allocations = Allocations(self.table, self._readable)
-        self.shared = SharedMemory(sink, self._readable)
+        self.shared = SharedMemory(sink, self._readable, lambda: inside_here().steps)
         self.hooks = Hooks(sink, lambda: inside_here().run, self._readable)
         self._sites = Sites(sink.mention)
-        self._ways: Ways = {}
+        self._ways: Ways = self.table.lent.ways
         self.switches = switches_of(sink)
         self._transforms = transforms_of(sink)
         self._latest_around: Surroundings = (True, False, "", None, None)
@@ -88,9 +88,11 @@ class ForwardWriter:
             hear(self.switches, call)
 
     def received(self, numbers: Sequence[int], tensors: Sequence[Any]) -> None:
-        """Tensors were written by other processes, which no version tells."""
+        """Tensors were written by other processes or by their storages, which no version tells."""
         self._ranges.forget_all(numbers)
         self._allocations.received(numbers, tensors)
+        for number in numbers if self.table.lent.storages else ():
+            self.shared.written(self.table.entered(number).storage)
 
     def close(self) -> None:
         """Leave the program as it was."""
@@ -132,9 +134,11 @@ class ForwardWriter:
             (event_of_call, kind, site, self._ways, around, numbers, names, arguments, nodes,
              results if outputs or kind != "inplace" else (numbers[written[0]],), saves, measures, stack, more or None)
         )  # fmt: skip
-        if call.rule.reason == "numpy":
-            self.shared.hands_out(call.result, call.inputs[0] if call.inputs else None, call.frame)
+        if call.rule.reason == "numpy" and call.inputs and call.error is None:
+            self.shared.hands_out(call.inputs[0], call.rule.op, call.frame)
         if written:
+            if self.table.lent.storages:
+                self.shared.written(self.table.entered(numbers[written[0]]).storage)
             self._write_beside(call, site, written, kind, numbers)
 
     def _kind(
@@ -263,9 +267,11 @@ class ForwardWriter:
             memory = entered(numbers[place]).storage
             if memory is not None:  # a sparse tensor has none, and would not tell its bytes
                 add(first + node, memory, operands[place].nbytes)
-        if self.table.lent:
-            for place in places:
-                self.shared.keeps(operands[place], call.frame)
+        lent = self.table.lent.storages
+        for place in places if lent else ():
+            memory = entered(numbers[place]).storage
+            if memory in lent:
+                self.shared.keeps(operands[place], numbers[place], memory, call.frame)
         return (numbers[places[0]],) if len(places) == 1 else tuple(sorted({numbers[place] for place in places}))
 
     # -- cuts

@@ -31,8 +31,6 @@ def number_new(
 ) -> int:
     """Number a tensor that is not known yet."""
     memory, lent, part = memory_of(tensor)
-    if lent:
-        table.lent = True
     required, base = tensor.requires_grad, tensor._base
     facts = TensorFacts(
         shape_of(tensor),
@@ -46,7 +44,31 @@ def number_new(
         source=source,
         layout=layout_of(tensor) if part else None,
     )
-    return table.add(tensor, facts, memory=memory)
+    number = table.add(tensor, facts, memory=memory)
+    if lent and facts.storage is not None:
+        table.lent.storages.add(facts.storage)
+        _find_owner(table, number, facts, tensor, memory)
+    return number
+
+
+def _find_owner(table: TensorTable, number: int, facts: TensorFacts, tensor: Any, memory: Any) -> None:
+    """See whether the memory that a tensor was made of is that of another one, handed out to others before."""
+    lent = table.lent.at(memory.data_ptr())
+    if lent is None or lent.owner() is memory or lent.offset % tensor.itemsize:
+        return
+    facts.storage, facts.view_of = lent.storage, lent.tensor
+    table.lent.ways[number] = lent.way
+    own, before = layout_of(tensor), lent.offset // tensor.itemsize
+    facts.layout = None if own is None else (own[0] + before, *own[1:])
+    if not lent.offset:
+        table.shares(memory, lent.storage)
+
+
+def describe_anew(table: TensorTable, tensor: Any) -> None:
+    """A tensor has got other memory: what is known of it is as of now."""
+    memory, _, part = memory_of(tensor)
+    layout = layout_of(tensor) if part else None
+    table.moved(tensor, shape_of(tensor), dtype_name(tensor.dtype), layout, memory)
 
 
 def _wrapped_by(table: TensorTable, tensor: Any) -> int | None:
@@ -64,11 +86,6 @@ def numbers_of(table: TensorTable, tensors: Sequence[Any], *, source: SourceLine
         number_new(table, tensor, source=source) if number is None else number
         for tensor, number in zip(tensors, table.numbers(tensors), strict=True)
     ]
-
-
-def is_lent(tensor: Any) -> bool:
-    """Whether somebody else has a hold on a tensor's memory: then PyTorch may not resize it."""
-    return memory_of(tensor)[1]
 
 
 def layout_of(tensor: Any) -> tuple[int, ...] | None:

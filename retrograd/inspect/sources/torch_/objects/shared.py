@@ -1,87 +1,142 @@
-"""Notices that memory which a tensor shares with a NumPy array was changed while backward needs it.
+"""Notices that memory which somebody else has a hold on was changed while backward needs it.
 
-No engine sees such a write, so what is kept for backward is looked at when it is kept, and again when backward begins.
+No engine sees NumPy write into an array, nor whoever got memory by DLPack.  So what was handed out is looked at then,
+whenever a node keeps it, and when backward begins.
 """
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable, Hashable
 from types import FrameType
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ....lent_memory import Lent
+from ....program.frames import source_line
 from ....references import Reference
-from ...array_writes import LARGEST, MOST, digest, write_event
+from ....snapshot import SourceLine
+from ...array_writes import LARGEST, MOST, MOST_BYTES, write_event
+from ...step_effects import content_of
 from ..calls.calls import version_of
-from ..calls.tensors import is_lent, number_of
-from ..library import LIBRARY
+from ..calls.tensors import number_of
 from ..values.values import Readable
 
 
-class _Kept(NamedTuple):
-    """One tensor that backward needs, as it was."""
+class _Watched(NamedTuple):
+    """One stretch of memory, as it was."""
 
+    owner: Reference
+    """The storage, which lives as long as the memory."""
+    storage: int
+    number: int
+    """The tensor whose entries lie there, and ``tensor`` itself, which as long as it lives tells PyTorch's writes."""
     tensor: Reference
-    digest: int
+    line: SourceLine | None
+    """The line that handed it out."""
+    content: Hashable
     version: int
+    steps: int
+    """How many steps optimizers had taken, which write as they like."""
 
 
 class SharedMemory:
-    """What one recording knows of memory that NumPy can write into."""
+    """What one recording knows of memory that others can write into."""
 
-    def __init__(self, sink: Any, readable: Readable) -> None:
+    def __init__(self, sink: Any, readable: Readable, steps: Callable[[], int]) -> None:
         self._sink = sink
+        self._table = sink.tensors
         self._readable = readable
-        self._kept: dict[int, _Kept] = {}
+        self._steps = steps
+        self._watched: dict[tuple[int, int], _Watched] = {}
+        """By address and length in bytes."""
 
-    def keeps(self, tensor: Any, frame: FrameType | None) -> None:
-        """A node keeps a tensor for backward: a digest is kept of it if NumPy may write there."""
-        if not is_lent(tensor):
+    def hands_out(self, given: Any, way: str, frame: FrameType | None) -> None:
+        """The program gets a hold on a tensor's memory: as long as that lives, it may write through it."""
+        pointer = self._readable.pointer(given) if self._readable.now() else 0
+        if not pointer:
             return
-        number = number_of(self._sink.tensors, tensor)
-        if number in self._kept:
-            self._compare(number, frame)
-        elif len(self._kept) < MOST:
-            self._note(number, tensor)
+        storage, number = given.untyped_storage(), number_of(self._table, given)
+        memory = self._table.memory(storage)
+        if memory is None:
+            return
+        offset = given.storage_offset() * given.itemsize
+        self._table.lent.hand_out(pointer, Lent(Reference(storage), number, memory, way, offset))
+        self._watch(given, number, memory, frame)
 
-    def hands_out(self, array: Any, given: Any, frame: FrameType | None) -> None:
-        """The program got a tensor's array: as long as that lives, it may write through it."""
-        self._sink.tensors.lent = True
-        alias = getattr(array, "base", None)
-        if isinstance(alias, LIBRARY.torch.Tensor):
-            original = self._original(given)
-            self.keeps(alias if original is None else original, frame)
+    def keeps(self, tensor: Any, number: int, storage: int, frame: FrameType | None) -> None:
+        """A node keeps a tensor whose memory somebody else has a hold on."""
+        for place, watched in list(self._watched.items()):
+            if watched.storage == storage:
+                self._compare(place, frame)
+        if self._readable.now():
+            self._watch(tensor, number, storage, frame)
 
-    def _original(self, given: Any) -> Any:
-        """Return the living tensor whose alias by ``detach()`` gave an array, if there is one: it outlives both."""
-        table = self._sink.tensors
-        number = table.known(given)
-        base = None if number is None else table[number].view_of
-        whole = None if base is None or len(self._kept) >= MOST else table.living(base)
-        return whole if whole is not None and whole.data_ptr() == given.data_ptr() else None
+    def written(self, storage: int | None) -> None:
+        """PyTorch wrote there, perhaps through an alias with a version of its own."""
+        for place, watched in list(self._watched.items()):
+            if watched.storage == storage:
+                self._note(place, watched)
 
     def look(self, frame: FrameType | None) -> None:
-        """A backward run begins: report what was changed since it was kept."""
-        for number in list(self._kept):
-            self._compare(number, frame)
+        """A backward run begins: report what was changed since it was looked at."""
+        for place in list(self._watched):
+            self._compare(place, frame)
 
-    def _note(self, number: int, tensor: Any) -> None:
-        found = self._digest(tensor)
-        if found is None:
-            self._kept.pop(number, None)
-        else:
-            self._kept[number] = _Kept(Reference(tensor), found, version_of(tensor))
-
-    def _compare(self, number: int, frame: FrameType | None) -> None:
-        kept = self._kept[number]
-        tensor = kept.tensor()
-        if tensor is None:
-            del self._kept[number]
+    def _watch(self, tensor: Any, number: int, storage: int, frame: FrameType | None) -> None:
+        """Look at a tensor's memory from now on, if that is not too much."""
+        pointer, size = self._readable.pointer(tensor), _span(tensor)
+        if not pointer or not size or size > LARGEST or (pointer, size) in self._watched:
             return
-        self._note(number, tensor)
-        now = self._kept.get(number)
-        if now is not None and now.digest != kept.digest and now.version == kept.version:
-            name = self._sink.tensors.entered(number).name
-            self._sink(write_event(number, name, frame, now.version))
+        if len(self._watched) >= MOST or sum(length for _, length in self._watched) + size > MOST_BYTES:
+            self._forget_dead()
+            if len(self._watched) >= MOST or sum(length for _, length in self._watched) + size > MOST_BYTES:
+                return
+        whole = self._original(tensor, number)
+        owner, line = Reference(tensor.untyped_storage()), source_line(frame)
+        watched = _Watched(owner, storage, number, Reference(whole), line, None, version_of(whole), 0)
+        self._note((pointer, size), watched)
 
-    def _digest(self, tensor: Any) -> int | None:
-        array = self._readable.array(tensor) if self._readable.now() else None
-        return None if array is None or array.nbytes > LARGEST else digest(array)
+    def _original(self, given: Any, number: int) -> Any:
+        """Return the living tensor of which another one is an alias by ``detach()``, else that one: it outlives it."""
+        base = self._table[number].view_of
+        whole = None if base is None else self._table.living(base)
+        return given if whole is None or whole.data_ptr() != given.data_ptr() else whole
+
+    def _forget_dead(self) -> None:
+        for place in [place for place, watched in self._watched.items() if watched.owner() is None]:
+            del self._watched[place]
+
+    def _note(self, place: tuple[int, int], watched: _Watched) -> _Watched | None:
+        """Note memory as it is now; None if it is gone."""
+        storage, tensor = watched.owner(), watched.tensor()
+        if storage is None or not storage.nbytes():
+            self._watched.pop(place, None)
+            return None
+        memory: Any = (ctypes.c_char * place[1]).from_address(place[0])
+        content = content_of(np.frombuffer(memory, np.uint8))
+        version = watched.version if tensor is None else version_of(tensor)
+        now = self._watched[place] = watched._replace(content=content, version=version, steps=self._steps())
+        return now
+
+    def _compare(self, place: tuple[int, int], frame: FrameType | None) -> None:
+        before = self._watched[place]
+        now = self._note(place, before)
+        if now is None or now.content == before.content:
+            return
+        if now.version == before.version and now.steps == before.steps:
+            self._sink(write_event(now.number, self._name(now.number), frame, now.version, now.line))
+
+    def _name(self, number: int) -> str:
+        """Return the name of a tensor, or of the one that it is an alias of."""
+        facts = self._table.entered(number)
+        return str(facts.name if facts.name or facts.view_of is None else self._table.entered(facts.view_of).name)
+
+
+def _span(tensor: Any) -> int:
+    """Return how many bytes lie between a tensor's first entry and its last one, with both."""
+    if not tensor.numel():
+        return 0
+    last = sum((length - 1) * stride for length, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    return int((last + 1) * tensor.itemsize)

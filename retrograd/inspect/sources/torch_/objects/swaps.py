@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...patches import Patches
-from ..calls.tensors import dtype_name, layout_of, memory_of, shape_of
+from ..calls.tensors import describe_anew
 from ..library import LIBRARY
 from ..problems import unseen
 
@@ -31,6 +31,4 @@ class Swaps:
     def _swapped(self, tensors: Iterable[Any]) -> None:
         for watch in self._watches():
             for tensor in tensors:
-                memory, _, part = memory_of(tensor)
-                layout = layout_of(tensor) if part else None
-                watch.sink.tensors.moved(tensor, shape_of(tensor), dtype_name(tensor.dtype), layout, memory)
+                describe_anew(watch.sink.tensors, tensor)

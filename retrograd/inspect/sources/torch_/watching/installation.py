@@ -29,6 +29,7 @@ from ..objects.compilation import Compilation
 from ..objects.functions import Functions, applied_in_c
 from ..objects.grad_modes import InferenceMode
 from ..objects.hooks import Handles
+from ..objects.memory_writes import MemoryWrites
 from ..objects.owners import Owners
 from ..objects.parameters import Parameters
 from ..objects.swaps import Swaps
@@ -77,6 +78,7 @@ class Installation:
             Autocasts(self._watches.seeing_calls).install,
             FunctionalCalls(self._watches.seeing_calls).install,
             Swaps(self._watches.seeing).install,
+            MemoryWrites(self._watches.seeing_calls).install,
             self._compilation.install,
             self._collectives.install,
             TrainingCalls(self._watches.seeing_calls, self._owners.scheduled).install,

@@ -17,6 +17,7 @@ class OptimizerPause:
     def begin(self, *, computes: bool = False) -> None:
         """An optimizer works: its calls are no events, and not even seen unless it ``computes`` with a graph."""
         self._thread.inside.optimizer = True
+        self._thread.inside.steps += 1
         mode = self._thread.mode
         if mode is not None and not computes and not self._thread.paused:
             self._thread.paused = pop_mode(mode)
