@@ -40,6 +40,7 @@ DATA = (
     "training_data",
     "job_data",
     "mode_data",
+    "lent_memory",
     "events",
     "journal",
     "event_data",
