@@ -109,8 +109,9 @@ def test_an_optimizer_that_counts_nothing_is_no_stranger() -> None:
 
 
 def test_tensor_made_by_dlpack_leads_back_to_its_source() -> None:
-    """The recording knows whose memory it is; a clone of it is nobody's."""
-    recorded, _ = record("import torch\na = torch.ones(3)\nb = torch.from_dlpack(a)\nc = torch.from_dlpack(b)\n", "torch")
+    """The recording knows whose memory it is."""
+    text = "import torch\na = torch.ones(3)\nb = torch.from_dlpack(a)\nc = torch.from_dlpack(b)\n"
+    recorded, _ = record(text, "torch")
     made = [event.data for event in recorded.events if event.op == "from_dlpack"]
 
     a, b = made[0]["inputs"][0], made[0]["outputs"][0]
