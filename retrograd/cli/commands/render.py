@@ -6,13 +6,29 @@ from typing import Any
 
 import click
 
+from ...errors import UsageError
 from ...inspect.loading import load_recording
 from ...inspect.output import check_measure, save, with_findings
 from ...inspect.render import renderer_for
+from ...inspect.render.console_page import print_page
 from ...inspect.render.formats.tree import print_tree
-from ...inspect.writing import check_writable
+from ...inspect.render.run_page import run_page
+from ...inspect.render.run_tables import run_parts
+from ...inspect.watch.watched_file import is_watched_file, load_run
+from ...inspect.writing import STDOUT, check_writable, write_output
 from ..options import ConfiguredCommand, StepType, drawing_options, output_options, render_options
 from ..results import refuse_overwriting
+
+
+def _render_run(path: str, output: str | None, fmt: str | None, theme: str) -> None:
+    """Write the page of a watched run, or print its table."""
+    run = load_run(path)
+    if output is None and fmt is None:
+        print_page(run_parts(run))
+    elif renderer_for(fmt or output or "").name == "html":
+        write_output(run_page(run, theme), output or STDOUT)
+    else:
+        raise UsageError(f"{path!r} is a watched run, which is drawn as a page.", "Name an .html file with -o.")
 
 
 @click.command(cls=ConfiguredCommand, name="render")
@@ -30,7 +46,8 @@ from ..results import refuse_overwriting
 def command(output: str | None, fmt: str | None, recording: str, **asked: Any) -> None:
     """Draw the RECORDING that `retrograd trace -o run.json` saved.
 
-    Without -o the graph is printed as a tree.  RECORDING may be - for standard input.
+    Without -o the graph is printed as a tree.  RECORDING may be - for standard input, or a run that `retrograd watch`
+    wrote, whose page is written.
     """
     # What can be known to fail is said before a long file is read.
     if output is not None:
@@ -38,6 +55,9 @@ def command(output: str | None, fmt: str | None, recording: str, **asked: Any) -
         refuse_overwriting(output, [recording], "recording")
     if fmt or output not in (None, "-"):
         renderer_for(fmt or output or "")
+    if is_watched_file(recording):
+        _render_run(recording, output, fmt, asked["theme"])
+        return
     options = render_options(asked)
     loaded = load_recording(recording)
     if output is None and fmt is None:

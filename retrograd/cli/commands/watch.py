@@ -29,7 +29,11 @@ from ..tracers import NONE, Tracers
 @click.argument("words", nargs=-1, metavar="SCRIPT [ARGS]...", type=click.UNPROCESSED)
 @program_options
 @click.option(
-    "-o", "--output", type=click.Path(), metavar="FILE", help="Write the run, every 30 seconds and when it ends."
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write the run, every 30 seconds and when it ends: .html is a page, anything else the data.",
 )
 @click.option("--every", type=click.IntRange(min=1), default=1, show_default=True, help="Steps between two readings.")
 @click.option("--replay", is_flag=True, help="Run a step in which something goes wrong again, recorded and diagnosed.")

@@ -144,6 +144,11 @@ class History:
             self._span *= 2
 
 
+def halved(curves: Curves) -> Curves:
+    """Return curves of half as many stretches: each two are joined."""
+    return Curves(curves.columns, *_pairs((curves.first, curves.last, curves.least, curves.median, curves.greatest)))
+
+
 _Stretches = tuple[Array, Array, Array, Array, Array]
 """First and last step, least, median and greatest figures."""
 

@@ -18,6 +18,7 @@ from ...errors import OutputError
 from ..forks import in_this_process
 from ..program.frames import source_line, user_frame
 from ..program.modules import inner_modules
+from ..render.run_page import run_page
 from ..sources.importing import AfterImport
 from ..writing import check_writable, write_output
 from .black_box import repeated
@@ -95,7 +96,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         self.happened: list[dict[str, Any]] = []
         """What triggers found, notes of the program, and new starts of it; each with ``step`` and ``kind``."""
         self.about: dict[str, Any] = {
-            "script": script,
+            "script": script or os.path.basename(getattr(sys.modules.get("__main__"), "__file__", None) or ""),
             "began": datetime.now(UTC).isoformat(timespec="seconds"),
             "every": every,
             "complete": False,
@@ -155,7 +156,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         """Write the file of the run; raises ``OutputError``."""
         self._written = time.monotonic()
         if self.file is not None:
-            write_output(encoded(self.run), self.file)
+            write_output(run_page(self.run) if _is_page(self.file) else encoded(self.run), self.file)
 
     def close(self) -> None:
         """Stop watching and write the file; once is enough, more does no harm."""
@@ -297,11 +298,17 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         """Take in what the file has from before, and mark the break."""
         if self.file is None or not os.path.exists(self.file):
             return
+        if _is_page(self.file):
+            raise ValueError("a page cannot be gone on with: give a file whose name ends in .json, and resume that")
         earlier = load_run(self.file)
         self._history.take_in(earlier.curves)
         self.happened += earlier.happened
         self._first = earlier.steps
         self._happen("resumed", f"started again after step {earlier.steps}")
+
+
+def _is_page(file: str) -> bool:
+    return file.endswith((".html", ".htm"))
 
 
 def _own_buffers(module: Any) -> list[Any]:

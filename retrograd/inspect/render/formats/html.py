@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from importlib import resources
 from typing import Any
 
 from ...events import Recording
@@ -13,6 +11,7 @@ from ...snapshot import GraphSnapshot
 from .. import labels, theme
 from ..base import RenderOptions, capped, chosen_steps
 from ..drawing import check_layout, draw, number, text
+from ..filling import filled
 from ..marks import unplaced, with_ghosts
 from ..page.account import cells_data, findings_data, sources_data
 from ..page.hooks import hooks_data
@@ -22,8 +21,6 @@ from ..page.structure import structure_data
 from ..scale import measure_name
 from ..scene import scene
 
-_SLOT = re.compile(r"\{\{([\w.]+)\}\}")
-_COMMENT = re.compile(r"^ *//(?: .*)?\n", re.MULTILINE)
 _MOST_NODES = 1_000_000
 """Nodes of one graph that a page holds unless told otherwise."""
 _PLAIN_NODES = 500
@@ -58,7 +55,7 @@ class HtmlRenderer:
             "still": _still(recording.snapshots[numbers[-1]], options, numbers[-1]),
             "data": _data(recording, numbers, title, options),
         }
-        return _filled(_asset("page.html"), parts)
+        return filled("page.html", parts)
 
 
 def _steps(recording: Recording, options: RenderOptions) -> list[int]:
@@ -141,20 +138,6 @@ def _still(snapshot: GraphSnapshot, options: RenderOptions, step: int) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" class="graph" role="img" width="{wide}" height="{high}" '
         f'viewBox="0 0 {wide} {high}"><title>{text(labels.headline(snapshot))}</title>\n{drawing.markup}\n</svg>'
     )
-
-
-def _asset(name: str) -> str:
-    """Return the text of a file in ``assets``, of scripts without the lines that are comments (12 kB of them)."""
-    found = (resources.files("retrograd.inspect.render") / "assets" / name).read_text(encoding="utf-8")
-    return _COMMENT.sub("", found) if name.endswith(".js") else found
-
-
-def _filled(page: str, parts: dict[str, str]) -> str:
-    """Fill the slots of the page in one pass, so that no part can smuggle a slot into another.
-
-    A slot with a dot is a file of ``assets``: the page itself lists its style sheets and scripts.
-    """
-    return _SLOT.sub(lambda found: _asset(found[1]) if "." in found[1] else parts[found[1]], page)
 
 
 RENDERER = HtmlRenderer()
