@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from .progress import tick
-from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
+from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, Cut, GraphSnapshot, SourceLine
 
 Plain = Any
 """What JSON can say: None, bool, int, finite float, str, list, dict with string keys."""
@@ -38,6 +38,8 @@ def snapshot_to_plain(snapshot: GraphSnapshot) -> dict[str, Plain]:
     plain["roots"] = list(snapshot.roots)
     plain["root_names"] = list(snapshot.root_names)
     plain["first_seq"] = snapshot.first_seq
+    plain["classes"] = dict(snapshot.classes)
+    plain["cuts"] = [cut.plain() for cut in snapshot.cuts]
     plain["measures"], plain["nonfinite"] = {}, {}
     for name, measured in snapshot.measures.items():
         plain["measures"][name], plain["nonfinite"][name] = _flag_nonfinite(measured)
@@ -52,7 +54,8 @@ def snapshot_from_plain(plain: Plain) -> GraphSnapshot:
     count = len_checked(plain["nodes"])
     snapshot = GraphSnapshot(engine=text_checked(plain["engine"]), label=text_checked(plain["label"]))
     for column in NODE_COLUMNS:
-        setattr(snapshot, column, _node_column(column, plain[column], count))
+        known = plain.get(column, [""] * count) if column == "call" else plain[column]  # older files have none
+        setattr(snapshot, column, _node_column(column, known, count))
     edge_count = len(entries_checked(plain["edge_source"]))
     for column in EDGE_COLUMNS:
         bound = count if column in ("edge_source", "edge_target") else None
@@ -61,9 +64,19 @@ def snapshot_from_plain(plain: Plain) -> GraphSnapshot:
     names = entries_checked(plain["root_names"])
     snapshot.root_names = [None if name is None else text_checked(name) for name in names]
     snapshot.first_seq = _whole_checked(plain.get("first_seq", 0))
+    classes = plain.get("classes", {}).items()
+    snapshot.classes = {text_checked(path): text_checked(name) for path, name in classes}
+    snapshot.cuts = [_cut(cut, count) for cut in plain.get("cuts", [])]
     for name, measured in plain["measures"].items():
         snapshot.measures[name] = _measure(name, measured, plain["nonfinite"].get(name, []), count)
     return snapshot
+
+
+def _cut(plain: Plain, count: int) -> Cut:
+    """Return one checked cut."""
+    node, word, source, origin = entries_checked(plain)
+    _numbers("cuts", [node, max(_whole_checked(origin), 0)], 2, count)
+    return Cut(node, text_checked(word), source_from_plain(source), max(origin, -1))
 
 
 def _pack(values: Sequence[Any]) -> Plain:

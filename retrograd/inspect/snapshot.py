@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import networkx as nx
 
-NODE_COLUMNS = ("op", "kind", "name", "scope", "shape", "dtype", "source", "saved_bytes", "seq")
+NODE_COLUMNS = ("op", "kind", "name", "scope", "shape", "dtype", "source", "call", "saved_bytes", "seq")
 """Names of the columns that have one entry per node, and of a node's attributes in networkx."""
 EDGE_COLUMNS = ("edge_source", "edge_target", "edge_input_nr", "edge_output_nr")
 """Names of the columns that have one entry per edge."""
@@ -37,6 +37,23 @@ class SourceLine(NamedTuple):
     def plain(self) -> list[Any]:
         """Return the line as JSON values."""
         return list(self) if self.inside else list(self[:3])
+
+
+class Cut(NamedTuple):
+    """A place where values go on and gradients do not: a call whose result left the graph, and who took it."""
+
+    node: int
+    """The node whose call took the values."""
+    word: str
+    """What ended the gradient: ``detach``, ``no_grad``, ``item``, ``argmax``."""
+    source: SourceLine | None
+    """The user's line that did."""
+    origin: int
+    """The node of this graph whose result was cut, -1 if it is not in the graph."""
+
+    def plain(self) -> list[Any]:
+        """Return the cut as JSON values."""
+        return [self.node, self.word, None if self.source is None else self.source.plain(), self.origin]
 
 
 @dataclass(slots=True, weakref_slot=True, repr=False)
@@ -61,6 +78,8 @@ class GraphSnapshot:
     dtype: list[str | None] = field(default_factory=list)
     """Its dtype without prefix: ``"float32"``."""
     source: list[SourceLine | None] = field(default_factory=list)
+    call: list[str] = field(default_factory=list)
+    """What the program called for it: ``linear``, ``relu_``, ``Linear`` for a layer of the library's; "" if unknown."""
     saved_bytes: list[int | None] = field(default_factory=list)
     """Bytes of the values saved for backward, when known without unpacking them."""
     seq: list[int | None] = field(default_factory=list)
@@ -75,6 +94,10 @@ class GraphSnapshot:
     """Nodes where backward starts."""
     root_names: list[str | None] = field(default_factory=list)
     """Variable name of each root (``"loss"``), when known."""
+    classes: dict[str, str] = field(default_factory=dict)
+    """Path of a module (a ``scope``) -> its class."""
+    cuts: list[Cut] = field(default_factory=list)
+    """Where values go on without their gradients, in the order of their nodes."""
     first_seq: int = 0
     """What was taken off every ``seq``, so that equal steps have equal columns; events name nodes by the sum."""
     measures: dict[str, list[float | None]] = field(default_factory=dict)
@@ -85,6 +108,10 @@ class GraphSnapshot:
     """What makes ``measures`` when they are read."""
     _lasting: bool = field(default=False, init=False, repr=False, compare=False)
     _networkx: Any = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if len(self.call) != len(self.op):
+            self.call = [""] * len(self.op)
 
     def __repr__(self) -> str:
         label = f" {self.label!r}" if self.label else ""
@@ -114,7 +141,7 @@ class GraphSnapshot:
 
     def is_like(self, other: GraphSnapshot) -> bool:
         """Whether two graphs differ in their measures and labels at most, as steps of a training loop do."""
-        columns = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names", "engine")
+        columns = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names", "engine", "classes", "cuts")
         return all(getattr(self, column) == getattr(other, column) for column in columns)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:

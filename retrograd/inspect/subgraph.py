@@ -23,4 +23,7 @@ def subgraph(snapshot: GraphSnapshot, nodes: Sequence[int]) -> GraphSnapshot:
     named = zip(snapshot.roots, snapshot.root_names, strict=False)
     roots = [(place[root], name) for root, name in named if root in place]
     found.roots, found.root_names = [root for root, _ in roots], [name for _, name in roots]
+    found.classes = snapshot.classes
+    cuts = (cut for cut in snapshot.cuts if cut.node in place)
+    found.cuts = [cut._replace(node=place[cut.node], origin=place.get(cut.origin, -1)) for cut in cuts]
     return found

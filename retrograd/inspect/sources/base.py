@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from ..events import Event
 from ..figure_schedule import FigureSchedule
 from ..journal import Note
-from ..snapshot import GraphSnapshot, SourceLine
+from ..snapshot import Cut, GraphSnapshot, SourceLine
 from ..tensor_table import TensorTable
 from .kept_calls import Array, KeptCalls
 
@@ -116,11 +116,17 @@ class Ran(NamedTuple):
 class Origins(Protocol):
     """Knows for the nodes of a watched program where they came from."""
 
-    def find(self, numbers: list[int | None]) -> tuple[list[SourceLine | None], list[str]]:
-        """Return source line and scope for each sequence number; ``None`` and ``""`` where unknown."""
+    classes: dict[str, str]
+    """Path of a module that has run -> its class."""
+
+    def find(self, numbers: list[int | None]) -> tuple[list[SourceLine | None], list[str], list[str]]:
+        """Return source line, scope and call for each sequence number; ``None`` and ``""`` where unknown."""
+
+    def cuts(self, numbers: list[int | None]) -> list[Cut]:
+        """Return where values went on into the nodes with these numbers, and gradients do not."""
 
     def pattern(self, first: int, last: int) -> Any:
-        """Return what is equal for two ranges of numbers only if the n-th of both have one line and scope, or None."""
+        """Return what is equal for two ranges of numbers only if the n-th of both have one origin, or None."""
 
 
 class Facts(Protocol):

@@ -16,11 +16,28 @@ from .base import Node, Origins
 
 
 def add_origins(snapshot: GraphSnapshot, origins: Origins | None) -> None:
-    """Fill in source lines and scopes, empty ones without a watch."""
+    """Fill in lines, scopes and calls, empty ones without a watch, and where values go on without their gradients."""
     if origins is None:
-        snapshot.source, snapshot.scope = [None] * len(snapshot), [""] * len(snapshot)
-    else:
-        snapshot.source, snapshot.scope = origins.find(snapshot.seq)
+        snapshot.source, snapshot.scope, snapshot.call = (
+            [None] * len(snapshot),
+            [""] * len(snapshot),
+            [""] * len(snapshot),
+        )
+        return
+    snapshot.source, snapshot.scope, snapshot.call = origins.find(snapshot.seq)
+    snapshot.cuts = origins.cuts(snapshot.seq)
+    snapshot.classes = classes_of(snapshot.scope, origins.classes)
+
+
+def classes_of(scopes: list[str], known: dict[str, str]) -> dict[str, str]:
+    """Return the classes of the modules in which nodes stand, and of those around them."""
+    found: dict[str, str] = {}
+    for scope in dict.fromkeys(scopes):
+        while scope and scope not in found:
+            if scope in known:
+                found[scope] = known[scope]
+            scope = scope.rpartition("/")[0]
+    return found
 
 
 def name_leaves(table: Any, frame: FrameType | None, tensor: type) -> None:

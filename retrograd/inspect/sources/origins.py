@@ -1,7 +1,7 @@
-"""Source lines and scopes of nodes by sequence number, without touching a node or keeping a graph alive.
+"""Lines, scopes and calls of nodes by sequence number, without touching a node or keeping a graph alive.
 
-Each thread numbers the nodes it makes upwards.  Whoever sees an operation reads the counter before and after it
-and notes the range with the user's line and the scope; later the number of a node leads back to them.
+Each thread numbers the nodes it makes upwards.  Whoever sees an operation reads the counter before and after it and
+notes the range with the user's line, the scope and what was called; later the number of a node leads back to them.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..program.frames import place_key, source_line
-from ..snapshot import SourceLine
+from ..snapshot import Cut, SourceLine
+from .severed import SeveredTensors, Taken
 
 _KEEP = 1_000_000
 """Ranges kept per thread; when there are more than ``MOST_RANGES``, the older half goes."""
@@ -21,7 +22,16 @@ _MAX_TABLES = 64
 """Threads remembered; the oldest goes first."""
 
 
-_UNKNOWN: tuple[SourceLine | None, str] = (None, "")
+class Origin(NamedTuple):
+    """Where a node comes from."""
+
+    line: SourceLine | None = None
+    scope: str = ""
+    call: str = ""
+    """What was called: of the nodes of one call the last has its name."""
+
+
+_UNKNOWN = Origin()
 
 
 class Settled:
@@ -49,7 +59,9 @@ class Marks:
         "line",
         "scope",
         "settled",
+        "severed",
         "starts",
+        "word",
     )
 
     def __init__(self, counter: int = 0) -> None:
@@ -67,39 +79,48 @@ class Marks:
         """Frame that answers for nodes nobody saw being made; set only while that frame is running."""
         self.settled: Settled | None = None
         """What answers for everything that is called, while nothing of the user's is running inside ``line``."""
+        self.word = ""
+        """The class of the library's module that is running, if it calls nothing but functions of the library."""
+        self.severed: dict[int, Taken] = {}
+        """Number of a call's last node -> what went into it without a gradient, although it could have had one."""
         self._places: dict[tuple[object, ...], int] = {}
-        self._texts: list[tuple[SourceLine | None, str]] = [_UNKNOWN]
+        self._texts: list[Origin] = [_UNKNOWN]
         self._codes: list[CodeType] = []
         """The code objects whose ids are in use: kept, so that their ids stay their own."""
 
-    def note(self, before: int, after: int, frame: FrameType | None) -> None:
-        """Nodes ``before`` .. ``after - 1`` were made by the line at which this user's frame stands."""
+    def note(self, before: int, after: int, frame: FrameType | None, call: str = "") -> None:
+        """Nodes ``before`` .. ``after - 1`` were made by a call in the line at which this user's frame stands."""
         if before < self.end:
             before = self.end
         elif before > self.end:
             self.gap(before, self.line)
-        if after > before:
-            self._push(before, self._place(frame))
-            self.end = after
+        self.gap(after, frame, call)
 
-    def follow(self, frame: FrameType) -> None:
+    def follow(self, frame: FrameType, call: str = "") -> None:
         """The node with the next number was made by the line at which this user's frame stands."""
-        self._push(self.end, self._places.get((id(frame.f_code), frame.f_lasti, self.scope)) or self._place(frame))
+        call = self.word or call
+        known = self._places.get((id(frame.f_code), frame.f_lasti, self.scope, call))
+        self._push(self.end, known or self._place(frame, call))
         self.end += 1
 
-    def gap(self, upto: int, frame: FrameType | None) -> None:
+    def gap(self, upto: int, frame: FrameType | None, call: str = "") -> None:
         """Account for nodes before ``upto`` that nobody saw being made."""
-        if upto > self.end:
-            self._push(self.end, self._place(frame))
-            self.end = upto
+        end, call = self.end, self.word or call
+        if upto <= end:
+            return
+        if upto > end + 1 and call:
+            self._push(end, self._place(frame, ""))
+            end = upto - 1
+        self._push(end, self._place(frame, call))
+        self.end = upto
 
-    def find(self, number: int) -> tuple[SourceLine | None, str]:
-        """Return line and scope of a node, None and "" if it was not made on this thread under watch."""
+    def find(self, number: int) -> Origin:
+        """Return where a node comes from, nothing if it was not made on this thread under watch."""
         if self.first <= number < self.end:
             return self._texts[self.entries[bisect_right(self.starts, number) - 1]]
         return _UNKNOWN
 
-    def find_all(self, numbers: list[int | None]) -> list[tuple[SourceLine | None, str]]:
+    def find_all(self, numbers: list[int | None]) -> list[Origin]:
         """Return what ``find`` does for each of several nodes."""
         first, end, starts, entries, texts = self.first, self.end, self.starts, self.entries, self._texts
         return [
@@ -126,15 +147,16 @@ class Marks:
         """Forget what is known of the older nodes."""
         del self.starts[:_KEEP], self.entries[:_KEEP]
         self.first = self.starts[0]
+        self.severed = {number: found for number, found in self.severed.items() if number >= self.first}
 
-    def _place(self, frame: FrameType | None) -> int:
-        """Return the entry for a frame's current line under the scope in force."""
+    def _place(self, frame: FrameType | None, call: str) -> int:
+        """Return the entry for a call from a frame's current line under the scope in force."""
         code = None if frame is None else frame.f_code
-        key = (*place_key(frame), self.scope)
+        key = (*place_key(frame), self.scope, call)
         entry = self._places.get(key)
         if entry is None:
             entry = self._places[key] = len(self._texts)
-            self._texts.append((source_line(frame), self.scope))
+            self._texts.append(Origin(source_line(frame), self.scope, call))
             if code is not None:
                 self._codes.append(code)
         return entry
@@ -150,6 +172,10 @@ class OriginTables:
     def __init__(self) -> None:
         self.local = _Local()
         """Has the marks of the current thread, if there are any."""
+        self.classes: dict[str, str] = {}
+        """Path of a module that has run -> its class."""
+        self.severed = SeveredTensors()
+        """The tensors whose values have left the graph."""
         self._all: list[Marks] = []
 
     def here(self, counter: int = 0) -> Marks:
@@ -161,8 +187,8 @@ class OriginTables:
             del self._all[:-_MAX_TABLES]
         return marks
 
-    def find(self, numbers: list[int | None]) -> tuple[list[SourceLine | None], list[str]]:
-        """Return line and scope per number, None and "" where unknown.
+    def find(self, numbers: list[int | None]) -> tuple[list[SourceLine | None], list[str], list[str]]:
+        """Return line, scope and call per number, None and "" where unknown.
 
         Threads number their nodes independently in PyTorch: where several threads know a line for a number, the
         current thread's word counts.
@@ -174,20 +200,41 @@ class OriginTables:
         else:
             tables = sorted(known, key=lambda marks: marks is not mine)
             found = [_UNKNOWN if number is None else _first_known(tables, number) for number in numbers]
-        return [line for line, _ in found], [scope for _, scope in found]
+        return [origin.line for origin in found], [origin.scope for origin in found], [one.call for one in found]
+
+    def cuts(self, numbers: list[int | None]) -> list[Cut]:
+        """Return where values went into a graph without their gradients; ``numbers`` are those of its nodes."""
+        known = [marks for marks in self._all if marks.severed]
+        if not known:
+            return []
+        mine = self.local.marks
+        marks = mine if mine in known else known[0]
+        rows = {number: row for row, number in enumerate(numbers) if number is not None}
+        oldest = min(rows, default=0)
+        found: dict[tuple[int, str, SourceLine | None], Cut] = {}
+        for last in reversed(marks.severed):
+            if last < oldest:
+                break
+            first, causes = marks.severed[last]
+            node = next((rows[number] for number in range(last, first - 1, -1) if number in rows), -1)
+            for one in causes if node >= 0 else ():
+                origin = rows.get(one.number, -1)
+                if not (one.gated and origin >= 0):
+                    found.setdefault((node, one.word, one.line), Cut(node, one.word, one.line, origin))
+        return list(found.values())
 
     def pattern(self, first: int, last: int) -> Any:
         """Return what two ranges with equal lines and scopes have in common; None if several threads number nodes."""
         return self._all[0].pattern(first, last) if len(self._all) == 1 else None
 
 
-def _first_known(tables: list[Marks], number: int) -> tuple[SourceLine | None, str]:
+def _first_known(tables: list[Marks], number: int) -> Origin:
     """Return the first table's word that has a line, else any that has a scope."""
     best = _UNKNOWN
     for marks in tables:
         known = marks.find(number)
-        if known[0] is not None:
+        if known.line is not None:
             return known
-        if known[1] and not best[1]:
+        if known.scope and not best.scope:
             best = known
     return best

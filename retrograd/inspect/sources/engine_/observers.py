@@ -12,6 +12,7 @@ from .backward.runs import Runs, TakeSnapshot
 from .calls.call_describer import CallDescriber
 from .calls.calls import Calls
 from .calls.leaves import Leaves
+from .calls.severing import Severing
 from .calls.writes import Writes
 from .objects.checkpoints import Checkpoints
 from .objects.clipping import Clipping
@@ -28,7 +29,7 @@ from .watching import Observer, Watching
 def observers_for(watching: Watching, take_snapshot: TakeSnapshot) -> list[Observer | Follower]:
     """The observers for a watcher's level, in the order in which they are notified."""
     runs = Runs(watching, take_snapshot)
-    found: list[Observer | Follower] = [runs, Owners(watching, LINES)]
+    found: list[Observer | Follower] = [runs, Owners(watching, LINES), Severing(watching, LINES)]
     if watching.wants("full"):
         describer, shared = CallDescriber(watching), SharedMemory(watching)
         found += [TrainingCalls(watching), GradModes(watching, describer.switches), FunctionalCalls(watching)]

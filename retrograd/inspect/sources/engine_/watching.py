@@ -62,7 +62,7 @@ class ThreadState:
 
     __slots__ = (
         "before", "call_at", "deaf", "elsewhere", "forwards", "made", "modules", "plan", "quiet", "runs", "scopes",
-        "within",
+        "within", "words",
     )  # fmt: skip
 
     def __init__(self, only: int | None) -> None:
@@ -90,6 +90,8 @@ class ThreadState:
         """Scopes under way, of modules and of the user, innermost last."""
         self.modules: list[str] = []
         """Paths of the modules that are running."""
+        self.words: list[str] = []
+        """Of each, its class if it is a layer of ours with no layers of its own, else ""."""
 
 
 class _Local(threading.local):

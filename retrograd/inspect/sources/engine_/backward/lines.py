@@ -16,7 +16,7 @@ from ...base import Node
 from ...naming import NameMemory
 from ...origins import MOST_RANGES, OriginTables
 from ..calls.call_plans import Plan, applying
-from ..calls.caller import forget_callers
+from ..calls.caller import caller_of, forget_callers, spelled
 
 
 class Lines:
@@ -51,8 +51,8 @@ class Lines:
                     forget_judgements()
                     forget_callers()
 
-    def follow(self, node: Node | None, user: FrameType | None, calling: FrameType | None) -> None:
-        """An operator was called: note the user's line of its new node.
+    def follow(self, node: Node | None, user: FrameType | None, calling: FrameType | None, call: str) -> None:
+        """An operator was called, by the public function ``call``: note the user's line of its new node.
 
         Without one (in a ``forward``) only what was made before it is noted; ``calling`` is the engine's frame.
         """
@@ -65,23 +65,23 @@ class Lines:
             marks.gap(number, applying(calling))
         if node is not None:
             if number == marks.end and user is not None:
-                marks.follow(user)
+                marks.follow(user, call)
             else:
-                marks.note(number, number + 1, user)
+                marks.note(number, number + 1, user, call)
 
     def follow_planned(self, node: Node | None, plan: Plan, user: FrameType, calling: FrameType) -> None:
         """The same where the call was foreseen: its place need not be looked for, once it is known."""
         tables = self.tables
         marks = None if tables is None else tables.local.marks
         if marks is None or node is None or node._number < marks.end:
-            self.follow(node, user, calling)
+            self.follow(node, user, calling, plan.site.function or plan.site.row)
             return
         number = node._number
         if number > marks.end:  # an optimizer's writes have taken numbers; to look for a ``forward`` takes 10 µs
             marks.gap(number, None if plan.outside else applying(calling))
         noted, scope, entry = plan.noted
         if marks is not noted or marks.scope != scope:
-            marks.follow(user)
+            marks.follow(user, plan.site.function or plan.site.row)
             plan.noted = (marks, marks.scope, marks.entries[-1])
             return
         entries = marks.entries
@@ -96,7 +96,7 @@ class Lines:
         """Note the user's line of the nodes of an in-place write, if it made some."""
         if self.tables is not None and node is not None:
             marks = self.tables.here(self._begin)
-            marks.note(marks.end, peek_number(), user_frame(sys._getframe(1)))
+            marks.note(marks.end, peek_number(), user_frame(sys._getframe(1)), spelled(op.name))
 
     def backward_began(self, roots: list[tuple[Node, int]]) -> None:
         """Nodes made from here on belong to the run."""
@@ -110,12 +110,17 @@ class Lines:
             if number > marks.end:
                 marks.gap(number, user_frame(sys._getframe(1)))
 
-    def enter(self, scope: str) -> None:
-        """Nodes made on this thread from here on belong to a module."""
+    def enter(self, scope: str, word: str = "") -> None:
+        """Nodes made on this thread from here on belong to a module; ``word`` is the class of a layer of ours."""
         if self.tables is not None:
             marks = self.tables.here(self._begin)
             marks.gap(peek_number(), marks.line)
-            marks.scope = scope
+            marks.scope, marks.word = scope, word
+
+    def module(self, scope: str, name: str) -> None:
+        """A module of this class runs in a scope."""
+        if self.tables is not None:
+            self.tables.classes[scope] = name
 
 
 LINES = Lines()
@@ -127,7 +132,11 @@ class Follower:
     def operation(self, op: Any, args: Any, node: Node | None, inputs: Any, outputs: Any, took: int) -> None:
         """An operator was called."""
         frame = sys._getframe(2)  # not: this and who tells
-        LINES.follow(node, None if node is None else user_frame(frame), frame)
+        if node is None:
+            LINES.follow(node, None, frame, "")
+            return
+        caller = caller_of(frame)
+        LINES.follow(node, caller.frame, frame, caller.function or spelled(op.name))
 
     def close(self) -> None:
         """Nothing is left behind."""

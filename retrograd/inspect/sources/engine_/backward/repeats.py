@@ -74,7 +74,9 @@ class Repeats:
                 saved = found
         fields = (*_read_same(seen.snapshot), saved, seq, *_read_edges(seen.snapshot))
         snapshot = GraphSnapshot(*fields)
-        snapshot.first_seq = first
+        snapshot.first_seq, snapshot.classes = first, seen.snapshot.classes
+        if origins is not None:
+            snapshot.cuts = origins.cuts([None if number is None else number + first for number in seq])
         return Walked(snapshot, order, saved_once, repeated=True)
 
     def _sequence(self, seen: _Seen, numbers: list[int]) -> tuple[list[int | None], int]:
@@ -101,7 +103,7 @@ class Repeats:
             found: list[int | None] = [None] * len(seq)
             for row, number in zip(seen.others, numbers, strict=True):
                 found[row] = number
-            if origins.find(found) != (seen.snapshot.source, seen.snapshot.scope):
+            if origins.find(found) != (seen.snapshot.source, seen.snapshot.scope, seen.snapshot.call):
                 return False
             seen.pattern = pattern
         return True

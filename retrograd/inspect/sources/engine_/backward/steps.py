@@ -45,7 +45,7 @@ class _Steps:
             return
         line = None
         if LINES.tables is not None:
-            (line,), _ = LINES.tables.find([node._sequence_nr()])
+            (line,), *_ = LINES.tables.find([node._sequence_nr()])
         self._busy = True
         try:
             self._look(Ran(short_name(node.name()), line, self._incoming.pop(), tuple(map(_array, results))))

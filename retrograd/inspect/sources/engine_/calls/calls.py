@@ -28,7 +28,7 @@ from .call_describer import CallDescriber
 from .call_facts import event_of_call
 from .call_plans import Plan, plan_of
 from .call_sites import Site
-from .caller import Caller, caller_of
+from .caller import Caller, caller_of, spelled
 from .index_tensors import index_tensors
 from .lost_writes import lost_writes
 from .names import fitting
@@ -67,7 +67,7 @@ class Calls(Observer):
         if plan is None or user is None:
             caller = caller_of(frame)
             user = caller.frame
-            LINES.follow(node, user, frame)
+            LINES.follow(node, user, frame, caller.function or spelled(op.name))
             if here.deaf or user is None or caller.internal:
                 return
         else:

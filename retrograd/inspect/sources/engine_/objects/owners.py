@@ -16,6 +16,8 @@ from ..calls.caller import note_module
 from ..watching import Observer, Watching, guarded, report_problem
 from .step_reader import StepReader
 
+_OURS = "retrograd.nn.modules."
+
 
 class Owners(Observer):
     """Sends ``module`` and ``optimizer``."""
@@ -43,7 +45,11 @@ class Owners(Observer):
         path = self._roots.path(module, around, sys._getframe(1))
         scopes.append(path if len(scopes) == len(modules) else f"{scopes[-1]}/{below(path, around)}")
         modules.append(path)
-        self._lines.enter(scopes[-1])
+        kind = type(module)
+        self._lines.module(scopes[-1], kind.__name__)
+        words = self.watching.here.words
+        words.append(kind.__name__ if kind.__module__.startswith(_OURS) and not module._modules else "")
+        self._lines.enter(scopes[-1], words[-1])
 
     @guarded
     def module_ended(self, module: Any) -> None:
@@ -51,6 +57,7 @@ class Owners(Observer):
         here = self.watching.here
         if here.modules:
             here.modules.pop()
+            here.words.pop()
             self._leave(here.scopes)
 
     @guarded
@@ -71,7 +78,8 @@ class Owners(Observer):
         """Leave the innermost scope."""
         if scopes:
             scopes.pop()
-        self._lines.enter(scopes[-1] if scopes else "")
+        words = self.watching.here.words
+        self._lines.enter(scopes[-1] if scopes else "", words[-1] if words else "")
 
     def modules(self) -> list[tuple[str, Any]]:
         """The outermost modules that still live, with names."""

@@ -31,6 +31,7 @@ _SAME = (
     *("edge_source", "edge_target", "edge_input_nr", "edge_output_nr"),
 )
 """What two graphs with one outline have in common."""
+_ORIGINS = ("source", "scope", "call", "classes")
 Place = list[tuple[CodeType, int]]
 """Where the user's program stands, innermost frame first."""
 
@@ -160,17 +161,21 @@ class _Seen:
             snapshot.seq = mine.seq
         else:
             snapshot.seq = _spread(found, self.numbered, len(order), first)
-        snapshot.first_seq = first
-        if pattern is not None and pattern == self.pattern and snapshot.seq is mine.seq:
-            snapshot.source, snapshot.scope = mine.source, mine.scope
-            return
+        snapshot.first_seq, snapshot.classes = first, mine.classes
         raw = GraphSnapshot(seq=_spread(found, self.numbered, len(order), 0))
+        if pattern is not None and pattern == self.pattern and snapshot.seq is mine.seq:
+            snapshot.source, snapshot.scope, snapshot.call = mine.source, mine.scope, mine.call
+            snapshot.cuts = [] if origins is None else origins.cuts(raw.seq)
+            return
         add_origins(raw, origins)
+        snapshot.cuts = raw.cuts
         for row, _ in self.leaves:  # a parameter stands in its module, whoever uses it
             raw.scope[row] = mine.scope[row]
         snapshot.source = mine.source if raw.source == mine.source else raw.source
         snapshot.scope = mine.scope if raw.scope == mine.scope else raw.scope
-        if snapshot.source is mine.source and snapshot.scope is mine.scope and snapshot.seq is mine.seq:
+        snapshot.call = mine.call if raw.call == mine.call else raw.call
+        same = snapshot.source is mine.source and snapshot.scope is mine.scope and snapshot.call is mine.call
+        if same and snapshot.seq is mine.seq:
             self.pattern = pattern
 
 
@@ -251,7 +256,9 @@ def _learned(order: list[Node], snapshot: GraphSnapshot, leaves: dict[int, Any])
     if any(type(node).__name__ != op for node, op in zip(order, snapshot.op, strict=True)):
         return None
     outline = _outline(order, snapshot.roots)
-    columns = GraphSnapshot(**{name: getattr(snapshot, name) for name in (*_SAME, "source", "scope")})
+    columns = GraphSnapshot(
+        **{name: getattr(snapshot, name) for name in (*_SAME, "source", "scope", "call", "classes")}
+    )
     numbered = [row for row, number in enumerate(snapshot.seq) if number is not None]
     numbers = [number for number in snapshot.seq if number is not None]
     first = min(numbers, default=0)

@@ -61,7 +61,7 @@ def _attach(torch: Any, order: list[Node], look: Callable[[Ran], None], origins:
         node = current()
         line = None
         if origins is not None:
-            (line,), _ = origins.find([node._sequence_nr()])
+            (line,), *_ = origins.find([node._sequence_nr()])
         with own_work(), torch.no_grad():
             incoming, outgoing = _arrays(torch, grad_outputs), _arrays(torch, grad_inputs)
         look(Ran(short_name(node.name()), line, incoming, outgoing))

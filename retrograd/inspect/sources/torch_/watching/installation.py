@@ -56,7 +56,7 @@ class Installation:
         self.memory = NameMemory()
         """Names learned under the present watches."""
         self._owners = Owners(watches.seeing, threads.pause)
-        self.scopes = Scopes(self._owners.module)
+        self.scopes = Scopes(self._owners.module, self.tables.classes)
         self._entered = EnteredScopes(watches, threads, self.tables, self.scopes)
         self._compilation = Compilation(watches.seeing)
         self._collectives = Collectives(watches.seeing, self._inside)

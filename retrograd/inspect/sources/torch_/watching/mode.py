@@ -14,8 +14,10 @@ from typing import Any
 
 from ....program.frames import applying_frame, leave_no_frame, user_frame
 from ...origins import Marks
+from ...severed import SeveredTensors
 from ..calls.calls import Caller, Inside, Listener
-from ..calls.rules import FACT
+from ..calls.rules import FACT, Rule
+from ..calls.severing import Severing
 from ..library import LIBRARY
 from ..objects import functions
 from ..private import private
@@ -33,8 +35,9 @@ def _mode_class() -> type:
     class OriginMode(torch.overrides.TorchFunctionMode):
         """Notes lines for one thread; passes every call on unchanged."""
 
-        def __init__(self, marks: Marks, thread: int, inside: Inside) -> None:
+        def __init__(self, marks: Marks, severed: SeveredTensors, thread: int, inside: Inside) -> None:
             self.marks = marks
+            self.severing = Severing(severed)
             self.thread = thread
             self.inside = inside
             self.active = True
@@ -46,7 +49,7 @@ def _mode_class() -> type:
             kwargs = kwargs or {}
             if is_compiling():  # as is_traced, but for each call
                 return func(*args, **kwargs)
-            before, heard = counter(), None
+            before, heard, came = counter(), None, PENDING
             asked = caller.of_python if sys._getframe(1).f_code is handler else caller.of_c
             rule, run = asked(func, args, kwargs)
             try:
@@ -59,6 +62,7 @@ def _mode_class() -> type:
                     result = func(*args, **kwargs)  # by no function of ours: programs may recurse deeply
                     if heard is not None:
                         heard.result = result
+                    came = result
                     return result
                 except BaseException as error:
                     if heard is not None:
@@ -67,10 +71,11 @@ def _mode_class() -> type:
                 finally:
                     after = counter()
                     if after != self.marks.end:
-                        _note(self.marks, before, after, sys._getframe(1))
+                        _note(self.marks, before, after, sys._getframe(1), rule)
                     if heard is not None:
                         caller.end(heard, sys._getframe(1), after, self.listeners, self.inside)
-                        heard = result = None
+                    _follow(self, rule, args, kwargs, came, before, sys._getframe(1))
+                    heard = result = came = None
             except BaseException as error:
                 leave_no_frame(error)
                 raise
@@ -78,12 +83,27 @@ def _mode_class() -> type:
     return OriginMode
 
 
-def _note(marks: Marks, before: int, after: int, caller: FrameType) -> None:
+PENDING = object()
+"""What came out of a call that has not ended."""
+
+
+def _follow(mode: Any, rule: Rule, args: Any, kwargs: Any, result: Any, before: int, caller: FrameType) -> None:
+    """Let values be followed that a call took out of the graph, or into it."""
+    try:
+        inside = mode.inside
+        if result is not PENDING and inside.run is None and not (inside.functions or inside.optimizer):
+            mode.severing.heard(rule, args, kwargs, result, mode.marks, before, caller)
+    except Exception as problem:
+        note_problem(problem)
+
+
+def _note(marks: Marks, before: int, after: int, caller: FrameType, rule: Rule) -> None:
     """Note the nodes of one call, and those made since the last one: a custom Function is not seen itself."""
     try:
         if before > marks.end:
             marks.gap(before, applying_frame(caller, _defines_apply) or marks.line)
-        marks.note(before, after, user_frame(caller) if marks.settled is None else marks.settled.frame)
+        frame = user_frame(caller) if marks.settled is None else marks.settled.frame
+        marks.note(before, after, frame, rule.written or rule.op)
     except Exception as problem:
         note_problem(problem)
 
@@ -93,9 +113,9 @@ def _defines_apply(file: str) -> bool:
     return file == functions.__file__ or (file.endswith("function.py") and "torch" in file)
 
 
-def push_mode(marks: Marks, inside: Inside) -> Any:
+def push_mode(marks: Marks, severed: SeveredTensors, inside: Inside) -> Any:
     """Put a new mode on the stack of the current thread, which is ``inside`` of this, and return it."""
-    mode = _mode_class()(marks, threading.get_ident(), inside)
+    mode = _mode_class()(marks, severed, threading.get_ident(), inside)
     private().push_mode(mode)
     return mode
 

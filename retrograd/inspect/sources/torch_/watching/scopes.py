@@ -36,6 +36,7 @@ class Running:
         "scope",
         "settled",
         "under_named",
+        "word",
     )
 
     inside: str
@@ -53,7 +54,7 @@ class Running:
         self.path = path
         """Of a module its place among modules; "" of a scope of the user's."""
         self.scope = marks.scope
-        self.line, self.settled = marks.line, marks.settled
+        self.line, self.settled, self.word = marks.line, marks.settled, marks.word
         self.mode: Any = None
         """The mode, if this one took it off or put it on."""
         if around is None:
@@ -65,7 +66,7 @@ class Running:
 
     def leave(self, marks: Marks) -> None:
         """Go back to what was in force before."""
-        marks.scope, marks.line, marks.settled = self.scope, self.line, self.settled
+        marks.scope, marks.line, marks.settled, marks.word = self.scope, self.line, self.settled, self.word
         if self.mode is not None and self.mode_is_off:
             put_back(self.mode, self.above)
         elif self.mode is not None:
@@ -75,8 +76,9 @@ class Running:
 class Scopes:
     """The outermost modules of the watched program, and entering and leaving of modules."""
 
-    def __init__(self, met: Callable[[str, Any, int, FrameType], None]) -> None:
-        self._roots = Roots(met)
+    def __init__(self, met: Callable[[str, Any, int, FrameType], None], classes: dict[str, str]) -> None:
+        """``classes`` takes those of the modules that run, by their scopes."""
+        self._roots, self._classes = Roots(met), classes
         torch: Any = LIBRARY.torch
         self._counter = private().sequence_number
         self._call = getattr(getattr(torch.nn.Module, "_call_impl", None), "__code__", None)
@@ -102,6 +104,11 @@ class Scopes:
             self._settle(module, running, marks, mode, caller)
         stack.append(running)
         marks.scope = f"{marks.scope}/{below(path, around)}" if running.under_named else path
+        self._classes[marks.scope] = type(module).__name__
+        # What a layer calls is the layer's doing, if it is one of the library's without layers of its own.
+        marks.word = (
+            type(module).__name__ if marks.settled is not None and not attributes_of(module)["_modules"] else ""
+        )
 
     def _settle(self, module: Any, running: Running, marks: Marks, mode: Any, caller: FrameType) -> None:
         """Settle which line answers for what a module calls, and turn the mode off where it has nothing to see."""
@@ -112,7 +119,7 @@ class Scopes:
         elif not closed and marks.settled is not None:
             marks.line = marks.settled = None
         by_fast_path = issubclass(type(module), self._fast_paths) and not is_training(module)
-        off = by_fast_path or (closed and not mode.listeners)
+        off = by_fast_path or (closed and not mode.listeners and not mode.severing.listens)
         if off and not running.mode_is_off:
             above = take_off(mode)
             if above is not None:

@@ -50,7 +50,7 @@ class WatchedThreads:
             self.leave()  # left over from a watch that another thread ended
         names = private()
         if here.mode is None and names.hears_calls:
-            here.mode = push_mode(tables.here(names.sequence_number()), here.inside)
+            here.mode = push_mode(tables.here(names.sequence_number()), tables.severed, here.inside)
             here.inside.optimizer = False
             self._modes.add(here.mode)
             self._tune(here.mode)

@@ -1,0 +1,148 @@
+"""Hears, at every level, which calls of PyTorch end a gradient, and which take the values on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from types import FrameType
+from typing import Any
+
+from ....operators import Trait
+from ....program.frames import source_line, user_frame
+from ...origins import Marks
+from ...severed import Causes, Severed, SeveredTensors, Taken
+from ..library import LIBRARY
+from ..own_work import own_work
+from .rules import Rule
+
+_HEARD = ("operation", "cut")
+_WORDS = {"tensor": "tensor()"}
+_HOLDERS = (list, tuple)
+_MOST = 1_000
+"""Entries of a list among the arguments, or of results, that are looked at."""
+_MOST_TAKEN = 100_000
+"""Nodes of a thread of which it is known that they took severed values; then the older half is forgotten."""
+
+
+class Severing:
+    """What a mode asks after each call; it looks at plain tensors only, for others run code of the program."""
+
+    def __init__(self, table: SeveredTensors) -> None:
+        torch: Any = LIBRARY.torch
+        self._table = table
+        self._plain = frozenset({torch.Tensor, torch.nn.Parameter})
+        self._has_grad: Callable[[], bool] = torch.is_grad_enabled
+        self._is_inference: Callable[[], bool] = torch.is_inference_mode_enabled
+
+    @property
+    def listens(self) -> bool:
+        """Whether a module of the library's must be listened to inside: values without gradients are about."""
+        return bool(self._table) or not self._has_grad()
+
+    def heard(
+        self, rule: Rule, args: Any, kwargs: Any, result: Any, marks: Marks, before: int, frame: FrameType | None
+    ) -> None:
+        """A call has ended well; ``before`` was the counter of nodes, whose nodes ``marks`` knows by now."""
+        made = marks.end > before
+        if (made and not self._table and type(result) in self._plain) or rule.kind not in _HEARD:
+            return
+        given = list(_entries(args, kwargs))
+        with own_work():
+            if made:
+                self._taken(given, result, rule, marks, frame, before)
+            else:
+                self._left(given, args, result, rule, marks, frame)
+
+    def _taken(
+        self, given: list[Any], result: Any, rule: Rule, marks: Marks, frame: FrameType | None, before: int
+    ) -> None:
+        """A call made nodes: note what went in without a gradient, and that integers came out beside the values."""
+        plain = self._plain
+        causes = self._table.causes(one for one in given if type(one) not in plain or not one.requires_grad)
+        if causes:
+            marks.severed[marks.end - 1] = Taken(before, causes)
+            if len(marks.severed) > _MOST_TAKEN:
+                for number in list(marks.severed)[: _MOST_TAKEN // 2]:
+                    del marks.severed[number]
+        if type(result) in plain:
+            return
+        left = [one for one in _results(result) if _may_go_on(one, plain) and not _is_float(one)]
+        if left := self._not_viewing(given, left):
+            self._table.add(left, (self._cause(rule.written or rule.op, given, left, marks, frame),))
+
+    def _left(
+        self, given: list[Any], args: Any, result: Any, rule: Rule, marks: Marks, frame: FrameType | None
+    ) -> None:
+        """A call made no node: note what came out, if something of it had a gradient once or could have had one."""
+        plain, table = self._plain, self._table
+        causes: Causes = table.causes(given) if table else ()
+        required = any(one.requires_grad for one in given if type(one) in plain)
+        if not (causes or required) or (rule.operator.is_a(Trait.CREATION) and not causes):
+            return
+        written = args[0] if result is None and rule.operator.is_a(Trait.WRITING) and args else None
+        left = [one for one in _results(result if written is None else written) if _may_go_on(one, plain)]
+        has_grad = self._has_grad()
+        if not left or (not has_grad and any(one is args[0] for one in left if args)):
+            return  # an update in place, which is not meant to have a gradient
+        if causes:
+            table.add(left, causes)
+        fresh = self._not_viewing(given, left) if required else []
+        if fresh and (has_grad or rule.kind == "cut" or not causes):
+            word = _WORDS.get(rule.reason or rule.op, rule.reason) if rule.kind == "cut" else self._word(rule, has_grad)
+            table.add(fresh, (*causes, self._cause(word, given, left, marks, frame)))
+
+    def _not_viewing(self, given: list[Any], left: list[Any]) -> list[Any]:
+        """Return the results that are no views of what came in without a gradient."""
+        plain = self._plain
+        memories = {one.data_ptr() for one in given if type(one) in plain and not one.requires_grad} if left else ()
+        return [one for one in left if type(one) not in plain or one.data_ptr() not in memories]
+
+    def _word(self, rule: Rule, has_grad: bool) -> str:
+        """Return what ended the gradient of a call that is none of those made for it."""
+        if has_grad:
+            return rule.written or rule.op
+        return "inference_mode" if self._is_inference() else "no_grad"
+
+    def _cause(
+        self, word: str, given: list[Any], left: Sequence[Any], marks: Marks, frame: FrameType | None
+    ) -> Severed:
+        """Return what a call did to the first of its tensors that has a gradient."""
+        source = next((one for one in given if type(one) in self._plain and one.requires_grad), None)
+        settled = marks.settled
+        line = source_line(user_frame(frame) if settled is None else settled.frame)
+        gated = all(type(one) in self._plain and str(one.dtype) == "torch.bool" for one in left)
+        return Severed(word, line, -1 if source is None else _number(source), gated)
+
+
+def _number(tensor: Any) -> int:
+    """Return the number of the node that made a tensor; asking a view that was written to would make one."""
+    if tensor.is_leaf or (tensor._is_view() and tensor._version):
+        return -1
+    return int(tensor.grad_fn._sequence_nr())
+
+
+def _is_float(thing: Any) -> bool:
+    """Whether something has values that could have a gradient."""
+    return type(thing) is float or (hasattr(thing, "is_complex") and (thing.is_floating_point() or thing.is_complex()))
+
+
+def _may_go_on(thing: Any, plain: frozenset[type]) -> bool:
+    """Whether a result can be met again: a tensor without a gradient, a number or an array."""
+    kind = type(thing)
+    if kind in plain:
+        return not thing.requires_grad
+    return kind is float or kind.__name__ == "ndarray"
+
+
+def _entries(args: Any, kwargs: Any) -> Iterator[Any]:
+    """Yield arguments, and what lists among them hold."""
+    for one in chain(args, kwargs.values()) if kwargs else args:
+        if type(one) in _HOLDERS:
+            yield from one[:_MOST]
+        else:
+            yield one
+
+
+def _results(result: Any) -> Sequence[Any]:
+    """Return what came out as a list."""
+    return result[:_MOST] if isinstance(result, _HOLDERS) else (result,)
