@@ -76,6 +76,9 @@ class Statistics:
     """How many leaves there are; ``gradients`` may hold fewer."""
     missing: list[str]
     """Sentences about what the recording does not hold and how to get it."""
+    parameters: str = ""
+    """How many parameters get a gradient, in words, and ``unreached`` those that are in no graph of the recording."""
+    unreached: tuple[str, ...] = ()
 
     def to_plain(self) -> dict[str, Plain]:
         """Return the statistics as JSON values; NaN and infinities become null and are named under ``nonfinite``."""

@@ -110,6 +110,18 @@ class Folded:
         paths = {scope.path, *scope.aliases}
         return paths | {_CALL.sub("", path) for path in paths}
 
+    def class_of(self, number: int) -> str:
+        """Return the class of the module that a scope is, of a repeat that of its blocks; "" if it is not known."""
+        scope = self.scopes[number]
+        if scope.kind == "repeat" and scope.children:
+            scope = self.scopes[scope.children[0]]
+        return self.original.classes.get(_CALL.sub("", scope.path), "")
+
+    def title(self, number: int) -> str:
+        """Return what a scope is called, with its class: ``encoder: TransformerEncoderLayer``."""
+        label, of = self.scopes[number].label, self.class_of(number)
+        return f"{label}: {of}" if of and of != label else label
+
     def via(self, edge: int) -> Iterator[int]:
         """Yield the nodes of the original that were merged into an edge, in the direction of the gradient."""
         here, last = self.first_edges[edge], self.last_edges[edge]

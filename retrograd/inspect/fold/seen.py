@@ -23,7 +23,7 @@ def seen_snapshot(view: View) -> GraphSnapshot:
     folded, original = view.folded, view.folded.original
     heads = [folded.heads[box.begin] for box in view.boxes]
     made = GraphSnapshot(engine=original.engine, label=original.label)
-    for column in ("op", "kind", "name", "scope", "shape", "dtype", "source", "seq"):
+    for column in ("op", "kind", "name", "scope", "shape", "dtype", "source", "call", "seq"):
         values = getattr(original, column)
         setattr(made, column, [values[head] for head in heads])
     for number, box in enumerate(view.boxes):
@@ -31,6 +31,7 @@ def seen_snapshot(view: View) -> GraphSnapshot:
             scope = folded.scopes[box.scope]
             made.op[number], made.kind[number], made.scope[number] = scope.label, scope.kind, scope.path
             made.name[number] = made.source[number] = made.seq[number] = None
+            made.call[number] = ""
     boxes = view.box_of[np.asarray(folded.atom_of, dtype=np.int64)] if len(folded) else np.zeros(0, dtype=np.int64)
     counted = [None if value is None else float(value) for value in original.saved_bytes]
     saved = gathered("saved_bytes", counted, boxes, len(heads))

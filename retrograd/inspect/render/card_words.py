@@ -28,9 +28,12 @@ def box_words(scene: Scene, box: int, root_name: str = "") -> tuple[str, str, li
 
 
 def full_title(scene: Scene, box: int) -> str:
-    """Return a box's name where it is looked for by it: an operator's as the engine spells it."""
+    """Return a box's name where it is looked for by it: an operator's as the engine spells it in an unfolded graph."""
     card = labels.node_text(scene.seen, box)
-    return card.title if scene.view.boxes[box].scope >= 0 or card.title == card.name else card.op
+    place, called = scene.view.boxes[box].scope, scene.seen.call[box]
+    if place >= 0:
+        return labels.clean(scene.view.folded.title(place))
+    return card.title if called or card.title == card.name else card.op
 
 
 def plain_words(scene: Scene, box: int) -> list[str]:
@@ -65,9 +68,8 @@ def _atom_words(scene: Scene, box: int, root_name: str) -> tuple[str, str, list[
     # A parameter's full name usually ends its module path; saying both would only make the card wide.
     scope = "" if not scene.plain or (named_by_title and card.scope.replace("/", ".") in card.name) else card.scope
     op = card.op if named_by_title and scene.plain else ""
-    source = "" if card.scope and not scene.plain else card.source
     changes = [Line(labels.clean(words), "c") for words in scene.changes(box)]
-    lines = [Line(tensor), *changes, Line(op, "m"), Line(scope, "m"), Line(source, "m")]
+    lines = [Line(tensor), *changes, Line(op, "m"), Line(scope, "m"), Line(card.source, "m")]
     return card.title, ending, lines + _parameter_lines(scene, box)
 
 
@@ -109,7 +111,7 @@ def _scope_words(scene: Scene, box: int, root_name: str) -> tuple[str, str, list
         held = sum(math.prod(view.folded.original.shape[leaf] or ()) for leaf in leaves)
         counts += f" · {len(leaves):,} parameter{'s' * (len(leaves) != 1)} ({_count_text(held)})"
     tensor = ": ".join(p for p in (root_name, labels.tensor_text(scene.seen.shape[box], scene.seen.dtype[box])) if p)
-    return labels.clean(scope.label), ending, [Line(tensor), Line(counts, "m")]
+    return labels.clean(view.folded.title(found.scope)), ending, [Line(tensor), Line(counts, "m")]
 
 
 def _count_text(count: int) -> str:

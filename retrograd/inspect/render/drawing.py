@@ -13,17 +13,16 @@ from ..progress import followed
 from . import labels
 from .base import RenderOptions
 from .cards import LABEL_SIZE, Card, make_cards
-from .marks import GHOST
 from .scale import Scale, scale
 from .scene import Scene
 from .svg_groups import card_markup, edge_group, frame_group, node_group, number, path_data, text, tip, tip_name
 
 __all__ = ["Drawing", "check_layout", "draw", "number", "path_data", "text"]
 
-_LABEL_ROOM = 96.0
+_LABEL_ROOM, _CUT_ROOM = 96.0, 160.0
 _MOST_LABELS = 16
 """Edges of one card that still get labels."""
-_FRAME_TITLE = 12.0
+_FRAME_TITLE, _TITLE_ROOM = 12.0, 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +66,20 @@ def _edge_labels(scene: Scene) -> list[str]:
     for source in scene.seen.edge_source:
         fan[source] += 1
     return [
-        shortened(label, LABEL_SIZE, _LABEL_ROOM) if fan[source] <= _MOST_LABELS else ""
-        for label, source in zip(scene.edge_labels, scene.seen.edge_source, strict=True)
+        shortened(label, LABEL_SIZE, _CUT_ROOM if scene.is_cut(edge) else _LABEL_ROOM)
+        if fan[source] <= _MOST_LABELS
+        else ""
+        for edge, (label, source) in enumerate(zip(scene.edge_labels, scene.seen.edge_source, strict=True))
     ]
 
 
 def _frame_titles(scene: Scene) -> list[tuple[str, str]]:
     """Return title and ending of every frame; the first is the sheet and has none."""
-    scopes = scene.view.folded.scopes
     titles = [("", "")]
     for frame in scene.view.frames[1:]:
         ending = f"  × {frame.repeats}" if frame.repeats > 1 else ""
-        titles.append((shortened(labels.clean(scopes[frame.scope].label), _FRAME_TITLE, 260.0, bold=True), ending))
+        title = labels.clean(scene.view.folded.title(frame.scope))
+        titles.append((shortened(title, _FRAME_TITLE, _TITLE_ROOM, bold=True), ending))
     return titles
 
 
@@ -139,7 +140,7 @@ def _edges(scene: Scene, layout: nested.NestedLayout, words: list[str], prefix: 
             tooltip += f" output {seen.edge_output_nr[edge]}"
         tooltip += text(scene.via_text(edge)) + f" ({status})" * bool(status)
         kind = seen.kind[target]
-        css = "edge cut" if kind == GHOST else f"edge {status}".rstrip()
+        css = "edge cut" if scene.is_cut(edge) else f"edge {status}".rstrip()
         link = f"{prefix}{ids[target]}" if kind == "leaf" else ""
         ends = (scene.heads[source], scene.heads[target])
         found.append(edge_group(ends, layout.edges[edge], words[edge], tooltip, tip_name(prefix, status), css, link))

@@ -20,7 +20,7 @@ class NodeText:
     """What drawings say of a node, cleaned of control characters; an unknown part is ``""``."""
 
     title: str
-    """The headline: ``weight`` for a named leaf, else the short operator name ``Mul``."""
+    """The headline: ``weight`` for a named leaf, else what was called, or the short operator name ``Mul``."""
     op: str
     """Node name as the engine spells it: ``MulBackward0``."""
     name: str
@@ -41,7 +41,7 @@ def node_text(snapshot: GraphSnapshot, node: int) -> NodeText:
     name = clean(snapshot.name[node] or "")
     leaf = snapshot.kind[node] == "leaf"
     return NodeText(
-        title=name if leaf and name else short_op(op),
+        title=name if leaf and name else clean(snapshot.call[node]) or short_op(op),
         op=op,
         name=name,
         scope=clean(snapshot.scope[node]),

@@ -1,12 +1,14 @@
-"""Findings in drawings: notes on nodes, and ghosts, nodes that stand for what an edge led to before it was cut."""
+"""What is drawn beside a graph: notes of findings, and cuts, as dashed edges or to ghosts, which are no part of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ..findings import SEVERITIES, Finding, Severity
-from ..snapshot import NODE_COLUMNS, GraphSnapshot
+from ..snapshot import NODE_COLUMNS, Cut, GraphSnapshot, SourceLine
+from . import labels
 
 GHOST = "ghost"
 """Kind of a node that is not in the graph: what an edge led to before something cut it."""
@@ -61,34 +63,62 @@ def _carried(finding: Finding, snapshots: Sequence[GraphSnapshot], step: int) ->
     return replace(finding, marks=(*finding.marks, *more))
 
 
-def with_ghosts(
-    snapshot: GraphSnapshot, findings: Iterable[Finding], step: int
-) -> tuple[GraphSnapshot, list[tuple[int, Note]]]:
-    """Return the graph with a node for every edge that something cut, and the notes that belong to nodes."""
+class Marked(NamedTuple):
+    """A graph with all that is drawn in it."""
+
+    graph: GraphSnapshot
+    """The graph, with a ghost for everything that was cut off and is no part of it."""
+    notes: list[tuple[int, Note]]
+    """What findings say of its nodes."""
+    cuts: dict[int, str]
+    """Edges between nodes that values take and no gradient, with what ended it: ``detach train.py:14``."""
+
+
+class _Ghost(NamedTuple):
+    """What a node's call took without a gradient."""
+
+    node: int
+    text: str
+    source: SourceLine | None
+
+
+def marked(snapshot: GraphSnapshot, findings: Iterable[Finding], step: int) -> Marked:
+    """Return the graph with what was cut off from it, and the notes that belong to nodes."""
     notes: list[tuple[int, Note]] = []
-    ghosts: list[tuple[int, str]] = []
+    ghosts = [_Ghost(cut.node, cut.word, cut.source) for cut in snapshot.cuts if cut.origin < 0]
+    seen_cut = {cut.node for cut in snapshot.cuts}
     for finding in findings:
-        for mark in finding.marks:
-            if mark.snapshot == step and 0 <= mark.node < len(snapshot):
-                notes.append((mark.node, Note(finding.severity, mark.text or finding.message)))
-                ghosts += [(mark.node, mark.ghost)] if mark.ghost else []
-    return (_extended(snapshot, ghosts) if ghosts else snapshot), notes
+        marks = [mark for mark in finding.marks if mark.snapshot == step and 0 <= mark.node < len(snapshot)]
+        notes += [(mark.node, Note(finding.severity, mark.text or finding.message)) for mark in marks]
+        if seen_cut.isdisjoint(mark.node for mark in marks):  # else it is drawn already, at the very call
+            ghosts += [_Ghost(mark.node, mark.ghost, None) for mark in marks[:1] if mark.ghost]
+    links = [cut for cut in snapshot.cuts if cut.origin >= 0]
+    if not (ghosts or links):
+        return Marked(snapshot, notes, {})
+    first = snapshot.edge_count + len(ghosts)
+    cuts = {first + place: f"{cut.word} {labels.source_text(cut.source)}".strip() for place, cut in enumerate(links)}
+    return Marked(_extended(snapshot, ghosts, links), notes, cuts)
 
 
-def _extended(snapshot: GraphSnapshot, ghosts: list[tuple[int, str]]) -> GraphSnapshot:
-    """Return the graph with a ghost for each (node that lost an edge, text), as one more input of that node."""
+def _extended(snapshot: GraphSnapshot, ghosts: list[_Ghost], links: list[Cut]) -> GraphSnapshot:
+    """Return the graph with each ghost, and the node that each link leads to, as one more input of a node."""
     made = replace(snapshot)
-    extra = {"op": "", "kind": GHOST, "scope": ""}
+    extra = {"op": "", "kind": GHOST, "scope": "", "call": ""}
     for column in NODE_COLUMNS:
         setattr(made, column, getattr(snapshot, column) + [extra.get(column)] * len(ghosts))
     made.measures = {name: values + [None] * len(ghosts) for name, values in snapshot.measures.items()}
-    free = _free_inputs(snapshot, {node for node, _ in ghosts})
     start = len(snapshot)
-    made.op[start:] = [text for _, text in ghosts]
-    made.edge_source = snapshot.edge_source + [node for node, _ in ghosts]
-    made.edge_target = snapshot.edge_target + list(range(start, len(made)))
-    made.edge_input_nr = snapshot.edge_input_nr + [free[node] for node, _ in ghosts]
-    made.edge_output_nr = snapshot.edge_output_nr + [0] * len(ghosts)
+    made.op[start:] = [ghost.text for ghost in ghosts]
+    made.source[start:] = [ghost.source for ghost in ghosts]
+    nodes = [ghost.node for ghost in ghosts] + [link.node for link in links]
+    free = _free_inputs(snapshot, set(nodes))
+    made.edge_source = snapshot.edge_source + nodes
+    made.edge_target = snapshot.edge_target + list(range(start, len(made))) + [link.origin for link in links]
+    made.edge_input_nr = list(snapshot.edge_input_nr)
+    for node in nodes:
+        made.edge_input_nr.append(free[node])
+        free[node] += 1
+    made.edge_output_nr = snapshot.edge_output_nr + [0] * len(nodes)
     return made
 
 

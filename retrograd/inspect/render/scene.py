@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 
@@ -18,7 +18,9 @@ from ..snapshot import GraphSnapshot
 from . import labels
 from .base import MOST_CARDS, RenderOptions, capped
 from .labels import shape_text
-from .marks import Note, with_ghosts
+from .marks import GHOST, Note, marked
+from .reached import Reached
+from .titles import titles
 
 MOST_ROWS = 6
 """Parameters of one card that are listed; of more, the first ones and a count."""
@@ -40,6 +42,10 @@ class Scene:
     """What a headline adds about what is left out."""
     differences: Differences | None = None
     """What a comparison says about the graph, if it holds both sides of one."""
+    cuts: dict[int, str] = field(default_factory=dict)
+    """Edges of the graph that no gradient takes, with what ended it."""
+    reached: Reached | None = None
+    """Which parameters get a gradient."""
     plain: bool = False
     """Whether no step of folding was wanted, so that cards spell operators as the engine does."""
 
@@ -76,7 +82,10 @@ class Scene:
         folded, original = self.view.folded, self.view.folded.original
         found = []
         for edge, count in zip(self.view.edges, self.view.counts, strict=True):
-            last = folded.last_edges[edge]
+            last, cut = folded.last_edges[edge], self.cuts.get(folded.first_edges[edge])
+            if cut is not None:
+                found.append(cut)
+                continue
             number = original.edge_output_nr[last]
             words = f"output {number}" if number else shape_text(original.shape[original.edge_target[last]])
             found.append(f"{words} (×{count})".strip() if count > 1 else words)
@@ -102,6 +111,11 @@ class Scene:
         columns = (original.edge_source, original.edge_target, original.edge_input_nr, original.edge_output_nr)
         source, target, input_nr, output_nr = (column[number] for column in columns)
         return self.differences.edges.get((source, target, input_nr, output_nr), "")
+
+    def is_cut(self, edge: int) -> bool:
+        """Whether values take an edge, and no gradient."""
+        first = self.view.folded.first_edges[self.view.edges[edge]]
+        return first in self.cuts or self.seen.kind[self.seen.edge_target[edge]] == GHOST
 
     def changes(self, box: int) -> tuple[str, ...]:
         """Return what a comparison says about the node of a box."""
@@ -137,7 +151,8 @@ class Scene:
         """Return the caption of the drawing: ``loss · backward 3 · 41 nodes · 47 edges · torch``."""
         count = len(self.view.boxes)
         folded = f" · {count} box{'es' * (count != 1)}" if self.folds else ""
-        return labels.headline(self.whole) + folded + self.rest
+        parameters = f"{self.reached.headline} · " if self.reached else ""
+        return parameters + labels.headline(self.whole) + folded + self.rest
 
     def tooltip(self, box: int) -> list[str]:
         """Return what a pointer resting on a box shows: all of it unshortened, the whole path, the saved bytes."""
@@ -182,33 +197,41 @@ def outline(view: View, boxes: Iterable[int]) -> Iterator[tuple[str, int]]:
         yield "close", inside.pop()
 
 
-def scene(snapshot: GraphSnapshot, options: RenderOptions, step: int = 0, most: int | None = MOST_CARDS) -> Scene:
+def scene(
+    snapshot: GraphSnapshot,
+    options: RenderOptions,
+    step: int = 0,
+    most: int | None = MOST_CARDS,
+    reached: Reached | None = None,
+) -> Scene:
     """Return what is drawn of a graph, the ``step``-th of its recording: no more than ``most`` boxes unless asked for.
 
     Raises ``UsageError`` for a step of folding or a scope to expand that there is not.
     """
     shown, left_out = capped(snapshot, options.max_nodes)
-    marked, notes = with_ghosts(shown, options.findings, step)
-    made = _folded(marked, options)
+    made = _folded(shown, options, step)
     if most is not None and options.max_nodes is None and len(made.view.boxes) > most:
         shown, left_out = capped(snapshot, most)
-        marked, notes = with_ghosts(shown, options.findings, step)
-        made = _folded(marked, options)
-    made.whole, made.differences = snapshot, options.differences
+        made = _folded(shown, options, step)
+    made.whole, made.differences, made.reached = snapshot, options.differences, reached
     if left_out:
         more = "" if options.max_nodes else " (--max-nodes draws more)"
         made.rest = f" · only the first {len(shown):,} nodes are drawn{more}"
-    for node, note in notes:
-        made.notes.setdefault(made.view.box_of_node(node), []).append(note)
-    for found in made.notes.values():
-        found.sort(key=lambda note: SEVERITIES.index(note.severity))
     return made
 
 
-def _folded(snapshot: GraphSnapshot, options: RenderOptions) -> Scene:
-    """Fold a graph as asked for and open what is to be open."""
-    folded = fold(snapshot) if options.fold is None else fold(snapshot, options.fold)
-    chosen = Opening(everything(folded).opened) if options.fold == () else first_opening(folded, options.max_boxes)
+def _folded(snapshot: GraphSnapshot, options: RenderOptions, step: int) -> Scene:
+    """Fold a graph as asked for, open what is to be open, and put notes on the boxes that findings point at."""
+    plain = options.fold == ()
+    graph, notes, cuts = marked(snapshot, options.findings, step)
+    graph = replace(graph, call=[""] * len(graph) if plain else titles(graph))
+    folded = fold(graph) if options.fold is None else fold(graph, options.fold)
+    chosen = Opening(everything(folded).opened) if plain else first_opening(folded, options.max_boxes)
     expand(folded, chosen, options.expand)
     seen = view(folded, chosen.opened, chosen.unrolled)
-    return Scene(seen, seen_snapshot(seen), snapshot, plain=options.fold == ())
+    made = Scene(seen, seen_snapshot(seen), snapshot, cuts=cuts, plain=plain)
+    for node, note in notes:
+        made.notes.setdefault(seen.box_of_node(node), []).append(note)
+    for found in made.notes.values():
+        found.sort(key=lambda note: SEVERITIES.index(note.severity))
+    return made

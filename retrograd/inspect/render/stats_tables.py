@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..events import Recording
 from ..stats import ROWS, SCHEMA, NodeFigure, ParameterGradient, Statistics, statistics
-from .base import RenderOptions, chosen_snapshots
+from .base import RenderOptions, chosen_steps
 from .console_page import literal
 from .json_text import json_text
 from .labels import bytes_text, clean, short_op, source_text, tensor_text, time_text
+from .reached import reached, unreached_words
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
@@ -25,7 +27,14 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 def chosen_statistics(recording: Recording, options: RenderOptions, rows: int | None = ROWS) -> list[Statistics]:
     """Return the statistics of the graphs that ``options.step`` asks for."""
-    return [statistics(snapshot, rows) for snapshot in chosen_snapshots(recording, options)]
+    known = reached(recording)
+    found = []
+    for step in chosen_steps(recording, options):
+        one, parameters = statistics(recording.snapshots[step], rows), known[step]
+        if parameters is not None:
+            one = replace(one, parameters=parameters.headline, unreached=parameters.without)
+        found.append(one)
+    return found
 
 
 def stats_json(recording: Recording, found: Sequence[Statistics]) -> str:
@@ -45,6 +54,8 @@ def stats_parts(found: Sequence[Statistics]) -> Iterator[Any]:
 
     for number, one in enumerate(found):
         yield Text(("\n" if number else "") + _headline(one), style="bold")
+        if one.unreached:
+            yield Text(unreached_words(one.unreached), style="bold red")
         if one.slowest:
             yield _figures("Slowest nodes", "time", one.slowest, [time_text(row.value) for row in one.slowest])
         if one.largest:
@@ -70,7 +81,8 @@ def _headline(one: Statistics) -> str:
     """Return ``backward 3 · 41 nodes · 47 edges · 1.2 ms · 3.4 kB saved · torch``."""
     time = "" if one.time_us is None else time_text(one.time_us)
     saved = "" if one.saved_bytes is None else f"{bytes_text(one.saved_bytes)} saved"
-    parts = (clean(one.label), f"{one.nodes:,} nodes", f"{one.edges:,} edges", time, saved, one.engine)
+    counts = (f"{one.nodes:,} nodes", f"{one.edges:,} edges")
+    parts = (clean(one.label), *counts, time, saved, one.engine, one.parameters)
     return " · ".join(part for part in parts if part)
 
 

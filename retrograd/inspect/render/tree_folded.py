@@ -11,6 +11,7 @@ from . import labels
 from .base import RenderOptions
 from .card_words import box_words, full_title
 from .marks import GHOST, Note
+from .reached import Reached
 from .scale import Scale, scale
 from .scene import Scene, outline, scene
 
@@ -22,7 +23,7 @@ ROWS = 200
 """Default number of rows of one graph."""
 
 
-def folded_tree(snapshot: GraphSnapshot, options: RenderOptions, step: int = 0) -> Tree:
+def folded_tree(snapshot: GraphSnapshot, options: RenderOptions, step: int = 0, known: Reached | None = None) -> Tree:
     """Return one graph, folded, as a ``rich.tree.Tree``, capped at ``options.max_nodes`` rows (default 200).
 
     A row leads to the row below it unless it says where to: ``→ n12``.
@@ -30,12 +31,14 @@ def folded_tree(snapshot: GraphSnapshot, options: RenderOptions, step: int = 0) 
     from rich.text import Text
     from rich.tree import Tree
 
-    made = scene(snapshot, replace(options, max_nodes=None), step, most=None)
+    made = scene(snapshot, replace(options, max_nodes=None), step, most=None, reached=known)
     limit = options.max_nodes or ROWS
     keep = min(limit, len(made.seen))
     shown = _reading_order(made, keep)
     headline = Text(f"{labels.clean(options.title)} · " * bool(options.title) + made.headline(), style="bold")
     open_trees = [Tree(headline, guide_style="dim", highlight=False)]
+    if known and known.sentence:
+        open_trees[0].add(Text(known.sentence, style="bold red"))
     ways, colours = _ways(made, shown), scale(made.seen, options.color_by)
     for what, number in outline(made.view, shown):
         if what == "close":
@@ -66,7 +69,10 @@ def _ways(made: Scene, shown: list[int]) -> list[list[int]]:
         ways[source].append(edge)
     targets = made.seen.edge_target
     below = dict(pairwise(shown))
-    return [[] if [targets[edge] for edge in edges] == [below.get(box)] else edges for box, edges in enumerate(ways)]
+    return [
+        [] if [targets[edge] for edge in edges] == [below.get(box)] and not made.is_cut(edges[0]) else edges
+        for box, edges in enumerate(ways)
+    ]
 
 
 def _frame_text(made: Scene, number: int) -> Text:
@@ -74,7 +80,7 @@ def _frame_text(made: Scene, number: int) -> Text:
     from rich.text import Text
 
     frame = made.view.frames[number]
-    text = Text(labels.clean(made.view.folded.scopes[frame.scope].label) or "…", style="bold blue")
+    text = Text(labels.clean(made.view.folded.title(frame.scope)) or "…", style="bold blue")
     if frame.repeats > 1:
         text.append(f" × {frame.repeats}", style="bold magenta")
     return text
@@ -111,6 +117,9 @@ def _way_text(made: Scene, edge: int) -> str:
     """Return where an edge leads: the id of its target, with the output it enters if that is not the first."""
     seen = made.seen
     target, number = seen.edge_target[edge], seen.edge_output_nr[edge]
-    if seen.kind[target] == GHOST:
-        return "cut: " + labels.clean(seen.op[target])
+    if made.is_cut(edge):
+        words = labels.node_text(seen, target) if seen.kind[target] == GHOST else None
+        return "cut: " + (
+            f"{words.title} {words.source}".strip() if words else f"{made.edge_labels[edge]} from {made.ids[target]}"
+        )
     return made.ids[target] + (f" output {number}" if number else "")

@@ -5,8 +5,8 @@ const TOP = 20;
 const FILTERS = {
   all: { words: "all nodes", needs: [] },
   "no-gradient": {
-    words: "parameters without gradient", needs: ["grad_norm"],
-    fits: (node) => state.graph.isLeaf(node) && measured("grad_norm", node) === undefined,
+    words: "parameters without gradient", needs: ["grad_norm"], beside: () => state.data.steps[state.step].unreached,
+    fits: (node) => "grad_norm" in measures() && state.graph.isLeaf(node) && measured("grad_norm", node) === undefined,
   },
   "non-finite": {
     words: "NaN or infinity", needs: ["grad_norm", "nan_count", "inf_count", "out_nan_count", "out_inf_count"],
@@ -24,7 +24,10 @@ const FILTERS = {
 // Measures that say nothing as a colour, or are a column already.
 const UNCOLOURED = ["saved_bytes", "order", "thread", "started_us"];
 
-const recorded = (filter) => !filter.needs.length || filter.needs.some((name) => name in measures());
+const recorded = (filter) => !filter.needs.length || beside(filter).length > 0 || filter.needs.some((name) => name in measures());
+
+// What a filter finds that is no node of the graph.
+const beside = (filter) => (filter.beside ? filter.beside() : []);
 
 function filteredNodes(filter) {
   const { nodes } = state.graph, hits = new Uint8Array(nodes);
@@ -41,7 +44,8 @@ function applyFilter() {
   state.filtered = name === "all" || !recorded(filter) ? null : filteredNodes(filter);
   relight();
   const count = state.filtered ? state.filtered.reduce((sum, hit) => sum + hit, 0) : 0;
-  say(state.filtered ? `${filter.words}: ${plural(count, "node")}` : "");
+  const more = beside(filter), outside = more.length ? `; in no graph: ${more.join(", ")}` : "";
+  say(state.filtered ? `${filter.words}: ${plural(count, "node")}${outside}` : "");
   changed("filter");
 }
 

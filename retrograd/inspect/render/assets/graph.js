@@ -19,6 +19,7 @@ class Graph {
     this.linksIn = rowsBy(this.boxCount, data.links.box.length, (link) => data.links.box[link]);
     this.hasGhosts = data.kind.values.includes("ghost");
     this.rootNames = new Map(data.roots);
+    this.cutWords = new Map(data.cuts);
     this.firstPoint = this.pointStarts();
     this.shortOps = data.op.values.map((op) => clean(op).replace(OP_ENDING, ""));
   }
@@ -35,7 +36,7 @@ class Graph {
   isLeaf(node) { return this.of("kind", node) === "leaf"; }
   title(thing) {
     if (!this.isNode(thing)) return this.boxes.name[thing - this.nodes];
-    return (this.isLeaf(thing) && clean(this.of("name", thing))) || this.shortOps[this.op.rows[thing]];
+    return (this.isLeaf(thing) && clean(this.of("name", thing))) || clean(this.of("call", thing)) || this.shortOps[this.op.rows[thing]];
   }
   // The module of a card, as far as the box around it does not say it.
   module(card) {
@@ -59,6 +60,11 @@ class Graph {
     const name = this.rootNames.get(node) || (this.isLeaf(node) ? "" : this.of("name", node));
     const tensor = this.tensor(node);
     return clean(name ? (tensor ? `${name}: ${tensor}` : name) : tensor);
+  }
+  // The line of the program that made a node: "train.py:12".
+  place(node) {
+    const at = this.isLeaf(node) ? null : this.of("source", node);
+    return at ? placeText(at[0], at[1], true) : "";
   }
   tensor(node) { return [this.of("shape", node), this.of("dtype", node)].filter(Boolean).join(" "); }
   pointStarts() {

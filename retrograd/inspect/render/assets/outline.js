@@ -11,6 +11,8 @@ function fillOutline() {
     tools.className = "tools";
     parts.push(section(`Modules ${graph.boxCount - 1}`, tools, moduleTree()));
   }
+  const { unreached } = data.steps[state.step];
+  if (unreached.length) parts.push(section(`No gradient ${unreached.length}`, unreachedList(unreached)));
   const leaves = parametersInOrder(graph);
   parts.push(section(`Parameters ${leaves.length}`, longList(leaves, parameterRow)));
   outline.replaceChildren(...parts);
@@ -36,6 +38,13 @@ function findingList(findings) {
     if (finding.file) item.append(make("small", placeText(finding.file, finding.line, true)));
     list.append(item);
   });
+  return list;
+}
+
+// Parameters that are in no graph, and how to find out why.
+function unreachedList(names) {
+  const list = longList(names, (name) => make("li", name));
+  list.prepend(make("li", "", make("small", "Ask why: retrograd diagnose")));
   return list;
 }
 

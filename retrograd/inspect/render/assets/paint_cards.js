@@ -37,12 +37,12 @@ function paintBlocks(context, cards, scale) {
 
 function paintWords(context, card, x, y, wide, high) {
   const { graph } = state, { colours } = looks, thing = graph.thingOf(card), box = graph.isBox(card);
-  const line = box ? boxLine(graph.boxOf(card)) : graph.line(thing), rows = graph.rows.get(card) || [];
+  const line = box ? boxLine(graph.boxOf(card)) : graph.line(thing), place = box ? "" : graph.place(thing), rows = graph.rows.get(card) || [];
   const room = wide - 20, flagged = state.flags && state.flags[card];
   context.textAlign = "left";
   context.fillStyle = colours.ink;
   context.font = `600 13px ${FONT}`;
-  const title = box ? `▸ ${graph.title(thing)}` : graph.title(thing) + graph.useText(card), single = !line && !rows.length;
+  const title = box ? `▸ ${graph.title(thing)}` : graph.title(thing) + graph.useText(card), single = !line && !place && !rows.length;
   const top = single ? y + high / 2 + 5 : y + 19, space = room - (flagged ? 14 : 0), shown = fitted(context, title, space);
   context.fillText(shown, x + 11, top);
   if (!box) paintModule(context, graph.module(card), x + 17 + context.measureText(shown).width, top, x + 5 + space);
@@ -50,6 +50,8 @@ function paintWords(context, card, x, y, wide, high) {
   context.fillStyle = box ? colours.muted : colours.ink;
   context.font = `11px ${FONT}`;
   if (line) context.fillText(fitted(context, line, room), x + 11, y + 36);
+  context.fillStyle = colours.muted;
+  if (place) context.fillText(fitted(context, place, room), x + 11, y + (line ? 51 : 36));
   rowsOf(card).forEach(([text, leaf], row) => {
     const at = rowTop(card, y, row);
     if (leaf >= 0) {
@@ -84,7 +86,10 @@ function rowsOf(card) {
   return [...shown, [`and ${leaves.length - shown.length} more`, -1]];
 }
 
-const rowTop = (card, y, row) => y + (state.graph.line(state.graph.thingOf(card)) ? 46 : 28) - 3 + ROW * row;
+function rowTop(card, y, row) {
+  const { graph } = state, node = graph.thingOf(card), lines = (graph.line(node) ? 1 : 0) + (graph.place(node) ? 1 : 0);
+  return y + [25, 43, 58][lines] + ROW * row;
+}
 
 function boxLine(box) {
   const { totals } = state.graph, parts = [plural(totals.nodes[box], "node")];

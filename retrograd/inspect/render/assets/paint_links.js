@@ -6,7 +6,7 @@ function paintLinks(context, scale, links, alpha) {
   context.strokeStyle = looks.colours.line;
   context.lineWidth = clamp(1.3, 0.6 / scale, 3 / scale);
   const curved = scale >= CURVES_FROM && links.length < 4000;
-  const [whole, cut] = scene.graph.hasGhosts ? parted(links, isCut) : [links, []];
+  const [whole, cut] = scene.graph.hasGhosts || scene.graph.cutWords.size ? parted(links, isCut) : [links, []];
   traceLinks(context, whole, curved);
   if (cut.length) {
     context.setLineDash([5, 4]);
@@ -20,8 +20,11 @@ function paintLinks(context, scale, links, alpha) {
 
 const parted = (items, test) => [items.filter((item) => !test(item)), items.filter(test)];
 
-// Whether a line leads to what was cut off.
-const isCut = (link) => { const card = state.scene.targetOf(link); return card >= 0 && kindOf(card) === "ghost"; };
+// Whether values take a line and no gradient: it was cut.
+function isCut(link) {
+  const card = state.scene.targetOf(link), { graph } = state;
+  return graph.cutWords.has(graph.links.edge[link]) || (card >= 0 && kindOf(card) === "ghost");
+}
 
 function traceLinks(context, links, curved) {
   const { scene } = state;
@@ -101,6 +104,7 @@ function taken(places, x, y, width) {
 
 function linkLabel(link) {
   const { graph } = state, count = graph.links.count[link], edge = graph.links.edge[link];
+  if (graph.cutWords.has(edge)) return graph.cutWords.get(edge);
   const output = graph.edges.output[edge], text = output ? `output ${output}` : graph.of("shape", graph.edges.target[edge]);
   return count > 1 ? `${text} (×${count})`.trim() : text;
 }

@@ -12,14 +12,16 @@ from .. import labels, theme
 from ..base import RenderOptions, capped, chosen_steps
 from ..drawing import check_layout, draw, number, text
 from ..filling import filled
-from ..marks import unplaced, with_ghosts
+from ..marks import Marked, marked, unplaced
 from ..page.account import cells_data, findings_data, sources_data
 from ..page.hooks import hooks_data
 from ..page.measures import measure_data
 from ..page.packing import Packed, Packing, Plain
-from ..page.structure import structure_data
+from ..page.structure import safe, structure_data
+from ..reached import reached
 from ..scale import measure_name
 from ..scene import scene
+from ..titles import titles
 
 _MOST_NODES = 1_000_000
 """Nodes of one graph that a page holds unless told otherwise."""
@@ -74,19 +76,20 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
     shown = [capped(snapshot, options.max_nodes or _MOST_NODES)[0] for snapshot in wholes]
     large = sum(len(snapshot) for snapshot in shown) > _PLAIN_NODES
     packing: Packing = Packed() if large else Plain()
-    marked = [
-        with_ghosts(snapshot, options.findings, number)[0] for number, snapshot in zip(numbers, shown, strict=True)
-    ]
-    structures, structure_of = _structures(marked, options, packing)
+    graphs = [_named(snapshot, options, number) for number, snapshot in zip(numbers, shown, strict=True)]
+    structures, structure_of = _structures(graphs, options, packing)
+    known = reached(recording)
     steps = [
         {
             "structure": structure,
             "label": labels.clean(whole.label),
-            "headline": labels.headline(whole) + _rest(part, whole),
-            "measures": measure_data(snapshot, options.color_by, packing),
+            "headline": " · ".join([*(one.headline for one in [known[number]] if one), labels.headline(whole)])
+            + _rest(part, whole),
+            "unreached": [safe(words) for one in [known[number]] if one for words in one.without],
+            "measures": measure_data(graph.graph, options.color_by, packing),
             "hooks": hooks_data(recording, part),
         }
-        for structure, snapshot, part, whole in zip(structure_of, marked, shown, wholes, strict=True)
+        for structure, graph, part, whole, number in zip(structure_of, graphs, shown, wholes, numbers, strict=True)
     ]
     return packing.text(
         {
@@ -103,15 +106,21 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
     )
 
 
+def _named(snapshot: GraphSnapshot, options: RenderOptions, number: int) -> Marked:
+    """Return a graph with what was cut off from it, its nodes called as its cards are."""
+    graph, notes, cuts = marked(snapshot, options.findings, number)
+    return Marked(replace(graph, call=titles(graph)), notes, cuts)
+
+
 def _structures(
-    snapshots: list[GraphSnapshot], options: RenderOptions, packing: Packing
+    graphs: list[Marked], options: RenderOptions, packing: Packing
 ) -> tuple[list[dict[str, Any]], list[int]]:
     """Return the structures that the steps have, and which one each has; steps of one structure share it."""
     structures: list[dict[str, Any]] = []
     structure_of = []
-    for at, snapshot in enumerate(snapshots):
-        if at == 0 or not snapshot.is_like(snapshots[at - 1]):
-            structures.append(structure_data(snapshot, options, packing))
+    for at, (graph, _, cuts) in enumerate(graphs):
+        if at == 0 or not graph.is_like(graphs[at - 1].graph):
+            structures.append(structure_data(graph, options, packing, cuts))
         structure_of.append(len(structures) - 1)
     return structures, structure_of
 

@@ -10,6 +10,7 @@ from ..base import RenderOptions, chosen_steps
 from ..drawing import check_layout, draw, number, text
 from ..legend import legend
 from ..marks import Note, unplaced
+from ..reached import reached
 from ..scene import Scene, scene
 
 _SIDE = 24.0
@@ -36,13 +37,16 @@ class SvgRenderer:
     def render(self, recording: Recording, options: RenderOptions) -> str:
         """Return an SVG document."""
         numbers = chosen_steps(recording, options)
-        scenes = [scene(recording.snapshots[number], options, number) for number in numbers]
+        known = reached(recording)
+        scenes = [scene(recording.snapshots[number], options, number, reached=known[number]) for number in numbers]
         drawn = {number: shown.nodes_drawn for number, shown in zip(numbers, scenes, strict=True)}
         y = width = 0.0
         parts = []
         for step, shown in enumerate(scenes):
             prefix = f"s{step}-" if len(scenes) > 1 else ""
             notes = unplaced(options.findings, drawn) if step == 0 else []
+            if shown.reached and shown.reached.sentence:
+                notes = [Note("note", shown.reached.sentence), *notes]
             markup, wide, high = _block(shown, options, recording, prefix, notes)
             parts.append(f'<g class="step" transform="translate(0 {number(y)})">\n{markup}\n</g>')
             y, width = y + high, max(width, wide)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING
 
 from ...events import Recording
 from ...snapshot import GraphSnapshot
 from ..base import RenderOptions, chosen_steps
 from ..console_page import FILE_WIDTH, page_text, print_page
-from ..labels import clean, headline, node_id, node_text
-from ..marks import GHOST, unplaced, with_ghosts
+from ..labels import headline, node_id, node_text
+from ..marks import GHOST, marked, unplaced
+from ..reached import Reached, reached
 from ..scale import Scale, scale
 from ..tree_folded import ROWS, folded_tree, note_text
 from ..tree_rows import Outline, Row
@@ -50,12 +52,16 @@ def _trees(recording: Recording, options: RenderOptions) -> Iterator[Tree | Text
     steps = chosen_steps(recording, options)
     drawn = {step: len(recording.snapshots[step]) for step in steps}
     yield from map(note_text, unplaced(options.findings, drawn))
+    known = reached(recording)
     for step in steps:
         snapshot = recording.snapshots[step]
-        yield tree(snapshot, options, step) if options.fold == () else folded_tree(snapshot, options, step)
+        draw = tree if options.fold == () else folded_tree
+        yield draw(snapshot, options, step, known[step])
 
 
-def tree(snapshot: GraphSnapshot, options: RenderOptions | None = None, step: int = 0) -> Tree:
+def tree(
+    snapshot: GraphSnapshot, options: RenderOptions | None = None, step: int = 0, known: Reached | None = None
+) -> Tree:
     """Return every node of a graph as a ``rich.tree.Tree``, capped at ``options.max_nodes`` rows (default 200).
 
     Below a node stands what findings say of it, the graph being the ``step``-th of its recording.
@@ -64,13 +70,16 @@ def tree(snapshot: GraphSnapshot, options: RenderOptions | None = None, step: in
     from rich.tree import Tree
 
     options = options or RenderOptions()
-    marked, notes = with_ghosts(snapshot, options.findings, step)
-    rows, colours = Outline(marked).rows(options.max_nodes or ROWS), scale(marked, options.color_by)
-    top = Tree(Text(headline(snapshot, options.title), style="bold"), guide_style="dim", highlight=False)
+    graph, notes, _ = marked(replace(snapshot, call=[""] * len(snapshot)), options.findings, step)
+    rows, colours = Outline(graph).rows(options.max_nodes or ROWS), scale(graph, options.color_by)
+    words = f"{known.headline} · " if known else ""
+    top = Tree(Text(words + headline(snapshot, options.title), style="bold"), guide_style="dim", highlight=False)
+    if known and known.sentence:
+        top.add(Text(known.sentence, style="bold red"))
     open_trees = [top]
     for row in rows:
         del open_trees[row.depth + 1 :]
-        open_trees.append(open_trees[-1].add(_row_text(marked, row, colours)))
+        open_trees.append(open_trees[-1].add(_row_text(graph, row, colours)))
         for note in [note for node, note in notes if node == row.node and not row.reference]:
             open_trees[-1].add(note_text(note))
     hidden = len(snapshot) - sum(not row.reference and row.node < len(snapshot) for row in rows)
@@ -85,7 +94,7 @@ def _row_text(snapshot: GraphSnapshot, row: Row, colours: Scale) -> Text:
 
     here = node_text(snapshot, row.node)
     if snapshot.kind[row.node] == GHOST:
-        return Text(f"cut: {clean(snapshot.op[row.node])}", style="dim")
+        return Text(f"cut: {here.title} {here.source}".strip(), style="dim")
     text = Text("↓ " if row.continues else "", style="dim")
     if row.reference:
         text = Text("→ ", style="dim")

@@ -16,15 +16,15 @@ _TITLE, _LINE = 13.0, 11.0
 _PAD = 22.0
 _GAP = 6.0
 _NARROW, _WIDE = 70.0, 250.0
-_TALL, _LOW, _ROW = 46.0, 28.0, 16.0
+_TALL, _LOW, _ROW, _PLACE = 46.0, 28.0, 16.0, 15.0
 _MOST_ROWS = 6
 """Parameters that a card lists; for more, its last row counts the rest."""
 _GROUP_TALL = 54.0
 
 
 def atom_sizes(folded: Folded, groups: Groups) -> list[Size]:
-    """Return the size of every atom's card: title and module, a line for name, shape and dtype, a row per parameter."""
-    known: dict[tuple[str, str, str], Size] = {}
+    """Return the size of every atom's card: title and module, name with shape and dtype, place, a row per parameter."""
+    known: dict[tuple[str, str, str, str], Size] = {}
     sizes = []
     for atom, words in followed(enumerate(_words(folded, groups))):
         size = known.get(words)
@@ -34,8 +34,8 @@ def atom_sizes(folded: Folded, groups: Groups) -> list[Size]:
     return sizes
 
 
-def _words(folded: Folded, groups: Groups) -> Iterator[tuple[str, str, str]]:
-    """Yield title, module and line of every card."""
+def _words(folded: Folded, groups: Groups) -> Iterator[tuple[str, str, str, str]]:
+    """Yield title, module, line and place in the program of every card."""
     snapshot = folded.original
     around = [_last(path.partition("#")[0]) for path in groups.paths]
     root_names = dict(zip(snapshot.roots, snapshot.root_names, strict=False))
@@ -43,12 +43,14 @@ def _words(folded: Folded, groups: Groups) -> Iterator[tuple[str, str, str]]:
         name = snapshot.name[node]
         tensor = labels.tensor_text(snapshot.shape[node], snapshot.dtype[node])
         if snapshot.kind[node] == "leaf" and name:
-            yield name + (folded.use_text(atom) if node in folded.copies else ""), "", tensor
+            yield name + (folded.use_text(atom) if node in folded.copies else ""), "", tensor, ""
         else:
             said = root_names.get(node) or name or ""
             module = _last(labels.clean(snapshot.scope[node]))
             module = "" if module == around[groups.of_atom[atom]] else module
-            yield labels.short_op(snapshot.op[node]), module, f"{said}: {tensor}" if said else tensor
+            title = snapshot.call[node] or labels.short_op(snapshot.op[node])
+            place = labels.source_text(snapshot.source[node])
+            yield title, module, f"{said}: {tensor}" if said else tensor, place
 
 
 def _last(path: str) -> str:
@@ -56,13 +58,14 @@ def _last(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _card(title: str, module: str, line: str) -> Size:
+def _card(title: str, module: str, line: str, place: str) -> Size:
     """Return the size of a card with these texts; the page shortens what is wider."""
     top = text_width(title[:200], _TITLE, bold=True)
     if module:
         top += _GAP + text_width(module[:200], _LINE)
-    wide = max(top, text_width(line[:200], _LINE)) + _PAD
-    return Size(math.ceil(min(max(wide, _NARROW), _WIDE)), _TALL if line else _LOW)
+    wide = max(top, text_width(line[:200], _LINE), text_width(place[:200], _LINE)) + _PAD
+    tall = _LOW if not (line or place) else _TALL + (_PLACE if line and place else 0.0)
+    return Size(math.ceil(min(max(wide, _NARROW), _WIDE)), tall)
 
 
 def _with_rows(size: Size, folded: Folded, atom: int) -> Size:

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ...fold import DEEPEST, SMALL, Folded, Opening, Scope, expand
+from ...fold import DEEPEST, SMALL, Folded, Opening, expand
 from .. import labels
 
 _LEAST = 2
@@ -118,7 +118,7 @@ def groups_of(folded: Folded) -> Groups:
     for number, scope in enumerate(scopes):
         if number and len(scope) >= least:
             box_of[number] = len(groups)
-            groups.names.append(_name(scope))
+            groups.names.append(_name(folded, number))
             groups.paths.append(labels.clean(scope.path))
             groups.repeats.append(scope.repeats)
             groups.parents.append(box_of[scope.parent])
@@ -129,10 +129,10 @@ def groups_of(folded: Folded) -> Groups:
     return groups
 
 
-def _name(scope: Scope) -> str:
-    """Return what a box is called; a repeat says of what and how often."""
+def _name(folded: Folded, number: int) -> str:
+    """Return what a box is called, with its class; a repeat says of what and how often."""
+    scope, name = folded.scopes[number], folded.title(number)
     of = scope.path.rpartition("/")[0].rpartition("/")[2]
-    name = scope.label
     if of and scope.kind == "repeat" and of not in name:
         name = f"{of} {name}"
     return labels.clean(f"{name} × {scope.repeats}" if scope.repeats > 1 else name)

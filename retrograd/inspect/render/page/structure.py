@@ -17,12 +17,15 @@ from .links import Links, links_of
 from .packing import Packing, table
 
 
-def structure_data(snapshot: GraphSnapshot, options: RenderOptions, packing: Packing) -> dict[str, Any]:
-    """Return everything that steps with the same graph share."""
+def structure_data(
+    snapshot: GraphSnapshot, options: RenderOptions, packing: Packing, cuts: dict[int, str]
+) -> dict[str, Any]:
+    """Return everything that steps with the same graph share; ``cuts`` are the edges that no gradient takes."""
     return {
         "engine": safe(snapshot.engine),
         "op": table(packing, snapshot.op, safe),
         "kind": table(packing, snapshot.kind, safe),
+        "call": table(packing, snapshot.call, safe),
         "name": table(packing, snapshot.name, _or_nothing),
         "scope": table(packing, snapshot.scope, safe),
         "shape": table(packing, snapshot.shape, labels.shape_text),
@@ -36,6 +39,7 @@ def structure_data(snapshot: GraphSnapshot, options: RenderOptions, packing: Pac
             "input": packing.numbers(snapshot.edge_input_nr),
             "output": packing.numbers(snapshot.edge_output_nr),
         },
+        "cuts": [[edge, safe(words)] for edge, words in cuts.items()],
         "roots": [[node, safe(name or "")] for node, name in zip(snapshot.roots, snapshot.root_names, strict=False)],
         **_drawing_data(_folded(snapshot, options), options, packing),
     }

@@ -1,0 +1,89 @@
+"""Which parameters a backward run gives a gradient, and which of those that it could have given one get none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..events import Recording
+from ..snapshot import GraphSnapshot
+from .labels import clean, shape_text
+
+_MOST_NAMED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What is known of the parameters when a graph runs backward."""
+
+    count: int
+    """Parameters that are in the graph."""
+    total: int
+    """Parameters that ask for a gradient."""
+    without: tuple[str, ...]
+    """Those that are in no graph of the recording: ``net.gate.weight 16×16``."""
+
+    @property
+    def headline(self) -> str:
+        """Return ``4 of 6 parameters get a gradient``."""
+        plural = "s" * (self.total != 1)
+        if self.count == self.total:
+            return (
+                f"{'all ' * (self.total > 1)}{self.total:,} parameter{plural} get{'s' * (self.total == 1)} a gradient"
+            )
+        elsewhere = self.total - self.count - len(self.without)
+        more = f", {elsewhere:,} in other backward runs" if elsewhere else ""
+        return f"{self.count:,} of {self.total:,} parameter{plural} get a gradient{more}"
+
+    @property
+    def sentence(self) -> str:
+        """Return which get none, and how to find out why; "" if there are none."""
+        return unreached_words(self.without) if self.without else ""
+
+
+def unreached_words(without: Sequence[str]) -> str:
+    """Return which parameters get no gradient, and how to find out why."""
+    named, rest = ", ".join(without[:_MOST_NAMED]), len(without) - _MOST_NAMED
+    more = f" and {rest:,} more" if rest > 0 else ""
+    return f"No gradient: {named}{more}. Ask why: retrograd diagnose"
+
+
+def reached(recording: Recording) -> list[Reached | None]:
+    """Return what each graph of a recording reaches, None where it is not known which parameters there are.
+
+    Parameters are those of the modules that were called before the run, without the frozen ones.
+    """
+    found: list[Reached | None] = [None] * len(recording.snapshots)
+    ever = {key for snapshot in recording.snapshots for key in _leaves(snapshot)}
+    asked: dict[str, str] = {}
+    for event in recording.events:
+        if event.kind == "module":
+            asked |= _parameters(recording, event.data)
+        elif event.kind == "backward" and event.data.get("api") == "backward":
+            number = event.data.get("snapshot")
+            if number is not None and asked and not event.data.get("inputs"):
+                here = _leaves(recording.snapshots[number])
+                without = tuple(words for key, words in asked.items() if key not in ever)
+                found[number] = Reached(len(here), len(asked.keys() | here), without)
+    return found
+
+
+def _parameters(recording: Recording, data: dict[str, object]) -> dict[str, str]:
+    """Return the parameters of a module that ask for a gradient, by scope and name, in words."""
+    name, frozen = str(data.get("name", "")), data.get("frozen", ())
+    held: dict[str, int] = data.get("parameters", {})  # type: ignore[assignment]
+    found = {}
+    for dotted, row in held.items():
+        if dotted not in frozen:  # type: ignore[operator]
+            words = f"{name}.{dotted} {shape_text(tuple(recording.tensors[row].shape))}"
+            found[f"{name}/{dotted.replace('.', '/')}"] = clean(words)
+    return found
+
+
+def _leaves(snapshot: GraphSnapshot) -> set[str]:
+    """Return the leaves of a graph by scope and name."""
+    return {
+        f"{snapshot.scope[node]}/{name.rpartition('.')[2]}" if snapshot.scope[node] else name
+        for node, (kind, name) in enumerate(zip(snapshot.kind, snapshot.name, strict=True))
+        if kind == "leaf" and name
+    }
