@@ -68,7 +68,7 @@ class EngineGraphs:
             snapshot.label = label
             add_origins(snapshot, LINES.tables)
             naming = Naming(TensorBase, roots, frame if find_names else None, params)
-            naming.memory = LINES.memory
+            naming.modules, naming.memory = LINES.modules(), LINES.memory
             naming.add_to(snapshot, order, leaves)
             return Walked(snapshot, order, facts.saved_once)
 

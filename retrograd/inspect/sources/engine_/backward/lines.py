@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -27,6 +27,8 @@ class Lines:
     def __init__(self) -> None:
         self.tables: OriginTables | None = None
         self.memory: NameMemory | None = None
+        self.modules: Callable[[], list[tuple[str, Any]]] = list
+        """Tells the outermost modules that were called, with their names."""
         self._begin = 0
         """Number of the first node made under watch."""
         self._watching = 0
@@ -48,6 +50,7 @@ class Lines:
                 if not self._watching:
                     observe.remove(self)
                     self.tables = self.memory = None
+                    self.modules = list
                     forget_judgements()
                     forget_callers()
 
@@ -95,8 +98,9 @@ class Lines:
     def inplace(self, op: Any, args: Any, node: Node | None, tensor: Any, inputs: Any) -> None:
         """Note the user's line of the nodes of an in-place write, if it made some."""
         if self.tables is not None and node is not None:
-            marks = self.tables.here(self._begin)
-            marks.note(marks.end, peek_number(), user_frame(sys._getframe(1)), spelled(op.name))
+            marks, caller = self.tables.here(self._begin), caller_of(sys._getframe(1))
+            call = caller.function or f"{spelled(op.name)}_"
+            marks.note(marks.end, peek_number(), user_frame(sys._getframe(1)), call)
 
     def backward_began(self, roots: list[tuple[Node, int]]) -> None:
         """Nodes made from here on belong to the run."""

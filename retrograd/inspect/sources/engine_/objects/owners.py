@@ -27,6 +27,7 @@ class Owners(Observer):
         self._lines = lines
         self._call: Any = None
         self._roots = Roots(self._met)
+        lines.modules = self._roots.modules
         self._optimizers = Optimizers(StepReader(), TensorBase, watching.sink.among_ranks)
         self._stepping: list[Any] = []
         """Optimizers that step, innermost last."""
