@@ -240,7 +240,8 @@ def test_save_takes_what_can_be_drawn(tmp_path: Path) -> None:
         loss.backward()
     for number, drawable in enumerate((retrograd.inspect.walk(loss), trace, trace.recording)):
         save(drawable, tmp_path / f"{number}.mmd")
-        assert "MulBackward0" in (tmp_path / f"{number}.mmd").read_text()
+        text = (tmp_path / f"{number}.mmd").read_text()
+        assert ("MulBackward0" if number == 0 else '"mul<br/>') in text  # a walk does not know what was called
     with pytest.raises(UsageError, match=r"A Tensor cannot be drawn.*walk\(tensor\)"):
         save(loss, tmp_path / "loss.svg")
     assert not (tmp_path / "loss.svg").exists()

@@ -92,6 +92,7 @@ def test_column_names_cover_the_class() -> None:
     """The lists of column names leave no column out."""
     fields = set(GraphSnapshot.__dataclass_fields__)
     rest = {"engine", "label", "roots", "root_names", "first_seq", "measures", "_networkx", "_measured", "_lasting"}
+    rest |= {"classes", "cuts"}
 
     assert fields == {*NODE_COLUMNS, *EDGE_COLUMNS} | rest
 
