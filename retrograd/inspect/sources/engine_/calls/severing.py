@@ -13,7 +13,7 @@ from .....engine.switches.state import STATE
 from .....engine.tensors.base import TensorBase
 from ....operators import Trait, operator
 from ....program.frames import source_line
-from ...severed import Severed, Taken
+from ...severed import Severed, SeveredTensors, Taken
 from ..backward.lines import Lines
 from ..watching import Observer, Watching, guarded
 from .caller import caller_of, spelled
@@ -36,18 +36,19 @@ class Severing(Observer):
 
     @guarded
     def _operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, frame: FrameType) -> None:
-        here = self.watching.here
-        tables = self._lines.tables
+        """Note what went in without a gradient, or what came out so."""
+        here, tables = self.watching.here, self._lines.tables
         if tables is None or (here.runs and not STATE.grad_enabled) or here.forwards:
             return
-        given = [one for one in args if isinstance(one, _PLAIN)] if len(args) == len(inputs) else _within(args)
-        if node is not None:
-            causes = tables.severed.causes(one for one in given if isinstance(one, float) or not requires_grad(one))
-            if causes:
-                tables.here().severed[node._number] = Taken(node._number, causes)
-            return
-        left = [one for one in outputs if not requires_grad(one)]
-        causes = tables.severed.causes(given) if tables.severed else ()
+        given = _within(args)
+        if node is None:
+            self._left(tables.severed, op, args, inputs, [one for one in outputs if not requires_grad(one)], frame)
+        elif causes := tables.severed.causes(one for one in given if isinstance(one, float) or not requires_grad(one)):
+            tables.here().severed[node._number] = Taken(node._number, causes)
+
+    def _left(self, severed: SeveredTensors, op: Any, args: Any, inputs: Any, left: Any, frame: FrameType) -> None:
+        """A call made no node: note its results, if something that went in had a gradient once or could have one."""
+        causes = severed.causes(_within(args)) if severed else ()
         source = next((one for one in inputs if requires_grad(one)), None)
         made_anew = operator(spelled(op.name)).is_a(Trait.CREATION)
         if not left or not (causes or (source is not None and not made_anew)):
@@ -61,7 +62,7 @@ class Severing(Observer):
                 word = "inference_mode" if STATE.inference else "no_grad"
             gated = all(one._array.dtype.kind == "b" for one in left)
             causes = (*causes, Severed(word, source_line(caller.frame), _number(source), gated))
-        tables.severed.add(left, causes)
+        severed.add(left, causes)
 
     @guarded
     def cut(self, reason: str, t: TensorBase, result: Any) -> None:
