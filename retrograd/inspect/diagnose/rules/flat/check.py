@@ -72,7 +72,7 @@ def _makes_infinity(flow: Flow, call: int) -> bool:
 
 KINDS = {
     "vanishing": Kind("gradient shrinks along the depth", "warning", Stage.VALUES),
-    "exploding": Kind("gradient grows along the depth", "warning", Stage.VALUES),
+    "exploding": Kind("gradient grows along the depth, or a step goes too far", "warning", Stage.VALUES),
     "dead-relu": Kind("all units of a relu are off", "warning", Stage.VALUES),
     "saturation": Kind("the flat part of tanh, sigmoid and the like", "warning", Stage.VALUES),
     "zero-gradient": Kind("an operation with zero derivative", "error", Stage.VALUES),

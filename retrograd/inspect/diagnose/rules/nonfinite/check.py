@@ -11,6 +11,7 @@ from ...facts.finite import Finiteness, State, bad_runs
 from ...facts.flow import Flow
 from ...facts.runs import Run
 from ...queries.depth import grown
+from ...queries.overshoot import overshoots
 from .ancestors import FILLING, Ancestor, ancestor, came_with_data, from_bad_data, has_infinity, has_nan, in_data
 from .in_backward import behind_transforms, in_backward, in_earlier_backward, spoils_weights
 from .in_forward import in_forward
@@ -123,7 +124,9 @@ def _is_stepped(flow: Flow, run: Run) -> bool:
 
 
 def _blown_up(flow: Flow, states: Finiteness, row: int, run: Run) -> bool:
-    """Whether a call overflows after a step whose gradients had exploded, which is reported as such."""
+    """Whether a call overflows after a step that went too far, or by gradients that explode: reported as such."""
+    if any(found.row < row for _, found in overshoots(flow)):
+        return True
     made, given = states.made[row], largest_input(flow, row)
     product = is_a(flow.events[row].op, Trait.SCALING, Trait.CONTRACTION)
     cancelled = made.nan and not from_bad_data(states, row) and product

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from ...base import Case, Check
 from ...facts.flow import Flow
 from .closures import closures
+from .creeping import creeping
 from .never_stepped import never_stepped
 from .other_turns import other_turns
+from .overshot import overshot
 from .unmoved import unmoved
 
 
@@ -19,6 +21,9 @@ def find(flow: Flow) -> Iterator[Case]:
         yield from other_turns(flow)
         yield from closures(flow)
         yield from unmoved(flow)
+        yield from creeping(flow)
+    if flow.accumulated:
+        yield from overshot(flow)
 
 
 CHECK = Check("accumulation", {}, find)

@@ -1,10 +1,13 @@
-"""How sentences call an optimizer."""
+"""How sentences call an optimizer, and the line that gave it its rate."""
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+
 from ....snapshot import SourceLine
 from ...facts.flow import Flow
-from ...facts.ledger import Optimizer
+from ...facts.ledger import Optimizer, Step
 from ...text.spelling import receiver
 
 
@@ -23,3 +26,32 @@ def assigned(flow: Flow, source: SourceLine | None) -> str:
     before, equals, _ = flow.spelling.text(source).partition("=")
     name = before.strip()
     return name if equals and name.replace(".", "").replace("_", "").isalnum() else ""
+
+
+def line_of_rate(flow: Flow, optimizer: Optimizer, step: Step, leaf: int) -> SourceLine | None:
+    """Return the line that gave a leaf the rate of a step: the last that set it, or that of the optimizer's making."""
+    made = optimizer.event.source
+    written = _line_of_setting(flow, made, "lr", step.setting(leaf, "lr")) if made else None
+    return step.settings_line or written or made or step.event.source
+
+
+def _line_of_setting(flow: Flow, made: SourceLine, setting: str, value: object) -> SourceLine | None:
+    """Return the line, of the statement that makes an optimizer, which writes a setting as this number."""
+    for one in flow.spelling.statements(made):
+        if not one.first <= made.line <= one.last:
+            continue
+        for node in ast.walk(one.tree):
+            for name, given in _settings_written(node):
+                if name == setting and isinstance(given, ast.Constant) and given.value == value:
+                    return SourceLine(made.file, one.first + given.lineno - 1, made.function)
+    return None
+
+
+def _settings_written(node: ast.AST) -> Iterator[tuple[object, ast.expr]]:
+    """Yield the names and values that a dictionary or a call writes."""
+    if isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant):
+                yield key.value, value
+    elif isinstance(node, ast.Call):
+        yield from ((word.arg, word.value) for word in node.keywords)

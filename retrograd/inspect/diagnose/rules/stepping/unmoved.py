@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Iterator
 
-from ....snapshot import SourceLine
 from ...base import Case
 from ...facts.call_inputs import LARGEST
 from ...facts.flow import Flow
 from ...facts.ledger import Optimizer, Step
 from ...text.words import at, listed, times
-from .naming import optimizer_name
+from .naming import line_of_rate, optimizer_name
 
 _STEPS = 3
 """Steps in a row that must have changed nothing: schedules begin or end at zero."""
@@ -68,7 +66,7 @@ def _rate_case(flow: Flow, optimizer: Optimizer, leaves: list[int], begin: int) 
     steps = [step for step in optimizer.steps if leaves[0] in step.held]
     step, count = steps[begin], len(steps) - begin
     names = listed(flow.name(leaf) for leaf in leaves)
-    source = step.settings_line or _line_of_rate(flow, optimizer.event.source) or step.event.source
+    source = line_of_rate(flow, optimizer, step, leaves[0])
     one = len(leaves) == 1
     them, get = ("it", "gets a gradient, but its") if one else ("them", "get gradients, but their")
     all_of_it = f"in all {times(count)}" if not begin else f"in the last {count} of {len(steps)} times"
@@ -154,25 +152,3 @@ def _case(flow: Flow, optimizer: Optimizer, leaves: list[int], kind: str, words:
         subjects=frozenset(leaves),
         evidence={"leaves": [flow.name(leaf) for leaf in leaves], "steps": len(optimizer.steps)},
     )
-
-
-def _line_of_rate(flow: Flow, made: SourceLine | None) -> SourceLine | None:
-    """Return the line, of the statement that makes an optimizer, which writes a rate of zero; else its first line."""
-    for one in flow.spelling.statements(made) if made else ():
-        if made is None or not one.first <= made.line <= one.last:
-            continue
-        for node in ast.walk(one.tree):
-            for name, value in _settings_written(node):
-                if name == "lr" and isinstance(value, ast.Constant) and value.value == 0:
-                    return SourceLine(made.file, one.first + value.lineno - 1, made.function)
-    return made
-
-
-def _settings_written(node: ast.AST) -> Iterator[tuple[object, ast.expr]]:
-    """Yield the names and values that a dictionary or a call writes."""
-    if isinstance(node, ast.Dict):
-        for key, value in zip(node.keys, node.values, strict=True):
-            if isinstance(key, ast.Constant):
-                yield key.value, value
-    elif isinstance(node, ast.Call):
-        yield from ((word.arg, word.value) for word in node.keywords)
