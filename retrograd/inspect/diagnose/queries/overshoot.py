@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ...snapshot import SourceLine
 from ..facts.call_inputs import limits_of
@@ -88,7 +89,7 @@ def _rise(losses: list[float]) -> tuple[int, int, float] | None:
         return None
     if math.isinf(losses[peak]) and len(stretch) == 2:
         return first, peak, _GROWN
-    sudden = any(after > _GROWN * max(before, 1.0) for before, after in zip(stretch, stretch[1:], strict=False))
+    sudden = any(after > _GROWN * max(before, 1.0) for before, after in pairwise(stretch))
     return (first, peak, _MORE) if sudden or len(stretch) > _RISES else None
 
 

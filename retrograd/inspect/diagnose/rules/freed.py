@@ -10,7 +10,7 @@ from ..facts.runs import Run
 from ..queries.carried_tensors import CarriedTensor, carried_tensor, living_line
 from ..roles.trained import kept_results
 from ..text.phrases import FREED
-from ..text.words import at, place
+from ..text.words import at, listed, place
 
 KINDS = {
     "freed-graph": Kind("backward needs saved tensors that an earlier backward has freed", "error", Stage.STATEMENT),
@@ -19,16 +19,19 @@ KINDS = {
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the case of a run that came too late."""
-    failed = next((run for run in flow.runs if FREED in run.error), None)
-    if failed is None:
+    refused = [run for run in flow.runs if FREED in run.error]
+    if not refused:
         return
+    failed = max((run for run in refused if run.begin < refused[0].end), key=lambda run: run.begin)  # the innermost
     earlier = [run for run in flow.runs if run.end < failed.begin and not run.error and not run.retains]
     shared = [run for run in earlier if flow.reached_by(run).calls & flow.reached_by(failed).calls]
     if not shared:
         return
     freeing = shared[-1]
     carried = carried_tensor(flow, freeing, failed)
-    if set(freeing.roots) & set(failed.roots):
+    if failed.nested and freeing.nested and set(freeing.roots) & set(failed.roots):
+        yield _in_rule(flow, freeing, failed)
+    elif set(freeing.roots) & set(failed.roots):
         yield _twice(flow, freeing, failed)
     elif carried is not None and (carried.made_again or freeing.source == failed.source):
         yield _carried(flow, carried, freeing, failed)
@@ -51,6 +54,26 @@ def _twice(flow: Flow, freeing: Run, failed: Run) -> Case:
         remedy=f"call {root}.backward() once, or {root}.backward(retain_graph=True) the first time",
         source=failed.source,
         op="backward",
+        explains_error=True,
+    )
+
+
+def _in_rule(flow: Flow, freeing: Run, failed: Run) -> Case:
+    """Return the case of a graph that outlives the forward pass, of which each backward pass computes gradients."""
+    root = flow.root_name(failed)
+    made = flow.last_producer(failed.roots[0], failed.begin)
+    passes = [next((one for one in flow.runs if one.begin < run.begin < one.end), run) for run in (freeing, failed)]
+    kept = at(flow.events[made].source) if made is not None else ""
+    outer = listed(f"{flow.root_name(one)}.backward(){at(one.source)}" for one in passes)
+    return Case(
+        kind="freed-graph",
+        message=f"{root}, made{kept}, keeps one graph for several backward passes, {outer}: the first of them frees "
+        f"it by the gradient that it computes{at(freeing.source)}, whatever that pass itself retains, and the other "
+        f"needs it again{at(failed.source)}.",
+        remedy=f"retain_graph=True where the gradient of {root} is computed{at(freeing.source)}, or compute {root} "
+        "anew in each pass",
+        source=freeing.source,
+        op="grad",
         explains_error=True,
     )
 
