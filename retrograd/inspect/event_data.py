@@ -247,6 +247,8 @@ class HookData(TypedDict, total=False):
     owner: int
     """The module that it hangs on, from 0; ``type`` is its class."""
     type: str
+    method: str
+    """How it was hung there: ``register_forward_hook``."""
     hook: str
     run: int
     in_place: bool

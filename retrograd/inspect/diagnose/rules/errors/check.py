@@ -109,7 +109,7 @@ def _unknown(flow: Flow, one: Raised) -> Case:
     scene.choose("first")
     if one.run is not None:
         where = f"the backward pass of {scene.loss}{scene.passed} ended"
-        where += f" in the hook {scene.hook}{scene.hooked}" if scene.in_hook else f" at {scene.function_or_node}"
+        where += f" in {scene.hook}{scene.hooked}" if scene.in_hook else f" at {scene.function_or_node}"
         where += (
             f"{scene.inside}, in line{scene.here.replace(' at ', ' ')}" if one.line != one.run.source else scene.inside
         )

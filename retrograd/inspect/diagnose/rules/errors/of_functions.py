@@ -82,8 +82,16 @@ OF_FUNCTIONS = (
     Row(
         r"hook '?(?P<said>[^']*)'? has changed the (?P<what>size|type|device) of value",
         _PASS,
-        "the hook {hook}{hooked} returns a gradient of another {what} than it was given, in {loss}.backward(){passed}.",
-        "return a gradient of the same shape, dtype and device as the one that came in, or None",
+        "{hook}{hooked} returns a gradient of another {what} than it was given, in {loss}.backward(){passed}.",
+        "return {for_hook}, or None",
+        line="hook",
+    ),
+    Row(
+        r"[Bb]ackward (?:pre )?hook returned an invalid number of grad_(?P<what>input|output), got (?P<given>\d+), but"
+        r" expected (?P<wanted>\d+)",
+        _PASS,
+        "{hook}{hooked} returns {given} gradients in {loss}.backward(){passed}, where {wanted} should come.",
+        "return {for_hook}, or None",
         line="hook",
     ),
 )

@@ -266,30 +266,56 @@ class Scene:
 
     @cached_property
     def hook_event(self) -> Event | None:
-        """The registration of the hook that ran last in the failing pass, or in whose code it failed."""
+        """The registration of the hook that failed: in its own code, on a module whose gradients passed, or ran last."""
         run = self.raised.run
-        ran = [event for row, event in self.flow.of_kind("hook", action="ran") if run and run.begin < row < run.end]
-        handle = ran[-1].data.get("handle") if ran else None
-        function = self.raised.line.function if self.raised.line else ""
         registered = [event for _, event in self.flow.of_kind("hook", action="registered")]
+        function = self.raised.line.function if self.raised.line else ""
         inside = [event for event in registered if function_name(event.data.get("hook")) == function]
-        of_run = [event for event in registered if handle is not None and event.data.get("handle") == handle]
-        return next(iter([*inside[-1:], *of_run[-1:]]), None)
+        ran = [event for row, event in self.flow.of_kind("hook", action="ran") if run and run.begin < row < run.end]
+        if inside or not ran or self.at_module:
+            hung = [event for event in registered if "backward" in event.data.get("method", "")]
+            return next(iter([*inside[-1:], *hung[-1:]]), None)
+        handle = ran[-1].data.get("handle")
+        return next((event for event in reversed(registered) if event.data.get("handle") == handle), None)
+
+    @property
+    def at_module(self) -> bool:
+        """Whether the failing node stands for the inputs or outputs of a module, for the hooks that it has."""
+        run, number = self.raised.run, self.raised.run.ended.get("failed_node") if self.raised.run else None
+        if run is None or number is None or run.snapshot is None:
+            return False
+        snapshot = self.flow.graph_of(run)
+        return snapshot.op[run.places(snapshot)[number]].startswith("BackwardHookFunction")
 
     @property
     def hook(self) -> str:
         """What it is called."""
-        return function_name(self.hook_event.data.get("hook")) if self.hook_event else "a hook"
+        if self.hook_event is None:
+            return "a hook"
+        name = function_name(self.hook_event.data.get("hook"))
+        return "the hook" if name.startswith("<") else f"the hook {name}"
 
     @property
     def hooked(self) -> str:
-        """`` of h, registered at train.py:4``."""
+        """`` of h, registered at train.py:4,``."""
         event = self.hook_event
         if event is None:
             return ""
-        tensor = event.data.get("tensor")
-        of = "" if tensor is None else f" of {self.flow.name(tensor, event.source)}"
+        tensor, module = event.data.get("tensor"), event.data.get("type", "")
+        of = (
+            f" of {self.flow.name(tensor, event.source)}" if tensor is not None else f" of a {module}" if module else ""
+        )
         return f"{of}, registered{at(event.source)},"
+
+    @property
+    def for_hook(self) -> str:
+        """What the hook may return."""
+        if self.hook_event is None or self.hook_event.data.get("type") is None:
+            return "a gradient of the same shape, dtype and device as the one that came in"
+        return (
+            "a tuple, with one gradient for each input of the module, as (gradient,): a bare tensor is taken apart "
+            "along its first dimension"
+        )
 
     @property
     def in_hook(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import FrameType
 from typing import Any
 
 from .....engine.nodes.node import GraphNode
@@ -44,7 +45,7 @@ class Hooks(Observer):
             on["node"] = target._sequence_nr() - self.watching.begin
         elif kind == "module":
             on["owner"] = self._modules.of(target)
-            on["type"] = type(target).__name__
+            on |= {"type": type(target).__name__, "method": _method(sys._getframe(1))}
         self._coming = kind, on, line
 
     @guarded
@@ -86,6 +87,13 @@ class Hooks(Observer):
         if self.watching.run is not None:
             data["run"] = self.watching.run.number
         self.watching.send(Event("hook", kind, line, data))
+
+
+def _method(frame: FrameType | None) -> str:
+    """Return the method of modules that is registering a hook."""
+    while frame is not None and not frame.f_code.co_name.startswith("register_"):
+        frame = frame.f_back
+    return "" if frame is None else frame.f_code.co_name
 
 
 def _sums(given: Any) -> list[float | None]:

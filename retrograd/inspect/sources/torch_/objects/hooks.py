@@ -173,17 +173,18 @@ class Handles:
     def _wrap_register(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def register(module: Any, *args: Any, **kwargs: Any) -> Any:
             handle = original(module, *args, **kwargs)
-            unseen(self._registered, module, args[0] if args else kwargs["hook"], handle, sys._getframe(1))
+            hook = args[0] if args else kwargs["hook"]
+            unseen(self._registered, original.__name__, module, hook, handle, sys._getframe(1))
             return handle
 
         return register
 
-    def _registered(self, module: Any, hook: Any, handle: Any, caller: FrameType) -> None:
+    def _registered(self, method: str, module: Any, hook: Any, handle: Any, caller: FrameType) -> None:
         owner = self._modules.of(module)
         line = source_line(user_frame(caller))
         for watch in self._watches():
             data = {"action": "registered", "handle": handle.id, "owner": owner, "hook": _name(hook)}
-            data["type"] = type(module).__name__
+            data |= {"type": type(module).__name__, "method": method}
             watch.sink(Event("hook", op="module", source=line, data=data))
 
     def _wrap_remove(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
