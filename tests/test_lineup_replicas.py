@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,7 +63,7 @@ unsynced = Event("collective", op="no_sync", source=line(4), data={"group": 0, "
 @pytest.mark.parametrize(
     ("extra", "words", "at"),
     [
-        ([], "the wrapper itself is never called", 7),
+        ([], "Wrapper itself is never called", 7),
         ([called, unsynced], "no_sync() is in force", 4),
     ],
 )
@@ -74,6 +75,27 @@ def test_copies_under_a_wrapper_that_part(extra: list[Event], words: str, at: in
     assert "inner.bias and inner.weight part on the ranks" in one.message
     assert words in one.message
     assert "from step 0 at train.py:8 on" in one.message
+
+
+CALLS = """
+def forward(self, x): return self.head(x)
+def scores(net, x):
+    return net(x)
+def train(wrapper, x):
+    found = scores(wrapper.module, x)
+"""
+
+
+def test_line_that_passes_a_wrapper_by(tmp_path: Path) -> None:
+    """Who hands the inner module to a function is told, not the function that calls what it was given."""
+    program = tmp_path / "calls.py"
+    program.write_text(CALLS)
+    frames = [(2, "forward"), (4, "scores"), (6, "train")]
+    stack = [{"file": str(program), "line": number, "function": name} for number, name in frames]
+    call = Event("operation", op="linear", source=line(3), data={"inputs": [0], "nodes": [0, 1], "stack": stack})
+    (one,) = told(*(rank(n, dict.fromkeys(NAMES, PARTED[n]), call, wrapped=True) for n in range(2)))
+
+    assert (one.file, one.line) == (str(program), 6)
 
 
 def test_nothing_was_ever_reduced() -> None:

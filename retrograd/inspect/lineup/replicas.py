@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ..align import plain_name
 from ..columns import Plain
 from ..events import Event
+from ..program.arguments import calls_argument
 from ..snapshot import SourceLine
 from .run import Run
 
@@ -27,6 +28,8 @@ class Apart:
     source: SourceLine | None
     """The line to blame, ``at`` that of the step."""
     at: SourceLine | None
+    wrapper: str = ""
+    """The class of the wrapper that was to keep them alike."""
 
     def to_plain(self) -> dict[str, Plain]:
         """Return it as JSON values."""
@@ -106,11 +109,22 @@ def _parted(runs: Sequence[Run], told: list[_Copies], first: dict[str, int]) -> 
         return Apart(tuple(names), "not reduced", step, line, event.source)
     types = {one.op for one in events if one.kind == "wrapper"}
     if not any(one.kind == "module" and one.data.get("type") in types for one in events):
-        return Apart(tuple(names), "past wrapper", step, line, event.source)
+        return Apart(tuple(names), "past wrapper", step, _forward_line(events[:row]) or line, event.source, min(types))
     off = [one for one in events[:row] if one.kind == "collective" and one.op == "no_sync"]
     if not off:
         return None  # its reducer may have been replaced, by a hook of the program
     return Apart(tuple(names), "no_sync", step, off[-1].source, event.source)
+
+
+def _forward_line(events: Sequence[Event]) -> SourceLine | None:
+    """Return the line that last called a module inside a wrapper, whose function got that module from nobody."""
+    wrapped = {number for one in events if one.kind == "wrapper" for number in one.data["inputs"]}
+    for event in reversed(events):
+        if "nodes" in event.data and not wrapped.isdisjoint(event.data.get("inputs", ())):
+            frames = [SourceLine(one["file"], one["line"], one["function"]) for one in event.data.get("stack", ())]
+            inside = max((place + 1 for place, one in enumerate(frames) if one.function == "forward"), default=0)
+            return next((one for one in frames[inside:] if not calls_argument(one.file, one.line)), None)
+    return None
 
 
 def _never_alike(runs: Sequence[Run], told: list[_Copies], unlike: list[str]) -> Apart | None:

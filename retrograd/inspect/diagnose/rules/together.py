@@ -128,8 +128,8 @@ def _partial(found: Lineup, one: Partial) -> Case:
 _WHY_APART = {
     "start": "differ between ranks before the first step, and so they do at the end: gradients are added up, but each "
     "rank adds them to weights that are not the same",
-    "past wrapper": "part on the ranks, for no gradient was reduced: the wrapper itself is never called, only the "
-    "module inside it",
+    "past wrapper": "part on the ranks, for no gradient was reduced: {wrapper} itself is never called, only the module "
+    "inside it",
     "no_sync": "part on the ranks, for gradients were not reduced: no_sync() is in force where the last backward "
     "before the step runs",
     "not reduced": "part on the ranks: each takes the steps of its own data, and no gradient was ever reduced",
@@ -137,7 +137,7 @@ _WHY_APART = {
 _TOGETHER_AGAIN = {
     "start": "give all ranks the same initial weights: broadcast them from rank 0 (DistributedDataParallel does), or "
     "seed alike before the module is made",
-    "past wrapper": "call the wrapper, not its .module, in the forward pass of a training step",
+    "past wrapper": "call the {wrapper}, not its .module, in the forward pass of a training step",
     "no_sync": "leave no_sync() for the last backward before each step, which reduces what has added up",
     "not reduced": "wrap the module in DistributedDataParallel, or all_reduce the gradients before the step",
 }
@@ -149,8 +149,8 @@ def _apart(one: Apart) -> Case:
     return Case(
         kind="unreduced-gradient",
         severity="warning" if one.why == "not reduced" else None,
-        message=f"the parameters {listed(one.names)} {_WHY_APART[one.why]}{when}.",
-        remedy=_TOGETHER_AGAIN[one.why],
+        message=f"the parameters {listed(one.names)} {_WHY_APART[one.why].format(wrapper=one.wrapper)}{when}.",
+        remedy=_TOGETHER_AGAIN[one.why].format(wrapper=one.wrapper),
         source=one.source,
         op="backward",
         evidence=one.to_plain(),

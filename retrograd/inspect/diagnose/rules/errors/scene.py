@@ -266,7 +266,7 @@ class Scene:
 
     @cached_property
     def hook_event(self) -> Event | None:
-        """The registration of the hook that failed: in its own code, on a module whose gradients passed, or ran last."""
+        """The registration of the hook that failed: in its own code, on a module, or as the last that ran."""
         run = self.raised.run
         registered = [event for _, event in self.flow.of_kind("hook", action="registered")]
         function = self.raised.line.function if self.raised.line else ""

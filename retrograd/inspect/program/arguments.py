@@ -1,0 +1,39 @@
+"""Whether a line calls what its function was given, so that its caller chose it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+
+from .syntax import parsed
+from .texts import lines_of
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+def calls_argument(file: str, line: int) -> bool:
+    """Whether a line calls a parameter of the function that it stands in."""
+    text = "".join(lines_of(file))
+    called = [
+        node.func.id
+        for node in ast.walk(_tree(text))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.lineno == line
+    ]
+    around = [one for one in _functions(text) if one.lineno <= line <= (one.end_lineno or one.lineno)]
+    inner = max(around, key=lambda one: one.lineno, default=None)
+    return inner is not None and bool(_parameters(inner).intersection(called))
+
+
+@functools.lru_cache(maxsize=8)
+def _tree(text: str) -> ast.AST:
+    return parsed(text) or ast.Module([], [])
+
+
+def _functions(text: str) -> list[_Function]:
+    return [node for node in ast.walk(_tree(text)) if isinstance(node, _Function)]
+
+
+def _parameters(function: _Function) -> set[str]:
+    """Return the names of a function's parameters."""
+    given = function.args
+    return {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
