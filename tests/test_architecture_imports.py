@@ -60,6 +60,7 @@ DATA = (
     "lineup",
     "compare",
     "stats",
+    "watch.comparison",
     "watch.history",
     "watch.watched_file",
 )

@@ -22,6 +22,9 @@ from ...inspect.render.diff_picture import chosen_diff, diff_picture
 from ...inspect.render.diff_text import ROWS, diff_json, lineup_parts
 from ...inspect.render.formats.chrome_trace import trace_json
 from ...inspect.render.lineup_page import lineup_page
+from ...inspect.render.run_tables import comparison_json, comparison_parts
+from ...inspect.watch.comparison import differences
+from ...inspect.watch.watched_file import is_watched_file, load_run
 from ...inspect.writing import STDOUT, check_writable, write_output
 from ..options import ConfiguredCommand, output_options
 from ..results import refuse_overwriting
@@ -55,6 +58,7 @@ def command(ctx: click.Context, /, recordings: tuple[str, ...], **asked: Any) ->
     """Hold recordings side by side: where they part, and who agrees.
 
     Told are the first step and node that differ, in which way, and the figures that are not the same.
+    Of two runs that `retrograd watch` wrote: which parameters do otherwise, and where the losses part.
     Two recordings are taken for two runs of one program, and their graphs are compared node by node; recordings
     of the ranks of one job are lined up step by step, also if only one of them is left.
     """
@@ -64,6 +68,8 @@ def command(ctx: click.Context, /, recordings: tuple[str, ...], **asked: Any) ->
     if output is not None:
         check_writable(output)
         refuse_overwriting(output, recordings, "recording")
+    if any(is_watched_file(path) for path in recordings):
+        ctx.exit(_runs(recordings, output, asked))
     fmt = _format(asked["fmt"], output)
     loaded = [_only(load_recording(path), asked["step"], path) for path in recordings]
     if len(loaded) == 1 and not of_a_job(loaded[0]):
@@ -79,6 +85,20 @@ def command(ctx: click.Context, /, recordings: tuple[str, ...], **asked: Any) ->
     else:
         _write(found, fmt, output or STDOUT, asked["title"])
     ctx.exit(DIFFERENT if found and not asked["exit_zero"] else 0)
+
+
+def _runs(paths: tuple[str, ...], output: str | None, asked: dict[str, Any]) -> int:
+    """Compare two watched runs; return the exit code."""
+    if len(paths) != 2 or not all(map(is_watched_file, paths)):
+        raise UsageError("Watched runs are compared two at a time, and with nothing else.", "Name two of them.")
+    one, other = map(load_run, paths)
+    if (asked["fmt"] or ("json" if (output or "").endswith(".json") else TEXT)) == "json":
+        write_output(comparison_json(one, other), output or STDOUT)
+    elif output in (None, STDOUT):
+        print_page(comparison_parts(one, other, asked["rows"]))
+    else:
+        write_output(page_text(comparison_parts(one, other, asked["rows"])), str(output))
+    return DIFFERENT if differences(one, other) and not asked["exit_zero"] else 0
 
 
 def _nothing() -> UsageError:

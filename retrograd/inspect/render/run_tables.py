@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..watch.comparison import differences
 from ..watch.history import Array, Curves
 from ..watch.watched_file import WatchedRun
 from .json_text import json_text
@@ -49,6 +50,30 @@ def headline(run: WatchedRun) -> str:
         "" if run.about.get("complete") else "cut off",
     ]
     return " · ".join(part for part in parts if part)
+
+
+def comparison_parts(one: WatchedRun, other: WatchedRun, rows: int | None = None) -> Iterator[Any]:
+    """Yield what rich shows of how a second run differs from a first one."""
+    from rich.text import Text
+
+    for place, run in (("first", one), ("second", other)):
+        yield Text(f"{place}: {headline(run)}", style="bold")
+    found = differences(one, other)
+    if not found:
+        yield Text("no difference in what was compared", style="italic")
+        return
+    table = _table("parameter", "")
+    for difference in found[:rows]:
+        table.add_row(clean(difference.what), difference.sentence)
+    yield table
+    if rows is not None and len(found) > rows:
+        yield Text(f"and {len(found) - rows:,} more", style="italic")
+
+
+def comparison_json(one: WatchedRun, other: WatchedRun) -> str:
+    """Return how a second run differs from a first one as JSON."""
+    found = [{"rank": each.rank, "what": each.what, "sentence": each.sentence} for each in differences(one, other)]
+    return json_text({"schema": 1, "first": one.about, "second": other.about, "differences": found})
 
 
 def run_json(run: WatchedRun) -> str:

@@ -54,8 +54,7 @@ class TorchReader:
         with torch.no_grad():
             if not self._norms:
                 self._read_gradients()
-            changes = torch._foreach_sub(self._parameters, self._before)
-            taken = [*self._norms, *_norms(self._parameters, 2), *_norms(changes, 2), *others]
+            taken = [*self._norms, *_both(self._parameters, self._before, _distance), *others]
             numbers = _read(taken)
         return self._figures(numbers), numbers[len(taken) - len(others) :]
 
@@ -64,7 +63,7 @@ class TorchReader:
         gradients = [(place, _plain(one.grad)) for place, one in enumerate(self._parameters) if one.grad is not None]
         self._found = [place for place, _ in gradients]
         found = [one for _, one in gradients]
-        self._norms = [*_norms(found, 2), *_norms(found, 0)]
+        self._norms = _both(found, found, _nonzero)
 
     def _figures(self, numbers: list[float]) -> Array:
         """Put numbers in the order of ``MEASURED``; NaN where a parameter has no gradient."""
@@ -192,14 +191,29 @@ def _plain(tensor: Any) -> Any:
     return value.coalesce().values() if value.is_sparse else value
 
 
-def _norms(tensors: Sequence[Any], order: float) -> Sequence[Any]:
-    """Return the norms of tensors; of those with a short dtype in float32, which does not overflow."""
+def _both(tensors: Sequence[Any], others: Sequence[Any], second: Callable[[Any, Any], Any]) -> list[Any]:
+    """Return the norms of tensors, and a second figure of each: on the CPU by turns, while it is in the cache."""
     torch = LIBRARY.torch
-    if not tensors:
-        return []
-    if all(one.dtype == torch.float32 for one in tensors):
-        return torch._foreach_norm(tensors, order)  # type: ignore[no-any-return]
-    return [torch.linalg.vector_norm(one, order, dtype=_wide(one.dtype)) for one in tensors]
+    if tensors and tensors[0].is_cuda and all(one.dtype == torch.float32 for one in tensors):
+        return [*torch._foreach_norm(tensors), *(second(*pair) for pair in zip(tensors, others, strict=True))]
+    norms, figures = [], []
+    for one, other in zip(tensors, others, strict=True):
+        norms.append(torch.linalg.vector_norm(one, dtype=_wide(one.dtype)))
+        figures.append(second(one, other))
+    return [*norms, *figures]
+
+
+def _nonzero(tensor: Any, _: Any) -> Any:
+    """Return how many entries are not zero."""
+    return LIBRARY.torch.count_nonzero(tensor)
+
+
+def _distance(tensor: Any, other: Any) -> Any:
+    """Return the norm of a difference; of those with a short dtype in float32, which does not overflow."""
+    torch = LIBRARY.torch
+    if tensor.dtype == torch.float32:
+        return torch.dist(tensor, other)
+    return torch.linalg.vector_norm(tensor - other, dtype=_wide(tensor.dtype))
 
 
 def _wide(dtype: Any) -> Any:
