@@ -35,6 +35,7 @@ accumulate     a gradient arrived in a leaf's ``.grad``                     back
 backward-end   a backward run ended                                         graph
 collective     processes of a job did something together, or met            full
 wrapper        a module was wrapped for several processes                   full
+prepared       modules were given to what trains or compiles them           full
 missed         something happened that could not be recorded, told at the   graph
                end; ``Event.op`` says what: ``values``, ``processes``, ...
 error          an exception ended the watched stretch                       graph
@@ -46,7 +47,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
-from .job_data import CollectiveData, MissedData
+from .job_data import CollectiveData, MissedData, PreparedData
 from .mode_data import AutocastData, GradModeData, TransformData
 from .training_data import ClipData, ModuleChangeData, OwnersData, ScalingData, StrayData
 
@@ -390,6 +391,7 @@ DATA_OF_KIND: dict[str, type] = {
     "backward-end": BackwardData,
     "collective": CollectiveData,
     "wrapper": CollectiveData,
+    "prepared": PreparedData,
     "missed": MissedData,
     "error": ErrorData,
     "summary": SummaryData,

@@ -31,10 +31,25 @@ class CollectiveData(TypedDict, total=False):
     parameters: dict[str, int]
     sharded: bool
     """Each process keeps a part of each parameter."""
+    dtensor: bool
+    """The parts are tensors that know the others: what is computed of one is computed of the whole."""
     strategy: str
     """How: PyTorch's name for it."""
     find_unused_parameters: bool
     static_graph: bool
+
+
+class PreparedData(TypedDict, total=False):
+    """Data of ``prepared``; ``Event.op`` is ``compile``, ``prepare``, ``fit`` or ``setup``."""
+
+    type: str
+    """``Accelerator``, ``Trainer``, ``Fabric``, or ``compile``."""
+    names: list[str]
+    """Classes of what was given; of a function that is compiled its name."""
+    arguments: dict[str, object]
+    """Plain settings: precision, clipping, accumulation, backend."""
+    parameters: dict[str, int]
+    inputs: list[int]
 
 
 class MissedData(TypedDict, total=False):

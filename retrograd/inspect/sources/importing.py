@@ -11,11 +11,11 @@ from typing import Any
 
 
 class AfterImport:
-    """Stands first on ``sys.meta_path`` until the module is imported or nobody waits for it any more."""
+    """Stands first on ``sys.meta_path`` until the modules are imported or nobody waits for them any more."""
 
-    def __init__(self, name: str, callback: Callable[[], None]) -> None:
-        self._name = name
-        self._callback = callback
+    def __init__(self, name: str, callback: Callable[[], None], **others: Callable[[], None]) -> None:
+        """``others`` are further modules, by name, with what is called after each."""
+        self._waiting = {name: callback, **others}
         self._asking: set[int] = set()
         """Threads on which the other finders are being asked."""
 
@@ -33,7 +33,7 @@ class AfterImport:
     ) -> ModuleSpec | None:
         """Let the other finders find the module; only note when its loader has run it."""
         thread = threading.get_ident()
-        if name != self._name or thread in self._asking:
+        if name not in self._waiting or thread in self._asking:
             return None
         self._asking.add(thread)  # of several that wait, each asks the others
         try:
@@ -42,19 +42,21 @@ class AfterImport:
         finally:
             self._asking.discard(thread)
         if spec is not None and spec.loader is not None:
-            self._call_after(spec.loader)
+            self._call_after(spec.loader, name)
         return spec
 
-    def _call_after(self, loader: Any) -> None:
+    def _call_after(self, loader: Any, name: str) -> None:
         """Shadow ``exec_module`` on this one loader until it has been called."""
         run = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
             vars(loader).pop("exec_module", None)  # another one that waits may have put its own there
             run(module)
-            if self in sys.meta_path:
+            callback = self._waiting.pop(name, None) if self in sys.meta_path else None
+            if not self._waiting:
                 self.end()
-                self._callback()
+            if callback is not None:
+                callback()
 
         try:
             loader.exec_module = exec_module

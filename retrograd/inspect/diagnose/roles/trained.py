@@ -88,7 +88,8 @@ def expected_gradients(flow: Flow) -> dict[int, str]:
         for tensor in range(len(flow.tensors)):
             if tensor not in found and _used_for_gradients(flow, tensor):
                 found[tensor] = "used"
-    sharded = {leaf for _, event in flow.of_kind("wrapper", sharded=True) for leaf in event.data["inputs"]}
+    wrapped = [event.data for _, event in flow.of_kind("wrapper", sharded=True) if not event.data.get("dtensor")]
+    sharded = {leaf for data in wrapped for leaf in data["inputs"]}
     return {
         leaf: why
         for leaf, why in found.items()

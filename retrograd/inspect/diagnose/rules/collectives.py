@@ -78,7 +78,8 @@ def _clipped_in_parts(flow: Flow) -> Iterator[Case]:
     """Yield the case of a norm that is taken of the parts of gradients which one process holds."""
     sharded: dict[int, Event] = {}
     for _, event in flow.of_kind("wrapper", sharded=True):
-        if event.data.get("group_size", 1) > 1 and event.data.get("strategy") != "NO_SHARD":
+        whole = event.data.get("dtensor") or event.data.get("strategy") == "NO_SHARD"
+        if event.data.get("group_size", 1) > 1 and not whole:
             sharded.update(dict.fromkeys(event.data["inputs"], event))
     for _, event in flow.of_kind("clip"):
         wrapper = next((sharded[one] for one in event.data.get("inputs", ()) if one in sharded), None)

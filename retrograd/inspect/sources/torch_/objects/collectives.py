@@ -1,6 +1,6 @@
-"""Records what the processes of a job do together: collectives of torch.distributed, groups, data-parallel wrappers.
+"""Records what the processes of a job do together: collectives of torch.distributed, and groups.
 
-What a wrapper's reducer sends in C++ is seen by nobody here; the wrapper itself is told of, with its parameters.
+What a wrapper's reducer sends in C++ is seen by nobody here; ``wrappers`` tells of the wrapper itself.
 """
 
 from __future__ import annotations
@@ -9,13 +9,11 @@ import inspect
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ....events import Event
 from ....program.frames import source_line, user_frame
-from ....program.modules import attribute, held_parameters
-from ...importing import AfterImport
 from ...patches import Patches
 from ..calls.calls import Inside
 from ..calls.tensors import dtype_name, numbers_of, shape_of
@@ -30,7 +28,6 @@ _TOGETHER = (
 )
 _PAIRS = ("send", "recv", "batch_isend_irecv")
 """Between two processes.  ``isend`` and ``irecv`` are left alone: PyTorch tells by them what a ``P2POp`` is to do."""
-_SHARDED = "torch.distributed.fsdp.fully_sharded_data_parallel"
 
 
 class Collectives:
@@ -42,7 +39,6 @@ class Collectives:
         self._groups: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._counts: dict[int, int] = {}
         """How many collectives each group has run so far."""
-        self._waiting: AfterImport | None = None
 
     def install(self, patches: Patches) -> None:
         """Begin to listen, where this PyTorch can work on several processes."""
@@ -58,22 +54,7 @@ class Collectives:
                 patches.wrap_directly(defined, name, _returning(getattr(distributed, name)))
         patches.wrap(distributed.P2POp, "__init__", self._wrapper("P2POp"))
         patches.wrap(distributed, "init_process_group", self._wrap_start)
-        patches.wrap(torch.nn.parallel.DistributedDataParallel, "__init__", self._wrap_wrapper)
         patches.wrap(torch.nn.parallel.DistributedDataParallel, "no_sync", self._wrap_unsynced)
-
-        def follow_sharding() -> None:
-            patches.wrap(sys.modules[_SHARDED].FullyShardedDataParallel, "__init__", self._wrap_wrapper)
-
-        if _SHARDED in sys.modules:
-            follow_sharding()
-        else:
-            self._waiting = AfterImport(_SHARDED, follow_sharding)
-            self._waiting.begin()
-
-    def uninstall(self) -> None:
-        """Wait for nothing any more."""
-        if self._waiting is not None:
-            self._waiting.end()
 
     # -- collectives
     def _wrapper(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -103,7 +84,7 @@ class Collectives:
         """Tell every recording of one collective."""
         given = _bound(original, args, kwargs)
         frame = user_frame(caller)
-        line, data = source_line(frame), self._about_group(given.get("group"), counts=name in _TOGETHER)
+        line, data = source_line(frame), self.about_group(given.get("group"), counts=name in _TOGETHER)
         tensors = [one for value in given.values() for one in _tensors(value)]
         data["shapes"] = [list(shape_of(one)) for one in tensors]
         data["dtypes"] = [dtype_name(one.dtype) for one in tensors]
@@ -124,7 +105,7 @@ class Collectives:
             watch.sink(Event("collective", op=name, source=line, data={**told, "gradients_of": named}))
             watch.forward.received(numbers, tensors)
 
-    def _about_group(self, group: Any, *, counts: bool) -> dict[str, Any]:
+    def about_group(self, group: Any, *, counts: bool) -> dict[str, Any]:
         """Return what there is to say of a group, and the place of this call among its collectives."""
         distributed: Any = LIBRARY.torch.distributed
         if not distributed.is_initialized():
@@ -164,40 +145,10 @@ class Collectives:
 
     def _tell(self, name: str, caller: Any) -> None:
         """Tell every recording of something that concerns the group of all processes."""
-        data, line = self._about_group(None, counts=False), source_line(user_frame(caller))
+        data, line = self.about_group(None, counts=False), source_line(user_frame(caller))
         for watch in self._watches():
             if watch.forward is not None and data:
                 watch.sink(Event("collective", op=name, source=line, data=dict(data)))
-
-    def _wrap_wrapper(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Make wrappers of modules report what they were given."""
-
-        def __init__(wrapper: Any, module: Any, *args: Any, **kwargs: Any) -> None:
-            given = held_parameters(module)
-            original(wrapper, module, *args, **kwargs)
-            unseen(self._report_wrapper, wrapper, given, sys._getframe(2))
-
-        return __init__
-
-    def _report_wrapper(self, wrapper: Any, given: Sequence[tuple[str, Any]], caller: Any) -> None:
-        kind, line = type(wrapper).__name__, source_line(user_frame(caller))
-        sharded = kind != "DistributedDataParallel"
-        held = [*given, *held_parameters(wrapper)] if sharded else given
-        data: dict[str, Any] = {"type": kind, "sharded": sharded}
-        data |= self._about_group(attribute(wrapper, "process_group"), counts=False)
-        strategy = getattr(wrapper, "sharding_strategy", None) if sharded else None
-        if strategy is not None:
-            data["strategy"] = str(getattr(strategy, "name", strategy))
-        for option in ("find_unused_parameters", "static_graph"):
-            value = attribute(wrapper, option)
-            if isinstance(value, bool):
-                data[option] = value
-        for watch in self._watches():
-            if watch.forward is not None:
-                numbers = numbers_of(watch.sink.tensors, [parameter for _, parameter in held], source=line)
-                parameters = {name: number for (name, _), number in zip(held, numbers, strict=True)}
-                told = {**data, "parameters": parameters, "inputs": list(dict.fromkeys(numbers))}
-                watch.sink(Event("wrapper", op=kind, source=line, data=told))
 
 
 def _returning(wrapper: Any) -> Callable[[Any], Any]:

@@ -17,8 +17,9 @@ _EAGER, _USUAL = "force_eager", "default"
 class Compilation:
     """Stands around ``torch.compile`` while somebody watches."""
 
-    def __init__(self, watches: Callable[[], Iterable[Any]]) -> None:
-        self._watches = watches
+    def __init__(self, watches: Callable[[], Iterable[Any]], tell: Callable[..., None]) -> None:
+        """``tell`` is told what is compiled, with which settings, and the line."""
+        self._watches, self._tell = watches, tell
         self._eager = False
 
     def install(self, patches: Patches) -> None:
@@ -37,16 +38,17 @@ class Compilation:
         def compile(model: Any = None, *args: Any, **kwargs: Any) -> Any:
             if model is not None:
                 try:
-                    self._note()
+                    self._note(model, kwargs)
                 except Exception as failure:
                     let_pass(failure)
             return original(model, *args, **kwargs)
 
         return compile
 
-    def _note(self) -> None:
+    def _note(self, model: Any, settings: dict[str, Any]) -> None:
         """Tell every recording of a region, unless it runs uncompiled."""
         line = source_line(user_frame(sys._getframe(2)))
+        self._tell(model, settings, line)
         watches = list(self._watches())
         if any(watch.sink.eager for watch in watches):
             self._run_eagerly()

@@ -36,6 +36,7 @@ from ..objects.swaps import Swaps
 from ..objects.training_calls import TrainingCalls
 from ..objects.transforms import FunctionalCalls
 from ..objects.warnings_ import wrap_show
+from ..objects.wrappers import Wrappers
 from ..private import private
 from ..problems import safely
 from .backward_calls import BackwardCalls
@@ -58,8 +59,9 @@ class Installation:
         self._owners = Owners(watches.seeing, threads.pause)
         self.scopes = Scopes(self._owners.module, self.tables.classes)
         self._entered = EnteredScopes(watches, threads, self.tables, self.scopes)
-        self._compilation = Compilation(watches.seeing)
         self._collectives = Collectives(watches.seeing, self._inside)
+        self._wrappers = Wrappers(watches.seeing, self._collectives.about_group)
+        self._compilation = Compilation(watches.seeing, self._wrappers.compiles)
         self._functions: Functions | None = None
         self._follows_backward = False
         self._checkpoints: Checkpoints | None = None
@@ -81,6 +83,7 @@ class Installation:
             MemoryWrites(self._watches.seeing_calls).install,
             self._compilation.install,
             self._collectives.install,
+            self._wrappers.install,
             TrainingCalls(self._watches.seeing_calls, self._owners.scheduled).install,
             self._follow_optimizers,
         ):
@@ -170,7 +173,7 @@ class Installation:
         """Take everything away."""
         safely(self._entered.uninstall)
         safely(self._compilation.uninstall)
-        safely(self._collectives.uninstall)
+        safely(self._wrappers.uninstall)
         if self._functions is not None:
             safely(self._functions.uninstall)
         if self._checkpoints is not None:

@@ -1,0 +1,178 @@
+"""Records what wrappers and trainers of PyTorch and of libraries take when they are made.
+
+Nothing is imported for it: a library is listened to once the program has imported it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from types import FrameType
+from typing import Any, NamedTuple
+
+from ....events import Event
+from ....program.frames import is_foreign, source_line, user_frame
+from ....program.modules import attribute, held_parameters, is_module
+from ....snapshot import SourceLine
+from ...importing import AfterImport
+from ...patches import Patches
+from ..calls.calls import is_traced
+from ..calls.tensors import numbers_of
+from ..library import LIBRARY
+from ..problems import safely, unseen
+
+_WRAPS, _PREPARES = "wrapper", "prepared"
+Held = Sequence[tuple[str, Any]]
+"""Parameters with their names."""
+
+
+class _Taker(NamedTuple):
+    """A function or method that takes modules, where it is, and what to tell of it."""
+
+    module: str
+    path: str
+    kind: str = _WRAPS
+    settings: tuple[str, ...] = ()
+    """Attributes of the object that takes them."""
+    of_tensors: bool = False
+    """Whether the parameters that it leaves are tensors which know the other parts (``DTensor``)."""
+
+    @property
+    def makes(self) -> bool:
+        """Whether it is a class that is called with modules."""
+        return self.path.endswith("__init__")
+
+
+_SHARDED = "torch.distributed.fsdp.fully_sharded_data_parallel"
+_ACCELERATE = ("mixed_precision", "gradient_accumulation_steps")
+_FIT = ("precision", "gradient_clip_val", "accumulate_grad_batches")
+_TAKERS = (
+    _Taker(
+        "torch.nn.parallel.distributed",
+        "DistributedDataParallel.__init__",
+        _WRAPS,
+        ("find_unused_parameters", "static_graph"),
+    ),
+    _Taker(_SHARDED, "FullyShardedDataParallel.__init__"),
+    _Taker("torch.distributed.fsdp", "fully_shard", of_tensors=True),
+    _Taker("torch.distributed._composable.fsdp", "fully_shard", of_tensors=True),
+    _Taker("torch.distributed.tensor", "distribute_tensor", of_tensors=True),
+    _Taker("torch.distributed.tensor", "distribute_module", of_tensors=True),
+    _Taker("torch.distributed.tensor.parallel", "parallelize_module", of_tensors=True),
+    _Taker("accelerate.accelerator", "Accelerator.prepare", _PREPARES, _ACCELERATE),
+    _Taker("lightning.pytorch.trainer.trainer", "Trainer.fit", _PREPARES, _FIT),
+    _Taker("pytorch_lightning.trainer.trainer", "Trainer.fit", _PREPARES, _FIT),
+    _Taker("lightning.fabric.fabric", "Fabric.setup", _PREPARES),
+    _Taker("lightning_fabric.fabric", "Fabric.setup", _PREPARES),
+)
+
+
+class Wrappers:
+    """Reports to every recording of level ``full``."""
+
+    def __init__(self, watches: Callable[[], Iterable[Any]], about_group: Callable[..., dict[str, Any]]) -> None:
+        self._watches, self._about_group = watches, about_group
+        self._waiting: AfterImport | None = None
+
+    def install(self, patches: Patches) -> None:
+        """Listen to what is loaded, and to the rest when it is."""
+        waiting: dict[str, list[_Taker]] = {}
+        for taker in _TAKERS:
+            if taker.module in sys.modules:
+                self._follow(patches, [taker])
+            else:
+                waiting.setdefault(taker.module, []).append(taker)
+        if waiting:
+            calls = {module: partial(self._follow, patches, takers) for module, takers in waiting.items()}
+            module, call = calls.popitem()
+            self._waiting = AfterImport(module, call, **calls)
+            self._waiting.begin()
+
+    def uninstall(self) -> None:
+        """Wait for nothing any more."""
+        if self._waiting is not None:
+            self._waiting.end()
+
+    def _follow(self, patches: Patches, takers: Iterable[_Taker]) -> None:
+        for taker in takers:
+            holder, _, name = taker.path.rpartition(".")
+            module: Any = sys.modules[taker.module]
+            patches.wrap(getattr(module, holder, None) if holder else module, name, partial(self._wrap, taker))
+
+    def _wrap(self, taker: _Taker, original: Callable[..., Any]) -> Callable[..., Any]:
+        def taking(*args: Any, **kwargs: Any) -> Any:
+            caller = sys._getframe(2)
+            if is_foreign(caller.f_code) or is_traced():  # one that another one calls
+                return original(*args, **kwargs)
+            given = [*args, *kwargs.values()]
+            held = safely(_held, taker, given) or []
+            if taker.kind == _PREPARES:  # it may work with them for long
+                unseen(self._report_prepared, taker, given, held, caller)
+                return original(*args, **kwargs)
+            result = original(*args, **kwargs)
+            unseen(self._report_wrapper, taker, given, held, result, caller)
+            return result
+
+        return taking
+
+    def _report_wrapper(self, taker: _Taker, given: list[Any], held: Held, result: Any, caller: FrameType) -> None:
+        """Tell of what spreads parameters over processes, or keeps them alike."""
+        wrapper = given[0] if taker.makes else None
+        held = [*held, *_left(taker, given, result)]
+        op = taker.path if wrapper is None else type(wrapper).__name__
+        kept_whole = taker.module.startswith("torch.nn.")
+        data: dict[str, Any] = {"type": op, "sharded": not kept_whole}
+        if wrapper is not None:
+            data |= self._about_group(attribute(wrapper, "process_group"), counts=False)
+        if taker.of_tensors:
+            data["dtensor"] = True
+        strategy = getattr(wrapper, "sharding_strategy", None)
+        if strategy is not None:
+            data["strategy"] = str(getattr(strategy, "name", strategy))
+        data |= {key: value for key, value in _settings(taker, wrapper).items() if isinstance(value, bool)}
+        self._tell(Event("wrapper", op, source_line(user_frame(caller)), data), held)
+
+    def _report_prepared(self, taker: _Taker, given: list[Any], held: Held, caller: FrameType) -> None:
+        """Tell of what a trainer is given."""
+        trainer, *rest = given
+        kinds = [type(one).__name__ for one in rest if hasattr(one, "__dict__")]
+        data = {"type": type(trainer).__name__, "names": kinds, "arguments": _settings(taker, trainer)}
+        name = taker.path.rpartition(".")[2]
+        self._tell(Event("prepared", name, source_line(user_frame(caller)), data), held)
+
+    def compiles(self, model: Any, settings: dict[str, Any], line: SourceLine | None) -> None:
+        """Tell of a module or function that ``torch.compile`` is given."""
+        held = held_parameters(model) if is_module(model) else []
+        name = type(model).__name__ if is_module(model) else getattr(model, "__qualname__", type(model).__name__)
+        plain = {key: value for key, value in settings.items() if isinstance(value, (str, bool))}
+        self._tell(Event("prepared", "compile", line, {"type": "compile", "names": [name], "arguments": plain}), held)
+
+    def _tell(self, event: Event, held: Held) -> None:
+        for watch in self._watches():
+            if watch.forward is not None:
+                tensors = [parameter for _, parameter in held]
+                numbers = numbers_of(watch.sink.tensors, tensors, source=event.source)
+                parameters = {name: number for (name, _), number in zip(held, numbers, strict=True)}
+                told = {**event.data, "parameters": parameters, "inputs": list(dict.fromkeys(numbers))}
+                watch.sink(Event(event.kind, event.op, event.source, told))
+
+
+def _held(taker: _Taker, given: list[Any]) -> Held:
+    """Return the parameters that are taken, where they stay what they are."""
+    modules = [one for one in given[1 if taker.makes else 0 :] if is_module(one)]
+    return [] if taker.of_tensors else [pair for one in modules for pair in held_parameters(one)]
+
+
+def _left(taker: _Taker, given: list[Any], result: Any) -> Held:
+    """Return the parameters that a wrapper holds when it is made, where these are others than it was given."""
+    made = given[0] if taker.makes else result
+    if isinstance(made, LIBRARY.torch.Tensor):
+        return [("", made)]
+    return [] if taker.module.startswith("torch.nn.") or not is_module(made) else held_parameters(made)
+
+
+def _settings(taker: _Taker, holder: Any) -> dict[str, Any]:
+    """Return the plain ones among the attributes that are worth knowing."""
+    found = {name: getattr(holder, name, None) for name in taker.settings if holder is not None}
+    return {name: value for name, value in found.items() if isinstance(value, (bool, int, float, str))}
