@@ -102,6 +102,10 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "torch": ("retrograd.inspect.sources", "retrograd.distributed.torch_"),
     "mpi4py": ("retrograd.distributed.mpi_",),
     "pytest": ("retrograd.pytest_plugin",),
+    **{
+        name: (f"retrograd.inspect.watch.frameworks.{name}_",)
+        for name in ("lightning", "transformers", "accelerate", "ignite")
+    },
 }
 
 # Third-party modules that cost too much to load for everybody: only inside functions, except where noted.
