@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.halves import reduced
-from ..kernels.rows import column_sum, ones_known
+from ..kernels.sums import column_sum, ones_of, summed
 from ..nodes.node import NOTHING, GraphNode, Port
 from ..nodes.opnode import OpNode
 from ..table.registry import F
@@ -62,7 +61,7 @@ for the gradient of a bias (35 for 91 bytecodes, in each backward of a layer).""
 def _total_of_rows(g: Any, sig: Sig) -> Any:
     """``g`` summed over its leading dimensions; for a matrix of short rows, how is kept for the next one."""
     total = sum_to(g, sig.shape)
-    ones = ones_known.get((g.shape[0], g.dtype.char)) if g.ndim == 2 and sig.shape > (1,) else None
+    ones = ones_of(g) if g.ndim == 2 and sig.shape > (1,) else None
     if ones is not None:
         if len(_of_biases) > 64:
             _of_biases.clear()
@@ -169,5 +168,5 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
         return column_sum(g if g.ndim == 2 else g.reshape(-1, *width))
     axes = _broadcast_axes(g.shape, shape)
     if axes:
-        g = reduced(np.add, g, axes, keepdims=True)
+        g = summed(g, axes, True)
     return np.asarray(g).reshape(shape)

@@ -21,16 +21,6 @@ def dtype_of_sums(dtype: Any) -> Any:
     return _WIDE if dtype == _HALF else dtype
 
 
-def reduced(function: Any, x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> Any:
-    """``function.reduce``; of halves in single precision, since NumPy would round after each step.
-
-    A sum of 4,096 ones would be 2,048, from where on halves cannot count.
-    """
-    if (x.dtype if dtype is None else dtype).char != "e":
-        return function.reduce(x, axis=axis, dtype=dtype, keepdims=keepdims)
-    return function.reduce(x, axis=axis, dtype=_WIDE, keepdims=keepdims).astype(_HALF)
-
-
 def writing_wide(write: Callable[..., None], out: Any, *args: Any) -> None:
     """``write(out, *args)``, which writes into an array; one of halves is rounded when all is written."""
     if out.dtype != _HALF:

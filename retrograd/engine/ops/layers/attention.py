@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels.sums import sums_along, sums_of_products
 from ...table.registry import F
 from ...table.rows import function
 from ...tensors.base import TensorBase, wrap
@@ -17,7 +18,7 @@ def _safe_softmax(self: Any, dim: int) -> Any:
     top = np.maximum.reduce(self, axis=dim, keepdims=True, initial=-np.inf)
     top = np.where(np.isneginf(top), self.dtype.type(0), top)
     e = np.exp(self - top)
-    total = np.add.reduce(e, axis=dim, keepdims=True)
+    total = sums_along(e, dim)
     return (e / np.where(total == 0, 1, total)).astype(self.dtype, copy=False)
 
 
@@ -36,7 +37,7 @@ def _attention_weights(query: Any, key: Any, mask: Any, scale: float) -> Any:
     if mask is not None:
         top[np.isneginf(top)] = 0
     np.exp(np.subtract(scores, top, out=scores), out=scores)
-    total = np.add.reduce(scores, axis=-1, keepdims=True)
+    total = sums_along(scores, -1)
     if mask is not None:
         total[total == 0] = 1
     return np.divide(scores, total, out=scores)
@@ -92,7 +93,7 @@ def _attention_slopes(g: Any, needs: Any, operands: Any, mask: Any, scale: float
         into_value = _product(weights.swapaxes(-1, -2), g)
     if needs[0] or needs[1]:
         slope = np.matmul(g, value.swapaxes(-1, -2))
-        slope -= np.einsum("...ij,...ij->...i", slope, weights)[..., None]
+        slope -= sums_of_products(slope, weights)[..., None]
         slope *= weights
         slope *= slope.dtype.type(scale)
         into_query = _product(slope, key) if needs[0] else None

@@ -13,13 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.rows import averaging, column_sum
+from ...kernels.sums import column_sum, summed, sums_along, sums_of_products
 from ...rules.backward_operators import joint_backward_operator
 from ...table.registry import F
 from ...table.rows import function
 from ...tensors.base import wrap
 
 Sizes = tuple[int, ...]
+_FAR = 0.5
+"""If a mean is more standard deviations away from 0, its rounding shows in what is normalised."""
+_SHORT = 16
+"""Rows shorter than this are multiplied before they are summed up, since each product of two takes a call of BLAS."""
 
 
 def _single(x: Any) -> Any:
@@ -30,10 +34,23 @@ def _single(x: Any) -> Any:
 def row_statistics(rows: Any, eps: float) -> tuple[Any, Any, Any]:
     """Of a matrix: the rows without their mean, the means ``(n, 1)`` and inverse standard deviations ``(n, 1)``."""
     width = rows.shape[1]
-    mean = rows @ averaging(width, rows.dtype)
+    mean = _row_means(rows)
     centred = rows - mean
-    variance = np.vecdot(centred, centred)[:, None] / rows.dtype.type(max(width, 1))
-    return centred, mean, 1 / np.sqrt(variance + rows.dtype.type(eps))
+    variance = sums_of_products(centred, centred)[:, None] / rows.dtype.type(max(width, 1))
+    rstd = 1 / np.sqrt(variance + rows.dtype.type(eps))
+    if np.maximum.reduce(np.abs(mean) * rstd, axis=None, initial=0) > _FAR:
+        missed = _row_means(centred)
+        centred -= missed
+        variance -= missed * missed
+        rstd = 1 / np.sqrt(np.maximum(variance, 0) + rows.dtype.type(eps))
+        mean += missed
+    return centred, mean, rstd
+
+
+def _row_means(rows: Any) -> Any:
+    sums = sums_along(rows, 1)
+    sums /= rows.dtype.type(max(rows.shape[1], 1))
+    return sums
 
 
 def _planes(x: Any) -> Any:
@@ -41,12 +58,20 @@ def _planes(x: Any) -> Any:
     return x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
 
 
+def _channel_sums(planes: Any, factor: Any = None) -> Any:
+    """The sum of each channel of ``_planes``, or of its products with other ones."""
+    if factor is None:
+        return summed(planes, (0, 2))
+    if planes.shape[2] < _SHORT:
+        return summed(planes * factor, (0, 2))
+    return summed(sums_of_products(planes, factor), (0,))
+
+
 def _row_gradient(g: Any, normal: Any, rstd: Any) -> Any:
     """Through ``normal = (x - mean) * rstd`` of rows."""
     width = g.shape[1]
-    mean = g @ averaging(width, g.dtype)
-    along = np.einsum("ij,ij->i", g, normal)[:, None] / g.dtype.type(max(width, 1))
-    return (g - mean - normal * along) * rstd
+    along = sums_of_products(g, normal)[:, None] / g.dtype.type(max(width, 1))
+    return (g - _row_means(g) - normal * along) * rstd
 
 
 def _normalized(x: Any, axes: Sizes, eps: float) -> tuple[Any, Any]:
@@ -104,9 +129,9 @@ def _layer_norm_grads(
     if not needs[0]:
         return None, into_weight, into_bias
     factor = np.ones(width, grads.dtype) if weight is None else _single(weight).reshape(-1)
-    along = (products @ factor)[:, None] / grads.dtype.type(width)
     into_input = grads * factor
-    into_input -= into_input @ averaging(width, grads.dtype)
+    along = sums_of_products(into_input, normal)[:, None] / grads.dtype.type(width)
+    into_input -= _row_means(into_input)
     into_input -= np.multiply(normal, along, out=products)
     into_input *= rstd
     return into_input.reshape(input.shape), into_weight, into_bias
@@ -166,9 +191,9 @@ def _group_norm_grads(
         scaled = grads if weight is None else grads * weight.reshape(-1, 1)
         into_input = _row_gradient(scaled.reshape(rows), normal, rstd).reshape(shape)
     if needs[1]:
-        into_weight = np.einsum("ncs,ncs->c", grads, _planes(normal.reshape(input.shape)))
+        into_weight = _channel_sums(grads, _planes(normal.reshape(input.shape)))
     if needs[2]:
-        into_bias = np.einsum("ncs->c", grads)
+        into_bias = _channel_sums(grads)
     return into_input, into_weight, into_bias
 
 
@@ -202,9 +227,11 @@ def batch_statistics(input: Any) -> tuple[Any, Any]:  # noqa: A002
     c = x.shape[1]
     planes = _planes(x)
     count = max(x.size // max(c, 1), 1)
-    mean = np.einsum("ncs->c", planes) / x.dtype.type(count)
+    mean = _channel_sums(planes) / x.dtype.type(count)
     centred = planes - mean[:, None]
-    return mean, np.einsum("ncs,ncs->c", centred, centred) / x.dtype.type(count)
+    missed = _channel_sums(centred) / x.dtype.type(count)  # by the mean as it is rounded
+    variance = _channel_sums(centred, centred) / x.dtype.type(count) - missed * missed
+    return mean + missed, np.maximum(variance, 0)
 
 
 def inverse_deviation(variance: Any, eps: float) -> Any:
@@ -237,9 +264,9 @@ def _batch_norm_grads(
     mean, invstd = mean[:, None], invstd[:, None]
     c = input.shape[1]
     x, grads = _planes(_single(input)), _planes(_single(g))
-    total = np.einsum("ncs->c", grads)
+    total = _channel_sums(grads)
     normal = (x - mean) * invstd
-    along = np.einsum("ncs,ncs->c", grads, normal)
+    along = _channel_sums(grads, normal)
     into_input = None
     if needs[0]:
         scale = invstd if weight is None else invstd * weight[:, None]

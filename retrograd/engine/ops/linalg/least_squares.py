@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.memory_formats import in_columns
+from ...kernels.sums import summed
 from ...rules.matrix_checks import UNKNOWN_PRECISION
 from ...table.registry import F
 from ...table.rows import function
@@ -74,7 +75,7 @@ def _lstsq(self: Any, b: Any, rcond: Any = None, driver: str | None = None) -> A
     residuals = values = np.zeros(0, np.abs(self[..., :0]).dtype)
     rank = np.zeros(0, np.int64)
     if self.shape[-2] > self.shape[-1] and driver not in (None, "gelsy"):
-        residuals = np.add.reduce(np.abs(np.matmul(self, solution) - columns) ** 2, -2)
+        residuals = summed(np.abs(np.matmul(self, solution) - columns) ** 2, (solution.ndim - 2,))
     if driver != "gels":
         rank = np.asarray(np.linalg.matrix_rank(self), np.int64)
     if driver in ("gelsd", "gelss"):

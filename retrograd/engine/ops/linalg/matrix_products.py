@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...kernels.halves import rounded_once
-from ...kernels.matrices import SMALL, matrix_product
+from ...kernels.matrices import LONG, SMALL, matrix_product
+from ...kernels.sums import inner_product
 from ...table.registry import F
 from ...table.rows import multilinear
 from ...tensors.base import wrap
@@ -29,9 +30,11 @@ def _mm(self: Any, mat2: Any) -> Any:
         require(self.ndim == 2 and mat2.ndim == 2, "mat1 and mat2 must be matrices: self must be a matrix")
         _same_dtype(self, mat2)
     try:
-        if self.__class__ is np.ndarray and self.shape[0] * mat2.shape[1] <= SMALL:
+        if self.__class__ is not np.ndarray:
+            return self @ mat2
+        if self.shape[0] * mat2.shape[1] <= SMALL and self.shape[1] <= LONG:
             return self.dot(mat2)  # as ``matrix_product``, without a call (0.3 µs in the middle of a program)
-        return self @ mat2
+        return matrix_product(self, mat2)
     except ValueError:
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({self.shape[0]}x{self.shape[1]} and "
@@ -96,7 +99,7 @@ def mv(self: Any, vec: Any) -> Any:
         self.shape[1] == vec.shape[0],
         f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})",
     )
-    return self @ vec
+    return matrix_product(self, vec[:, None])[:, 0] if self.shape[1] > LONG else self @ vec
 
 
 def outer(self: Any, vec2: Any) -> Any:
@@ -135,7 +138,7 @@ def require_vectors(self: Any, other: Any) -> None:
 def _dot(self: Any, tensor: Any) -> Any:
     """Inner product of two vectors."""
     require_vectors(self, tensor)
-    return np.dot(self, tensor)
+    return inner_product(self, tensor)
 
 
 multilinear(

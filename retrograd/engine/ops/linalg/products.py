@@ -8,6 +8,7 @@ import numpy as np
 
 from ...execution.fit import is_expandable_to
 from ...kernels.halves import rounded_once
+from ...kernels.sums import inner_product, summed
 from ...table.registry import F
 from ...table.rows import linear, multilinear
 from ...tensors.numbers_ import held
@@ -85,7 +86,7 @@ def _spread_batch(g: Any, batch: Any) -> Any:
 
 multilinear(
     "addbmm", rounded_once(operands=3)(lambda self, batch1, batch2, beta=1, alpha=1: _plus(
-        self, bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha)),
+        self, summed(bmm(batch1, batch2), (0,)), beta, alpha)),
     promote="", public=False, inplace=True, jvp=product_added_jvp(lambda a, b: F._sum_dim(F.bmm(a, b), 0)), self=_bias,
     keeps="batch1_sizes batch2_sizes",
     batch1=lambda g, batch2, alpha: scaled(F.bmm(_spread_batch(g, batch2), adjoint(batch2)), conj(alpha)),
@@ -116,7 +117,7 @@ multilinear(
 def _vdot(self: Any, other: Any) -> Any:
     """Inner product of two vectors, the first one conjugated."""
     require_vectors(self, other)
-    return np.vdot(self, other)
+    return inner_product(np.conj(self) if self.dtype.kind == "c" else self, other)
 
 
 multilinear(

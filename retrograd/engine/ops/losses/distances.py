@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels.sums import summed
 from ...rules.backward_operators import backward_operator
 from ...table.registry import F
 from ...table.rows import function
@@ -16,12 +17,12 @@ def _powers(away: Any, p: float) -> Any:
     if p == 0:
         return np.add.reduce(size != 0, axis=-1).astype(away.dtype)
     if p == 1:
-        return np.add.reduce(size, axis=-1)
+        return summed(size, (size.ndim - 1,))
     if p == 2:
-        return np.sqrt(np.add.reduce(size * size, axis=-1))
+        return np.sqrt(summed(size * size, (size.ndim - 1,)))
     if np.isinf(p):
         return np.maximum.reduce(size, axis=-1, initial=0)
-    return np.add.reduce(size**p, axis=-1) ** (1 / p)
+    return summed(size**p, (size.ndim - 1,)) ** (1 / p)
 
 
 def _unit(away: Any, distance: Any, p: float) -> Any:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.halves import dtype_of_sums, reduced, rounded_once
+from ...kernels.halves import rounded_once
+from ...kernels.sums import summed
 from ...rules.backward_operators import backward_operator
 from ...rules.by_number import over
 from ...rules.half_slopes import slope_rounded_once
@@ -19,9 +20,7 @@ def reduce_array(values: Any, reduction: str) -> Any:
     """A loss per element as asked: ``"none"``, ``"sum"`` or ``"mean"``."""
     if reduction == "none":
         return values
-    precise = dtype_of_sums(values.dtype)
-    total = np.add.reduce(values, axis=None, dtype=precise)
-    return (total if reduction == "sum" else total / precise.type(values.size)).astype(values.dtype)
+    return summed(values) if reduction == "sum" else mean_of(values, None, False, None)
 
 
 def count(sizes: Any) -> int:
@@ -114,10 +113,7 @@ function(
 
 
 def _mse_loss(self: Any, target: Any, reduction: str = "mean") -> Any:
-    squares = np.square(self - target)
-    if reduction == "none":
-        return squares
-    return reduced(np.add, squares, None) if reduction == "sum" else mean_of(squares, None, False, None)
+    return reduce_array(np.square(self - target), reduction)
 
 
 def _mse_slope(g: Any, self: Any, target: Any, reduction: str) -> Any:

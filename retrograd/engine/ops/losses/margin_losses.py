@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels.sums import summed
 from ...table.registry import F
 from ...table.rows import function
 from ...tensors.base import TensorBase, wrap
@@ -32,7 +33,7 @@ def _multi_margin(self: Any, target: Any, p: int, margin: float, weight: Any, re
     loss = np.maximum(_margins(x, y, margin), 0) ** p
     if weight is not None:
         loss = loss * weight[y][:, None]
-    per_row = (np.add.reduce(loss, axis=1) / x.shape[1]).astype(self.dtype)
+    per_row = (summed(loss, (1,)) / x.shape[1]).astype(self.dtype)
     return reduce_array(per_row if target.ndim else per_row[0], reduction)
 
 
@@ -91,7 +92,7 @@ def _multilabel_active(self: Any, target: Any) -> tuple[Any, Any, Any]:
 
 def _multilabel_margin(self: Any, target: Any, reduction: str) -> Any:
     reach, active, _ = _multilabel_active(self, target)
-    per_row = (np.where(active, reach, 0).sum((1, 2)) / self.shape[-1]).astype(self.dtype)
+    per_row = (summed(np.where(active, reach, reach.dtype.type(0)), (1, 2)) / self.shape[-1]).astype(self.dtype)
     return reduce_array(per_row[0] if self.ndim == 1 else per_row, reduction)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...kernels.masking import kept
 from ...kernels.row_entries import are_classes, picked, placed
-from ...kernels.rows import total
+from ...kernels.sums import summed, total
 from ...table.registry import F
 from ...table.rows import function
 from ..pointwise.arithmetic import zero_gradient
@@ -43,7 +43,7 @@ def _nll_loss(
         logs = kept(logs * rows, target != ignore_index)  # an ignored row may hold an infinity
     if reduction == "none":
         return -logs, 0.0
-    weight_of_all = float(safe.size if rows is None else np.add.reduce(rows, axis=None))
+    weight_of_all = float(safe.size if rows is None else summed(rows))
     loss = 0 - total(logs)  # (a negative zero it is not)
     return loss if reduction == "sum" else loss / weight_of_all, weight_of_all
 

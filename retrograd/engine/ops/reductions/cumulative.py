@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.halves import dtype_of_sums, rounded_once
+from ...kernels.halves import rounded_once
+from ...kernels.sums import summed
 from ...table.registry import F
 from ...table.rows import function, linear
 from ...tensors.dtype_names import scalar_name
@@ -14,6 +15,9 @@ from ...tensors.dtypes import numpy_dtype_of
 from ..pointwise.arithmetic import conj, raw
 from .element_products import accumulation_dtype, all_nonzero
 from .reduce import axes_of, refuse_complex
+
+_WIDER = {"e": np.dtype("f4"), "f": np.dtype("f8"), "F": np.dtype("c16")}
+"""The dtype in which running sums and products are kept, as PyTorch keeps them: no pairs make them exact."""
 
 
 def _accumulated(name: str, accumulate: Any) -> Any:
@@ -27,7 +31,7 @@ def _accumulated(name: str, accumulate: Any) -> Any:
             return np.array(self, dtype=kind)
         if kind.char == "e":
             self = self.astype(kind, copy=False)  # what is multiplied is rounded, too
-        return accumulate(self, axis=axes[0], dtype=dtype_of_sums(kind)).astype(kind, copy=False)
+        return accumulate(self, axis=axes[0], dtype=_WIDER.get(kind.char, kind)).astype(kind, copy=False)
 
     return forward
 
@@ -68,7 +72,7 @@ def _cumprod_back_to_zeros(g: Any, self: Any, result: Any, axis: int) -> Any:
     shares = reversed_cumsum(np.where(ahead, result.conj() * g, 0).astype(g.dtype), axis) / self.conj()
     # the first zero counts in what follows it, up to the next one
     after = np.multiply.accumulate(np.where(reached & ~first, self, 1), axis=axis)
-    at_zero = np.where(reached, g * after.conj(), 0).sum(axis, keepdims=True)
+    at_zero = summed(np.where(reached, g * after.conj(), g.dtype.type(0)), (axis,), True)
     before = np.take(result, np.arange(-1, self.shape[axis] - 1), axis).conj()
     start = np.arange(self.shape[axis]).reshape((-1,) + (1,) * (self.ndim - 1 - axis)) == 0
     return np.where(ahead, shares, np.where(first, np.where(start, 1, before) * at_zero, 0)).astype(g.dtype)
@@ -135,7 +139,7 @@ def _logcumsumexp(self: Any, dim: int) -> Any:
         return self.copy()
     if self.dtype.kind == "c":
         return _complex_logcumsumexp(self, axes[0])
-    return np.logaddexp.accumulate(self, axis=axes[0])
+    return np.logaddexp.accumulate(self, axis=axes[0], dtype=np.float64).astype(self.dtype, copy=False)
 
 
 def _complex_logcumsumexp(self: Any, axis: int) -> Any:

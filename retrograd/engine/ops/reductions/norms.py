@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels.halves import rounded_once
+from ...kernels.sums import summed
 from ...table.registry import F
 from ...table.rows import function
 from ...tensors.dtype_names import scalar_name
@@ -57,10 +58,10 @@ def _norm_of(size: Any, ord: Any, axes: tuple[int, ...], keepdim: bool) -> Any: 
     if math.isinf(ord):
         return (np.max if ord > 0 else np.min)(size, **kind)
     if ord == 1:
-        return np.add.reduce(size, **kind)
+        return summed(size, axes, keepdim)
     if ord == 2:
-        return np.sqrt(np.add.reduce(size * size, **kind))
-    return np.power(np.add.reduce(np.power(size, size.dtype.type(ord)), **kind), size.dtype.type(1 / ord))
+        return np.sqrt(summed(size * size, axes, keepdim))
+    return np.power(summed(np.power(size, size.dtype.type(ord)), axes, keepdim), size.dtype.type(1 / ord))
 
 
 def _vector_norm_back(g: Any, self: Any, result: Any, ord: Any, dim: Any, keepdim: bool) -> Any:  # noqa: A002
@@ -143,7 +144,7 @@ function("dist", _dist, promote="float", self=_dist_self, other=_dist_other, kin
 def _weight_norm(v: Any, magnitude: Any, dim: int) -> tuple[Any, Any]:
     """``v`` with the norms ``magnitude`` over all dimensions but ``dim``, and the norms that it had."""
     others = tuple(a for a in range(v.ndim) if a != dim)
-    norms = np.sqrt(np.add.reduce(v * v, axis=others, keepdims=True))
+    norms = np.sqrt(summed(v * v, others, True))
     return v * (magnitude / norms), norms
 
 

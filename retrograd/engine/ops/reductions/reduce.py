@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.halves import dtype_of_sums, reduced
-from ...kernels.rows import LARGE, column_sum, sums_along, total
+from ...kernels.halves import dtype_of_sums
+from ...kernels.sums import column_sum, summed, sums_along
 from ...rules.by_number import over
 from ...table.registry import COMPOSITES, F
 from ...table.rows import function, linear, nondifferentiable
@@ -83,9 +83,7 @@ def _sum_dtype(self: Any, dtype: Any) -> Any:
 
 def _sum(self: Any, dtype: Any = None) -> Any:
     """Sum of all elements."""
-    if self.size > LARGE and dtype is None and self.dtype.char == "f":
-        return total(self)
-    return reduced(np.add, self, None, _sum_dtype(self, dtype))
+    return summed(self, dtype=_sum_dtype(self, dtype))
 
 
 def _sum_dim(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -95,7 +93,7 @@ def _sum_dim(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = Non
             return column_sum(self, keepdim)
         if axes == (1,) and keepdim:
             return sums_along(self, 1)
-    return reduced(np.add, self, axes, _sum_dtype(self, dtype), keepdim)
+    return summed(self, axes, keepdim, _sum_dtype(self, dtype))
 
 
 linear("sum", _sum, self=lambda g, self_sizes: F.expand(g, tuple(self_sizes)))
@@ -123,9 +121,8 @@ def mean_of(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
                 kind.str[1:], str(kind)
             )
         )
-    add: Any = np.add
     precise = dtype_of_sums(kind)
-    total = add.reduce(self, axis=axes_of(dim, self.ndim), dtype=precise, keepdims=keepdim)
+    total = summed(self, None if dim is None else axes_of(dim, self.ndim), keepdim, precise)
     return (total / precise.type(count_of(self.shape, dim))).astype(kind)
 
 

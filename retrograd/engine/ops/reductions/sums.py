@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.halves import reduced, rounded_once
+from ...kernels.halves import rounded_once
+from ...kernels.sums import summed
 from ...table.registry import F
 from ...table.rows import function, linear, nondifferentiable
 from ..pointwise.arithmetic import conj
@@ -19,10 +20,10 @@ def _logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Any:
     """``log(sum(exp(input)))`` without overflow."""
     axes = axes_of(dim, self.ndim)
     if not self.size:
-        return np.log(np.sum(np.exp(self), axis=axes, keepdims=keepdim))
+        return np.log(summed(np.exp(self), axes, keepdim))
     largest: Any = np.max(self.real, axis=axes, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, largest.dtype.type(0))
-    total = np.log(np.add.reduce(np.exp(self - largest), axis=axes, keepdims=True)) + largest
+    total = np.log(summed(np.exp(self - largest), axes, True)) + largest
     return total if keepdim else np.asarray(np.squeeze(total, axes))
 
 
@@ -38,7 +39,7 @@ def _nansum(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None
     if self.dtype.kind == "c":
         raise RuntimeError("nansum on CPU does not support complex inputs")
     clean = np.where(np.isnan(self), self.dtype.type(0), self) if self.dtype.kind in "fc" else self
-    return reduced(np.add, clean, axes_of(dim, self.ndim), accumulation_dtype(self, dtype), keepdim)
+    return summed(clean, axes_of(dim, self.ndim), keepdim, accumulation_dtype(self, dtype))
 
 
 linear(

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...aliasing.memory_formats import copied_with, strides_like
 from ...aliasing.strided import strided
+from ...kernels.sums import summed
 from ...table.registry import F
 from ...table.rows import linear, listwise
 from ..reductions.reduce import axes_of, plane_of
@@ -99,7 +100,7 @@ def _unfold(self: Any, dimension: int, size: int, step: int) -> Any:
 def _unfold_backward(g: Any, sizes: tuple[int, ...], dimension: int, size: int, step: int) -> Any:
     out = np.zeros(sizes, g.dtype)
     if not sizes:
-        return np.array(g.sum(axis=-1)) if size else out
+        return np.array(summed(g, (g.ndim - 1,))) if size else out
     axis = axes_of(dimension, len(sizes))[0]
     count = g.shape[axis]
     for k in range(size):
