@@ -241,7 +241,7 @@ class HookData(TypedDict, total=False):
     """Data of ``hook``; ``Event.op`` is ``tensor``, ``node``, ``node-pre``, ``post-accumulate`` or ``module``."""
 
     action: str
-    """``"registered"``, ``"removed"`` (``Event.op`` may be ``handle`` then) or ``"ran"``."""
+    """``"registered"``, ``"removed"`` or ``"ran"``."""
     handle: int
     tensor: int
     node: int

@@ -15,13 +15,12 @@ from .calls.leaves import Leaves
 from .calls.severing import Severing
 from .calls.writes import Writes
 from .objects.checkpoints import Checkpoints
-from .objects.clipping import Clipping
 from .objects.functions import Functions
 from .objects.grad_modes import GradModes
 from .objects.hooks import Hooks
 from .objects.owners import Owners
 from .objects.shared import SharedMemory
-from .objects.training_calls import TrainingCalls
+from .objects.training_calls import Clipping, TrainingCalls
 from .objects.transforms import FunctionalCalls
 from .watching import Observer, Watching
 

@@ -151,6 +151,12 @@ class Watching:
         runs = self.local.state.runs
         return runs[-1] if runs else None
 
+    @property
+    def run_number(self) -> int | None:
+        """Its number."""
+        runs = self.local.state.runs
+        return runs[-1].number if runs else None
+
     def send(self, event: Event, snapshot: Any = None) -> int:
         """Hand an event to the recording; returns its row."""
         return self.sink(event, snapshot)

@@ -8,11 +8,11 @@ from typing import Any
 
 from .....engine.nodes.node import GraphNode
 from .....engine.tensors.base import TensorBase
-from ....events import Event
 from ....program.frames import source_line, user_frame
 from ....snapshot import SourceLine
 from ... import array_values as values
 from ...object_numbers import ObjectNumbers
+from ...writers import hooks
 from ..backward.entries import array_of
 from ..watching import Observer, Watching, guarded
 
@@ -25,9 +25,9 @@ class Hooks(Observer):
 
     def __init__(self, watching: Watching) -> None:
         super().__init__(watching)
-        self._coming: tuple[str, dict[str, Any], SourceLine | None] | None = None
-        self._known: dict[int, tuple[str, dict[str, Any], SourceLine | None]] = {}
-        """Handle -> kind, what it is on, and where it was registered."""
+        self._told = hooks.Hooks(watching.sink)
+        self._coming: tuple[str, Any, dict[str, Any], SourceLine | None] | None = None
+        """A hook that is about to be registered, and what on."""
         self._modules = ObjectNumbers()
         self._before: dict[int, tuple[list[float | None], bool]] = {}
         """By handle of a hook that is running: sums of what it was given, and whether that was more than zeros."""
@@ -37,33 +37,27 @@ class Hooks(Observer):
         """A hook is about to be registered."""
         if getattr(hook, "__module__", "") == _OF_MODULES:
             return
-        line = source_line(user_frame(sys._getframe(1)))
-        on: dict[str, Any] = {"hook": _name(hook)}
+        line, on = source_line(user_frame(sys._getframe(1))), dict[str, Any]()
         if isinstance(target, TensorBase):
             on["tensor"] = self.watching.number(target, line)
         elif isinstance(target, GraphNode) and not target.accumulates:
             on["node"] = target._sequence_nr() - self.watching.begin
         elif kind == "module":
-            on["owner"] = self._modules.of(target)
-            on |= {"type": type(target).__name__, "method": _method(sys._getframe(1))}
-        self._coming = kind, on, line
+            on |= {"owner": self._modules.of(target), "type": type(target).__name__}
+            on["method"] = _method(sys._getframe(1))
+        self._coming = kind, hook, on, line
 
     @guarded
     def hooked(self, handle: int) -> None:
         """It was registered under a handle."""
         coming, self._coming = self._coming, None
         if coming is not None:
-            self._known[handle] = coming
-            kind, on, line = coming
-            self.watching.send(Event("hook", kind, line, {"action": "registered", "handle": handle, **on}))
+            self._told.registered(handle, *coming)
 
     @guarded
     def unhooked(self, handle: int) -> None:
         """A handle was removed."""
-        known = self._known.pop(handle, None)
-        if known is not None:
-            line = source_line(user_frame(sys._getframe(1)))
-            self.watching.send(Event("hook", known[0], line, {"action": "removed", "handle": handle, **known[1]}))
+        self._told.removed(handle, source_line(user_frame(sys._getframe(1))))
 
     @guarded
     def hook_began(self, handle: int, hook: Any, given: Any) -> None:
@@ -74,19 +68,11 @@ class Hooks(Observer):
     def hook_ended(self, handle: int, hook: Any, given: Any, result: Any) -> None:
         """It has run."""
         before, alive = self._before.pop(handle, ([], False))
-        if getattr(hook, "__module__", "") == _OF_MODULES:
-            return
-        kind, on, line = self._known.get(handle, ("tensor", {"hook": _name(hook)}, None))
-        data: dict[str, Any] = {"action": "ran", "handle": handle, **on, "returned": result is not None}
-        if kind in ("tensor", "node-pre") and before != _sums(given):
-            data["in_place"] = True
-            if self.watching.run is not None and self.watching.run.measures is not None:
-                self.watching.run.measures.forget()
-        if alive and kind == "tensor" and _is_zero(given if result is None else (result,)):
-            data["zeroed"] = True
-        if self.watching.run is not None:
-            data["run"] = self.watching.run.number
-        self.watching.send(Event("hook", kind, line, data))
+        run, changed = self.watching.run, before != _sums(given)
+        if changed and run is not None and run.measures is not None:
+            run.measures.forget()
+        zeroed = alive and _is_zero(given if result is None else (result,))
+        self._told.ran(handle, self.watching.run_number, returned=result is not None, in_place=changed, zeroed=zeroed)
 
 
 def _method(frame: FrameType | None) -> str:
@@ -114,8 +100,3 @@ def _is_zero(given: Any) -> bool:
 def _sum(g: TensorBase) -> float | None:
     total = values.range_and_sum(array_of(g))[1]
     return None if total != total else total
-
-
-def _name(hook: Any) -> str:
-    name = getattr(hook, "__qualname__", None) or getattr(hook, "__name__", None) or type(hook).__name__
-    return str(name)

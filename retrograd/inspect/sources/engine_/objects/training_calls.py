@@ -1,15 +1,13 @@
-"""Observes what programs do about modules and optimizers beside steps: modes, loaded states, gradient scaling."""
+"""Observes what programs do about modules and gradients beside steps: modes, loaded states, scaling, clipping."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
-from ....events import Event
 from ....program.frames import source_line, user_frame
 from ....snapshot import SourceLine
-from ...module_changes import ModuleChanges, loaded, switching
+from ...writers.training import ModuleChanges, tell_clip, tell_load, tell_mode, tell_scaling
 from ..watching import Observer, Watching, guarded
 
 
@@ -25,26 +23,26 @@ class TrainingCalls(Observer):
         """A module is about to be switched."""
         changed = self._changes.switched(module, mode)
         if changed:
-            data = switching(module, changed, mode, self._known())
-            self.watching.send(Event("mode", "train" if mode else "eval", _line(), data))
+            tell_mode(self.watching, module, changed, mode, _line())
 
     @guarded
     def state_loaded(self, module: Any, state: Any, result: Any) -> None:
         """A state was loaded into a module."""
-        data = loaded(module, state, result, self._known())
-        if data is not None:
-            self.watching.send(Event("load", type(module).__name__, _line(), data))
+        tell_load(self.watching, module, state, result, _line())
 
     @guarded
     def scaling(self, function: str, optimizer: Any) -> None:
         """A loss was scaled, or gradients were unscaled."""
-        known, groups = self._known(), getattr(optimizer, "param_groups", ())
-        held = [known(one) for group in groups for one in group["params"]]
-        data = {"inputs": [number for number in held if number is not None]}
-        self.watching.send(Event("scaling", function, _line(), data))
+        tell_scaling(self.watching, function, optimizer, _line())
 
-    def _known(self) -> Callable[[Any], int | None]:
-        return self.watching.sink.tensors.known
+
+class Clipping(Observer):
+    """Sends ``clip``, also where there is nothing to clip."""
+
+    @guarded
+    def clipping(self, function: str, parameters: list[Any], bound: Any) -> None:
+        """Gradients are about to be clipped."""
+        tell_clip(self.watching, function, parameters, bound, self.watching.run_number, _line())
 
 
 def _line() -> SourceLine | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ....events import Event
 from ....program.frames import leave_no_frame, source_line, user_frame
+from ...base import Watch
 from ...importing import AfterImport
 from ...patches import Patches
+from ...writers import checkpoints
 from ..problems import safely, tell, unseen
 
 _MODULE = "torch.utils.checkpoint"
@@ -19,26 +19,18 @@ _GENERATORS = ("_checkpoint_without_reentrant_generator_impl", "_checkpoint_with
 """What a checkpoint is made of; from 2.14 on the first, which has the block's own arguments in front."""
 
 
-class _Running(threading.local):
-    """The blocks that run on one thread."""
-
-    def __init__(self) -> None:
-        self.blocks: list[list[tuple[Any, int, Event]]] = []
-        """Innermost last: for each recording its row and event."""
-
-
 class Checkpoints:
     """Reports to every recording of level ``backward`` or ``full`` that watches the thread."""
 
     def __init__(
-        self, watches: Callable[[], Iterable[Any]], run: Callable[[], int | None], threads: Callable[[], int]
+        self, watches: Callable[[], Iterable[Watch]], run: Callable[[], int | None], threads: Callable[[], int]
     ) -> None:
         self._watches = watches
         self._run = run
         self._threads = threads
         """Tells how many threads are being watched."""
         self._blocks = itertools.count()
-        self._running = _Running()
+        self._told = checkpoints.Checkpoints()
         self._waiting: AfterImport | None = None
 
     def install(self, patches: Patches) -> None:
@@ -101,25 +93,13 @@ class Checkpoints:
         yield from steps
 
     def _begin(self, action: str, block: int, name: str, more: dict[str, Any] | None = None) -> None:
-        self._running.blocks.append(
-            [(watch, *self._send(watch, action, block, name, more)) for watch in self._watches()]
-        )
+        data = {**self._data(block, name), **(more or {})}
+        line = source_line(user_frame(sys._getframe(1)))
+        self._told.begin(self._watches(), action, data, line, self._run())
 
     def _end(self, block: int, name: str) -> None:
-        """Say in both events where the stretch between them lies."""
-        for watch, row, begun in self._running.blocks.pop() if self._running.blocks else ():
-            end, ended = self._send(watch, "ended", block, name)
-            for event in (begun, ended):
-                event.data["first"], event.data["end"] = row + 1, end
+        self._told.end(self._data(block, name), source_line(user_frame(sys._getframe(1))), self._run())
 
-    def _send(
-        self, watch: Any, action: str, block: int, name: str, more: dict[str, Any] | None = None
-    ) -> tuple[int, Event]:
-        data: dict[str, Any] = {"action": action, "block": block, "function": name, **(more or {})}
-        run = self._run()
-        if run is not None:
-            data["run"] = run
-        if self._threads() > 1:
-            data["mixed"] = True
-        event = Event("checkpoint", op="checkpoint", source=source_line(user_frame(sys._getframe(1))), data=data)
-        return watch.sink(event), event
+    def _data(self, block: int, name: str) -> dict[str, Any]:
+        data: dict[str, Any] = {"block": block, "function": name}
+        return {**data, "mixed": True} if self._threads() > 1 else data

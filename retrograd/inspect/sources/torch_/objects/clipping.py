@@ -8,10 +8,10 @@ from functools import partial
 from types import FrameType, GeneratorType
 from typing import Any
 
-from ....events import Event
 from ....program.frames import source_line, user_frame
+from ...base import Watch
 from ...patches import Patches
-from ..calls.tensors import numbers_of
+from ...writers.training import tell_clip
 from ..library import LIBRARY
 from ..problems import unseen
 
@@ -22,8 +22,8 @@ _BOUNDS = {"clip_grad_norm_": "max_norm", "clip_grad_value_": "clip_value"}
 class Clipping:
     """Reports to every recording of level ``backward`` or ``full`` that watches the thread."""
 
-    def __init__(self, watches: Callable[[], Iterable[Any]]) -> None:
-        self._watches = watches
+    def __init__(self, watches: Callable[[], Iterable[Watch]], run: Callable[[], int | None]) -> None:
+        self._watches, self._run = watches, run
 
     def install(self, patches: Patches) -> None:
         """Let both functions tell of their calls, under either of the names that programs import them by."""
@@ -55,9 +55,7 @@ class Clipping:
         line = source_line(user_frame(caller))
         parameters = [read] if isinstance(read, LIBRARY.torch.Tensor) else list(read)
         for watch in self._watches():
-            data: dict[str, Any] = {"inputs": numbers_of(watch.sink.tensors, parameters, source=line)}
-            data["bound"] = float(bound)
-            watch.sink(Event("clip", op=name, source=line, data=data))
+            tell_clip(watch, name, parameters, bound, self._run(), line)
 
 
 def _as_read(given: Any) -> tuple[Any, Any]:

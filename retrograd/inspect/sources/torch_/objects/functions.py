@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
-from ....events import Event
-from ....program.frames import is_foreign, is_users, leave_no_frame, source_line, user_frame
-from ....snapshot import SourceLine
-from ...function_facts import code_of, definition, kept_on_ctx
+from ....program.frames import leave_no_frame, source_line, user_frame
+from ...base import Watch
 from ...origins import Marks
+from ...writers import functions
 from ..calls.calls import Inside, is_traced, unseen_version_of, version_of
-from ..calls.tensors import number_of
 from ..library import LIBRARY
 from ..problems import unseen
 from .replay import TensorReader
@@ -28,7 +26,7 @@ class Functions:
     """Reports to every recording of level ``backward`` or ``full`` that watches the thread."""
 
     def __init__(
-        self, watches: Callable[[], Iterable[Any]], marks: Callable[[], Marks], inside: Callable[[], Inside]
+        self, watches: Callable[[], Iterable[Watch]], marks: Callable[[], Marks], inside: Callable[[], Inside]
     ) -> None:
         self._torch: Any = LIBRARY.torch
         self._watches = watches
@@ -37,6 +35,7 @@ class Functions:
         self._original: Any = None
         self._active = True
         self._reader = TensorReader()
+        self._told = functions.Functions(self._torch.Tensor, _rule)
 
     def install(self) -> None:
         """Put the wrapper of ``apply`` in place."""
@@ -82,8 +81,8 @@ class Functions:
     def _keep(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Keep the call for the recordings that will compare it with finite differences."""
         for watch in self._watches():
-            kept_calls, code = watch.sink.kept_calls, code_of(cls.forward)
-            if kept_calls is None or watch.level != "full" or code is None or not is_users(code):
+            kept_calls = watch.sink.kept_calls
+            if kept_calls is None or watch.level != "full" or not self._told.is_users(cls):
                 continue
             if any(isinstance(one, self._torch.Tensor) and not one.is_cpu for one in args):
                 watch.sink.missed("functions", cls.__name__)  # its kernels may be of that device alone
@@ -93,43 +92,21 @@ class Functions:
     def _applied(
         self, cls: Any, args: Any, tensors: list[Any], versions: list[int], result: Any, caller: FrameType
     ) -> None:
-        """Report a Function that was applied; how one of a library is written is no business of the user."""
-        code = code_of(cls.forward)
-        if code is None or is_foreign(code):
+        """Report a Function that was applied."""
+        if not self._told.is_told(cls):
             return
-        frame = user_frame(caller)
-        tensor = self._torch.Tensor
-        outputs = [one for one in (result if isinstance(result, tuple) else (result,)) if isinstance(one, tensor)]
+        given = result if isinstance(result, tuple) else (result,)
+        outputs = [one for one in given if isinstance(one, self._torch.Tensor)]
+        returned = set(map(id, outputs))
+        written = zip(tensors, versions, strict=True)
+        changed = [one for one, before in written if version_of(one) != before and id(one) not in returned]
         node = next((one.grad_fn for one in outputs if one.requires_grad), None)
-        data: dict[str, Any] = {"action": "forward", "argument_count": len(args)}
-        data["shapes"] = [list(one.shape) if isinstance(one, tensor) else None for one in args]
-        own = is_users(code)
-        if own:
-            data |= definition(cls.forward, _rule(cls), cls.setup_context)
-        if isinstance(node, cls._backward_cls):
-            data["node"] = node._sequence_nr() - self._marks().begin
-            data |= kept_on_ctx(node, cls, self._torch.Tensor, tensors, outputs) if own else {}
-        kept = {id(one) for one in outputs}
-        changed = [
-            one
-            for one, before in zip(tensors, versions, strict=True)
-            if own and version_of(one) != before and id(one) not in kept
-        ]
+        ctx = node if isinstance(node, cls._backward_cls) else None
+        number = None if ctx is None else ctx._sequence_nr() - self._marks().begin
+        applied = functions.Applied(cls, args, outputs, changed, ctx, number)
+        line, run = source_line(user_frame(caller)), self._inside().run
         for watch in self._watches():
-            self._send(watch, cls.__name__, source_line(frame), data, (tensors, outputs, changed))
-
-    def _send(self, watch: Any, name: str, line: SourceLine | None, data: Any, groups: tuple[Any, ...]) -> None:
-        """Send one recording its event, with its numbers of the tensors."""
-        table = watch.sink.tensors
-        numbers = [[number_of(table, one, source=line) for one in group] for group in groups]
-        run = self._inside().run
-        more = {} if run is None else {"run": run}
-        filled = {**data, **more, "inputs": numbers[0], "outputs": numbers[1], "mutated": numbers[2]}
-        row = watch.sink(Event("function", op=name, source=line, data=filled))
-        for one, number in zip(groups[1], numbers[1], strict=True):
-            if number not in numbers[0]:  # seen when forward made it, as a tensor without history
-                facts = table[number]
-                facts.made_by, facts.requires_grad, facts.leaf = row, one.requires_grad, one.is_leaf
+            self._told.applied(watch, applied, run, line)
 
     def wrap_rule(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Make the way into backward rules report what they return."""
@@ -144,25 +121,11 @@ class Functions:
 
     def _returned(self, node: Any, returned: Any, spread: bool) -> None:
         """Report what a backward rule of the user returned; ``spread``: entries of what it got share memory."""
-        cls = node._forward_cls
-        code = code_of(cls.forward)
-        if code is None or not is_users(code):
-            return
-        entries = list(returned) if isinstance(returned, tuple) else [returned]
-        tensor = self._torch.Tensor
-        data: dict[str, Any] = {"action": "backward", "node": node._sequence_nr() - self._marks().begin}
-        data["argument_count"], data["gradient_count"] = len(node.needs_input_grad), len(entries)
-        if spread:
-            data["spread"] = True
-        data["gradient_shapes"] = [list(one.shape) if isinstance(one, tensor) else None for one in entries]
-        data |= definition(cls.forward, _rule(cls), cls.setup_context)
-        run = self._inside().run
-        if run is not None:
-            data["run"] = run
-        line = data.get("backward_line")
-        for watch in self._watches():
-            source = None if line is None else SourceLine(*line)
-            watch.sink(Event("function", op=cls.__name__, source=source, data=dict(data)))
+        if self._told.is_users(node._forward_cls):
+            number, count = node._sequence_nr() - self._marks().begin, len(node.needs_input_grad)
+            run = self._inside().run
+            for watch in self._watches():
+                self._told.returned(watch, node._forward_cls, number, count, returned, run, spread=spread)
 
 
 def _rule(cls: Any) -> Any:

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
-from ....events import Event
 from ....program.frames import leave_no_frame, source_line, user_frame
 from ....references import Reference
 from ....snapshot import SourceLine
+from ...base import Sink
 from ...object_numbers import ObjectNumbers
 from ...patches import Patches
+from ...writers import hooks
 from ..calls.calls import is_traced, unseen_version_of
 from ..library import LIBRARY
 from ..own_work import own_work
@@ -73,35 +74,26 @@ class Heard:
 
 
 class Hooks:
-    """The hooks on tensors of one recording."""
+    """The hooks of one recording; those on tensors are listened to."""
 
-    def __init__(self, sink: Any, run: Callable[[], int | None], readable: Readable) -> None:
-        self._sink = sink
+    def __init__(self, sink: Sink, run: Callable[[], int | None], readable: Readable) -> None:
+        self.told = hooks.Hooks(sink)
         self._run = run
         self._readable = readable
         self._placed: weakref.WeakSet[Heard] = weakref.WeakSet()
 
     def registered(self, kind: str, tensor: Any, number: int, handle: Any, line: SourceLine | None) -> None:
-        """A hook was registered: report it, and listen to it."""
+        """A hook was registered on a tensor: report it, and listen to it."""
         key = getattr(handle, "id", None)
         attribute = "_backward_hooks" if kind == "tensor" else "_post_accumulate_grad_hooks"
         holder = getattr(tensor, attribute, None)
         if key is None or not holder or key not in holder:
             return
-        hook = holder[key]
-        described = {"handle": key, "tensor": number, "hook": _name(hook)}
-        self._sink(Event("hook", op=kind, source=line, data={"action": "registered", **described}))
+        hook, told, run = holder[key], self.told, self._run
+        told.registered(key, kind, hook, {"tensor": number}, line)
 
         def ran(in_place: bool, returned: bool, zeroed: bool) -> None:
-            data: dict[str, Any] = {"action": "ran", **described, "returned": returned}
-            if in_place and kind == "tensor":
-                data["in_place"] = True
-            if zeroed:
-                data["zeroed"] = True
-            run = self._run()
-            if run is not None:
-                data["run"] = run
-            self._sink(Event("hook", op=kind, source=line, data=data))
+            told.ran(key, run(), returned=returned, in_place=in_place, zeroed=zeroed)
 
         held_by = Reference(holder) if _can_refer(holder) else Reference(tensor)
         is_zero = self._is_zero if kind == "tensor" else _unknown
@@ -180,12 +172,10 @@ class Handles:
         return register
 
     def _registered(self, method: str, module: Any, hook: Any, handle: Any, caller: FrameType) -> None:
-        owner = self._modules.of(module)
+        on = {"owner": self._modules.of(module), "type": type(module).__name__, "method": method}
         line = source_line(user_frame(caller))
         for watch in self._watches():
-            data = {"action": "registered", "handle": handle.id, "owner": owner, "hook": _name(hook)}
-            data |= {"type": type(module).__name__, "method": method}
-            watch.sink(Event("hook", op="module", source=line, data=data))
+            watch.forward.hooks.told.registered(handle.id, "module", hook, on, line)
 
     def _wrap_remove(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
         def remove(handle: Any) -> None:
@@ -199,17 +189,12 @@ class Handles:
     def _removed(self, handle: Any, caller: FrameType) -> None:
         line = source_line(user_frame(caller))
         for watch in self._watches():
-            watch.sink(Event("hook", op="handle", source=line, data={"action": "removed", "handle": handle.id}))
+            watch.forward.hooks.told.removed(handle.id, line)
 
 
 def _unknown(_: Any) -> bool | None:
     """Whether a gradient is zero, where nobody looks."""
     return None
-
-
-def _name(hook: Any) -> str:
-    """Return what a program calls a hook."""
-    return str(getattr(hook, "__qualname__", None) or getattr(hook, "__name__", None) or type(hook).__name__)
 
 
 def _can_refer(holder: Any) -> bool:

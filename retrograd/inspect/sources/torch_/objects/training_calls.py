@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
-from ....events import Event
 from ....program.frames import source_line, user_frame
-from ...module_changes import ModuleChanges, loaded, switching
+from ...base import Watch
 from ...patches import Patches
+from ...writers.training import ModuleChanges, tell_load, tell_mode, tell_scaling
 from ..library import LIBRARY
 from ..problems import unseen
 
@@ -20,7 +20,7 @@ _SCALING = ("scale", "unscale_")
 class TrainingCalls:
     """Reports to every recording that watches the thread; schedules to ``scheduled``."""
 
-    def __init__(self, watches: Callable[[], Iterable[Any]], scheduled: Callable[[Any, FrameType], None]) -> None:
+    def __init__(self, watches: Callable[[], Iterable[Watch]], scheduled: Callable[[Any, FrameType], None]) -> None:
         self._watches = watches
         self._scheduled = scheduled
         self._changes = ModuleChanges()
@@ -56,8 +56,7 @@ class TrainingCalls:
         changed = self._changes.switched(module, mode)
         line = source_line(user_frame(caller)) if changed else None
         for watch in self._watches() if changed else ():
-            data = switching(module, changed, mode, watch.sink.tensors.known)
-            watch.sink(Event("mode", "train" if mode else "eval", line, data))
+            tell_mode(watch, module, changed, mode, line)
 
     def _wrap_load(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Let modules tell how a state fitted them."""
@@ -72,9 +71,7 @@ class TrainingCalls:
 
     def _report_load(self, module: Any, state: Any, result: Any, caller: FrameType) -> None:
         for watch in self._watches():
-            data = loaded(module, state, result, watch.sink.tensors.known)
-            if data is not None:
-                watch.sink(Event("load", type(module).__name__, source_line(user_frame(caller)), data))
+            tell_load(watch, module, state, result, source_line(user_frame(caller)))
 
     # -- optimizers
     def _wrap_schedule(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -102,13 +99,8 @@ class TrainingCalls:
         return scaling
 
     def _report_scaling(self, name: str, given: Any, caller: FrameType) -> None:
-        line = source_line(user_frame(caller))
-        groups = getattr(given, "param_groups", ())
         for watch in self._watches():
-            known = watch.sink.tensors.known
-            held = [known(one) for group in groups for one in group["params"]]
-            data = {"inputs": [number for number in held if number is not None]}
-            watch.sink(Event("scaling", name, line, data))
+            tell_scaling(watch, name, given, source_line(user_frame(caller)))
 
 
 def _is_schedule(value: Any, base: Any) -> bool:

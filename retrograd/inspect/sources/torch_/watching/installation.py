@@ -153,8 +153,8 @@ class Installation:
     def _follow_backward(self) -> None:
         """Let custom Functions and checkpoints tell what they do, from level ``backward`` on."""
         seeing = self._watches.seeing_backward
-        checkpoints = self._checkpoints = Checkpoints(seeing, lambda: self._inside().run, self._threads.count)
-        parts = (checkpoints.install, Clipping(seeing).install, install_entering)
+        checkpoints = self._checkpoints = Checkpoints(seeing, self._run, self._threads.count)
+        parts = (checkpoints.install, Clipping(seeing, self._run).install, install_entering)
         for part in parts:
             safely(part, self._patches)
 
@@ -168,6 +168,9 @@ class Installation:
 
     def _inside(self) -> Inside:
         return self._threads.here.inside
+
+    def _run(self) -> int | None:
+        return self._inside().run
 
     def undo(self) -> None:
         """Take everything away."""

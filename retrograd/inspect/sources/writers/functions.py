@@ -1,0 +1,91 @@
+"""Writes events of custom Functions: their arguments, results, what they keep, and what their backward returned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ...events import Event
+from ...program.frames import is_foreign, is_users
+from ...snapshot import SourceLine
+from ..base import Watch
+from ..function_facts import code_of, definition, kept_on_ctx
+
+
+class Applied(NamedTuple):
+    """A Function that was applied."""
+
+    cls: Any
+    args: Sequence[Any]
+    outputs: Sequence[Any]
+    """Tensors among the results."""
+    changed: Sequence[Any]
+    """Tensors among the arguments that forward wrote into, and did not return."""
+    ctx: Any
+    """What forward could store things on; None where backward will not come by."""
+    node: int | None
+    """Number of its node, counted from the beginning of the recording."""
+
+
+class Functions:
+    """Tells of the Functions of one engine; how those of libraries are written is no business of the user."""
+
+    def __init__(self, tensor: type, rule_of: Callable[[Any], Any]) -> None:
+        """``tensor``: the class of all tensors; ``rule_of`` returns the backward rule of a class."""
+        self._tensor, self._rule_of = tensor, rule_of
+
+    def is_told(self, cls: Any) -> bool:
+        """Whether the uses of a Function are told at all: not those of the engine's own."""
+        code = code_of(cls.forward)
+        return code is not None and not is_foreign(code)
+
+    def is_users(self, cls: Any) -> bool:
+        """Whether the user has written a Function, so that it is told how."""
+        code = code_of(cls.forward)
+        return code is not None and is_users(code)
+
+    def applied(self, watch: Watch, one: Applied, run: int | None, line: SourceLine | None) -> None:
+        """A Function was applied."""
+        own, outputs = self.is_users(one.cls), list(one.outputs)
+        inputs = [value for value in one.args if isinstance(value, self._tensor)]
+        given, made = watch.numbers(inputs, line), watch.numbers(outputs, line)
+        data: dict[str, Any] = {"action": "forward", "inputs": given, "outputs": made}
+        data |= {"argument_count": len(one.args), "shapes": self._shapes(one.args)}
+        if own:
+            data |= self._definition(one.cls)
+            data |= {} if one.ctx is None else kept_on_ctx(one.ctx, one.cls, self._tensor, inputs, outputs)
+        data["mutated"] = watch.numbers(one.changed, line) if own else []
+        if one.node is not None:
+            data["node"] = one.node
+        row = self._send(watch, one.cls, line, data, run)
+        for tensor, number in zip(outputs, made, strict=True):
+            if number not in given:  # seen when forward made it, as a tensor without history
+                facts = watch.sink.tensors[number]
+                facts.made_by, facts.requires_grad, facts.leaf = row, tensor.requires_grad, tensor.is_leaf
+
+    def returned(
+        self, watch: Watch, cls: Any, node: int, arguments: int, returned: Any, run: int | None, *, spread: bool
+    ) -> None:
+        """A backward rule of the user returned, for so many arguments of forward.
+
+        ``spread``: entries of a gradient that it got share memory.
+        """
+        gradients = list(returned) if isinstance(returned, tuple) else [returned]
+        data: dict[str, Any] = {"action": "backward", "node": node, "argument_count": arguments}
+        data |= {"gradient_count": len(gradients), "gradient_shapes": self._shapes(gradients)}
+        if spread:
+            data["spread"] = True
+        data |= self._definition(cls)
+        line = data.get("backward_line")
+        self._send(watch, cls, None if line is None else SourceLine(*line), data, run)
+
+    def _definition(self, cls: Any) -> dict[str, Any]:
+        return definition(cls.forward, self._rule_of(cls), cls.setup_context)
+
+    def _shapes(self, values: Sequence[Any]) -> list[list[int] | None]:
+        tensor: Any = self._tensor
+        return [list(map(int, one.shape)) if isinstance(one, tensor) else None for one in values]
+
+    def _send(self, watch: Watch, cls: Any, line: SourceLine | None, data: dict[str, Any], run: int | None) -> int:
+        during = {} if run is None else {"run": run}
+        return watch.sink(Event("function", cls.__name__, line, data | during))

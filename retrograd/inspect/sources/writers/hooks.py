@@ -1,0 +1,58 @@
+"""Writes events of hooks: registered, removed, run, and whether they changed what they were given."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...bounded import BoundedDict
+from ...events import Event
+from ...snapshot import SourceLine
+from ..base import Sink
+
+_GIVEN_GRADIENTS = ("tensor", "node-pre")
+"""Kinds of hooks that are given the gradient before anybody else."""
+
+
+class _Registered(NamedTuple):
+    """A hook as its events tell of it."""
+
+    kind: str
+    on: dict[str, Any]
+    line: SourceLine | None
+
+
+class Hooks:
+    """The hooks of one recording, by their handles."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._known: BoundedDict[int, _Registered] = BoundedDict(100_000)
+
+    def registered(self, handle: int, kind: str, hook: Any, on: dict[str, Any], line: SourceLine | None) -> None:
+        """A hook was registered on this: a tensor, a node, or a module by number and type."""
+        name = getattr(hook, "__qualname__", None) or getattr(hook, "__name__", None) or type(hook).__name__
+        self._known[handle] = registered = _Registered(kind, {"handle": handle, "hook": str(name), **on}, line)
+        self._send("registered", registered, line)
+
+    def removed(self, handle: int, line: SourceLine | None) -> None:
+        """A handle was removed."""
+        known = self._known.pop(handle, None)
+        if known is not None:
+            self._send("removed", known, line)
+
+    def ran(self, handle: int, run: int | None, *, returned: bool, in_place: bool, zeroed: bool) -> None:
+        """A hook ran; one that was registered before the recording is unknown."""
+        known = self._known.get(handle)
+        if known is None:
+            return
+        more: dict[str, Any] = {"returned": returned}
+        if in_place and known.kind in _GIVEN_GRADIENTS:
+            more["in_place"] = True
+        if zeroed and known.kind == "tensor":
+            more["zeroed"] = True
+        if run is not None:
+            more["run"] = run
+        self._send("ran", known, known.line, more)
+
+    def _send(self, action: str, of: _Registered, line: SourceLine | None, more: dict[str, Any] | None = None) -> None:
+        self._sink(Event("hook", of.kind, line, {"action": action, **of.on, **(more or {})}))
