@@ -22,6 +22,7 @@ from ...snapshot import GraphSnapshot, SourceLine
 from ...tensor_facts import TensorFacts
 from ...unseen import PROBLEMS
 from ..base import Node, Sink
+from ..writers.leaves import Gradients
 from .backward.facts import layout_of, memory_of
 
 F = TypeVar("F", bound=Callable[..., None])
@@ -101,10 +102,6 @@ class _Local(threading.local):
         self.state = ThreadState(only)
 
 
-_MOST_GRADIENTS = 1_000
-"""Gradients of which some may have died that are remembered beside twice as many as live."""
-
-
 class Watching:
     """One watcher of the engine."""
 
@@ -114,19 +111,10 @@ class Watching:
         self.local = _Local(thread)
         self.begin = peek_number()
         """Sequence number that the recording counts from."""
-        self.gradients: dict[int, int] = {}
-        """Number of a tensor that is some leaf's ``.grad`` -> number of the leaf."""
-        self._most_gradients = _MOST_GRADIENTS
-
+        self.gradients = Gradients(sink.tensors)
         self._levels = frozenset(LEVELS[: LEVELS.index(level) + 1])
         self._threads: dict[int, int] = {}
         self._new_threads = count()  # two threads that come at once get two numbers
-
-    def forget_gradients(self) -> None:
-        """Forget which leaves gradients were of that have died, once there are many."""
-        if len(self.gradients) > self._most_gradients:
-            self.sink.tensors.forget_dead(self.gradients)
-            self._most_gradients = 2 * len(self.gradients) + _MOST_GRADIENTS
 
     @property
     def here(self) -> ThreadState:
@@ -177,6 +165,14 @@ class Watching:
         if None not in known:
             return known  # type: ignore[return-value]
         return [self.enter(t, line, "") if n is None else n for t, n in zip(tensors, known, strict=True)]
+
+    def has_gradient(self, leaf: int, gradient: TensorBase, number: int) -> None:
+        """A tensor with a number is a leaf's ``.grad``."""
+        self.gradients.belongs(number, self.memory(gradient), gradient._array.size, leaf)
+
+    def memory(self, t: TensorBase) -> int | None:
+        """The number of a known tensor's memory."""
+        return self.sink.tensors.memory(memory_of(t._array))
 
     def enter(self, t: TensorBase, source: SourceLine | None, name: str) -> int:
         """Number a tensor that is new."""

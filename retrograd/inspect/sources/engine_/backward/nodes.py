@@ -82,7 +82,7 @@ class Nodes(Observer):
         """A sweep stored the first gradients of leaves."""
         watching, run = self.watching, self.watching.run
         sink, before = watching.sink, watching.here.before
-        reserve, gradients, note = sink.tensors.reserve, watching.gradients, sink.note
+        reserve, belongs, note = sink.tensors.reserve, watching.gradients.belongs, sink.note
         if run is None or run.measures is None:
             figures = [figures_of(array, whole=True) for _, array, _, _ in leaves]
         else:
@@ -96,7 +96,7 @@ class Nodes(Observer):
             if held is not None:  # another thread may have cleared it
                 memory = held._array
                 held_number, storage = reserve(held, memory if memory.base is None else memory_of(memory))
-                gradients[held_number] = number
+                belongs(held_number, storage, array.size, number)
                 gradient = (held_number, storage, held._sig)
             written = 0 if written is None else written.version  # as ``version``
             worst = None if found.__class__ is float else _worst(array, found)
@@ -111,7 +111,7 @@ class Nodes(Observer):
         held = None if leaf._meta is None else leaf._meta.grad
         gradient = _NONE if held is None else self._held(held)
         if held is not None:
-            watching.gradients[gradient[0]] = number
+            watching.has_gradient(number, held, gradient[0])
         quietly(self._note_added, (watching.run, leaf, gradient, number, array))
         watching.here.before = "none"
 

@@ -89,7 +89,6 @@ class Runs(Observer):
     def backward_began(self, roots: list[tuple[Node, int]]) -> None:
         """Report a run and its graph; a run inside a run has none of its own."""
         watching = self.watching
-        watching.forget_gradients()
         frame = user_frame(sys._getframe(1))
         engine = sys._getframe(3)  # around this method, its guard and ``notify``
         run = Run(watching.sink.begin_run(), source_line(frame), id(engine))

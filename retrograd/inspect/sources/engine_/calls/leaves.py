@@ -7,19 +7,20 @@ import sys
 from types import FrameType
 from typing import Any
 
-from .....engine.aliasing.views import has_history, requires_grad
+from .....engine.aliasing.views import requires_grad
 from .....engine.overriding import overrides
 from .....engine.tensors.base import TensorBase
 from .....engine.tensors.gradient import read_grad
-from ....events import Event
 from ....program.frames import INTERCEPTORS, source_line
 from ....program.stacks import stack_of
+from ....snapshot import SourceLine
+from ...writers.leaves import leaf_event, read_event
 from ..backward.entries import array_of
 from ..backward.facts import layout_of, memory_of
 from ..backward.nodes import any_nonzero
 from ..told_events import event_as_told
 from ..watching import Observer, Watching, guarded, shape_and_dtype
-from .caller import caller_of
+from .caller import Caller, caller_of
 from .names import Names, worthy
 
 _OVERRIDING = os.path.dirname(str(overrides.__file__)) + os.sep
@@ -38,7 +39,7 @@ class Leaves(Observer):
     @guarded
     def leaf_changed(self, t: TensorBase, value: bool) -> None:
         """``requires_grad`` was set."""
-        self._send("leaf", "requires_grad", t, {"change": "requires_grad", "value": value})
+        self._send("requires_grad", "requires_grad", t, value=value)
         number = self.watching.sink.tensors.known(t)
         if number is not None and value:
             self.watching.sink.tensors.requires_grad(number)
@@ -55,53 +56,53 @@ class Leaves(Observer):
     def grad_set(self, t: TensorBase, value: Any) -> None:
         """``.grad`` was assigned to, or deleted."""
         change = "grad-cleared" if value is None else "grad-set"
-        data = {"change": change, "value": value is not None}
         if value is not None and not any_nonzero(array_of(value)):
-            data["change"] = "grad-zeroed"
-        self._send("leaf", "grad", t, data)
+            change = "grad-zeroed"
+        self._send("grad", change, t)
         if value is not None:
-            number = self.watching.number(t)
-            self.watching.gradients[self.watching.number(value)] = number
+            self.watching.has_gradient(self.watching.number(t), value, self.watching.number(value))
 
     @guarded
     def data_set(self, t: TensorBase, value: Any) -> None:
         """``.data`` was assigned to."""
-        data: dict[str, Any] = {"change": "written", "value": True}
-        if isinstance(value, TensorBase):
-            data["given"] = self.watching.number(value)
-        self._send("leaf", "data", t, data)
+        given = {"given": self.watching.number(value)} if isinstance(value, TensorBase) else {}
+        self._send("data", "written", t, **given)
 
     @guarded
     def read(self, t: TensorBase) -> None:
-        """``.grad`` was read."""
-        meta = t._meta
-        data = {"value": meta is not None and meta.grad is not None}
-        if meta is not None and meta.retains_grad:
-            data["retains_grad"] = True
-        self._send("read", "grad", t, data)
+        """``.grad`` was read: that of a leaf tells nothing if there is one."""
+        if t._meta is not None and t._meta.grad is not None and t.is_leaf:
+            return
+        caller = self._caller()
+        if caller is None or not requires_grad(t) or not _looks_itself(caller.frame):
+            return
+        line, texts, number = self._number(t, caller)
+        event = read_event(t, number, line, self.watching.run_number)
+        self.watching.sink.note((event_as_told, event, texts, [number], ()))
 
-    def _send(self, kind: str, op: str, t: TensorBase, data: dict[str, Any]) -> None:
-        """Send that a leaf or its gradient was changed or read, unless a function of ours did it."""
-        if not self.watching.sink.wants():
-            return
-        caller = caller_of(sys._getframe(4))  # not: this, who asks and its guard, who told that
-        if caller.internal or caller.frame is None or (kind == "read" and not _looks_itself(caller.frame)):
-            return
+    def _send(self, op: str, change: str, t: TensorBase, **more: Any) -> None:
+        """Send that a leaf or its gradient was changed, unless a function of ours did it."""
+        caller = self._caller()
+        if caller is not None:
+            line, texts, number = self._number(t, caller)
+            event = leaf_event(op, change, number, line, stack_of(caller.frame), self.watching.run_number, **more)
+            self.watching.sink.note((event_as_told, event, texts, [number], ()))
+
+    def _caller(self) -> Caller | None:
+        """Who called, if that is to be told."""
+        caller = caller_of(sys._getframe(2)) if self.watching.sink.wants() else None
+        return None if caller is None or caller.internal or caller.frame is None else caller
+
+    def _number(self, t: TensorBase, caller: Caller) -> tuple[SourceLine | None, list[str] | None, int]:
+        """The line of a call, the texts of its tensors, and the number of one."""
         line, texts, number = source_line(caller.frame), self._names.texts(caller), self.watching.sink.tensors.known(t)
         if number is None:
             number = self.watching.enter(t, line, worthy(texts[0]) if texts else "")
-        facts = {"tensor": number, "names": [], "leaf": not has_history(t), **data}
-        if kind == "leaf":
-            facts["stack"] = stack_of(caller.frame)
-        elif not requires_grad(t):
-            return
-        if self.watching.run is not None:
-            facts["run"] = self.watching.run.number
         self.watching.sink.mention(line)
-        self.watching.sink.note((event_as_told, Event(kind, op, line, facts), texts, [number], ()))
+        return line, texts, number
 
 
-def _looks_itself(user: FrameType) -> bool:
+def _looks_itself(user: FrameType | None) -> bool:
     """Whether the user's line looks at ``.grad``, no function of ours that it called, as ``clip_grad_norm_``."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code is not read_grad.__code__:

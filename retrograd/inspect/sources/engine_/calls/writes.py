@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from time import perf_counter_ns
 from typing import Any
 
@@ -12,6 +11,7 @@ from .....engine.tensors.base import TensorBase
 from ....events import Event, called
 from ....operators import canonical, inplace
 from ....program.frames import source_line
+from ...writers.leaves import leaf_event
 from ..backward.facts import layout_of, memory_of
 from ..objects.shared import SharedMemory
 from ..watching import Observer, Watching, guarded, version
@@ -139,16 +139,13 @@ class Writes(Observer):
 
     def _note_gradient(self, event: Event, t: TensorBase) -> None:
         """A write that leaves some leaf's ``.grad``, or an alias of all of it, zero has cleared it."""
-        gradients, table = self.watching.gradients, self.watching.sink.tensors
-        seen: int | None = event.data["target"]
-        while seen is not None and seen not in gradients:
-            seen = table.view_of(seen)
-        if seen is None or (seen != event.data["target"] and math.prod(table.entered(seen).shape) != t._array.size):
-            return
-        event.data["gradient_of"] = gradients[seen]
-        if event.data["range"] == [[0.0, 0.0]]:
-            data = {"tensor": gradients[seen], "change": "grad-zeroed"}
-            self.watching.send(Event("leaf", event.op, event.source, data))
+        known, data = self.watching.gradients, event.data
+        leaf = known.leaf_of(data["target"], self.watching.memory(t), t._array.size) if known.leaves else None
+        if leaf is not None:
+            data["gradient_of"] = leaf
+            if data["range"] == [[0.0, 0.0]]:
+                run = self.watching.run_number
+                self.watching.send(leaf_event(event.op, "grad-zeroed", leaf, event.source, data["stack"], run))
 
 
 def _overlaps(array: Any) -> bool:

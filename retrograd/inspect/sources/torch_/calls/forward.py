@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,6 +16,7 @@ from ...base import Sink
 from ...grad_switches import Modes
 from ...step_effects import is_zero
 from ...surroundings import Surroundings
+from ...writers.leaves import Gradients, leaf_event, read_event
 from ..library import LIBRARY
 from ..objects.grad_modes import hear, switches_of
 from ..objects.hooks import Hooks
@@ -24,7 +24,7 @@ from ..objects.shared import SharedMemory
 from ..objects.transforms import levels_now, transforms_of
 from ..values.allocations import Allocations
 from ..values.ranges import Ranges
-from ..values.readbacks import READBACKS, ZEROS, Promise
+from ..values.readbacks import READBACKS, ZEROS
 from ..values.values import Readable
 from .call_facts import Ways, event_of_call
 from .call_sites import Site, Sites
@@ -36,8 +36,6 @@ from .saved import Kept, SavedSizes, saves_of
 from .tensors import number_of, part_of
 
 _NONE: tuple[Any, ...] = ()
-_MOST_GRADIENTS = 1_000
-"""Gradients of which some may have died that are remembered beside twice as many as live."""
 
 
 class ForwardWriter:
@@ -61,11 +59,7 @@ class ForwardWriter:
         self.switches = switches_of(sink)
         self._transforms = transforms_of(sink)
         self._latest_around: Surroundings = (True, False, "", None, None)
-        self.gradients: dict[int, int] = {}
-        """Number of a gradient -> its leaf."""
-        self._gradient_in: dict[int, int] = {}
-        self._most_gradients = _MOST_GRADIENTS
-        """Memory -> the gradient that was seen in it last."""
+        self.gradients = Gradients(self.table)
 
     def listens(self) -> bool:
         """Whether calls are taken at this moment: those of optimizers are not."""
@@ -199,36 +193,24 @@ class ForwardWriter:
             more["overlap"] = True
         if call.rule.op == "setitem" and (part := part_of(target)) and (written := part.at(call.args[1])):
             more["part"] = [[written.offset], list(written.sizes), list(written.strides)]
-        leaf = self._leaf_of_gradient(number, target) if self.gradients else None
+        known = self.gradients
+        leaf = known.leaf_of(number, self.table.entered(number).storage, target.numel()) if known.leaves else None
         if leaf is not None:
             more["gradient_of"] = leaf
             far = self._readable.is_far(target)
             if call.rule.operator.is_a(Trait.CLEARING) if far else self._is_zero(target):
-                self._change(leaf, "grad-zeroed", call)
-
-    def _leaf_of_gradient(self, number: int, target: Any) -> int | None:
-        """Return the leaf whose ``.grad`` a tensor is, or an alias of it."""
-        leaf = self.gradients.get(number)
-        memory = self.table.entered(number).storage if leaf is None else None
-        gradient = None if memory is None else self._gradient_in.get(memory)
-        alike = gradient is not None and math.prod(self.table.entered(gradient).shape) == target.numel()
-        return self.gradients[gradient] if alike and gradient is not None else leaf
+                line, run = source_line(call.frame), self._inside().run
+                self.sink(leaf_event(call.rule.op, "grad-zeroed", leaf, line, self._stack(call), run))
 
     def _is_zero(self, tensor: Any) -> bool:
         """Whether all entries of a tensor are zero, as far as they can be read."""
         array = self._readable.gradient(tensor) if self._readable.now() else None
         return array is not None and is_zero(array)
 
-    def _has_gradient(self, leaf: int, gradient: int) -> None:
+    def _has_gradient(self, leaf: int, gradient: Any, name: str = "") -> None:
         """Note which tensor a leaf's ``.grad`` is."""
-        self.gradients[gradient] = leaf
-        if len(self.gradients) > self._most_gradients:
-            self.table.forget_dead(self.gradients)
-            self._gradient_in = {key: one for key, one in self._gradient_in.items() if one in self.gradients}
-            self._most_gradients = 2 * len(self.gradients) + _MOST_GRADIENTS
-        memory = self.table.entered(gradient).storage
-        if memory is not None:
-            self._gradient_in[memory] = gradient
+        number = number_of(self.table, gradient, name)
+        self.gradients.belongs(number, self.table.entered(number).storage, gradient.numel(), leaf)
 
     def _add_duplicates(self, more: dict[str, Any], call: Call) -> None:
         """Add how many places an indexed write hits more than once."""
@@ -295,32 +277,32 @@ class ForwardWriter:
     # -- leaves
     def _read(self, call: Call) -> None:
         """Note a look at ``.grad`` that finds nothing, or that of a tensor which is no leaf."""
-        tensor = call.inputs[0]
-        found = call.result
+        tensor, found = call.inputs[0], call.result
         if found is not None:
             if not isinstance(found, self._tensor):
                 return
             number = number_of(self.table, tensor, self._sites.at(call).names(call)[0])
             leaf = self.table.entered(number).name
-            self._has_gradient(number, number_of(self.table, found, f"{leaf}.grad" if leaf else ""))
+            self._has_gradient(number, found, f"{leaf}.grad" if leaf else "")
             if tensor.is_leaf:
                 return
         elif not call.direct:
             return
-        self._report_leaf("read", call, {"leaf": tensor.is_leaf, "retains_grad": tensor.retains_grad})
+        line, number, names = self._named(call)
+        self.sink(read_event(tensor, number, line, self._inside().run, names))
 
     def _leaf(self, call: Call) -> None:
         """Note that a leaf was changed."""
         change = call.rule.reason
         if call.error is not None and not call.inputs:
             return
-        more: dict[str, Any] = {}
-        zeros: Promise | None = None
+        line, number, names = self._named(call)
+        more, zeros = dict[str, Any](), None
         if change == "requires_grad":
             value = call.args[1] if len(call.args) > 1 else call.kwargs.get("requires_grad", True)
             more["value"] = bool(value)
             if value and call.error is None:
-                self.table.requires_grad(number_of(self.table, call.inputs[0]))
+                self.table.requires_grad(number)
         elif change == "grad-set":
             given = call.args[1] if len(call.args) > 1 else None
             change = "grad-cleared" if given is None else "grad-set"
@@ -328,27 +310,21 @@ class ForwardWriter:
                 if self._readable.is_far(given):
                     zeros = READBACKS.ask(given, ZEROS)
                 change = "grad-zeroed" if self._is_zero(given) else change
-                self._has_gradient(number_of(self.table, call.inputs[0]), number_of(self.table, given))
+                self._has_gradient(number, given)
         elif change == "written" and len(call.args) > 1:
             more["given"] = number_of(self.table, call.args[1])
-        self._report_leaf("leaf", call, {"change": change, **more}, zeros)
-
-    def _report_leaf(self, kind: str, call: Call, more: dict[str, Any], zeros: Promise | None = None) -> None:
-        """Report what happened to the first argument; ``zeros`` are of a gradient that it was given."""
-        site = self._sites.at(call)
-        line, name = site.line, site.names(call)[0]
-        data = {"tensor": number_of(self.table, call.inputs[0], name, source=line), "names": [name], **more}
-        data["stack"] = self._stack(call)
         if call.error is not None:
-            data["error"] = f"{type(call.error).__name__}: {call.error}"
-        if zeros is None:
-            self.sink(Event(kind, op=call.rule.op, source=line, data=data))
-        else:
-            self.sink(Event.later(kind, call.rule.op, line, _gradient_given, (data, zeros)))
+            more["error"] = f"{type(call.error).__name__}: {call.error}"
+        event = leaf_event(call.rule.op, change, number, line, self._stack(call), self._inside().run, names, **more)
+        if zeros is not None:
+            event = Event.later("leaf", event.op, line, _gradient_given, (event.data, zeros))
+        self.sink(event)
 
-    def _change(self, leaf: int, change: str, call: Call) -> None:
-        data = {"tensor": leaf, "change": change, "stack": self._stack(call)}
-        self.sink(Event("leaf", op=call.rule.op, source=source_line(call.frame), data=data))
+    def _named(self, call: Call) -> tuple[SourceLine | None, int, list[str]]:
+        """Return the line of a call, and number and name of its first argument."""
+        site = self._sites.at(call)
+        name = site.names(call)[0]
+        return site.line, number_of(self.table, call.inputs[0], name, source=site.line), [name]
 
     # -- places
     def _stack(self, call: Call) -> list[Stack]:

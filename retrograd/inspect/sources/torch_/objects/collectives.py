@@ -99,7 +99,7 @@ class Collectives:
                 continue
             table = watch.sink.tensors
             numbers = numbers_of(table, tensors, source=line)
-            leaves = [watch.forward.gradients.get(number) for number in numbers]
+            leaves = [watch.forward.gradients.leaves.get(number) for number in numbers]
             named = [table.entered(leaf).name for leaf in leaves if leaf is not None]
             told = {**data, "inputs": numbers, "requires_grad": [bool(one.requires_grad) for one in tensors]}
             watch.sink(Event("collective", op=name, source=line, data={**told, "gradients_of": named}))
