@@ -125,7 +125,7 @@ def test_refused_calls_of_backward(call, phrase):
     """A call that never came to run, or whose result was refused, is there with its error."""
     program = STEP.replace("loss.backward()", f"f = torch.autograd.grad\nu = torch.ones(1, requires_grad=True)\n{call}")
     recorded, error = record(program, "retrograd")
-    event = of_kind(recorded, "backward")[-1]
+    event = of_kind(recorded, "backward-end")[-1]
 
     assert phrase in str(error)
     assert phrase in event.data["error"]

@@ -22,6 +22,7 @@ from ...snapshot import GraphSnapshot, SourceLine
 from ...tensor_facts import TensorFacts
 from ...unseen import PROBLEMS
 from ..base import Node, Sink
+from ..writers.backward import BackwardPass
 from ..writers.leaves import Gradients
 from .backward.facts import layout_of, memory_of
 
@@ -43,13 +44,13 @@ class Walked(NamedTuple):
 
 
 class Run:
-    """One backward run under way: its number, and what ``nodes`` keeps of it until it ends."""
+    """One backward run under way, and what ``nodes`` keeps of it until it ends."""
 
-    __slots__ = ("began", "filled", "line", "measures", "number", "place")
+    __slots__ = ("began", "filled", "line", "measures", "number", "place", "told")
 
-    def __init__(self, number: int, line: SourceLine | None, place: int) -> None:
-        self.number = number
-        self.line = line
+    def __init__(self, told: BackwardPass, place: int) -> None:
+        self.told = told
+        self.number, self.line = told.number, told.line
         self.place = place
         """``id`` of the frame in which the engine runs it."""
         self.began = 0.0

@@ -15,6 +15,7 @@ from ....snapshot import SourceLine
 from ....tensor_facts import TensorFacts
 from ... import array_values as values
 from ...base import Node
+from ...writers.backward import Arrived, accumulation
 from ..watching import Observer, Run, Walked, guarded, report_problem, shape_and_dtype, version
 from .entries import array_of
 from .facts import memory_of
@@ -172,17 +173,10 @@ class _Accumulated(NamedTuple):
 
     def data(self) -> dict[str, Any]:
         """The data of the event."""
-        data: dict[str, Any] = {"tensor": self.tensor, "before": self.before, "version": self.version}
-        if self.run is not None:
-            data["run"] = self.run
-        if self.figures is not None:
-            norm, low, high, _, zero, *_ = arrived_figures(self.figures)
-            data["grad_norm"] = norm
-            finite: dict[str, Any] = {"size": self.size, "nan": 0, "inf": 0}
-            if zero is not None:
-                finite |= {"zero": round(zero * self.size), "min": low, "max": high}
-            data["grad"] = self.summary or finite
-        return data
+        norm, low, high, _, zero, *_ = (None,) * 7 if self.figures is None else arrived_figures(self.figures)
+        zeros = None if zero is None else round(zero * self.size)
+        arrived = Arrived(self.size, norm, zeros, low, high)
+        return accumulation(self.tensor, self.before, self.version, self.run, arrived, self.summary)
 
 
 def _name_of_gradient(leaf: str) -> str:

@@ -8,6 +8,7 @@ import time
 from types import FrameType
 from typing import Any
 
+from .....errors import NoGraphError
 from ....event_data import Values
 from ....events import Event, Facts
 from ....journal import Note, Rows
@@ -15,10 +16,11 @@ from ....program.frames import source_line
 from ....program.signals import let_pass
 from ....snapshot import GraphSnapshot
 from ...array_values import gradient_figures, summary
-from ...base import Node
+from ...base import Node, Watch
 from ...naming import name_leaves
 from ...origins import Marks
-from ..calls.tensors import number_of, numbers_of
+from ...writers.backward import Arrived, Asked, BackwardPass, accumulation
+from ..calls.tensors import numbers_of
 from ..library import LIBRARY
 from ..private import private
 from ..problems import note_problem
@@ -31,33 +33,45 @@ _ARGUMENTS = ("gradients", "retain_graph", "create_graph", "inputs")
 """Positional arguments of ``_engine_run_backward`` after the roots."""
 
 
-class Asked:
-    """What a call of the engine asks for."""
+def asked_of(roots: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Asked:
+    """Return what a call of the engine asks for; only results of more than one entry need gradients of the caller's."""
+    given, tensor = {**dict(zip(_ARGUMENTS, args, strict=False)), **kwargs}, LIBRARY.torch.Tensor
+    create, tensors = bool(given.get("create_graph")), [root for root in roots if isinstance(root, tensor)]
+    weights = given.get("gradients") or () if create else ()
+    return Asked(
+        "backward" if given.get("accumulate_grad") else "grad",
+        tensors,
+        [one for one in given.get("inputs") or () if isinstance(one, tensor)],
+        [one for one in weights if getattr(one, "requires_grad", False)],
+        any(root.numel() != 1 for root in tensors),
+        bool(given.get("retain_graph")),
+        create,
+    )
 
-    def __init__(self, roots: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        given = {**dict(zip(_ARGUMENTS, args, strict=False)), **kwargs}
-        self.roots = list(roots)
-        self.gradients = any(getattr(root, "numel", int)() != 1 for root in self.roots)
-        """Whether the caller gave gradients, which only results of more than one entry need."""
-        self.retain_graph = bool(given.get("retain_graph"))
-        self.create_graph = bool(given.get("create_graph"))
-        self.inputs = list(given.get("inputs") or ())
-        self.weights = list(given.get("gradients") or ()) if self.create_graph else []
-        """The gradients that the caller gave, where results that are computed from them have a history."""
-        self.api = "backward" if given.get("accumulate_grad") else "grad"
+
+def refused(watch: Watch, roots: Any, api: str, error: BaseException, frame: FrameType | None) -> None:
+    """Tell of a run that PyTorch refused before its engine was asked."""
+    tensors = [root for root in roots if isinstance(root, LIBRARY.torch.Tensor)]
+    asked = Asked(api, tensors, (), (), gradients_given=False, retain_graph=False, create_graph=False)
+    line = source_line(frame)
+    BackwardPass(watch, asked, watch.sink.begin_run(), _thread(), line).failed(line, error)
+
+
+def _thread() -> int:
+    """Return 0 for the main thread, else the number that the system has given it."""
+    return 0 if threading.current_thread() is threading.main_thread() else threading.get_native_id()
 
 
 class RunWriter:
     """Writes one run into one recording."""
 
-    def __init__(self, watch: Any, asked: Asked, marks: Marks, nested: bool) -> None:
+    def __init__(self, watch: Any, roots: Any, asked: Asked, marks: Marks, *, nested: bool) -> None:
+        """``roots``: tensors, or edges of a graph."""
         self.watch = watch
         self.number: int = watch.sink.begin_run()
         self.measures: Measures | None = None
-        self._asked: Asked | None = asked
-        self._gives = asked.api == "grad" and watch.level == "full"
-        self._retains = asked.create_graph
-        self._inputs: list[int] = []
+        self._asked: tuple[list[Any], Asked] | None = (list(roots), asked)
+        self._told: BackwardPass | None = None
         self._marks = marks
         self._nested = nested
         self._snapshot: GraphSnapshot | None = None
@@ -68,18 +82,22 @@ class RunWriter:
 
         Of a run inside another one only the leaves are hooked, and its graph is not kept.
         """
-        asked, self._asked = self._asked, None
-        assert asked is not None
-        roots = asked.roots
-        event = Event("backward", source=source_line(frame), data=self._data(asked, frame))
+        assert self._asked is not None
+        (roots, asked), self._asked = self._asked, None
+        line = source_line(frame)
+        self._told = BackwardPass(self.watch, asked, self.number, _thread(), line)
+        event = self._told.begins(line)
+        self._add_circumstances(event, asked, frame)
         order: list[Node] = []
         hooked = self.watch.level != "graph"
         if hooked or not self._nested:
             try:
                 self._snapshot, order = self.watch.source.walked(
-                    asked.roots, frame, label="backward", table=self._table(), repeats=self.watch.repeats
+                    roots, frame, label="backward", table=self._table(), repeats=self.watch.repeats
                 )
                 self._snapshot.first_seq -= self._marks.begin
+            except NoGraphError:  # PyTorch is about to say so itself
+                pass
             except Exception as failure:
                 let_pass(failure)
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
@@ -119,73 +137,42 @@ class RunWriter:
     def _table(self) -> Any:
         return None if self.watch.level == "graph" else self.watch.sink.tensors
 
-    def _data(self, asked: Asked, frame: FrameType | None) -> dict[str, Any]:
-        """Say what is asked for."""
-        data: dict[str, Any] = {"run": self.number, "api": asked.api}
-        data["retain_graph"], data["create_graph"] = asked.retain_graph, asked.create_graph
-        data["gradients_given"] = asked.gradients
-        data["root_shapes"] = [list(map(int, getattr(root, "shape", ()))) for root in asked.roots]
-        data["thread"] = 0 if threading.current_thread() is threading.main_thread() else threading.get_native_id()
+    def _add_circumstances(self, event: Event, asked: Asked, frame: FrameType | None) -> None:
+        """Say where the roots lie, and give names to leaves that have none yet."""
         if self._nested:
-            data["nested"] = True
+            event.data["nested"] = True
         elsewhere = next((root.device.type for root in asked.roots if getattr(root, "is_cpu", True) is False), "")
         if elsewhere:
-            data["device"] = elsewhere
+            event.data["device"] = elsewhere
         if self.watch.level == "full":
-            tensor: type = LIBRARY.torch.Tensor
-            table, line = self.watch.sink.tensors, source_line(frame)
-            for key, given in (("roots", asked.roots), ("inputs", asked.inputs)):
-                data[key] = [number_of(table, one, source=line) for one in given if isinstance(one, tensor)]
-            name_leaves(table, frame, tensor)
-            weights = [one for one in asked.weights if getattr(one, "requires_grad", False)]
-            self._inputs = [*data["inputs"], *(number_of(table, one, source=line) for one in weights)]
-        return data
+            name_leaves(self.watch.sink.tensors, frame, LIBRARY.torch.Tensor)
 
     def end(self, error: BaseException | None, frame: FrameType | None) -> None:
         """Send what the leaves got, and how the run ended."""
-        data: dict[str, Any] = {"run": self.number}
+        measured: dict[str, Any] = {}
         if self.watch.level != "graph":
-            data["seconds"] = time.perf_counter() - self._began
-        if error is not None:
-            data["error"] = f"{type(error).__name__}: {error}"
-            data["error_type"] = type(error).__name__
+            measured["seconds"] = time.perf_counter() - self._began
         if self.measures is not None and self._snapshot is not None:
             self.measures.detach()
             self.measures.finish(self._snapshot)
             if not self._nested:
-                data["nodes"] = self.measures.count
+                measured["nodes"] = self.measures.count
             kept = self._accumulated(frame)
             if kept:
-                data["kept_norms"] = kept
+                measured["kept_norms"] = kept
             if error is not None and self.measures.last is not None and not self._nested:
                 failed = self._snapshot.seq[self.measures.last]
                 if failed is not None:
-                    data["failed_node"] = self._snapshot.first_seq + failed
+                    measured["failed_node"] = self._snapshot.first_seq + failed
         self.measures = self._snapshot = None
-        self._send(Event("backward-end", source=source_line(frame), data=data), None)
-
-    def refused(self, asked: Asked, error: BaseException, frame: FrameType | None) -> None:
-        """Send a run that never began."""
-        self._asked, said = None, f"{type(error).__name__}: {error}"
-        data = {**self._data(asked, frame), "error": said}
-        self._send(Event("backward", source=source_line(frame), data=data), None)
-        ended = {"run": self.number, "error": said, "error_type": type(error).__name__}
-        self._send(Event("backward-end", source=source_line(frame), data=ended), None)
+        if self._told is not None:
+            self._told.ended(source_line(frame), error, measured)
 
     def returned(self, gradients: Any, frame: FrameType | None) -> None:
-        """Say where the gradients that ``grad`` returned come from; without ``create_graph`` they are cut off."""
-        if not self._gives or not isinstance(gradients, (tuple, list)):
-            return
-        tensor: type = LIBRARY.torch.Tensor
-        line, table = source_line(frame), self.watch.sink.tensors
-        outputs = [number_of(table, one, source=line) for one in gradients if isinstance(one, tensor)]
-        data: dict[str, Any] = {"inputs": self._inputs, "outputs": outputs, "grad": self._retains}
-        if not self._retains:
-            data["reason"] = "create_graph"
-        row = self.watch.sink(Event("operation" if self._retains else "cut", op="grad", source=line, data=data), None)
-        for number in outputs:
-            if table[number].made_by is None:
-                table[number].made_by = row
+        """Say where the gradients that ``grad`` returned come from."""
+        if self._told is not None and isinstance(gradients, (tuple, list)):
+            tensor: type = LIBRARY.torch.Tensor
+            self._told.returned([one for one in gradients if isinstance(one, tensor)], source_line(frame))
 
     def _accumulated(self, frame: FrameType | None) -> dict[str, float]:
         """Send an event for each leaf that got a gradient; of ranks, return the norms of what is there now."""
@@ -241,19 +228,12 @@ def _event(note: Note, row: int, rows: Rows) -> Event:
 def _accumulation(note: Facts) -> dict[str, Any]:
     """Describe what arrived in a leaf."""
     _, _, number, run, before, version, size, known, key, values = note
-    data: dict[str, Any] = {"tensor": number, "run": run, "version": version}
-    if before:
-        data["before"] = before
-    figures = known.of(key)
+    figures, arrived = known.of(key), Arrived(size, None, None, None, None)
     if figures is not None:
         squares, low, high, _, zero, _, _, entries, _ = figures
-        data["grad_norm"] = math.sqrt(squares)
-        data["grad"] = {"size": size, "nan": 0, "inf": 0}
-        if not math.isnan(zero):
-            data["grad"] |= {"zero": round(zero / entries * size), "min": low, "max": high}
-    if values is not None:
-        data["grad"] = values
-    return data
+        zeros = None if math.isnan(zero) else round(zero / entries * size)
+        arrived = Arrived(size, math.sqrt(squares), zeros, low, high)
+    return accumulation(number, before, version, run, arrived, values)
 
 
 def _of_program(roots: list[Any]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from ....garbage import collector_paused
 from ....program.frames import user_frame
 from ...origins import OriginTables
-from ..backward.runs import Asked, RunWriter
+from ..backward.runs import RunWriter, asked_of, refused
 from ..calls.calls import is_traced
 from ..own_work import own_work
 from ..private import private
@@ -68,25 +68,22 @@ class BackwardCalls:
 
     def _refused(self, outputs: Any, caller: FrameType, error: BaseException) -> None:
         """Report a run that PyTorch refused before its engine was asked."""
-        backward = caller.f_code.co_name == "backward"
-        asked = Asked(outputs, (), {"accumulate_grad": backward})
-        asked.gradients = False
+        api, frame = "backward" if caller.f_code.co_name == "backward" else "grad", user_frame(caller)
         for watch in self._watches.seeing():
-            writer = RunWriter(watch, asked, self._tables.here(), nested=bool(self._thread.outer))
-            writer.refused(asked, error, user_frame(caller))
+            refused(watch, outputs, api, error, frame)
 
     def _begin(self, roots: Any, args: Any, kwargs: Any, frame: FrameType | None) -> list[RunWriter]:
         """A run begins: report it, and listen to what is called during it."""
         here = self._thread
         with own_work():
-            asked = Asked(roots, args, kwargs)
+            asked = asked_of(roots, args, kwargs)
         self._pause.end()
         marks = self._tables.here()
         if here.stack:
             self._scopes.forget_stale(frame, marks, here.stack)
         marks.gap(private().sequence_number(), marks.line)
         nested = bool(here.outer)
-        writers = [RunWriter(watch, asked, marks, nested=nested) for watch in self._watches.seeing()]
+        writers = [RunWriter(watch, roots, asked, marks, nested=nested) for watch in self._watches.seeing()]
         with collector_paused():  # also until what was looked at is gone again
             for writer in writers:
                 unseen(writer.begin, frame)
