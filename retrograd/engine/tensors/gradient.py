@@ -71,7 +71,9 @@ def _check(t: Any, value: Any) -> None:
 
 def clear_gradient(t: Any, set_to_none: bool) -> None:
     """What ``zero_grad`` does to a parameter: no gradient, or zeros in place of what it holds, without history."""
-    if set_to_none or t.grad is None:
+    if t.grad is None:
+        return
+    if set_to_none:
         t.grad = None
         return
     if t.grad.grad_fn is not None:

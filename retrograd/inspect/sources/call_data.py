@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from ..journal import Rows
+from ..program.spelling import is_name
 from ..shared_parts import shared_texts
 from .surroundings import Surroundings, described
 
@@ -33,3 +35,16 @@ def say_made(outputs: Iterable[int], inputs: Collection[int], row: int, rows: Ro
     for number in outputs:
         if rows[number].made_by is None and number not in inputs:
             rows[number].made_by = row
+
+
+def give_names(numbers: Sequence[int], texts: Sequence[str], rows: Rows) -> None:
+    """Let tensors that have no name get the one that a line has for them."""
+    for number, text in zip(numbers, texts, strict=True):
+        if text and not rows[number].name:
+            rows[number].name = worthy(text)
+
+
+@functools.lru_cache(maxsize=20_000)
+def worthy(text: str) -> str:
+    """Return a text if it is what a user would call a tensor, else nothing."""
+    return text if text and is_name(text) else ""

@@ -27,8 +27,10 @@ def tell_module(watch: Watch, name: str, module: Any, owner: int, caller: FrameT
     """Say which parameters an outermost module holds, and under which names."""
     named = held_parameters(module)
     numbers = watch.numbers([parameter for _, parameter in named])
-    for dotted, parameter in named:
-        watch.sink.tensors.name(parameter, dotted, parameter=True)
+    table = watch.sink.tensors
+    for (dotted, parameter), number in zip(named, numbers, strict=True):
+        known = table.entered(number).name
+        table.name(parameter, known if known.endswith(f".{dotted}") else dotted, parameter=True)
     data: dict[str, Any] = {
         "name": name,
         "type": type(module).__name__,

@@ -19,6 +19,7 @@ from ....events import Event
 from ....operators import Operator, operator
 from ....snapshot import SourceLine
 from ... import array_values as values
+from ...call_data import worthy
 from ...grad_switches import Modes
 from ...surroundings import Surroundings, described
 from ..objects.grad_modes import switches_of
@@ -26,7 +27,7 @@ from ..told_events import event_as_told
 from ..watching import ThreadState, Watching
 from .call_sites import Site, Sites
 from .caller import Caller, caller_of
-from .names import Names, matched, worthy
+from .names import Names, matched
 
 _PLAIN = (bool, int, float, str)
 _USUAL: Surroundings = (True, False, "", None, None)

@@ -11,9 +11,10 @@ from ....bounded import BoundedDict
 from ....operators import END, Operator, Trait, operator
 from ....program.frames import place_key, source_line
 from ....snapshot import SourceLine
+from ...call_data import worthy
 from .caller import Caller, spelled
 from .lost_writes import writes_by_index
-from .names import Names, worthy
+from .names import Names
 
 
 @dataclass(slots=True)

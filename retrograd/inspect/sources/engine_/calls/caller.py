@@ -28,8 +28,8 @@ _COMMON_CODE = ("call", "<lambda>", "_first_call")
 """Code of many functions: wrappers, and what a function has until it is called, even if one alone is left with it."""
 
 _ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 4))
-_DISTRIBUTIONS = os.path.join(_ROOT, "distributions") + os.sep
-"""Code of ours that computes with operators, as a program does."""
+_COMPOSING = tuple(os.path.join(_ROOT, *names) for names in (("distributions", ""), ("nn", "module"), ("nn", "conv")))
+"""How the files of ours begin that compute with operators, as a program does."""
 _OWN_DOING = (GraphTask.run, _Region.run, Frame.save_inputs, Frame.receive, Frame.pack)
 """What runs below these, up to the next line of the user, the engine does for itself."""
 
@@ -89,7 +89,7 @@ def _judge(code: CodeType) -> str:
 
 def _composing(code: CodeType) -> str:
     """Say whether code of ours computes with operators of which the user's line has no words, as modules do."""
-    return _MODULE if code.co_filename.startswith(_DISTRIBUTIONS) else ""
+    return _MODULE if code.co_filename.startswith(_COMPOSING) else ""
 
 
 _names: dict[int, tuple[CodeType, str]] = {}

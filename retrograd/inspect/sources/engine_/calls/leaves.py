@@ -14,6 +14,7 @@ from .....engine.tensors.gradient import read_grad
 from ....program.frames import INTERCEPTORS, source_line
 from ....program.stacks import stack_of
 from ....snapshot import SourceLine
+from ...call_data import worthy
 from ...writers.leaves import leaf_event, read_event
 from ..backward.entries import array_of
 from ..backward.facts import layout_of, memory_of
@@ -21,7 +22,7 @@ from ..backward.nodes import any_nonzero
 from ..told_events import event_as_told
 from ..watching import Observer, Watching, guarded, shape_and_dtype
 from .caller import Caller, caller_of
-from .names import Names, worthy
+from .names import Names
 
 _OVERRIDING = os.path.dirname(str(overrides.__file__)) + os.sep
 """Where ``.grad`` is looked up on the way to its own function, once a class or mode in the process may override it."""

@@ -14,9 +14,10 @@ from ....event_data import Stack
 from ....journal import Rows
 from ....operators import canonical
 from ....program.numbers import is_number
-from ....program.spelling import Spelling, is_name, spelling_at
+from ....program.spelling import Spelling, spelling_at
 from ....program.stacks import stack_of
 from ....program.syntax import parsed_expression
+from ...call_data import give_names
 from ..watching import Watching
 from .caller import Caller
 
@@ -97,15 +98,8 @@ def matched(
 def named_by(texts: Sequence[str] | None, numbers: Sequence[int], within: Collection[int], rows: Rows) -> Sequence[str]:
     """As ``matched``; tensors that have no name get the one that they have in the line."""
     names = matched(texts, numbers, within, rows)
-    for number, text in zip(numbers, names, strict=True):
-        if text and not rows[number].name:
-            rows[number].name = worthy(text)
+    give_names(numbers, names, rows)
     return names
-
-
-def worthy(text: str) -> str:
-    """The text if it is what a user would call a tensor."""
-    return text if text and _is_name(text) else ""
 
 
 def fitting(targets: Sequence[str], outputs: Any) -> Sequence[str]:
@@ -113,11 +107,6 @@ def fitting(targets: Sequence[str], outputs: Any) -> Sequence[str]:
     if len(targets) == len(outputs):
         return targets
     return _NO_NAMES[len(outputs)] if len(outputs) < len(_NO_NAMES) else [""] * len(outputs)
-
-
-@functools.lru_cache(maxsize=20_000)
-def _is_name(text: str) -> bool:
-    return is_name(text)
 
 
 def _tensor_texts(frame: FrameType, spelling: Spelling) -> tuple[str, ...]:

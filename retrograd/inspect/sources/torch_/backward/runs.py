@@ -75,6 +75,8 @@ class RunWriter:
         self._marks = marks
         self._nested = nested
         self._snapshot: GraphSnapshot | None = None
+        self._leaves_at_start: list[Node] = []
+        """Nodes of leaves that the run starts at: nobody else holds them, and our hooks would go with them."""
         self._began = time.perf_counter()
 
     def begin(self, frame: FrameType | None) -> None:
@@ -102,6 +104,7 @@ class RunWriter:
                 let_pass(failure)
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
         leaves = self._leaves(order)
+        self._leaves_at_start = [order[row] for row in leaves if self._snapshot and row in self._snapshot.roots]
         loud = range(len(order)) if asked.inputs else self._loud(leaves)
         snapshot = None if self._nested else self._snapshot
         if snapshot is not None and self.watch.forward is not None:
@@ -165,6 +168,7 @@ class RunWriter:
                 if failed is not None:
                     measured["failed_node"] = self._snapshot.first_seq + failed
         self.measures = self._snapshot = None
+        self._leaves_at_start.clear()
         if self._told is not None:
             self._told.ended(source_line(frame), error, measured)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ....event_data import Stack
 from ....events import Event, Facts
 from ....journal import Maker, Note, Rows
-from ...call_data import Measured, call_data, say_made
+from ...call_data import Measured, call_data, give_names, say_made
 from ...surroundings import Surroundings
 from ..values.far import FarFacts
 from ..values.ranges import Figures
@@ -98,6 +98,7 @@ def event_of_call(note: Note, row: int, rows: Rows) -> Event:
     """Make the event of a call; ``Maker``."""
     call = CallFacts._make(note)
     way = call.way(rows) if call.kind == "inplace" else ""
+    give_names(call.inputs, call.names, rows)
     call.enter_results(row, rows)
     return Event.later(call.kind, call.site.rule.op, call.site.line, _described, (note, way))
 

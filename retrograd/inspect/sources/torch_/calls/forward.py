@@ -13,6 +13,7 @@ from ....program.frames import source_line
 from ....program.stacks import stack_of
 from ....snapshot import SourceLine
 from ...base import Sink
+from ...call_data import worthy
 from ...grad_switches import Modes
 from ...step_effects import is_zero
 from ...surroundings import Surroundings
@@ -324,7 +325,10 @@ class ForwardWriter:
         """Return the line of a call, and number and name of its first argument."""
         site = self._sites.at(call)
         name = site.names(call)[0]
-        return site.line, number_of(self.table, call.inputs[0], name, source=site.line), [name]
+        number = number_of(self.table, call.inputs[0], name, source=site.line)
+        facts = self.table.entered(number)
+        facts.name = facts.name or worthy(name)
+        return site.line, number, [name]
 
     # -- places
     def _stack(self, call: Call) -> list[Stack]:

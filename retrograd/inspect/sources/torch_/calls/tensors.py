@@ -8,10 +8,10 @@ from typing import Any
 from ....bounded import BoundedDict
 from ....memory_parts import Part
 from ....program.signals import let_pass
-from ....program.spelling import is_name
 from ....snapshot import SourceLine
 from ....tensor_facts import TensorFacts
 from ....tensor_table import TensorTable
+from ...call_data import worthy
 from ..private import private
 
 _dtypes: dict[Any, str] = {}
@@ -38,7 +38,7 @@ def number_new(
         None,
         required,
         not required or tensor.is_leaf,
-        name if name and is_name(name) else "",
+        worthy(name),
         made_by=made_by,
         view_of=_wrapped_by(table, tensor) if base is None else table.known(base),
         source=source,
