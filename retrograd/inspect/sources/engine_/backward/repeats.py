@@ -103,7 +103,10 @@ class Repeats:
             found: list[int | None] = [None] * len(seq)
             for row, number in zip(seen.others, numbers, strict=True):
                 found[row] = number
-            if origins.find(found) != (seen.snapshot.source, seen.snapshot.scope, seen.snapshot.call):
+            sources, scopes, calls = origins.find(found)
+            for row in seen.leaves:  # a parameter stands in its module, whoever uses it
+                scopes[row] = seen.snapshot.scope[row]
+            if (sources, scopes, calls) != (seen.snapshot.source, seen.snapshot.scope, seen.snapshot.call):
                 return False
             seen.pattern = pattern
         return True

@@ -82,10 +82,6 @@ class Owners(Observer):
         words = self.watching.here.words
         self._lines.enter(scopes[-1] if scopes else "", words[-1] if words else "")
 
-    def modules(self) -> list[tuple[str, Any]]:
-        """The outermost modules that still live, with names."""
-        return self._roots.modules()
-
     def close(self) -> None:
         """Look for what modules were told in vain; break the circle, for a recording to die with its last reference."""
         if self.watching.wants("full"):

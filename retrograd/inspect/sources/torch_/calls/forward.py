@@ -324,7 +324,7 @@ class ForwardWriter:
     def _named(self, call: Call) -> tuple[SourceLine | None, int, list[str]]:
         """Return the line of a call, and number and name of its first argument."""
         site = self._sites.at(call)
-        name = site.names(call)[0]
+        name = site.names(call)[0] if call.direct else ""  # what a module does to its parameters has no words there
         number = number_of(self.table, call.inputs[0], name, source=site.line)
         facts = self.table.entered(number)
         facts.name = facts.name or worthy(name)
