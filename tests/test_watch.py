@@ -208,6 +208,22 @@ def test_triggers_fire_when_it_goes_wrong(engine: Any, trigger: str, program: An
     assert 60 <= happened["step"] <= 85
 
 
+def test_growing_graph_is_told(engine: Any) -> None:
+    """A state that is carried from step to step with its history makes the graph larger each time."""
+    weight = engine.ones(3).requires_grad_()
+    optimizer = engine.optim.SGD([weight], lr=0.001)
+    state = engine.zeros(3)
+    with watch() as run:
+        for _ in range(130):
+            optimizer.zero_grad()
+            state = 0.9 * state + weight * engine.randn(3)
+            state.sum().backward(retain_graph=True)
+            optimizer.step()
+
+    assert [one["trigger"] for one in run.happened] == ["graph"]
+    assert run.curves.of("nodes")[-1] > run.curves.of("nodes")[30] > 10
+
+
 def test_right_training_fires_nothing(engine: Any) -> None:
     """A training that converges, with warm-up and decay of its rate, is left in peace."""
     engine.manual_seed(1)

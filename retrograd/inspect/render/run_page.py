@@ -20,7 +20,7 @@ _MOST_CELLS = 300_000
 """Parameters times stretches in the page; of more, stretches are joined."""
 _FEWEST = 200
 """Stretches that a page has at least."""
-_OF_STEPS = ("loss", "rate", "scale", "clip", "seconds", "memory", "value")
+_OF_STEPS = ("loss", "rate", "scale", "clip", "seconds", "nodes", "memory", "value")
 """Figures of the steps as a whole."""
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 WIDTH = 40
 """Characters of a row of bars."""
 _BARS = "▁▂▃▄▅▆▇█"
-_SCALARS = ("loss", "rate", "scale", "clip", "seconds", "memory")
+_SCALARS = ("loss", "rate", "scale", "clip", "seconds", "nodes", "memory")
 """Figures of a step as a whole, in the order in which they are shown."""
 
 

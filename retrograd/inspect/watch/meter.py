@@ -23,6 +23,10 @@ from .history import Array, Column, History
 from .names import names_of
 from .replay import Before
 
+_COUNTED = 20
+"""Steps after which the nodes of the graph are counted again."""
+_MOST_NODES = 100_000
+"""Nodes counted at most."""
 _PAGE = resource.getpagesize()
 _PEAK = 1 if sys.platform == "darwin" else 1024
 """Bytes in the unit of ``ru_maxrss``."""
@@ -81,6 +85,8 @@ class Meter:
         self._losses: dict[str, list[Any]] = {}
         self._clipped: list[tuple[Any, float]] = []
         self._scale: Any = None
+        self._nodes = float("nan")
+        """Nodes of the graph behind the first loss, as counted last."""
         self._began = float("nan")
         """When the step before was over."""
         self._depth = 0
@@ -107,6 +113,8 @@ class Meter:
             variables = {} if frame is None else {id(value): name for name, value in read_locals(frame).items()}
             for root in _listed(roots):
                 if self._engine.is_tensor(root):
+                    if not self._losses and self.step % _COUNTED == 0:
+                        self._nodes = float(self._engine.graph_size(root, _MOST_NODES))
                     name = variables.get(id(root), "loss")
                     self._losses.setdefault(name, []).append(self._engine.held(root))
 
@@ -237,6 +245,7 @@ class Meter:
         self.set(Column("seconds"), now - self._began)
         self._began = now
         self.set(Column("memory"), _memory(self._engine))
+        self.set(Column("nodes"), self._nodes)
         self.set(Column("peak"), float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _PEAK))
 
     def _note_losses(self, names: list[str], numbers: list[float]) -> None:

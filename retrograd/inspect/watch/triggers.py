@@ -35,6 +35,8 @@ class Moment:
     scale: float
     seconds: float
     memory: float
+    nodes: float
+    """Nodes of the graph behind the loss, as counted last."""
     usual: Usual
 
     @property
@@ -65,6 +67,8 @@ class Usual:
         """Whether each gradient was ever there and not zero."""
         self.idle_rate = self.smallest_memory = 0.0
         self.had_rate = self.had_scale = False
+        self.counts: list[float] = []
+        """Nodes of the graph, each time that they were counted and had changed."""
         self.same_loss = 0
         self.last_loss = np.nan
 
@@ -172,6 +176,19 @@ def growing(moment: Moment, size: float = 1e9, steps: int = 1000) -> str | None:
     return f"memory has grown by {grown / 1e6:,.0f} MB since step {moment.step - usual.seen + WARM}"
 
 
+def growing_graph(moment: Moment, times: int = 5) -> str | None:
+    """The graph behind the loss had more nodes each time that it was counted: it takes in those of steps before."""
+    counts = moment.usual.counts
+    if not np.isfinite(moment.nodes) or (counts and moment.nodes == counts[-1]):
+        return None
+    if counts and moment.nodes < counts[-1]:
+        counts.clear()
+    counts.append(moment.nodes)
+    if len(counts) < times or counts[-1] < 1.5 * counts[0]:
+        return None
+    return f"the graph behind the loss grows from step to step: {counts[0]:,.0f} nodes, now {counts[-1]:,.0f}"
+
+
 def high_loss(moment: Moment, above: float = np.inf) -> str | None:
     """The loss is above a number."""
     return f"the loss is {moment.loss:g}" if moment.loss > above else None
@@ -200,12 +217,13 @@ TRIGGERS: dict[str, Callable[..., str | None]] = {
     "rate": no_rate,
     "scale": small_scale,
     "memory": growing,
+    "graph": growing_graph,
     "loss": high_loss,
     "stalled": same_loss,
     "slow": slow,
 }
 """Name -> what judges a step; keywords are its limits."""
-DEFAULT = ("nonfinite", "exploding", "stopped", "update", "rate", "scale", "memory")
+DEFAULT = ("nonfinite", "exploding", "stopped", "update", "rate", "scale", "memory", "graph")
 
 
 @dataclass

@@ -17,6 +17,18 @@ MEASURED = ("gradient", "weight", "update", "zeros", "nonfinite")
 of the gradient's entries that are zero, and that are NaN or infinite."""
 
 
+def nodes_behind(node: Any, most: int) -> int:
+    """Count the nodes of a graph from one on, at most ``most``."""
+    seen = {node} if node is not None else set()
+    waiting = list(seen)
+    while waiting and len(seen) < most:
+        for following, _ in waiting.pop().next_functions:
+            if following is not None and following not in seen:
+                seen.add(following)
+                waiting.append(following)
+    return len(seen)
+
+
 class Hearing(Protocol):
     """Who is told what happens."""
 
@@ -88,6 +100,9 @@ class Engine(Protocol):
 
     def random_states(self) -> Callable[[], None]:
         """Note the states of its generators; return what puts them back."""
+
+    def graph_size(self, root: Any, most: int) -> int:
+        """Return how many nodes the graph behind a tensor has, at most ``most``."""
 
     def memory(self) -> float | None:
         """Return bytes that are allocated on its devices, where it knows."""

@@ -14,7 +14,7 @@ from ...program.frames import user_frame
 from ...sources.array_values import has_data
 from ...sources.patches import Patches
 from ..history import Array
-from . import MEASURED, Hearing, StepReader
+from . import MEASURED, Hearing, StepReader, nodes_behind
 from .wrappers import telling_clipping, telling_scale
 
 
@@ -131,6 +131,10 @@ class OwnEngine:
         retrograd = sys.modules["retrograd"]
         state = retrograd.get_rng_state()
         return lambda: retrograd.set_rng_state(state)
+
+    def graph_size(self, root: Any, most: int) -> int:
+        """Return how many nodes the graph behind a tensor has, at most ``most``."""
+        return nodes_behind(root.grad_fn, most)
 
     def memory(self) -> float | None:
         """Return None: the process has it all."""

@@ -14,7 +14,7 @@ from ...sources.patches import Patches
 from ...sources.torch_.library import LIBRARY, loaded_torch
 from ...sources.torch_.own_work import own_work
 from ..history import Array
-from . import MEASURED, Hearing, StepReader
+from . import MEASURED, Hearing, StepReader, nodes_behind
 from .wrappers import telling_clipping, telling_scale
 
 _CLIPPING = ("_clip_grads_with_norm_", "clip_grad_norm_")
@@ -158,6 +158,10 @@ class TorchEngine:
                 torch.cuda.set_rng_state_all(devices)
 
         return put_back
+
+    def graph_size(self, root: Any, most: int) -> int:
+        """Return how many nodes the graph behind a tensor has, at most ``most``."""
+        return nodes_behind(root.grad_fn, most)
 
     def memory(self) -> float | None:
         """Return bytes that are allocated on the devices, None on the CPU."""
