@@ -34,8 +34,10 @@ REPORTING = """
 import os, signal
 from retrograd.cli import recorded
 from retrograd.cli.main import main
-reported = recorded._reported
-recorded._reported = lambda report, *rest: reported(lambda *made: os.kill(os.getpid(), signal.SIGINT), *rest)
+class Interrupted(recorded.RecordedRun):
+    def __init__(self, target, report, options):
+        super().__init__(target, lambda *made: os.kill(os.getpid(), signal.SIGINT), options)
+recorded.RecordedRun = Interrupted
 main()
 """
 

@@ -29,6 +29,16 @@ for worker in workers:
     worker.start()
     worker.join()
 """,
+    "the system's own calls": """
+import os, sys
+child = os.fork()
+if child == 0:
+    print("works", flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+os.system(f"{sys.executable} -c 'print(2)'")
+os.system("exit 0")
+""",
     "commands": """
 import subprocess, sys
 subprocess.run([sys.executable, "-c", "print(1)"])

@@ -15,6 +15,8 @@ import warnings
 from collections.abc import Callable
 from typing import NoReturn
 
+from ..inspect.started_processes import own_fork
+
 GRACE = 5.0
 """Seconds that a byte may lie there."""
 _GLANCE = 5000
@@ -41,12 +43,15 @@ def post_sentinel(reading: int) -> None:
     watched = os.getpid()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # other threads do not matter: nothing of theirs is used
-        between = os.fork()
+        with own_fork():
+            between = os.fork()
     if between:
         os.waitpid(between, 0)
         return
     try:
-        if os.fork() == 0:
+        with own_fork():
+            guards = os.fork() == 0
+        if guards:
             _stand_aside(reading)
             _stand_guard(watched, reading)
     finally:

@@ -27,12 +27,15 @@ class Launch:
 
         ``suffixes`` are those of the format; a job of one process keeps the path.
         """
-        if self.world_size == 1:
-            return path
-        fitting = [suffix for suffix in suffixes if path.lower().endswith(suffix)]
-        end = len(max(fitting, key=len)) if fitting else len(os.path.splitext(path)[1])
-        stem, suffix = path[: len(path) - end], path[len(path) - end :]
-        return f"{stem}.rank{self.rank}{suffix}"
+        return path if self.world_size == 1 else beside(path, suffixes, f"rank{self.rank}")
+
+
+def beside(path: str, suffixes: tuple[str, ...], mark: str) -> str:
+    """Return a path with a mark before its suffix, which is the longest of these that it has, or any."""
+    fitting = [suffix for suffix in suffixes if path.lower().endswith(suffix)]
+    end = len(max(fitting, key=len)) if fitting else len(os.path.splitext(path)[1])
+    stem, suffix = path[: len(path) - end], path[len(path) - end :]
+    return f"{stem}.{mark}{suffix}"
 
 
 def outside_a_job(environment: Mapping[str, str]) -> dict[str, str]:

@@ -15,8 +15,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import FrameType
 
+from ..inspect.events import Event, Recording
+from ..inspect.program.frames import source_line, user_frame
 from .grace import handle_once, post_sentinel
 
 WATCHED = (signal.SIGTERM, signal.SIGINT)
@@ -122,6 +125,13 @@ def _die_of(number: signal.Signals) -> None:
     os._exit(128 + number)
 
 
-def main_frame() -> FrameType | None:
-    """Return the frame in which the main thread is now."""
-    return sys._current_frames().get(threading.main_thread().ident or 0)
+def where_it_is() -> FrameType | None:
+    """Return the frame of the program's in which the main thread is now."""
+    return user_frame(sys._current_frames().get(threading.main_thread().ident or 0))
+
+
+def stopped(recorded: Recording, name: str) -> Recording:
+    """Return a recording with the line at which a signal found the program."""
+    data = {"type": name, "message": "stopped by the signal"}
+    event = Event("error", source=source_line(where_it_is()), data=data)
+    return replace(recorded, events=[*recorded.events, event])

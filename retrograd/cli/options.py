@@ -123,6 +123,16 @@ def eager_option(command: Function) -> Function:
     return option(command)
 
 
+def children_option(command: Function) -> Function:
+    """Add the option that also records the processes that a program starts."""
+    option = click.option(
+        "--children",
+        is_flag=True,
+        help="Record each process of Python that SCRIPT starts, too: by fork, multiprocessing or a command.",
+    )
+    return option(command)
+
+
 class KeepType(click.ParamType):  # type: ignore[type-arg]
     """A number of steps, from 4 on, or ``all``, which is None."""
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from ..inspect.events import Event, Recording
+from ..inspect.events import Recording
 from ..inspect.kept_steps import KEPT
-from ..inspect.program.frames import source_line, user_frame
 from ..inspect.record import error_event, recording
 from . import messages
+from .children.child import finish
+from .children.gathered import Children, Process
+from .children.waiting import stand_down
 from .interrupts import leave_by_interrupt
 from .launcher import Launch
-from .lifeline import lifeline, main_frame
+from .lifeline import lifeline, stopped
 from .requested import Prepare, RunRequested
 from .runner import Ending, Run, leave
 from .target import Target
 from .tracers import NONE, Tracers
 
-Report = Callable[[Recording, Ending], int]
-"""Writes the results of a run, returns our exit code."""
+Report = Callable[[Recording, Ending, Sequence[Process]], int]
+"""Writes the results of a run and of the processes that it started, returns our exit code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,13 @@ class RecordingOptions:
     """Whether every figure of a gradient is taken in every backward run."""
     eager: bool = False
     """Whether regions that the program compiles run uncompiled."""
+    children: bool = False
+    """Whether the processes that the program starts are recorded, too."""
+
+    def plan(self) -> dict[str, Any]:
+        """Return what is the same for each process, as arguments of ``recording``."""
+        names = ("level", "check", "keep", "all_figures", "eager")
+        return {name: getattr(self, name) for name in names}
 
 
 class RecordedRun:
@@ -52,24 +61,21 @@ class RecordedRun:
     def __init__(self, target: Target, report: Report, options: RecordingOptions) -> None:
         self._report, self._options = report, options
         self._run = Run(target, self._failed if options.launch is not None else None)
-        self._watching = ExitStack()
+        self._watching, self._around = ExitStack(), ExitStack()
+        self._children = Children()
         self._label = target.label
         self._recorded = Recording()
 
     def begin(self) -> Prepare:
         """Begin to watch and return what prepares the program, as ``Run.begin`` does."""
         options = self._options
-        recorded = self._recorded = self._watching.enter_context(
-            recording(
-                script=self._label,
-                level=options.level,
-                check=options.check,
-                all_figures=options.all_figures,
-                eager=options.eager,
-                keep=options.keep,
-                after_run=_Flushes(options) if options.every else None,
-            )
-        )
+        stand_down()
+        if options.children:
+            plan = {**options.plan(), "every": options.every, "of_rank": options.launch is not None}
+            self._around.enter_context(self._children.recorded(self._label, plan))
+        flushes = _Flushes(options) if options.every else None
+        watched = recording(self._label, after_run=flushes, ledger=self._children.ledger, **options.plan())
+        recorded = self._recorded = self._watching.enter_context(watched)
         recorded.complete = False
         if options.launch is not None:
             recorded.rank, recorded.world_size = options.launch.rank, options.launch.world_size
@@ -87,8 +93,11 @@ class RecordedRun:
         failure = 0
         with self._run.before.restored():  # we need what the program may have replaced, such as `sorted`
             self._stop_watching(ending)
-            if not ending.forked:
-                failure = _reported(self._report, self._recorded, ending)
+            if ending.forked:
+                finish(ending.error)
+            else:
+                with self._around:
+                    failure = self._reported(ending)
         leave(ending, failure)
 
     def _stop_watching(self, ending: Ending) -> None:
@@ -109,10 +118,21 @@ class RecordedRun:
 
     def _stopped(self, name: str) -> None:
         """Save what there is, with the line at which a signal found the program."""
-        line = source_line(user_frame(main_frame()))
-        data = {"type": name, "message": "stopped by the signal"}
-        recorded = self._recorded
-        self._options.save(replace(recorded, events=[*recorded.events, Event("error", source=line, data=data)]))
+        self._options.save(stopped(self._recorded, name))
+
+    def _reported(self, ending: Ending) -> int:
+        """Report; return our exit code."""
+        try:
+            self._children.gather()
+            return self._report(self._recorded, ending, self._children.processes)
+        except KeyboardInterrupt:
+            messages.say(messages.INTERRUPTED)
+            leave_by_interrupt()
+        except BrokenPipeError:
+            messages.forget_stdout()
+            return 0
+        except Exception as error:
+            return messages.report_failure(error, "the result")
 
 
 class _Flushes:
@@ -134,17 +154,3 @@ def run_and_report(target: Target, report: Report, options: RecordingOptions | N
     ``report`` returns our exit code, which counts if the program went well; what it raises is said in one line.
     """
     raise RunRequested(RecordedRun(target, report, options or RecordingOptions()))
-
-
-def _reported(report: Report, recorded: Recording, ending: Ending) -> int:
-    """Return the exit code of a report."""
-    try:
-        return report(recorded, ending)
-    except KeyboardInterrupt:
-        messages.say(messages.INTERRUPTED)
-        leave_by_interrupt()
-    except BrokenPipeError:
-        messages.forget_stdout()
-        return 0
-    except Exception as error:
-        return messages.report_failure(error, "the result")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..errors import OutputError, UsageError
@@ -14,7 +14,8 @@ from ..inspect.render.formats.tree import print_tree
 from ..inspect.render.scale import check_level
 from ..inspect.unseen import launched_on, sentences
 from ..inspect.writing import STDOUT, check_writable
-from .launcher import Launch
+from .children.gathered import Process
+from .launcher import Launch, beside
 from .messages import first_stderr, forget_stdout, report_failure, say
 from .runner import Ending
 from .target import Target
@@ -28,6 +29,11 @@ class Output:
     """The path as typed."""
     path: str
     fmt: str
+
+    def of(self, mark: str) -> Output:
+        """Return the output that a process of this mark has in place of this one."""
+        suffixes = renderer_for(self.fmt).suffixes
+        return Output(beside(self.shown, suffixes, mark), beside(self.path, suffixes, mark), self.fmt)
 
 
 def plan(paths: tuple[str, ...], fmt: str | None, launch: Launch | None = None) -> list[Output]:
@@ -128,6 +134,34 @@ def write(recording: Recording, outputs: list[Output], options: RenderOptions, *
                 say(f"wrote {output.shown}{_how_many(recording)}")
     if not outputs:
         failure = _show_tree(recording, options)
+    return failure
+
+
+def refuse_one_stream(paths: Iterable[str | None]) -> None:
+    """Raise ``UsageError`` where files of several processes would go to standard output."""
+    if STDOUT in paths:
+        raise UsageError("--children writes a file for each process, and -o - is one stream.", "Name a file after -o.")
+
+
+def write_processes(
+    processes: Sequence[Process], outputs: list[Output], options: RenderOptions, *, quiet: bool = False
+) -> int:
+    """Write the outputs of each process that the program started; return our exit code.
+
+    A file of JSON holds whatever was recorded; there is nothing to draw of a process without a backward pass.
+    """
+    failure, graphless = 0, 0
+    for process in processes:
+        drawn = bool(process.recording.snapshots)
+        graphless += not drawn
+        own = [output.of(process.mark) for output in outputs if drawn or output.fmt == "json"]
+        if drawn and not outputs and not quiet:
+            say(f"{process.name}:")
+        if own or (drawn and not outputs):
+            failure = write(process.recording, own, options, quiet=quiet) or failure
+    if graphless and not quiet:
+        what = f"{graphless} process{'es' * (graphless != 1)} that the program started"
+        say(f"{what} never called backward, so there is no graph of {'it' if graphless == 1 else 'them'}")
     return failure
 
 

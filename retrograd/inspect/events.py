@@ -152,6 +152,8 @@ class Recording:
     """Which of several processes of one job this was; None for a program alone."""
     world_size: int | None = None
     """How many processes the job had."""
+    process: str = ""
+    """What the program calls this process, of one that it started: ``Process-1``."""
     complete: bool = True
     """Whether the program was recorded to its end; False in a file that was written on the way."""
     sources: dict[str, dict[int, str]] = field(default_factory=dict)
@@ -208,6 +210,7 @@ class Recording:
             "level": self.level,
             "rank": self.rank,
             "world_size": self.world_size,
+            **({"process": self.process} if self.process else {}),
             "complete": self.complete,
             "sources": {
                 file: {str(line): text for line, text in lines.items()} for file, lines in self.sources.items()
@@ -230,6 +233,7 @@ class Recording:
             level=text_checked(plain.get("level", "graph")),
             rank=_whole(plain.get("rank")),
             world_size=_whole(plain.get("world_size")),
+            process=text_checked(plain.get("process", "")),
             complete=plain.get("complete") is not False,
             sources={file: _source_lines(lines) for file, lines in plain["sources"].items()},
             schema=plain["schema"],

@@ -45,6 +45,13 @@ class Finding:
     """Values, names and the path that show it, as JSON values."""
     fixes: tuple[Fix, ...] = ()
     """Changes of the program that mend it, best first."""
+    process: str = ""
+    """Which of the processes that the program started it is about."""
+
+    @property
+    def told(self) -> str:
+        """What is said of it where nothing else says which process it is about."""
+        return f"{self.process}: {self.message}" if self.process else self.message
 
     @property
     def fix(self) -> Fix | None:
@@ -77,6 +84,7 @@ class Finding:
             "nodes": list(self.nodes),
             "marks": [{"snapshot": m.snapshot, "node": m.node, "text": m.text, "ghost": m.ghost} for m in self.marks],
             "evidence": self.evidence,
+            **({"process": self.process} if self.process else {}),
             "edit": None if self.fix is None else self.fix.to_plain(),
         }
 

@@ -1,4 +1,4 @@
-"""A forked child is not watched: what it does belongs to another process, whose recording nobody would read."""
+"""A forked child is not watched by what watches its parent: what it does belongs to another process."""
 
 from __future__ import annotations
 

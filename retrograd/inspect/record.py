@@ -29,7 +29,7 @@ from .snapshot import GraphSnapshot, SourceLine
 from .sources import sources
 from .sources.hidden_references import references_hidden
 from .sources.kept_calls import KeptCalls
-from .started_processes import counting_processes
+from .started_processes import Ledger, counting_processes
 from .tensor_table import TensorTable
 from .unseen import PROBLEMS, Missed, missed_events, say_at_once
 
@@ -56,6 +56,7 @@ def recording(
     eager: bool = False,
     after_run: Callable[[Recording], None] | None = None,
     explain: Explain | None = None,
+    ledger: Ledger | None = None,
 ) -> Iterator[Recording]:
     """Record every backward run of both engines until the block ends; the program does what it would do alone.
 
@@ -68,10 +69,11 @@ def recording(
     With ``all_figures`` every figure of a gradient is taken in every run, else as ``figure_schedule`` says.
     Of a program of more steps than ``keep`` so many are kept (``kept_steps``); None keeps all.
     With ``eager`` regions of ``torch.compile`` run uncompiled, so that their calls are seen.
+    ``ledger``: who records the processes that the program starts.
     Raises ``UsageError`` for a level there is not.
     """
     recorder = Recorder(script, level, after_run, explain=explain, check=check, all_figures=all_figures, keep=keep)
-    recorder.eager = eager
+    recorder.eager, recorder.ledger = eager, ledger
     try:
         with recorded(recorder, every_thread=every_thread):
             yield recorder.recording
@@ -84,7 +86,7 @@ def recorded(recorder: Recorder, *, every_thread: bool = True) -> Iterator[None]
     """Send everything that happens until the block ends to a recorder; what a forked child does is none of it."""
     with ExitStack() as stack:
         stack.enter_context(references_hidden())
-        stack.enter_context(counting_processes(lambda: recorder.missed("processes", "")))
+        stack.enter_context(counting_processes(lambda: recorder.missed("processes", ""), recorder.ledger))
         for source in sources():
             stack.enter_context(source.watch(recorder, every_thread=every_thread, level=recorder.recording.level))
         with in_this_process(stack.close) as stretch:
@@ -130,6 +132,7 @@ class Recorder:
         self.kept_calls = KeptCalls() if check and level == "full" else None
         self.figures = FigureSchedule(always=all_figures)
         self.eager = False
+        self.ledger: Ledger | None = None
         self._after_run = after_run
         self._explain = explain
         self._max_events = max_events

@@ -1,13 +1,18 @@
-"""Counts the processes that a watched program starts in Python: what they do is recorded by nobody."""
+"""Notices the processes of Python that a watched program starts: they are recorded by themselves, or at least counted.
+
+Helpers that libraries start do not count: workers that load data, servers that share objects, compilers.
+"""
 
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from .program.signals import let_pass
 from .sources.importing import AfterImport
@@ -16,34 +21,108 @@ from .sources.patches import Patches
 Told = Callable[[], None]
 
 
+class Ledger(Protocol):
+    """Who sees to it that started processes are recorded, and knows of which of them there is no recording."""
+
+    def starting(self) -> str:
+        """Return the ticket of a process that is about to start; it finds it in its environment."""
+
+    def idle(self) -> None:
+        """What starts from now on has no ticket."""
+
+    def environment(self, given: Mapping[Any, Any], ticket: str) -> dict[Any, Any]:
+        """Return what a process has to find in its environment where the program says itself what is there."""
+
+    def started(self, ticket: str, process: int | None) -> None:
+        """A process has started, and counts; its number is None where nobody was told."""
+
+    def forked(self, ticket: str) -> None:
+        """This is a child that was forked just now; without a ticket it counts all the same."""
+
+    def unrecorded(self) -> int:
+        """Return of how many processes there is no recording."""
+
+
+class _Here(threading.local):
+    """What the thread is about; of a forked child, what its parent's was."""
+
+    starting: tuple[object, ...] = ()
+    """Who has noticed the call under way that starts a process."""
+    ticket = ""
+    """That of the process."""
+    runs_another = False
+    """Whether it runs another program: a fork is only the way to it."""
+
+
+_here = _Here()
+
+
 @contextmanager
-def counting_processes(told: Told) -> Iterator[None]:
+def counting_processes(told: Told, ledger: Ledger | None = None) -> Iterator[None]:
     """Call ``told`` for each process of Python that the program starts until the block ends.
 
-    Helpers that libraries start do not count: workers that load data, servers that share objects, compilers.
+    With a ``ledger`` it is called in the end, for each of which there is no recording.
     """
-    patches = Patches()
+    patches, process = Patches(), os.getpid()
+    starts = _Starts(told, ledger)
     places = (
-        ("multiprocessing.process", "BaseProcess", "start", _wrap_start),
-        ("subprocess", "Popen", "__init__", _wrap_init),
+        ("multiprocessing.process", "BaseProcess", "start", starts.wrap_start),
+        ("subprocess", "Popen", "__init__", starts.wrap_init),
+        ("os", "", "system", starts.wrap_system),
+        ("os", "", "posix_spawn", starts.wrap_spawn),
+        ("os", "", "posix_spawnp", starts.wrap_spawn),
+        *(("os", "", name, starts.wrap_fork) for name in ("fork", "forkpty") if ledger is not None),
     )
-    waiting = [_Waiting(patches, told, *place) for place in places]
+    waiting = [_Waiting(patches, *place) for place in places]
     try:
         for one in waiting:
             one.begin()
+        _counting.append(starts)
         yield
     finally:
+        if starts in _counting:
+            _counting.remove(starts)
         for one in waiting:
             one.end()
         patches.undo()
+        if ledger is not None and os.getpid() == process:
+            for _ in range(ledger.unrecorded()):
+                told()
+
+
+_counting: list[_Starts] = []
+"""Who is told of forks."""
+
+
+@contextmanager
+def own_fork() -> Iterator[None]:
+    """Fork inside the block for our own sake: the child is none that the program started."""
+    before = _here.starting, _here.runs_another
+    _here.starting, _here.runs_another = ("ours",), True
+    try:
+        yield
+    finally:
+        _here.starting, _here.runs_another = before
+
+
+def _count_fork() -> None:
+    """Tell of a fork, in the parent, that no call under way tells of."""
+    if not _here.starting:
+        for starts in _counting:
+            starts.forked_unseen()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_parent=_count_fork)
 
 
 class _Waiting:
     """Puts a wrapper in place as soon as the module is there."""
 
-    def __init__(self, patches: Patches, told: Told, module: str, holder: str, name: str, make: Any) -> None:
+    def __init__(self, patches: Patches, module: str, holder: str, name: str, make: Any) -> None:
         def put() -> None:
-            patches.wrap(getattr(sys.modules[module], holder), name, make(told))
+            found = sys.modules[module]
+            patches.wrap(getattr(found, holder) if holder else found, name, make)
 
         self._put = put
         self._there = module in sys.modules
@@ -62,28 +141,120 @@ class _Waiting:
             self._import.end()
 
 
-def _wrap_start(told: Told) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
-    def wrap(original: Callable[[Any], None]) -> Callable[[Any], None]:
+class _Starts:
+    """What stands in place of the functions that start processes."""
+
+    def __init__(self, told: Told, ledger: Ledger | None) -> None:
+        self._told, self._ledger = told, ledger
+
+    def forked_unseen(self) -> None:
+        """A child was forked that is not recorded."""
+        if self._ledger is None:
+            self._told()
+        else:
+            self._ledger.started(self._ledger.starting(), None)
+            self._ledger.idle()
+
+    def wrap_fork(self, original: Callable[[], Any]) -> Callable[[], Any]:
+        """Wrap what forks: the child is recorded from when all that others do in it at first is done."""
+
+        def fork() -> Any:
+            before = _here.starting
+            _here.starting = (*before, self)
+            try:
+                forked = original()
+            finally:
+                _here.starting = before
+            number = forked[0] if isinstance(forked, tuple) else forked
+            if number == 0 and self._ledger is not None and not _here.runs_another:
+                ticket, _here.ticket, _here.starting = _here.ticket, "", ()
+                self._ledger.forked(ticket)
+            return forked
+
+        return fork
+
+    def wrap_start(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
+        """Wrap the method of ``multiprocessing``; the others wrap what runs a command."""
+
         def start(process: Any) -> None:
-            original(process)
-            if not _is_helper(process):
-                told()
+            helps = _is_helper(process)  # its target is gone when it has started
+            with self._starting() as counted:
+                original(process)
+            if not helps:
+                counted(process.pid)
 
         return start
 
-    return wrap
-
-
-def _wrap_init(told: Told) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    def wrap(original: Callable[..., None]) -> Callable[..., None]:
+    def wrap_init(self, original: Callable[..., None]) -> Callable[..., None]:
         def __init__(popen: Any, *args: Any, **kwargs: Any) -> None:
-            original(popen, *args, **kwargs)
+            with self._starting(runs_another=True) as counted:
+                args, kwargs = self._with_environment(original, (popen, *args), kwargs)
+                original(*args, **kwargs)
             if _runs_python(popen.args):
-                told()
+                counted(popen.pid)
 
         return __init__
 
-    return wrap
+    def wrap_system(self, original: Callable[..., int]) -> Callable[..., int]:
+        def system(command: Any) -> int:
+            with self._starting(runs_another=True) as counted:
+                ended = original(command)
+            if _runs_python(command):
+                counted(None)
+            return ended
+
+        return system
+
+    def wrap_spawn(self, original: Callable[..., int]) -> Callable[..., int]:
+        def posix_spawn(path: Any, argv: Any, env: Any, *args: Any, **kwargs: Any) -> int:
+            with self._starting(runs_another=True) as counted:
+                if self._ledger is not None and isinstance(env, Mapping):
+                    env = self._ledger.environment(env, _here.ticket)
+                process = original(path, argv, env, *args, **kwargs)
+            if _runs_python([path]):
+                counted(process)
+            return process
+
+        return posix_spawn
+
+    @contextmanager
+    def _starting(self, *, runs_another: bool = False) -> Iterator[Callable[[int | None], None]]:
+        """Have a ticket for what starts inside the block; yields what is to be called if it counts."""
+        before = _here.starting, _here.ticket, _here.runs_another
+        if self in before[0]:  # one way to start a process goes by another
+            yield lambda process: None
+            return
+        ticket = before[1] if self._ledger is None else self._ledger.starting()
+        _here.starting, _here.ticket, _here.runs_another = (*before[0], self), ticket, runs_another
+        try:
+            yield lambda process: self._counted(ticket, process)
+        finally:
+            _here.starting, _here.ticket, _here.runs_another = before
+            if self._ledger is not None:
+                self._ledger.idle()
+
+    def _counted(self, ticket: str, process: int | None) -> None:
+        if self._ledger is not None:
+            self._ledger.started(ticket, process)
+        else:
+            self._told()
+
+    def _with_environment(
+        self, original: Callable[..., None], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments of ``Popen``; an environment that they say has what the ledger adds."""
+        if self._ledger is None:
+            return args, kwargs
+        try:
+            place = [*inspect.signature(original).parameters].index("env")
+        except ValueError:
+            return args, kwargs
+        if isinstance(kwargs.get("env"), Mapping):
+            return args, {**kwargs, "env": self._ledger.environment(kwargs["env"], _here.ticket)}
+        if len(args) > place and isinstance(args[place], Mapping):
+            own = self._ledger.environment(args[place], _here.ticket)
+            return (*args[:place], own, *args[place + 1 :]), kwargs
+        return args, kwargs
 
 
 def _is_helper(process: Any) -> bool:

@@ -26,7 +26,16 @@ from ...inspect.render.reports.panels import print_findings
 from ...inspect.unseen import sentences
 from ...inspect.writing import check_writable, write_output
 from .. import messages, results
-from ..options import ScriptCommand, check_option, eager_option, keep_option, output_options, program_options
+from ..children.gathered import Process
+from ..options import (
+    ScriptCommand,
+    check_option,
+    children_option,
+    eager_option,
+    keep_option,
+    output_options,
+    program_options,
+)
 from ..recorded import RecordingOptions, run_and_report
 from ..runner import Ending
 from ..target import Target, choose
@@ -72,6 +81,7 @@ class Asked:
 @eager_option
 @keep_option
 @check_option
+@children_option
 @click.option("--twice", is_flag=True, help="Run SCRIPT twice and name the first operation whose result differs.")
 @click.option(
     "--verify",
@@ -96,9 +106,10 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
     if target.kind == "script":
         results.refuse_overwriting(wanted.output, [target.text], "program")
     again = _again(asked)
-    if again:
+    if again in ("--twice", "--verify"):
         click.get_current_context().exit(_run_again(target, wanted, again))
-    _run(target, wanted, check=asked["check"], keep=asked["keep"], eager=asked["eager"])
+    names = ("check", "keep", "eager", "children")
+    _run(target, wanted, RecordingOptions("full", **{name: asked[name] for name in names}))
 
 
 def _wanted(asked: dict[str, Any]) -> Asked:
@@ -113,21 +124,42 @@ def _wanted(asked: dict[str, Any]) -> Asked:
 
 
 def _again(asked: dict[str, Any]) -> str:
-    """Return the option that runs a program more than once, or nothing; raises where both are given."""
-    chosen = [f"--{name}" for name in ("twice", "verify") if asked[name]]
+    """Return the option that takes more than one run, or process; nothing if there is none, raises if there are two."""
+    chosen = [f"--{name}" for name in ("twice", "verify", "children") if asked[name]]
     if len(chosen) > 1:
-        raise UsageError("--twice and --verify were both given.", "Run the command once with each.")
+        raise UsageError(f"{' and '.join(chosen)} were given together.", "Run the command once with each.")
     return next(iter(chosen), "")
 
 
-def _run(target: Target, wanted: Asked, *, check: bool, keep: int | None, eager: bool) -> NoReturn:
+def _run(target: Target, wanted: Asked, options: RecordingOptions) -> NoReturn:
     """Run a program and report what was found."""
     target.check()
 
-    def report(recorded: Recording, _ending: Ending) -> int:
-        return _report_alone(recorded, wanted, to_stderr=True)
+    def report(recorded: Recording, _ending: Ending, processes: Sequence[Process]) -> int:
+        dropped: list[Dropped] = []
+        found = [*diagnose(recorded, dropped=dropped), *_of_processes(processes)]
+        others = [process.recording for process in processes]
+        return _report(_with_all_lines([recorded, *others]), found, wanted, dropped, to_stderr=True, others=others)
 
-    run_and_report(target, report, RecordingOptions("full", check=check, keep=keep, eager=eager))
+    run_and_report(target, report, options)
+
+
+def _of_processes(processes: Sequence[Process]) -> list[Finding]:
+    """Return the findings of processes, which say of which; what is found in several is said once.
+
+    The ranks of a job are also compared.
+    """
+    ranks = [process for process in processes if process.is_rank]
+    alone = [process for process in processes if not process.is_rank or len(ranks) == 1]
+    found: dict[tuple[str, str, int, str], tuple[Finding, list[str]]] = {}
+    if len(ranks) > 1:
+        names = [process.name for process in ranks]
+        together = diagnose_together([process.recording for process in ranks], names)
+        found |= {(one.kind, one.file, one.line, one.message): (one, names) for one in together}
+    for process in alone:
+        for one in diagnose(process.recording):
+            found.setdefault((one.kind, one.file, one.line, one.message), (one, []))[1].append(process.name)
+    return [replace(one, process=", ".join(names), nodes=(), marks=()) for one, names in found.values()]
 
 
 def _read(paths: tuple[str, ...], wanted: Asked, *, again: str) -> int:
@@ -144,7 +176,7 @@ def _read(paths: tuple[str, ...], wanted: Asked, *, again: str) -> int:
         return _report_alone(loaded[0], wanted)
     ranks = all(map(of_a_job, loaded))
     names = [name_of(recording, number) for number, recording in enumerate(loaded)] if ranks else list(paths)
-    return _report(_with_all_lines(loaded), diagnose_together(loaded, names), wanted, seen=loaded)
+    return _report(_with_all_lines(loaded), diagnose_together(loaded, names), wanted, others=loaded[1:])
 
 
 def _check_levels(loaded: dict[str, Recording]) -> None:
@@ -169,7 +201,7 @@ def _run_again(target: Target, wanted: Asked, again: str) -> int:
         return code or _report(tried.recording, list(tried.findings), wanted, to_stderr=True)
     loaded, code = recorded_twice(target)
     findings = diagnose_together(loaded, ["first run", "second run"])
-    reported = _report(_with_all_lines(loaded), findings, wanted, to_stderr=True, seen=loaded)
+    reported = _report(_with_all_lines(loaded), findings, wanted, to_stderr=True, others=loaded[1:])
     return code or reported
 
 
@@ -195,15 +227,15 @@ def _report(
     dropped: Sequence[Dropped] = (),
     *,
     to_stderr: bool = False,
-    seen: Sequence[Recording] = (),
+    others: Sequence[Recording] = (),
 ) -> int:
-    """Report the findings; return the exit code.  ``seen``: all recordings, where there are several."""
+    """Report the findings; return the exit code.  ``others``: further recordings, where there are several."""
     least = SEVERITIES.index(wanted.severity)
     findings = [finding for finding in found if SEVERITIES.index(finding.severity) <= least]
     meanings = {name: kind.meaning for name, kind in kinds().items()}
     seconds = time.perf_counter() - wanted.began
-    unseen = sentences(seen or [recording])
-    outcome = Outcome(recording, findings, seconds, meanings, wanted.explain, dropped, unseen)
+    unseen = sentences([recording, *others])
+    outcome = Outcome(recording, findings, seconds, meanings, wanted.explain, dropped, unseen, others)
     stream = messages.first_stderr() if to_stderr else sys.stdout
     if wanted.patch is not None:
         _write_patch(findings, wanted.patch)

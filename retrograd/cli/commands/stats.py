@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import click
@@ -19,7 +20,9 @@ from ...inspect.unseen import launched_on
 from ...inspect.watch.watched_file import WatchedRun, is_watched_file, load_run
 from ...inspect.writing import STDOUT, write_output
 from .. import messages, results
-from ..options import ScriptCommand, StepType, output_options, program_options
+from ..children.gathered import Process
+from ..launcher import beside
+from ..options import ScriptCommand, StepType, children_option, output_options, program_options
 from ..recorded import RecordingOptions, run_and_report
 from ..runner import Ending
 from ..target import Target, choose
@@ -34,6 +37,7 @@ from ..target import Target, choose
 @click.argument("words", nargs=-1, metavar="RECORDING|SCRIPT [ARGS]...", type=click.UNPROCESSED)
 @program_options
 @output_options("stats", "json", "text")
+@children_option
 @click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run.")
 @click.option("--rows", type=click.IntRange(min=1), default=ROWS, show_default=True, help="Rows of each table.")
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> None:
@@ -47,11 +51,16 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
     if module is None and code is None and words and (words[0] == STDOUT or words[0].endswith(".json")):
         if len(words) > 1:
             raise UsageError(f"A recording takes no arguments, but {words[1]!r} was given.", "Leave it out.")
+        if asked["children"]:
+            raise UsageError("--children runs a program, but a recording was given.", "Name the script.")
         results.refuse_overwriting(asked["output"], words, "recording")
         if words[0] != STDOUT and is_watched_file(words[0]):
             _show_run(load_run(words[0]), asked)
-        else:
-            _show(load_recording(words[0]), asked)
+            return
+        recording = load_recording(words[0])
+        for sentence in launched_on(recording):
+            messages.say(sentence)
+        _show(recording, asked)
         return
     _run(choose(words, module=module, code=code), asked, path)
 
@@ -76,21 +85,29 @@ def _run(target: Target, asked: dict[str, Any], path: str | None) -> NoReturn:
     if target.kind == "script":
         results.refuse_overwriting(output, [target.text], "program")
 
-    def report(recorded: Recording, ending: Ending) -> int:
+    if asked["children"]:
+        results.refuse_one_stream([output])
+
+    def report(recorded: Recording, ending: Ending, processes: Sequence[Process]) -> int:
+        for sentence in results.hidden(recorded):
+            messages.say(sentence)
         try:
             _show(recorded, {**asked, "output": path}, to_stderr=True)
         except NoGraphError:
             messages.say(results.nothing_recorded(recorded, target, ending, output or ""))
+        for process in processes:
+            if process.recording.snapshots:
+                own = path and beside(path, (), process.mark)
+                messages.say(f"{process.name}{f': {own}' if own else ':'}")
+                _show(process.recording, {**asked, "output": own}, to_stderr=True)
         return 0
 
-    run_and_report(target, report, RecordingOptions("backward", all_figures=True))
+    run_and_report(target, report, RecordingOptions("backward", all_figures=True, children=asked["children"]))
 
 
 def _show(recording: Recording, asked: dict[str, Any], *, to_stderr: bool = False) -> None:
     """Print or write the statistics of a recording."""
     found = chosen_statistics(recording, RenderOptions(step=asked["step"]), asked["rows"])
-    for sentence in launched_on(recording):
-        messages.say(sentence)
     output: str | None = asked["output"]
     fmt = asked["fmt"] or ("json" if (output or "").endswith(".json") else "text")
     if fmt == "json":

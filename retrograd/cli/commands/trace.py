@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -11,11 +12,13 @@ from ...errors import UsageError
 from ...inspect.event_data import LEVELS
 from ...inspect.events import Recording
 from .. import messages, results
+from ..children.gathered import Process
 from ..launcher import launched
 from ..options import (
     ScriptCommand,
     StepType,
     check_option,
+    children_option,
     drawing_options,
     eager_option,
     keep_option,
@@ -53,6 +56,7 @@ from ..target import choose
 @eager_option
 @keep_option
 @check_option
+@children_option
 @click.option(
     "--flush-every",
     type=click.IntRange(min=1),
@@ -68,7 +72,8 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
     SCRIPT is a file, a folder or zip with __main__.py, or '-' for standard input; use -m or -c instead to run a
     module or a piece of code.  Without -o the tree of the last graph is printed on stderr.  The exit code is
     the script's; 3 says that it went well but a result could not be written.  A program that ends by os._exit or
-    is killed leaves no results.  Under torchrun or mpirun each rank writes a file of its own: run.rank0.json.
+    is killed leaves no results.  Under torchrun or mpirun each rank writes a file of its own: run.rank0.json, and with
+    --children each process that SCRIPT starts: run.child1.json.
     """
     target = choose(words, module=asked["module"], code=asked["code"])
     if ctx.get_parameter_source("fmt") is ParameterSource.COMMANDLINE and not asked["output"]:
@@ -77,21 +82,25 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
     outputs = results.plan(asked["output"], asked["fmt"] if asked["output"] else None, launch)
     options = render_options(asked)
     results.check_drawable(outputs, options, asked["level"])
+    if asked["children"]:
+        results.refuse_one_stream(asked["output"])
     target.check()
     if target.kind == "script":
         for output in outputs:
             results.refuse_overwriting(output.shown, [target.text], "program")
 
-    def report(recorded: Recording, ending: Ending) -> int:
+    def report(recorded: Recording, ending: Ending, processes: Sequence[Process]) -> int:
         if not asked["quiet"]:
             for sentence in results.hidden(recorded):
                 messages.say(sentence)
+        failure = 0
         # The recording of a rank says where it stopped, also when that was before its first graph.
         if recorded.snapshots or (launch is not None and outputs):
-            return results.write(recorded, outputs, options, quiet=asked["quiet"])
-        files = ", ".join(output.shown for output in outputs)
-        messages.say(results.nothing_recorded(recorded, target, ending, files))
-        return 0
+            failure = results.write(recorded, outputs, options, quiet=asked["quiet"])
+        else:
+            files = ", ".join(output.shown for output in outputs)
+            messages.say(results.nothing_recorded(recorded, target, ending, files))
+        return results.write_processes(processes, outputs, options, quiet=asked["quiet"]) or failure
 
     def keep(recorded: Recording) -> None:
         results.write(recorded, outputs, options, quiet=True)
@@ -109,5 +118,6 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
         keep=asked["keep"],
         all_figures=whole,
         eager=asked["eager"],
+        children=asked["children"],
     )
     run_and_report(target, report, recording)

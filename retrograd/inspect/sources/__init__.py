@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 import sys
+from typing import TYPE_CHECKING
 
 from ..plugins import plugins_in
-from .base import Source
+
+if TYPE_CHECKING:  # what is light here, such as patches, is imported without the sources
+    from .base import Source
 
 
 @functools.cache

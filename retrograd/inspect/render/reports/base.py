@@ -26,6 +26,14 @@ class Outcome:
     dropped: Sequence[Dropped] = ()
     unseen: Sequence[str] = ()
     """What nobody saw of the program, in sentences."""
+    others: Sequence[Recording] = ()
+    """Recordings of other processes, of which there are findings as well."""
+
+    @property
+    def trained(self) -> bool:
+        """Whether any process was seen to run a backward pass."""
+        events = (event for recording in (self.recording, *self.others) for event in recording.events)
+        return any(event.kind == "backward" for event in events)
 
     def line_text(self, finding: Finding) -> str:
         """Return the user's line that a finding is about, or nothing when the recording does not hold it."""

@@ -46,7 +46,11 @@ def _parts(outcome: Outcome) -> Iterator[Panel | Text]:
     """Yield a panel for each finding, and the sum."""
     from rich.text import Text
 
+    process = ""
     for finding in outcome.findings:
+        if finding.process != process:
+            process = finding.process
+            yield Text(f"retrograd: {printable(process)}:", style="bold")
         yield _panel(finding, outcome.line_text(finding), explain=outcome.explain)
     for dropped in outcome.dropped if outcome.explain else ():
         one = dropped.finding
@@ -63,7 +67,7 @@ def _parts(outcome: Outcome) -> Iterator[Panel | Text]:
     if count or not outcome.unseen:
         words = f"{count} finding{'s' * (count != 1)}" if count else "no findings"
         yield Text(f"retrograd: {words}", style="bold" if count else "green")
-    elif any(event.kind == "backward" for event in outcome.recording.events):
+    elif outcome.trained:
         yield Text("retrograd: no findings in the rest", style="green")
 
 
