@@ -13,6 +13,7 @@ from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..text.phrases import NO_GRAPH
 from ..text.words import at, counted, shape_text
+from .recomputed_in_rules import recomputed
 
 KINDS = {
     "wrong-backward": Kind("analytic and numeric derivative differ", "error", Stage.STATEMENT),
@@ -30,7 +31,7 @@ _SAME = 1e-3
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of this family, one for each class and kind; what was measured only where nothing else tells."""
     reported: set[tuple[str, str]] = set()
-    for case in (*_returned(flow), *_constants(flow), *_measured(flow)):
+    for case in (*_returned(flow), *_constants(flow), *recomputed(flow), *_measured(flow)):
         key = (case.kind, case.op)
         if key not in reported and not ("analytic" in case.evidence and case.op in {op for _, op in reported}):
             reported.add(key)
