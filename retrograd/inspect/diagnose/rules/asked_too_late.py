@@ -1,0 +1,67 @@
+"""Gradients asked for with respect to tensors that were only made when the loss was there already: slices, copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...operators import Trait, is_a
+from ...snapshot import SourceLine
+from ..base import Case, Check
+from ..facts.flow import Flow
+from ..facts.runs import Run
+from ..text.phrases import UNUSED
+from ..text.words import at, listed
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that makes what a later line asks for in vain."""
+    told = set[SourceLine | None]()
+    for run in flow.runs:
+        asks = run.inputs and run.roots and (not run.error or UNUSED in run.error)
+        late = _made_late(flow, run) if asks else []
+        source = flow.events[_maker(flow, late[0])].source if late else None
+        if late and source not in told:
+            told.add(source)
+            yield _case(flow, run, late, source)
+
+
+CHECK = Check("unused", {}, find)
+
+
+def _made_late(flow: Flow, run: Run) -> list[int]:
+    """Return what is asked for although it was made of something else after everything that a run starts from."""
+    made = [flow.last_producer(root, run.begin) for root in run.roots]
+    latest = max((row for row in made if row is not None), default=-1)
+    if latest < 0 or None in made:
+        return []
+    return [one for one in run.inputs if one not in run.roots and latest < _maker(flow, one) < run.begin]
+
+
+def _maker(flow: Flow, tensor: int) -> int:
+    """Return the call that made a tensor of another one, -1 for none."""
+    row = next(iter(flow.made_in.get(tensor, ())), -1)
+    return row if row >= 0 and flow.inputs(row) else -1
+
+
+def _case(flow: Flow, run: Run, late: list[int], source: SourceLine | None) -> Case:
+    """Return the case of one line."""
+    row = _maker(flow, late[0])
+    event, given = flow.events[row], flow.inputs(row)[0]
+    origin, root = flow.name(given, source), flow.root_name(run)
+    names = {flow.name(one, run.source) for one in late}
+    asked = (
+        f"{listed(sorted(names))}, whose gradient is asked for{at(run.source)}, {'is' if len(names) == 1 else 'are'}"
+    )
+    view = is_a(event.op, Trait.VIEW) or flow.facts(late[0]).view_of is not None
+    what = "a view (slice)" if view else "a result"
+    return Case(
+        kind="unused-parameter",
+        message=f"{asked} made by {event.op} of {origin}{at(source)} after {root}: {what} that is made afterwards is no part of its graph, "
+        f"which goes back to {origin} itself, so the gradient is None.",
+        remedy=f"ask for the gradient of {origin}, and take the part of that: torch.autograd.grad({root}, {origin})[0]"
+        f"; or make the part first and compute {root} with it",
+        source=source,
+        op=event.op,
+        explains_error=bool(run.error),
+        evidence={"asked": sorted(names)},
+    )
