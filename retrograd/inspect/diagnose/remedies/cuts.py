@@ -137,6 +137,11 @@ def _without_mode(site: Site) -> Iterator[Fix]:
 def _detached(site: Site) -> Iterator[Fix]:
     """The tensor that is to have no gradient is detached, behind the line that makes it or where it is used."""
     statement, program = site.statement, site.program
+    part = site.case.evidence.get("part")
+    if part and (written := site.first(lambda one: ast.unparse(one) == part)) is not None:
+        text = part if isinstance(written, ast.Name | ast.Attribute | ast.Subscript | ast.Call) else f"({part})"
+        yield from fix(f"detach {part} there", program.replaced(written, f"{text}.detach()"))
+        return
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(target, ast.Name):
         value = operand(program.text(statement.value))

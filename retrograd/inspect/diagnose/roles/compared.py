@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator
 
+from ...memory_parts import contiguous
 from ...operators import canonical
 from ..facts.flow import Flow, Reached
 from ..facts.runs import Run
@@ -274,11 +275,15 @@ def comes_next(flow: Flow, value: int, prediction: int, row: int) -> bool:
     whole, one, other = (flow.facts(tensor) for tensor in (later[0], later[1], earlier[1]))
     if one.layout is None or other.layout is None or one.shape != other.shape or one.layout[1:] != other.layout[1:]:
         return False
+    shift = one.layout[0] - other.layout[0]
+    if len(one.shape) == len(whole.shape) - 1:  # one index of a dimension each
+        strides = (whole.layout or (0, *contiguous(whole.shape)))[1:]
+        kept = [place for place in range(len(strides)) if (*strides[:place], *strides[place + 1 :]) == one.layout[1:]]
+        return shift > 0 and shift in [strides[place] for place in kept]
     if len(one.shape) != len(whole.shape):
         return False
-    shift, strides = one.layout[0] - other.layout[0], one.layout[1:]
     left_out = [full - size for full, size in zip(whole.shape, one.shape, strict=True)]
-    shifted = sum(count * stride for count, stride in zip(left_out, strides, strict=True))
+    shifted = sum(count * stride for count, stride in zip(left_out, one.layout[1:], strict=True))
     return sum(map(bool, left_out)) == 1 and shift == shifted > 0
 
 

@@ -56,8 +56,8 @@ def _case(flow: Flow, run: Run, late: list[int], source: SourceLine | None) -> C
     what = "a view (slice)" if view else "a result"
     return Case(
         kind="unused-parameter",
-        message=f"{asked} made by {event.op} of {origin}{at(source)} after {root}: {what} that is made afterwards is no part of its graph, "
-        f"which goes back to {origin} itself, so the gradient is None.",
+        message=f"{asked} made by {event.op} of {origin}{at(source)} after {root}: {what} that is made then is no part "
+        f"of its graph, which goes back to {origin} itself, so the gradient is None.",
         remedy=f"ask for the gradient of {origin}, and take the part of that: torch.autograd.grad({root}, {origin})[0]"
         f"; or make the part first and compute {root} with it",
         source=source,

@@ -217,6 +217,9 @@ def _case(flow: Flow, row: int, target: int, run: Run) -> Case:
     remedy = f"{text}  # with .detach() behind the target, or the target computed under torch.no_grad()"
     if name.isidentifier():
         remedy = f"{name} = {name}.detach(), or compute it under torch.no_grad()"
+    part = "" if likeness or source != event.source else _value_written(flow, target, row)
+    if part:
+        name, remedy = f"with {part} in it", f"{part}.detach() in place of {part} there"
     if likeness and spelled:
         remedy = f"{spelled}.detach() in place of {spelled} in that comparison"  # the other half of a loss may train it
     return Case(
@@ -227,8 +230,20 @@ def _case(flow: Flow, row: int, target: int, run: Run) -> Case:
         source=event.source if likeness and spelled else source,
         op=flow.events[made].op,
         marks=flow.marks(run, [made], "a target that is not detached"),
-        evidence={"leaves": [flow.name(leaf) for leaf in flow.leaves_behind(flow.behind([target], row))]},
+        evidence={
+            "leaves": [flow.name(leaf) for leaf in flow.leaves_behind(flow.behind([target], row))],
+            **({"part": part} if part else {}),
+        },
     )
+
+
+def _value_written(flow: Flow, target: int, row: int) -> str:
+    """Return how a line that makes and compares a target spells the value in it which is to be a constant."""
+    value, _ = _value_in(flow, target, row)
+    taking = next((call for call in flow.used_in.get(value, ()) if call < row), None) if value is not None else None
+    data = {} if taking is None else flow.events[taking].data
+    written = dict(zip(data.get("inputs", ()), data.get("names", ()), strict=False)).get(value, "")
+    return str(written)
 
 
 def _one_line_made_both(flow: Flow, row: int) -> bool:
