@@ -110,6 +110,11 @@ class Folded:
         paths = {scope.path, *scope.aliases}
         return paths | {_CALL.sub("", path) for path in paths}
 
+    def operator(self, atom: int) -> str:
+        """Return what the program called for an atom, or the short name of its operator."""
+        node = self.heads[atom]
+        return self.original.call[node] or self.original.op[node].partition("Backward")[0]
+
     def class_of(self, number: int) -> str:
         """Return the class of the module that a scope is, of a repeat that of its blocks; "" if it is not known."""
         scope = self.scopes[number]

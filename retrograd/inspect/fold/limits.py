@@ -11,6 +11,8 @@ _CROWD = 64
 """Most items that stand side by side in one scope."""
 _STRETCH = 24
 """Items of one stretch."""
+_NAMED = ("module", "function")
+"""Kinds of scopes that the program gave a name."""
 
 
 def fold_chains(folded: Folded) -> None:
@@ -46,18 +48,39 @@ def _follows(folded: Folded) -> bytearray:
 
 
 def limit_crowds(folded: Folded) -> None:
-    """Divide every scope with very many items into stretches of neighbours, these again, until none is crowded."""
+    """Divide every scope with very many items into stretches of neighbours, these again, until none is crowded.
+
+    Operators and repeats go first: modules have names that people look for.
+    """
     for number in range(len(folded.scopes)):
         scope = folded.scopes[number]
         if len(scope) <= _CROWD or scope.kind == "repeat":
             continue  # a repeat's blocks are never shown side by side unless asked for
         items = folded.items(number)
-        level = 0
+        level, apart = 0, True
         while len(items) > _CROWD:
             level += 1
-            groups = [items[start : start + _STRETCH] for start in range(0, len(items), _STRETCH)]
-            items = [_add(folded, number, group, "stretch", f"part-{level}") for group in groups]
+            groups = _neighbours(folded, items, apart=apart)
+            apart = apart and len(groups) < len(items)
+            items = [
+                _add(folded, number, group, "stretch", f"part-{level}") if len(group) > 1 else group[0]
+                for group in groups
+            ]
     sort_scopes(folded)
+
+
+def _neighbours(folded: Folded, items: list[Item], *, apart: bool) -> list[list[Item]]:
+    """Return items in groups of neighbours; with ``apart`` every module is a group of its own."""
+    groups: list[list[Item]] = []
+    joins = False
+    for item in items:
+        alone = apart and item.scope >= 0 and folded.scopes[item.scope].kind in _NAMED
+        if joins and not alone and len(groups[-1]) < _STRETCH:
+            groups[-1].append(item)
+        else:
+            groups.append([item])
+        joins = not alone
+    return groups
 
 
 def _add(folded: Folded, parent: int, items: list[Item], kind: str, name: str) -> Item:
@@ -75,5 +98,4 @@ def _add(folded: Folded, parent: int, items: list[Item], kind: str, name: str) -
 
 def _span(folded: Folded, begin: int, end: int) -> str:
     """Return the names of the first and last operator of a run, in the order in which they ran."""
-    last, first = (folded.original.op[folded.heads[atom]].partition("Backward")[0] for atom in (begin, end - 1))
-    return f"{first} … {last}"
+    return f"{folded.operator(end - 1)} … {folded.operator(begin)}"

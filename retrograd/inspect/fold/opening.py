@@ -9,7 +9,9 @@ from ...errors import UsageError
 from .folded import ROOT, Folded
 
 MAX_BOXES = 20
-"""Default number of boxes of a drawing."""
+"""Default number of boxes of a drawing,"""
+SOFT = 2
+"""and how many times as many it may have for a scope that holds most of the graph: closed, it would tell nothing."""
 SMALL = 30
 """Atoms up to which a graph is shown whole."""
 DEEPEST = 4
@@ -38,12 +40,15 @@ def first_opening(folded: Folded, max_boxes: int | None = None) -> Opening:
         return everything(folded)
     if max_boxes is None and len(folded) <= SMALL:
         return _as_deep_as_is_read(folded, everything(folded))
-    chosen = _outer_first(folded, max_boxes or MAX_BOXES)
+    chosen = _outer_first(folded, max_boxes or MAX_BOXES, 1 if max_boxes is not None else SOFT)
     return chosen if max_boxes is not None else _as_deep_as_is_read(folded, chosen)
 
 
-def _outer_first(folded: Folded, limit: int) -> Opening:
-    """Open scopes, outer ones before inner ones, as long as there are at most ``limit`` boxes to be seen."""
+def _outer_first(folded: Folded, limit: int, soft: int) -> Opening:
+    """Open scopes, outer ones before inner ones, as long as there are at most ``limit`` boxes to be seen.
+
+    A scope with most of the graph may make it ``soft`` times as many.
+    """
     chosen = Opening()
     shown = len(folded.items(ROOT))
     waiting = deque(folded.scopes[ROOT].children)
@@ -56,7 +61,7 @@ def _outer_first(folded: Folded, limit: int) -> Opening:
                 continue  # many times one operator: opening it shows no more
             inner = scope.children[0]
         more = len(folded.items(inner)) - 1
-        if shown + more <= limit:
+        if shown + more <= limit * (soft if 2 * len(scope) > len(folded) else 1):
             shown += more
             chosen.opened.add(number)
             waiting.extend(folded.scopes[inner].children)

@@ -162,4 +162,4 @@ def _item_name(folded: Folded, item: Item) -> str:
     """Return what an item is called in a label."""
     if item.scope >= 0:
         return folded.scopes[item.scope].label
-    return folded.original.op[folded.heads[item.begin]].partition("Backward")[0]
+    return folded.operator(item.begin)

@@ -60,6 +60,15 @@ class View:
         last, numbers = self.folded.last_edges, self.folded.original.edge_output_nr
         return [numbers[last[edge]] for edge in self.edges]
 
+    def feeds(self, frame: int) -> list[tuple[int, int]]:
+        """Return how a block of an open repeat hands its gradient to the next one: box that sends, box that gets."""
+        scope = self.folded.scopes[self.frames[frame].scope]
+        length = len(scope) // scope.repeats
+        edges = zip(self.folded.sources, self.folded.targets, strict=True)
+        middle, end = scope.begin + length, scope.begin + 2 * length
+        pairs = ((source, target) for source, target in edges if scope.begin <= source < middle <= target < end)
+        return list(dict.fromkeys((int(self.box_of[source]), int(self.box_of[target])) for source, target in pairs))
+
     def box_of_node(self, node: int) -> int:
         """Return the box in which a node of the original is seen."""
         return int(self.box_of[self.folded.atom_of[node]])

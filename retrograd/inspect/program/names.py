@@ -71,13 +71,18 @@ def _in_order(namespace: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def search(
-    variables: list[tuple[str, Any]], wanted: set[int], is_tensor: Callable[[object], bool], *, deep: bool = True
+    variables: list[tuple[str, Any]],
+    wanted: set[int],
+    is_tensor: Callable[[object], bool],
+    *,
+    deep: bool = True,
+    levels: int = _MAX_LEVELS,
 ) -> Found:
-    """Look for objects by ``id``; ends early when every wanted one has a name."""
+    """Look for objects by ``id``, in variables or what they hold, too; ends early when every wanted one has a name."""
     found = Found()
     seen: set[int] = set()
     level = variables
-    for depth in range(_MAX_LEVELS if deep else 1):
+    for depth in range(levels if deep else 1):
         holders: list[tuple[str, Any]] = []
         for path, value in level:
             identity = id(value)
@@ -105,7 +110,7 @@ def _contents(path: str, value: Any) -> list[tuple[str, Any]]:
     if issubclass(kind, (list, tuple)):
         elements = list.__iter__(value) if issubclass(kind, list) else tuple.__iter__(value)
         inside = ((f"{path}[{place}]", element) for place, element in enumerate(islice(elements, _MAX_ELEMENTS)))
-    elif issubclass(kind, dict):
+    elif issubclass(kind, dict) and not (attributes := attributes_of(value)).keys() & dict.keys(value):
         inside = (
             (f"{path}[{_spelled(key)}]", element)
             for key, element in list(islice(dict.items(value), _MAX_ELEMENTS))

@@ -9,6 +9,9 @@ from . import labels
 from .marks import Note
 from .scene import MOST_ROWS, Scene
 
+_MOST_FED, _LONGEST_FED = 2, 60
+"""Words on what feeds the next block: of so many outputs, and no longer than that."""
+
 
 class Line(NamedTuple):
     """One line below a card's title."""
@@ -34,6 +37,26 @@ def full_title(scene: Scene, box: int) -> str:
     if place >= 0:
         return labels.clean(scene.view.folded.title(place))
     return card.title if called or card.title == card.name else card.op
+
+
+def frame_ending(scene: Scene, frame: int) -> str:
+    """Return what stands behind the title of an open scope: of a repeat its count, and what feeds the next block."""
+    repeats = scene.view.frames[frame].repeats
+    if repeats == 1:
+        return ""
+    taken: dict[str, list[str]] = {}
+    for source, target in scene.view.feeds(frame):  # as gradients go; values go the other way
+        taken.setdefault(_short_title(scene, target), []).append(_short_title(scene, source))
+    fed = [f"{giver} feeds the next {' and '.join(dict.fromkeys(takers))}" for giver, takers in taken.items()]
+    return " · ".join([f"  × {repeats}", *(words for words in fed[:_MOST_FED] if len(words) <= _LONGEST_FED)])
+
+
+def _short_title(scene: Scene, box: int) -> str:
+    """Return what a box is called, without its class."""
+    place = scene.view.boxes[box].scope
+    return (
+        labels.clean(scene.view.folded.scopes[place].label) if place >= 0 else labels.node_text(scene.seen, box).title
+    )
 
 
 def plain_words(scene: Scene, box: int) -> list[str]:
@@ -104,9 +127,10 @@ def _scope_words(scene: Scene, box: int, root_name: str) -> tuple[str, str, list
     found = view.boxes[box]
     scope = view.folded.scopes[found.scope]
     ending = f"  × {scope.repeats}" if scope.repeats > 1 else ""
+    together = f"all {scope.repeats}: " if scope.repeats > 1 else ""
     leaves = {leaf for atom in range(found.begin, found.end) for leaf in view.folded.rows.get(atom, ())}
     operators = found.end - found.begin
-    counts = f"{operators:,} operator{'s' * (operators != 1)}"
+    counts = f"{together}{operators:,} operator{'s' * (operators != 1)}"
     if leaves:
         held = sum(math.prod(view.folded.original.shape[leaf] or ()) for leaf in leaves)
         counts += f" · {len(leaves):,} parameter{'s' * (len(leaves) != 1)} ({_count_text(held)})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ..fold.seen import SUMMED
 from ..layout import Size
 from ..layout.text_size import shortened, text_width
 from ..progress import followed
@@ -81,7 +82,7 @@ def _make_card(scene: Scene, box: int, colours: Scale, below: float, roots: dict
     closed = scene.view.boxes[box].scope >= 0
     title, ending, lines = box_words(scene, box, roots.get(box, ""))
     if colours.values and (value := colours.text(colours.values[box])):
-        lines.append(Line(value))
+        lines.append(Line(value + _of_how_many(scene, box, colours)))
     lines += [Line(f"{note.sign} {labels.clean(note.text)}", "w") for note in listed_notes(scene, box)]
     title = shortened(title, TITLE_SIZE, _ROOM, bold=True)
     ending = shortened(ending, TEXT_SIZE, _ROOM)
@@ -95,6 +96,15 @@ def _make_card(scene: Scene, box: int, colours: Scale, below: float, roots: dict
         width, height = width + PILE, height + PILE
     css = " ".join(part for part in ("node", _kind(scene, box, roots), colours.css(box), _severity(scene, box)) if part)
     return Card(title, ending, fitting, css, Size(math.ceil(width), height), stacked=many)
+
+
+def _of_how_many(scene: Scene, box: int, colours: Scale) -> str:
+    """Return of what the figure of a box is that stands for several blocks: their sum, or the largest of them."""
+    found = scene.view.boxes[box]
+    count = found.copies * (scene.view.folded.scopes[found.scope].repeats if found.scope >= 0 else 1)
+    if count == 1:
+        return ""
+    return f" in all {count}" if colours.name in SUMMED else f" at most, of {count}"
 
 
 def _kind(scene: Scene, box: int, roots: dict[int, str]) -> str:

@@ -12,6 +12,7 @@ from ..layout.text_size import shortened, text_width
 from ..progress import followed
 from . import labels
 from .base import RenderOptions
+from .card_words import frame_ending
 from .cards import LABEL_SIZE, Card, make_cards
 from .scale import Scale, scale
 from .scene import Scene
@@ -76,8 +77,8 @@ def _edge_labels(scene: Scene) -> list[str]:
 def _frame_titles(scene: Scene) -> list[tuple[str, str]]:
     """Return title and ending of every frame; the first is the sheet and has none."""
     titles = [("", "")]
-    for frame in scene.view.frames[1:]:
-        ending = f"  × {frame.repeats}" if frame.repeats > 1 else ""
+    for place, frame in enumerate(scene.view.frames[1:], 1):
+        ending = frame_ending(scene, place)
         title = labels.clean(scene.view.folded.title(frame.scope))
         titles.append((shortened(title, _FRAME_TITLE, _TITLE_ROOM, bold=True), ending))
     return titles

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
+from ..fold.plumbing import is_plumbing
 from ..operators import canonical
 from ..snapshot import GraphSnapshot
 from . import labels
-
-_NAMED_BY_CLASS = ("leaf", "function", "copy", "ghost")
-"""Kinds of nodes that are called by a name of their own."""
 
 
 def titles(snapshot: GraphSnapshot) -> list[str]:
     """Return the title of every node, "" where it is the engine's name of it or that of a leaf.
 
-    ``cross_entropy`` makes two nodes: its last one is called so, the other ``log_softmax``.
+    ``cross_entropy`` makes two nodes: the last one is called so, the other ``log_softmax``.  Of a call whose last node
+    only gives another shape, the one before it has the name.
     """
     if not any(snapshot.call):
         return [""] * len(snapshot)
+    rearranges = {op: is_plumbing(op) for op in set(snapshot.op)}
     found = [_own(snapshot, node) for node in range(len(snapshot))]
     numbered = sorted((number, node) for node, number in enumerate(snapshot.seq) if number is not None)
-    latest, last, last_number = None, 0, 0
+    place, name, known_for, above = None, "", "", -1
     for number, node in reversed(numbered):
-        call = snapshot.call[node]
-        origin = (snapshot.source[node], snapshot.scope[node], call)
-        if origin != latest or number != last_number - 1:
-            latest, last = origin, node
-        last_number = number
-        if call and (snapshot.op[node] == snapshot.op[last] or canonical(snapshot.op[node]) == canonical(call)):
-            found[node] = call
+        op, call, at = snapshot.op[node], snapshot.call[node], (snapshot.source[node], snapshot.scope[node])
+        if number != above - 1 or at != place or call not in ("", name):
+            place, name, known_for = at, call, ""
+        above = number
+        if not name or snapshot.kind[node] != "op":
+            continue
+        if canonical(op) == canonical(name):
+            found[node] = name
+        elif not rearranges[op] and known_for in ("", op):
+            found[node], known_for = name, op
     return found
 
 
 def _own(snapshot: GraphSnapshot, node: int) -> str:
     """Return the name of a node's operator."""
-    if snapshot.kind[node] in _NAMED_BY_CLASS:
-        return ""
+    if snapshot.kind[node] != "op":
+        return ""  # leaves, custom Functions and what is beside the graph have names of their own
     return canonical(snapshot.op[node]) or labels.short_op(snapshot.op[node])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..snapshot import GraphSnapshot
 from . import labels
 from .base import RenderOptions
-from .card_words import box_words, full_title
+from .card_words import box_words, frame_ending, full_title
 from .marks import GHOST, Note
 from .reached import Reached
 from .scale import Scale, scale
@@ -81,8 +81,7 @@ def _frame_text(made: Scene, number: int) -> Text:
 
     frame = made.view.frames[number]
     text = Text(labels.clean(made.view.folded.title(frame.scope)) or "…", style="bold blue")
-    if frame.repeats > 1:
-        text.append(f" × {frame.repeats}", style="bold magenta")
+    text.append(frame_ending(made, number).replace("  ", " "), style="bold magenta")
     return text
 
 

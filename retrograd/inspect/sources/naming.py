@@ -140,6 +140,9 @@ class Naming:
         """Look for leaves in modules and variables, and for roots among the variables themselves."""
         variables = frame_variables(user_frames(self._frame))
         found = search(variables, {id(root) for root in self._roots}, self._is_tensor, deep=False)
+        held = {id(root) for root in self._roots} - found.variables.keys()
+        if held:  # ``out.loss``
+            found.variables |= search(variables, held, self._is_tensor, levels=2).variables
         missing = {id(leaf): leaf for leaf in leaves.values() if id(leaf) not in self._given}
         memory = self.memory or NameMemory()
         parameters = memory.parameters(self.modules, missing)

@@ -9,7 +9,8 @@ function fillOutline() {
   if (graph.boxCount > 1) {
     const tools = make("p", "", button("open all", openAll), " · ", button("close all", closeAll));
     tools.className = "tools";
-    parts.push(section(`Modules ${graph.boxCount - 1}`, tools, moduleTree()));
+    const { modules } = graph.boxes;  // boxes are also repeats of them, and stretches of operators
+    parts.push(section(modules ? `Modules ${modules}` : `Boxes ${graph.boxCount - 1}`, tools, moduleTree()));
   }
   const { unreached } = data.steps[state.step];
   if (unreached.length) parts.push(section(`No gradient ${unreached.length}`, unreachedList(unreached)));

@@ -31,6 +31,8 @@ class Groups:
     """Box directly around every atom."""
     of_scope: list[int]
     """Box of every scope: its own, or the one around it."""
+    modules: int = 0
+    """How many of the boxes are modules."""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -122,6 +124,7 @@ def groups_of(folded: Folded) -> Groups:
             groups.paths.append(labels.clean(scope.path))
             groups.repeats.append(scope.repeats)
             groups.parents.append(box_of[scope.parent])
+            groups.modules += scope.kind == "module"
         elif number:
             box_of[number] = box_of[scope.parent]
     groups.of_scope = box_of

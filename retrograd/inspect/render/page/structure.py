@@ -81,6 +81,7 @@ def _boxes_data(groups: Groups, interiors: Interiors, opened: dict[str, list[int
     return {
         "name": groups.names,
         "path": groups.paths,
+        "modules": groups.modules,
         "repeats": {box: count for box, count in enumerate(groups.repeats) if count > 1},
         "parent": groups.parents,
         "ofAtom": packing.numbers(groups.of_atom),
