@@ -67,6 +67,14 @@ class UsageError(RetrogradError, ValueError):
     code = "usage"
 
 
+class NotInGraphError(UsageError):
+    """A scope to open, or a step to draw, is not in what was recorded; ``option`` says which of both, by its name."""
+
+    def __init__(self, message: str, remedy: str, option: str, value: object) -> None:
+        super().__init__(message, remedy)
+        self.option, self.value = option, value
+
+
 class MissingPackageError(RetrogradError, ImportError):
     """A package that an optional part stands on is not there."""
 

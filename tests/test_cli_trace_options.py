@@ -185,6 +185,8 @@ REFUSED = {
     "a step that is none": (("here.py", "--step", "first"), 2, "'first' is not"),
     "times at a level without them": (("here.py", "-o", "x.trace.json"), 2, "--level backward"),
     "colours at a level without them": (("here.py", "--color-by", "grad-norm"), 2, "no measure 'grad-norm'"),
+    "colours that are none": (("here.py", "--color-by", "tmie"), 2, "time, grad-norm"),
+    "a notebook": (("notes.ipynb",), 2, "is a notebook"),
     "a layout that is none": (("here.py", "--layout", "round"), 2, "round"),
 }
 
@@ -194,6 +196,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a script and things that are none."""
     root = tmp_path_factory.mktemp("refused")
     (root / "here.py").write_text("")
+    (root / "notes.ipynb").write_text("{}")
     (root / "empty").mkdir()
     (root / "dangling.py").symlink_to("nowhere.py")
     (root / "same.svg").symlink_to("here.py")
@@ -244,3 +247,12 @@ def test_a_layout_of_settings_is_no_matter_for_a_recording(place: Path, monkeypa
     outcome = CliRunner().invoke(cli, ["trace", "here.py", "-o", "run.json", "--layout", "dot"])
 
     assert (outcome.exit_code, ran) == (0, ["here.py"])
+
+
+def test_a_misspelt_command_gets_a_suggestion() -> None:
+    """A command that is none is refused, with the one that was probably meant if there is one."""
+    wrong, other = (CliRunner().invoke(cli, [word, "x.py"]) for word in ("daignose", "xyzzy"))
+
+    assert "Did you mean 'diagnose'?" in wrong.output
+    assert (wrong.exit_code, other.exit_code) == (2, 2)
+    assert "Did you mean" not in other.output

@@ -212,3 +212,16 @@ def test_cards_are_called_as_the_program_calls(engine: str) -> None:
     assert rows[4] == "net.1: Block"
     assert "recorded_program.py:9" in rows[6]
     assert "Backward" not in tree
+
+
+def test_a_root_inside_an_object_has_its_name() -> None:
+    """A loss that no variable holds is called by the attribute of the one that holds what a model returned."""
+    pytest.importorskip("torch")
+    text = """import torch
+class Output:
+    pass
+out = Output()
+out.loss = torch.ones(3, requires_grad=True).sum()
+out.loss.backward()
+"""
+    assert recorded(text, "torch").snapshots[-1].root_names == ["out.loss"]

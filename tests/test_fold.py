@@ -323,3 +323,40 @@ def test_nothing_folds_to_nothing() -> None:
     folded = fold(GraphSnapshot())
 
     assert (len(folded), len(view(folded, [0]).boxes)) == (0, 0)
+
+
+def test_a_module_that_holds_most_of_a_graph_opens_all_the_same() -> None:
+    """A few boxes too many do not close it: a module closed around everything would tell nothing."""
+    inside = [(op, f"net/part{number}") for number in range(22) for op in ("Mm", "Exp")]
+    rows = [("Sum", ""), *inside, *[("Sin", "net/rest")] * 2]
+    folded = fold(snapshot(rows, [(at, at + 1) for at in range(len(rows) - 1)]), set(STEPS) - {"repeats"})
+    seen = view(folded, first_opening(folded).opened)
+
+    assert len(seen.boxes) == 24
+    assert len(view(folded, first_opening(folded, 20).opened).boxes) == 2  # who asks for a number gets no more
+
+
+def test_modules_keep_their_names_in_a_crowd() -> None:
+    """Hundreds of operators around a module are put together beside it, not with it."""
+    loose = [(op, "") for _ in range(60) for op in ("Mul", "Exp", "Sin", "Cos")]
+    rows = [*loose[:120], ("Mm", "net/a"), ("Tanh", "net/a"), ("Mm", "net/b"), ("Relu", "net/b"), *loose[120:]]
+    edges = [(at, at + step) for at in range(len(rows) - 3) for step in (1, 3)]
+    folded = fold(snapshot(rows, edges), set(STEPS) - {"chains", "repeats"})
+    beside = [folded.scopes[number].label for number in folded.scopes[0].children]
+
+    assert "net" in beside
+    assert len(folded.items(0)) <= 64
+
+
+def test_a_repeat_says_what_feeds_the_next_block() -> None:
+    """In a stack of residual layers each block hands its gradient on to the next one's addition, from both its ends."""
+    folded = fold(stack_of_layers(12))
+    repeat = next(number for number, scope in enumerate(folded.scopes) if scope.repeats == 12)
+    seen = view(folded, range(len(folded.scopes)))
+    frame = next(place for place, one in enumerate(seen.frames) if one.scope == repeat)
+    named = [
+        (heads(folded)[seen.boxes[sends].begin], heads(folded)[seen.boxes[gets].begin])
+        for sends, gets in seen.feeds(frame)
+    ]
+
+    assert named == [("Add", "Add"), ("Mm", "Add")]

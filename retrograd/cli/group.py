@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 import pkgutil
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -38,6 +39,18 @@ class CommandFolder(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{module.__name__}.command must be a click command, not {type(command).__name__}")
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that was typed; of a misspelt one say which was probably meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            meant = get_close_matches(args[0], _command_modules(), n=1)
+            if not meant:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {meant[0]!r}?", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands; what each is for is read from its file, which costs a tenth of importing it."""

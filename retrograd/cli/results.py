@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ..errors import OutputError, UsageError
+from ..errors import NotInGraphError, OutputError, UsageError
 from ..inspect.events import Recording
 from ..inspect.output import save, with_findings
 from ..inspect.render import Demanding, RenderOptions, renderer_for
@@ -121,9 +121,14 @@ def write(recording: Recording, outputs: list[Output], options: RenderOptions, *
     A failure is said in one line and does not keep the other outputs from being written.
     """
     failure = 0
-    for output in outputs:
+    waiting = list(outputs)
+    while waiting:
+        output = waiting.pop(0)
         try:
             save(recording, output.path, output.fmt, options)
+        except NotInGraphError as missing:
+            options = _without(options, missing)
+            waiting.insert(0, output)
         except BrokenPipeError:
             forget_stdout()
         except Exception as error:
@@ -165,12 +170,23 @@ def write_processes(
     return failure
 
 
+def _without(options: RenderOptions, missing: NotInGraphError) -> RenderOptions:
+    """Return options without a step or scope that the program turned out not to have: it ran, so something is drawn."""
+    if missing.option == "step":
+        say(f"warning: {missing.message} The last one is drawn. {missing.remedy}")
+        return replace(options, step="last")
+    say(f"warning: {missing.message} It is left out. {missing.remedy}")
+    return replace(options, expand=tuple(one for one in options.expand if one != missing.value))
+
+
 def _show_tree(recording: Recording, options: RenderOptions) -> int:
     """Print the tree on stderr; return our exit code."""
     try:
         stderr = first_stderr()
         if stderr is not None:
             print_tree(recording, with_findings(recording, options), stderr)
+    except NotInGraphError as missing:
+        return _show_tree(recording, _without(options, missing))
     except BrokenPipeError:
         pass
     except Exception as error:

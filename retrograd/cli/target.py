@@ -67,6 +67,13 @@ def _check_script(path: str) -> None:
     if os.path.isdir(path):
         if not any(os.path.exists(os.path.join(path, f"__main__{end}")) for end in (".py", ".pyc")):
             raise UsageError(f"The folder {path!r} has no __main__.py to run.", "Name a script inside it.")
+    elif path.endswith(".ipynb"):
+        script = f"{os.path.splitext(os.path.basename(path))[0]}.py"
+        raise UsageError(
+            f"{path!r} is a notebook, which python cannot run.",
+            f"Make a script of it: jupyter nbconvert --to script {path}, and give {script}; "
+            "or draw inside the notebook: with retrograd.debug() as trace: ...",
+        )
     elif not os.access(path, os.R_OK):
         raise UsageError(f"The script {path!r} cannot be read.", "Check its permissions.")
 

@@ -30,6 +30,9 @@ from ..recorded import RecordingOptions, run_and_report
 from ..runner import Ending
 from ..target import choose
 
+_OF_CALLS = ("saved-bytes", "saved_bytes")
+"""Measures that only a recording of every call has."""
+
 
 @click.command(
     cls=ScriptCommand,
@@ -81,6 +84,8 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
     launch = launched()
     outputs = results.plan(asked["output"], asked["fmt"] if asked["output"] else None, launch)
     options = render_options(asked)
+    if asked["color_by"] in _OF_CALLS and ctx.get_parameter_source("level") is ParameterSource.DEFAULT:
+        asked["level"] = LEVELS[-1]  # what PyTorch's nodes keep is told by the calls that made them
     results.check_drawable(outputs, options, asked["level"])
     if asked["children"]:
         results.refuse_one_stream(asked["output"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from ...errors import UsageError
+from ...errors import NotInGraphError
 from .folded import ROOT, Folded
 
 MAX_BOXES = 20
@@ -80,7 +80,7 @@ def _as_deep_as_is_read(folded: Folded, chosen: Opening) -> Opening:
 def expand(folded: Folded, chosen: Opening, paths: Iterable[str]) -> None:
     """Open the named scopes, all around them, and (for ``all``) everything.
 
-    Raises ``UsageError`` for a path that the graph does not have.
+    Raises ``NotInGraphError`` for a path that the graph does not have.
     """
     for path in paths:
         if path == "all":
@@ -99,9 +99,11 @@ def _named(folded: Folded, path: str) -> list[int]:
     found = [number for number, scope in enumerate(folded.scopes) if number and wanted in folded.names(number)]
     if not found:
         known = [scope.path for scope in folded.scopes[1:13]]
-        raise UsageError(
+        raise NotInGraphError(
             f"There is no scope {path!r} to expand.",
             f"It has: {', '.join(known) or 'none'}{' …' if len(folded.scopes) > 13 else ''}.",
+            "expand",
+            path,
         )
     return found
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from ...errors import NoGraphError, UsageError
+from ...errors import NoGraphError, NotInGraphError
 from ..events import Recording
 from ..findings import Finding
 from ..graph_diff import Differences
@@ -116,9 +116,11 @@ def _step_index(recording: Recording, step: str | int, count: int) -> int:
     if dropped:
         return _kept_index(recording, index, count + dropped)
     if not -count <= index < count:
-        raise UsageError(
+        raise NotInGraphError(
             f"There is no step {step!r} in a recording of {count} backward graph{'s' if count > 1 else ''}.",
             f"Ask for 'last', 'all' or a number from 0 to {count - 1}.",
+            "step",
+            step,
         )
     return index
 
@@ -128,9 +130,11 @@ def _kept_index(recording: Recording, number: int, runs: int) -> int:
     labels = [snapshot.label for snapshot in recording.snapshots]
     label = f"backward {number}"
     if label not in labels:
-        raise UsageError(
+        raise NotInGraphError(
             f"The graph of backward run {number} was not kept: there are {len(labels):,} of {runs:,}.",
             "Ask for 'last', 'all' or another number, or record with --keep all.",
+            "step",
+            number,
         )
     return labels.index(label)
 

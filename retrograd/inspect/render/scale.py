@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ...errors import UsageError
 from ..event_data import LEVELS
+from ..event_data import MEASURES as RECORDED
 from ..snapshot import GraphSnapshot
 from .labels import bytes_text, time_text
 from .theme import HEATS
@@ -99,7 +100,9 @@ def known_measures(snapshot: GraphSnapshot) -> list[str]:
 
 
 def check_level(color_by: str | None, level: str) -> None:
-    """Raise ``UsageError`` for a measure that no recording of this level has."""
+    """Raise ``UsageError`` for a measure that no recording of this level has, or none at all."""
+    if color_by is not None and color_by not in (*MEASURES, "saved_bytes", *RECORDED):
+        raise UsageError(f"There is no measure {color_by!r} to colour by.", f"There are: {', '.join(MEASURES)}.")
     if level == LEVELS[0] and color_by in MEASURES and color_by != "saved-bytes":
         raise UsageError(f"Level {level!r} records no measure {color_by!r} to colour by.", "Add --level backward.")
 

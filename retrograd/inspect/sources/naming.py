@@ -140,9 +140,6 @@ class Naming:
         """Look for leaves in modules and variables, and for roots among the variables themselves."""
         variables = frame_variables(user_frames(self._frame))
         found = search(variables, {id(root) for root in self._roots}, self._is_tensor, deep=False)
-        held = {id(root) for root in self._roots} - found.variables.keys()
-        if held:  # ``out.loss``
-            found.variables |= search(variables, held, self._is_tensor, levels=2).variables
         missing = {id(leaf): leaf for leaf in leaves.values() if id(leaf) not in self._given}
         memory = self.memory or NameMemory()
         parameters = memory.parameters(self.modules, missing)
@@ -169,6 +166,11 @@ class Naming:
         """Name roots after the variable that holds the tensor, or whose node it is."""
         for number, (place, root) in enumerate(zip(snapshot.roots, self._roots, strict=True)):
             snapshot.root_names[number] = found.variables.get(id(root)) or snapshot.name[place]
+        held = {id(root) for root, name in zip(self._roots, snapshot.root_names, strict=True) if name is None}
+        if held and self._frame is not None:  # ``out.loss``
+            inside = search(frame_variables(user_frames(self._frame)), held, self._is_tensor, levels=2).variables
+            named = zip(self._roots, snapshot.root_names, strict=True)
+            snapshot.root_names = [inside.get(id(root)) if name is None else name for root, name in named]
 
     def _place(self, snapshot: GraphSnapshot, leaves: dict[int, Any], parameters: dict[int, ParameterName]) -> None:
         """Put parameters into the scope of the module that holds them."""
