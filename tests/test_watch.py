@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import signal
@@ -358,6 +360,11 @@ def test_stats_show_a_watched_run(tmp_path: Path) -> None:
     shown = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True)
     plain = subprocess.run([*command, "-f", "json"], cwd=tmp_path, env=environment(), capture_output=True, text=True)
 
+    table = subprocess.run([*command, "-f", "csv"], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    rows = list(csv.DictReader(io.StringIO(table.stdout)))
+
+    assert [row["first step"] for row in rows] == [str(step) for step in range(1, 31)]
+    assert float(rows[0]["gradient:0.weight"]) > 0
     assert "30 steps" in shown.stdout
     assert "0.weight" in shown.stdout
     assert json.loads(plain.stdout)["figures"]["loss"]["first"] > 0

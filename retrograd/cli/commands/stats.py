@@ -13,7 +13,7 @@ from ...inspect.events import Recording
 from ...inspect.loading import load_recording
 from ...inspect.render import RenderOptions
 from ...inspect.render.console_page import page_text, print_page
-from ...inspect.render.run_tables import run_json, run_parts
+from ...inspect.render.run_tables import run_csv, run_json, run_parts
 from ...inspect.render.stats_tables import chosen_statistics, stats_json, stats_parts
 from ...inspect.stats import ROWS
 from ...inspect.unseen import launched_on
@@ -36,7 +36,7 @@ from ..target import Target, choose
 )
 @click.argument("words", nargs=-1, metavar="RECORDING|SCRIPT [ARGS]...", type=click.UNPROCESSED)
 @program_options
-@output_options("stats", "json", "text")
+@output_options("stats", "csv", "json", "text")
 @children_option
 @click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run.")
 @click.option("--rows", type=click.IntRange(min=1), default=ROWS, show_default=True, help="Rows of each table.")
@@ -68,8 +68,9 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
 def _show_run(run: WatchedRun, asked: dict[str, Any]) -> None:
     """Print or write what a watched run came to."""
     output: str | None = asked["output"]
-    if (asked["fmt"] or ("json" if (output or "").endswith(".json") else "text")) == "json":
-        write_output(run_json(run), output or STDOUT)
+    fmt = asked["fmt"] or (output or "").rpartition(".")[2]
+    if fmt in ("csv", "json"):
+        write_output(run_csv(run) if fmt == "csv" else run_json(run), output or STDOUT)
     elif output in (None, STDOUT):
         print_page(run_parts(run))
     else:
@@ -80,6 +81,7 @@ def _run(target: Target, asked: dict[str, Any], path: str | None) -> NoReturn:
     """Run a program and show the statistics of its graphs."""
     if asked["fmt"] and not asked["output"]:
         raise UsageError("-f names the format of a file, but there is no -o.", "Add -o FILE, or -o - for stdout.")
+    _refuse_table(asked)
     target.check()
     output = asked["output"]
     if target.kind == "script":
@@ -103,6 +105,12 @@ def _run(target: Target, asked: dict[str, Any], path: str | None) -> NoReturn:
         return 0
 
     run_and_report(target, report, RecordingOptions("backward", all_figures=True, children=asked["children"]))
+
+
+def _refuse_table(asked: dict[str, Any]) -> None:
+    """Raise ``UsageError`` where one table is asked for of what is several."""
+    if asked["fmt"] == "csv" or (asked["output"] or "").endswith(".csv"):
+        raise UsageError("Only a run that `retrograd watch` wrote is one table.", "Use -f json or -f text.")
 
 
 def _show(recording: Recording, asked: dict[str, Any], *, to_stderr: bool = False) -> None:
