@@ -34,7 +34,23 @@ def _made_late(flow: Flow, run: Run) -> list[int]:
     latest = max((row for row in made if row is not None), default=-1)
     if latest < 0 or None in made:
         return []
-    return [one for one in run.inputs if one not in run.roots and latest < _maker(flow, one) < run.begin]
+    late = [one for one in run.inputs if one not in run.roots and latest < _maker(flow, one) < run.begin]
+    reached, leaves = (flow.reached_by(run).tensors, _leaves_by_name(flow, run)) if late else (set[int](), set[str]())
+    return [one for one in late if any(of in reached or flow.facts(of).name in leaves for of in _origins(flow, one))]
+
+
+def _leaves_by_name(flow: Flow, run: Run) -> set[str]:
+    """Return the names of the leaves of a run's graph, which no call may lead to, as out of a transform."""
+    if run.snapshot is None:
+        return set()
+    snapshot = flow.graph_of(run)
+    return {name for name, kind in zip(snapshot.name, snapshot.kind, strict=True) if name and kind == "leaf"}
+
+
+def _origins(flow: Flow, tensor: int) -> list[int]:
+    """Return what a tensor was made of, that requires gradients."""
+    row = _maker(flow, tensor)
+    return [one for one in flow.inputs(row) if flow.requires_grad(one, row) or flow.has_history(one, row)]
 
 
 def _maker(flow: Flow, tensor: int) -> int:
@@ -46,7 +62,7 @@ def _maker(flow: Flow, tensor: int) -> int:
 def _case(flow: Flow, run: Run, late: list[int], source: SourceLine | None) -> Case:
     """Return the case of one line."""
     row = _maker(flow, late[0])
-    event, given = flow.events[row], flow.inputs(row)[0]
+    event, given = flow.events[row], _origins(flow, late[0])[0]
     origin, root = flow.name(given, source), flow.root_name(run)
     names = {flow.name(one, run.source) for one in late}
     asked = (
