@@ -195,6 +195,71 @@ def overlapping(call: Probe) -> bool:
     return any(entries > places for entries, places in spans)
 
 
+def summand(call: Probe) -> bool:
+    """What is added to the first operand is added to the result, times one factor for all entries."""
+    first, *rest = call.drawn(1)
+    moved = [floating(call([first + step, *rest]))[0] for step in (0.0, 0.25, 0.5)]
+    return close([moved[2] - moved[1]], [moved[1] - moved[0]]) and moved[0].shape.numel() >= first.numel()
+
+
+def a_difference(call: Probe) -> bool:
+    """Blind to what is added to both operands."""
+    x, y, *rest = call.drawn(1)
+    return close(floating(call([x, y, *rest])), floating(call([x + 0.5, y + 0.5, *rest])))
+
+
+def divides(call: Probe) -> bool:
+    """Other than linear in what it divides by."""
+    return not affine_in_each(call) or len(call.values) < len(call.given)
+
+
+def between_bounds(call: Probe) -> bool:
+    """Given its result again, it changes nothing."""
+    once = floating(call())
+    return close(floating(call([*once, *call.values[1:]])), once)
+
+
+def deviates(call: Probe) -> bool:
+    """Blind to what is added to all entries: the first result of several is asked."""
+    first, *rest = call.drawn(1)
+    return close(floating(call([first, *rest]))[:1], floating(call([first + 0.5, *rest]))[:1], 1e-5)
+
+
+def angles(call: Probe) -> bool:
+    """Blind to the lengths of both operands."""
+    x, y, *rest = call.drawn(1)
+    return close(floating(call([x, y, *rest])), floating(call([2 * x, 3 * y, *rest])), 1e-5)
+
+
+def chances(call: Probe) -> bool:
+    """Between zero and one, or the logarithm of such numbers."""
+    made = torch.cat([one.reshape(-1) for one in floating(call())])
+    return bool(((made >= 0) & (made <= 1)).all() or (made <= 0).all())
+
+
+def of_length_one(call: Probe) -> bool:
+    """The entries along some dimension have a norm of one, whichever norm."""
+    made = floating(call(call.drawn(1)))[0]
+    norms = [made.norm(p, dim=dim) for dim in range(made.dim()) for p in (1, 2)]
+    return any(close([norm], [torch.ones_like(norm)], 1e-4) for norm in norms)
+
+
+def powers(call: Probe) -> bool:
+    """A factor of the first operand is one of the result, by which it is multiplied throughout."""
+    first, *rest = call.drawn(1)
+    (one,), (other,) = (floating(call([value, *rest])) for value in (first, 2 * first))
+    exponents = [value for value in call.given[1:] if value.numel() > 1]
+    return bool(exponents) or bool(torch.allclose(other / one, (other / one).flatten()[0]))
+
+
+def shaped(call: Probe) -> bool:
+    """Other numbers of the operand change nothing."""
+    made = [tensors(call(values)) for values in (call.drawn(1), call.drawn(2))]
+    return [one.shape for one in made[0]] == [one.shape for one in made[1]] and (
+        "empty" in call.sample.name or close(*made)
+    )
+
+
 def own_samples() -> list[Sample]:
     """Samples of what only methods and attributes do, and of what is switched off elsewhere."""
     x, wide = real(2, 3), real(4, 2, 3)

@@ -42,6 +42,11 @@ class TensorFacts:
     layout: tuple[int, ...] | None = None
     """Of a tensor that is a part of its memory: where it begins there, and its strides, both in entries."""
 
+    @property
+    def floating(self) -> bool:
+        """Whether its entries are numbers with a fraction, which alone can have gradients."""
+        return self.dtype.startswith(("float", "bfloat", "complex"))
+
     def to_plain(self) -> dict[str, Plain]:
         """Return the facts as JSON values, without what is as usual."""
         plain: dict[str, Plain] = {"shape": list(self.shape), "dtype": self.dtype}

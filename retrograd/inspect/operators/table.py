@@ -161,10 +161,14 @@ TRAITS: dict[Trait, str] = {
         transpose trapezoid tril triu unbind unflatten unfold unsqueeze view view_as view_as_complex view_as_real
         vsplit vstack where""",
     Trait.SCALING: "div mul",
+    Trait.DIVISION: "addcdiv div fmod remainder",
     Trait.CONTRACTION: """
         addbmm addmm addmv addr baddbmm bilinear bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d
         conv_transpose2d conv_transpose3d convolution cross dot dsmm einsum hsmm inner kron linear matmul mm
         multi_dot mv outer saddmm smm spmm tensordot vdot vecdot""",
+    Trait.POWER: "float_power pow reciprocal rsqrt sqrt square",
+    Trait.ADDITION: "add addbmm addcdiv addcmul addmm addmv addr baddbmm lerp sub",
+    Trait.DIFFERENCE: "sub",
     Trait.ARRANGING: """
         adjoint alias as_strided as_strided_scatter atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors
         broadcast_to cartesian_prod cat channel_shuffle chunk clone column_stack combinations conj constant_pad_nd
@@ -191,14 +195,21 @@ TRAITS: dict[Trait, str] = {
         embedding fill_diagonal gather getitem index_add index_copy index_fill index_put index_reduce index_select
         masked_fill masked_scatter masked_select put scatter scatter_add scatter_reduce select setitem slice take
         take_along_dim""",
+    Trait.PART: """
+        chunk diagonal dsplit embedding gather getitem hsplit index_select masked_select narrow select slice split
+        split_with_sizes take take_along_dim tensor_split unbind vsplit""",
     Trait.WRITING: """
         apply as_strided_scatter copy diagonal_scatter fill fill_diagonal index_copy index_fill index_put map map2
         masked_fill masked_scatter put scatter select_scatter set setitem slice_scatter zero""",
     Trait.CLEARING: "fill zero",
+    Trait.FILLING: """
+        constant_pad_nd copy empty fill fill_diagonal from_numpy full full_like index_fill index_put masked_fill
+        masked_scatter new_full ones pad scatter setitem tensor tril triu where zeros""",
     Trait.REDUCTION: """
         all amax amin aminmax any argmax argmin count_nonzero det dist kthvalue logdet logsumexp matrix_norm max
         mean median min mode nanmean nanmedian nanquantile nansum norm norm_except_dim nuclear_norm prod quantile
         slogdet std std_mean sum trace trapezoid var var_mean vector_norm""",
+    Trait.SPREAD: "std std_mean var var_mean",
     Trait.SCAN: "cummax cummin cumprod cumsum cumulative_trapezoid logcumsumexp",
     Trait.EXTREME: """
         adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d amax amin aminmax cummax cummin fmax fmin
@@ -217,6 +228,7 @@ TRAITS: dict[Trait, str] = {
     Trait.FLAT: """
         celu clamp clamp_max clamp_min elu hardshrink hardsigmoid hardswish hardtanh hinge_embedding_loss
         margin_ranking_loss relu relu6 softshrink threshold triplet_margin_loss""",
+    Trait.CLAMPING: "clamp clamp_max clamp_min",
     Trait.SATURATING: """
         atan celu elu erf erfc hardsigmoid hardtanh log_softmax logsigmoid ndtr relu6 selu sigmoid silu softmax
         softmin softsign tanh""",
@@ -225,6 +237,9 @@ TRAITS: dict[Trait, str] = {
         square std var vector_norm""",
     Trait.DISTANCE: """
         cdist dist huber_loss l1_loss mse_loss pairwise_distance smooth_l1_loss""",
+    Trait.LIKENESS: "cosine_embedding_loss cosine_similarity",
+    Trait.DIVERGENCE: "kl_div",
+    Trait.PROBABILITY: "gumbel_softmax log_softmax logsigmoid sigmoid softmax softmin",
     Trait.LOGARITHMIC: """
         binary_cross_entropy binary_cross_entropy_with_logits cross_entropy ctc_loss entr kl_div
         linear_cross_entropy log log10 log1p log2 log_ndtr log_softmax logaddexp logaddexp2 logcumsumexp logdet
@@ -232,8 +247,9 @@ TRAITS: dict[Trait, str] = {
     Trait.EXPONENTIAL: """
         cosh cumprod exp exp2 expm1 float_power ldexp matrix_exp matrix_power pow prod sinh""",
     Trait.NORMALISATION: """
-        batch_norm cosine_similarity group_norm gumbel_softmax instance_norm layer_norm local_response_norm
-        log_softmax normalize renorm rms_norm softmax softmin""",
+        batch_norm cosine_similarity cross_entropy group_norm gumbel_softmax instance_norm layer_norm
+        linear_cross_entropy local_response_norm log_softmax normalize renorm rms_norm softmax softmin""",
+    Trait.UNIT: "normalize",
     Trait.LOSS: """
         binary_cross_entropy binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy ctc_loss
         gaussian_nll_loss hinge_embedding_loss huber_loss kl_div l1_loss linear_cross_entropy margin_ranking_loss
@@ -245,17 +261,24 @@ TRAITS: dict[Trait, str] = {
         kaiming_normal kaiming_uniform log_normal multinomial normal poisson rand rand_like randint randint_like
         randn randn_like random randperm rrelu sample_dirichlet standard_gamma trunc_normal uniform xavier_normal
         xavier_uniform""",
+    Trait.DROPOUT: """
+        alpha_dropout dropout dropout1d dropout2d dropout3d feature_alpha_dropout feature_dropout""",
     Trait.CREATION: """
         arange bartlett_window blackman_window empty empty_like empty_permuted empty_strided eye from_numpy
         frombuffer full full_like hamming_window hann_window kaiser_window linspace logspace new_empty
         new_empty_strided new_full new_ones new_zeros normal ones ones_like rand rand_like randint randint_like
         randn randn_like randperm range tensor tril_indices triu_indices zeros zeros_like""",
+    Trait.LIKE: """
+        empty_like full_like new_empty new_empty_strided new_full new_ones new_zeros ones_like rand_like randint_like
+        randn_like zeros_like""",
+    Trait.ENTERING: "Parameter Variable from_numpy frombuffer full tensor",
     Trait.ALLOCATING: """
         empty empty_like empty_permuted empty_quantized empty_strided new new_empty new_empty_strided resize
         resize_as resize_as_sparse""",
     Trait.READING: """
         allclose contains data deepcopy detach dlpack equal is_nonzero item numpy tolist""",
 }
+TRAITS[Trait.PRODUCT] = f"{TRAITS[Trait.CONTRACTION]} mul"
 """Operators by what they do."""
 
 _TINY = 2.0**-24

@@ -1,10 +1,12 @@
-"""What a call was given: how its line spells it, and between which values it lay."""
+"""What a call was given: how its line spells it, between which values it lay, whether it drew numbers."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+from ...events import Event
+from ...operators import Trait, is_a
 from .flow import Flow
 
 LARGEST = {"float16": 65504.0, "bfloat16": 3.39e38}
@@ -78,3 +80,12 @@ def largest_input(flow: Flow, row: int) -> float:
 def known_limits(flow: Flow, row: int) -> list[Any]:
     """Return the limits of those inputs of a call for which they are known."""
     return [limits for tensor in flow.inputs(row) if (limits := limits_of(flow, tensor, row))]
+
+
+def draws_numbers(event: Event) -> bool:
+    """Whether a call draws random numbers that its result shows: of dropout, only where it is on."""
+    arguments = event.data.get("arguments") or {}
+    off = arguments.get("training") is False
+    if is_a(event.op, Trait.DROPOUT):
+        off = off or arguments.get("2") is False or arguments.get("p", arguments.get("1")) == 0
+    return is_a(event.op, Trait.RANDOM) and not off

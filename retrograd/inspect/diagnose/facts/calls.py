@@ -13,6 +13,7 @@ from typing import Any
 
 from ...events import Event, Recording
 from ...memory_parts import Part, contiguous, shares_entries
+from ...operators import Trait, is_a
 from ...snapshot import SourceLine
 from ...tensor_facts import TensorFacts
 from .detachments import Detachments
@@ -21,11 +22,6 @@ from .runs import Run, runs_of
 
 CALLS = frozenset({"operation", "inplace", "cut", "function"})
 """Kinds of events whose inputs and outputs are tensors."""
-_OF_A_SHAPE = frozenset(
-    {"zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like", "randint_like", "new_full"}
-    | {"new_zeros", "new_ones", "new_empty", "new_empty_strided"}
-)
-"""What takes no more of a tensor than its shape and dtype."""
 
 
 class CallTable:
@@ -140,10 +136,10 @@ class CallTable:
 
     def _found_inputs(self, row: int) -> list[int]:
         event = self.events[row]
-        if event.op in _OF_A_SHAPE:
+        if is_a(event.op, Trait.LIKE):
             return []
         found = list(dict.fromkeys(event.data.get("inputs", ())))
-        if _is_gradient(event):  # computed from all that the run went through
+        if self.is_gradient(row) and self.has_node(row):  # computed from all that the run went through
             run = self._run_before(row)
             found += [root for root in (run.roots if run else ()) if root not in found]
         target = self.target(row)
@@ -186,6 +182,14 @@ class CallTable:
         shared = {self.tensors[one].storage for one in given if one != tensor}
         return row if tensor not in given and self.tensors[tensor].storage in shared else -1
 
+    def does(self, row: int, *traits: Trait) -> bool:
+        """Whether the operator of a call has one of these traits."""
+        return is_a(self.events[row].op, *traits)
+
+    def is_gradient(self, row: int) -> bool:
+        """Whether a call was ``autograd.grad``."""
+        return self.events[row].op == "grad"
+
     def target(self, row: int) -> int | None:
         """Return the tensor that a call wrote into."""
         event = self.events[row]
@@ -194,7 +198,11 @@ class CallTable:
     def has_node(self, row: int) -> bool:
         """Whether a call is part of the backward graph."""
         event = self.events[row]
-        return bool(event.data.get("nodes")) or event.data.get("node") is not None or _is_gradient(event)
+        return (
+            bool(event.data.get("nodes"))
+            or event.data.get("node") is not None
+            or (event.kind == "operation" and self.is_gradient(row))
+        )
 
     def is_leaf(self, tensor: int) -> bool:
         """Whether no recorded call gave this tensor a history."""
@@ -392,8 +400,3 @@ class CallTable:
 def held_by(event: Event) -> set[int]:
     """Return the parameters that an event's optimizer or module holds."""
     return set(event.data.get("parameters", {}).values())
-
-
-def _is_gradient(event: Event) -> bool:
-    """Whether a call was ``autograd.grad`` with ``create_graph``, whose results have a history of their own."""
-    return event.kind == "operation" and event.op == "grad"

@@ -1,4 +1,4 @@
-"""What failed: exceptions that ended the program or that it caught, losses without a graph, the hook that raised."""
+"""What failed: exceptions that ended the program or that it caught, and losses without a graph."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ...events import Event
 from ...snapshot import SourceLine
 from ..text.phrases import NO_GRAPH
 from .flow import Flow
@@ -98,17 +97,5 @@ def _number_made(flow: Flow, row: int) -> int | None:
     made: list[int] = event.data.get("outputs", [])
     names: list[str] = event.data.get("output_names") or [""] * len(made)
     kept = (one for one, name in zip(made, names, strict=False) if name or not flow.used_in.get(one))
-    floating = (one for one in kept if flow.facts(one).dtype.startswith(("float", "bfloat")))
+    floating = (one for one in kept if flow.facts(one).floating)
     return next((one for one in floating if flow.facts(one).shape in ((), (1,))), None)
-
-
-def hook_that_failed(flow: Flow) -> Event | None:
-    """Return the registration of the hook in whose code the program ended, if it ended in one."""
-    source = flow.error.source if flow.error else None
-    name = source.function if source else None
-    registered = [event for _, event in flow.of_kind("hook", action="registered")]
-    return next((event for event in reversed(registered) if _own_name(event) == name), None)
-
-
-def _own_name(registered: Event) -> str:
-    return str(registered.data.get("hook")).rpartition(".")[2]

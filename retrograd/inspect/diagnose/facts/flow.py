@@ -265,11 +265,6 @@ class Flow(CallTable):
         return found
 
     @cached_property
-    def ends_of_losses(self) -> list[int]:
-        """The rows at which runs ended that were not asked for gradients by name."""
-        return sorted(run.end for run in self.runs if not run.inputs)
-
-    @cached_property
     def runs_asking(self) -> dict[int, list[Run]]:
         """Tensor -> the runs that were asked for its gradient by name."""
         found: dict[int, list[Run]] = defaultdict(list)
@@ -310,8 +305,8 @@ class Flow(CallTable):
         if run is None or not run.roots:
             return "the loss"
         if not self.spelling.has_name(run.roots[0]):
-            line = self.spelling.text(run.source)
-            return receiver(line, "backward") or argument(line, frozenset({"grad", "backward"})) or "the loss"
+            line, asking = self.spelling.text(run.source), ("grad", "backward")
+            return receiver(line, "backward") or argument(line, asking.__contains__) or "the loss"
         return self.name(run.roots[0], run.source)
 
     def run_after(self, row: int) -> Run | None:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from ...operators import Trait, is_a
 from ...snapshot import GraphSnapshot, SourceLine
 from ..base import Case
 from ..facts.flow import Flow
 from ..facts.nodes import call_of, ran
 from ..facts.runs import Run
 from ..text.words import at, counted, listed, operator_word
-from .distance import PRODUCTS
 
 _CALLS = 4
 """Calls from a gradient to the point that a step arrives at: it may be scaled, clipped and averaged on the way."""
@@ -55,7 +55,7 @@ def _point_before(flow: Flow, row: int) -> int | None:
     for _ in range(_CALLS):
         given = [(one, call) for call in level for one in flow.inputs(call)]
         made = [(one, flow.last_producer(one, call)) for one, call in given]
-        taken = [(one, by) for one, by in made if by is not None and flow.events[by].op == "grad"]
+        taken = [(one, by) for one, by in made if by is not None and flow.is_gradient(by)]
         if taken:
             return _asked_for(flow, *taken[0])
         level = [by for _, by in made if by is not None]
@@ -74,8 +74,6 @@ _SHARE = 1e4
 """Ratio of gradients at the two ends of a depth from which on that depth is what makes gradients small or large."""
 _FADED = 1e-9
 """Share of a gradient that is left at the other end of a depth below which the first steps teach nothing."""
-_WEIGHTED = PRODUCTS | {"linear", "mm", "addmm", "baddbmm", "conv1d", "conv2d", "conv3d", "mv", "addmv"}
-"""Operators that shrink a gradient by the size of weights alone."""
 _DEPTH = 5
 """Repetitions of one line from which on it is a depth."""
 _BESIDE = 16
@@ -326,7 +324,7 @@ def _remedy(op: str, *, grows: bool) -> str:
     """Return what to write instead, by the operator that changes the gradient."""
     if grows:
         return "clip gradients (torch.nn.utils.clip_grad_norm_), start orthogonally, or use gates or normalisation"
-    if op in _WEIGHTED:
+    if is_a(op, Trait.PRODUCT):  # which shrinks a gradient by the size of weights alone
         return "start from larger weights (torch.nn.init.xavier_normal_), or use normalisation or residual connections"
     return "use relu or gates in place of saturating functions, normalisation, or residual connections"
 

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...operators import Trait
 from ..facts.call_inputs import limits_and_sum
 from ..facts.flow import Flow, Reached
 from ..facts.runs import Run
 
-_LEAVING = ("item", "tolist", "numpy", "copy")
-_READING = frozenset({"item", "tolist", "numpy"})
-COPYING = frozenset(
-    {"tensor", "as_tensor", "asarray", "new_tensor", "Tensor", "FloatTensor", "scalar_tensor"}
-    | {"Parameter", "Variable"}
-)
-"""Functions that make a tensor of plain values, or of another tensor's values without its history."""
 _NUMBERS = ((), (1,))
-_ENTERING = COPYING | {"from_numpy", "full"}
 
 
 def value_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
@@ -94,10 +87,15 @@ def _is_fraction(value: object) -> bool:
 def _leaves(flow: Flow, row: int) -> bool:
     """Whether a cut gave plain values: itself, or by what was done with its result."""
     data = flow.events[row].data
-    if data.get("reason") in _LEAVING:
+    if _reads(flow, row) or flow.does(row, Trait.ENTERING):
         return True
     used = [call for out in data.get("outputs", ()) for call in flow.used_in.get(out, ())]
-    return data.get("reason") in ("detach", "data") and any(flow.events[call].op in _READING for call in used)
+    return data.get("reason") in ("detach", "data") and any(_reads(flow, call) for call in used)
+
+
+def _reads(flow: Flow, call: int) -> bool:
+    """Whether a call gives numbers or an array, and no tensor."""
+    return flow.does(call, Trait.READING) and not flow.events[call].data.get("outputs")
 
 
 def _rewrapped(flow: Flow, row: int, roots: list[int]) -> bool:
@@ -131,7 +129,7 @@ def term_cut(flow: Flow, term: int, before: int, since: int, leaves: set[int]) -
 def leaving_words(flow: Flow, cut: int) -> str:
     """Return how values left the graph by a cut, as the program spells it: ``detach().numpy()``."""
     used = [call for out in flow.outputs(cut) for call in flow.used_in.get(out, ())]
-    read = next((flow.events[call].written for call in used if flow.events[call].op in _READING), "")
+    read = next((flow.events[call].written for call in used if _reads(flow, call)), "")
     return f"{flow.events[cut].written}()" + (f".{read}()" if read else "")
 
 
@@ -142,7 +140,7 @@ def _whole(flow: Flow, row: int) -> bool:
 
 def _entries(flow: Flow, behind: Reached) -> set[int]:
     """Return the calls that made tensors of plain values, of those behind a loss."""
-    return {row for row in behind.calls if flow.events[row].op in _ENTERING and not flow.inputs(row)}
+    return {row for row in behind.calls if flow.does(row, Trait.ENTERING) and not flow.inputs(row)}
 
 
 def _last_entry(flow: Flow, run: Run) -> int | None:

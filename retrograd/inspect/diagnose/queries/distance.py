@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from ..facts.flow import Flow, Reached
+from functools import partial
 
-PRODUCTS = frozenset({"mul", "matmul", "bmm", "dot", "einsum", "inner"})
-REGRESSIONS = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
-_EVEN = REGRESSIONS | {
-    "pow", "square", "abs", "absolute", "cosh", "norm", "linalg_norm", "vector_norm", "linalg_vector_norm",
-}  # fmt: skip
-ARRANGEMENTS = frozenset({
-    "where", "masked_fill", "masked_select", "getitem", "select", "index_select", "gather", "take", "narrow", "chunk",
-    "split", "unbind", "stack", "cat", "view", "reshape", "flatten", "ravel", "squeeze", "unsqueeze", "expand", "T",
-    "mT", "t", "transpose", "permute", "movedim", "clone", "contiguous", "to", "float", "double", "half", "bfloat16",
-})  # fmt: skip
-"""Calls that pick and arrange entries."""
-_LINEAR = PRODUCTS | ARRANGEMENTS | {
-    "neg", "negative", "add", "sub", "subtract", "rsub", "multiply", "div", "divide", "true_divide", "sum", "mean",
-}  # fmt: skip
-"""Calls that leave a difference one."""
-_LARGER = frozenset({"max", "maximum"})
+from ...operators import Trait
+from ..facts.flow import Flow, Reached
 
 
 def counts_by_size(flow: Flow, row: int) -> bool:
@@ -27,14 +13,34 @@ def counts_by_size(flow: Flow, row: int) -> bool:
 
     A hinge or the logarithm of a sigmoid asks only which of two scores is higher, and by what margin.
     """
-    arranged = flow.descendants(
-        flow.events[row].data.get("outputs", ()), row, follow=lambda call: flow.events[call].op in _LINEAR
-    )
+    follow = partial(_leaves_a_difference, flow)
+    arranged = flow.descendants(flow.events[row].data.get("outputs", ()), row, follow=follow)
     return any(flow.has_node(call) and _even(flow, call, arranged) for call in arranged.calls)
+
+
+def _is_even_power(flow: Flow, call: int) -> bool:
+    """Whether a call is a power by an even number, as far as its exponent is known."""
+    numbers = [one for one in flow.events[call].data.get("arguments", {}).values() if isinstance(one, int | float)]
+    return flow.does(call, Trait.POWER) and bool(numbers) and all(one % 2 == 0 for one in numbers)
+
+
+def _leaves_a_difference(flow: Flow, call: int) -> bool:
+    """Whether what a call makes of a difference is one still: scaled, summed or arranged."""
+    return flow.does(call, Trait.LINEAR, Trait.SCALING, Trait.PRODUCT, Trait.ARRANGING)
+
+
+def is_regression(flow: Flow, row: int) -> bool:
+    """Whether a call is a loss that measures how far predictions are from targets."""
+    return flow.does(row, Trait.LOSS) and flow.does(row, Trait.DISTANCE)
+
+
+def is_comparison(flow: Flow, row: int) -> bool:
+    """Whether a call says by its size, and not by its sign, how far two tensors are from one another."""
+    return is_regression(flow, row) or (flow.does(row, Trait.DIFFERENCE) and counts_by_size(flow, row))
 
 
 def _even(flow: Flow, call: int, arranged: Reached) -> bool:
     """Whether a call loses the sign: by what it does, or because it takes the difference twice."""
     taken = flow.events[call].data.get("inputs", ())
-    twice = len(taken) > 1 and arranged.tensors.issuperset(taken)
-    return flow.events[call].op in _EVEN or (twice and flow.events[call].op in PRODUCTS | _LARGER)
+    twice = len(taken) > 1 and flow.does(call, Trait.PRODUCT, Trait.EXTREME) and arranged.tensors.issuperset(taken)
+    return flow.does(call, Trait.EVEN, Trait.DISTANCE) or _is_even_power(flow, call) or twice

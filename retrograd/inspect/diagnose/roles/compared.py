@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ...memory_parts import contiguous
-from ...operators import canonical
+from ...operators import Trait
 from ..facts.flow import Flow, Reached
 from ..facts.runs import Run
-from ..queries.distance import ARRANGEMENTS, REGRESSIONS, counts_by_size
+from ..queries.distance import is_comparison, is_regression
 
-_DIFFERENCES = frozenset({"sub", "subtract", "rsub"})
 _CLEARED = ("grad-cleared", "grad-zeroed")
 _ELSE = 1
 """Bit of what a part of a graph was not made of."""
@@ -75,13 +74,13 @@ def _is_data(flow: Flow, tensor: int, row: int) -> bool:
 
 def compared_with_data(flow: Flow, result: int, calls: set[int]) -> bool:
     """Whether a loss among calls measures how far a result, arranged at most, is from data."""
-    return comes_to(flow, result, calls, ARRANGEMENTS, _measures_distance)
+    return comes_to(flow, result, calls, (Trait.ARRANGING,), _measures_distance)
 
 
 def comes_to(
-    flow: Flow, result: int, calls: set[int], through: Container[str], wanted: Callable[[Flow, int], bool]
+    flow: Flow, result: int, calls: set[int], through: Iterable[Trait], wanted: Callable[[Flow, int], bool]
 ) -> bool:
-    """Whether a result comes to a wanted call, among calls, by way of these operators at most."""
+    """Whether a result comes to a wanted call, among calls, by way of operators with these traits at most."""
     first, end = min(calls), max(calls) + 1
     todo, seen = [result], {result}
     while todo:
@@ -89,7 +88,7 @@ def comes_to(
         for call in calls.intersection(users[bisect_left(users, first) : bisect_left(users, end)]):
             if wanted(flow, call):
                 return True
-            if flow.events[call].op in through:
+            if flow.does(call, *through):
                 fresh = [out for out in flow.outputs(call) if out not in seen]
                 seen.update(fresh)
                 todo += fresh
@@ -98,23 +97,14 @@ def comes_to(
 
 def _measures_distance(flow: Flow, row: int) -> bool:
     """Whether a call compares by size, and with data."""
-    op = flow.events[row].op
-    if op not in REGRESSIONS and not (op in _DIFFERENCES and counts_by_size(flow, row)):
-        return False
-    operands = flow.inputs(row)[:2]
+    operands = flow.inputs(row)[:2] if is_comparison(flow, row) else ()
     return len(operands) == 2 and any(_is_data(flow, given, row) for given in operands)
 
 
-SOFT_TARGETS = frozenset({"kl_div", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"})
-"""Losses whose second operand is the target, which may be probabilities."""
-_ADDING_UP = frozenset({"add", "sub", "rsub", "mul", "div", "neg", "mean", "sum", "stack"})
+_ADDING_UP = (Trait.LINEAR, Trait.SCALING)
 """How the parts of a loss become one number."""
-_SUMS = frozenset({"add", "mul", "div", "true_divide", "mean", "sum", "stack", "pow", "square", "abs", "sqrt", "norm"})
+_MEASURING = (*_ADDING_UP, Trait.POWER, Trait.EVEN)
 """The same of distances, whose sign stays."""
-_MIXING = _DIFFERENCES | {"add", "cat", "concat", "hstack"}
-_PICKING = frozenset({"getitem", "narrow", "slice", "select"})
-_SCALES = frozenset({"div", "mul", "true_divide"})
-_NORMS = frozenset({"norm", "linalg_norm", "vector_norm", "linalg_vector_norm"})
 
 
 def place_of(flow: Flow, call: int) -> tuple[object, str]:
@@ -154,7 +144,7 @@ def takes_itself_as_target(flow: Flow, target: int, prediction: int, row: int, c
 
 def _is_sharpened(flow: Flow, target: int, prediction: int, row: int) -> bool:
     """Whether a target alone is of scaled scores, which says which of the two is to follow the other."""
-    scaled = [made_by(flow, given, row) in _SCALES for given in scores_of(flow, (target, prediction), row)]
+    scaled = [made_by(flow, given, row, Trait.SCALING) for given in scores_of(flow, (target, prediction), row)]
     return scaled == [True, False]
 
 
@@ -166,16 +156,34 @@ def scores_of(flow: Flow, probabilities: tuple[int, ...], row: int) -> list[int]
 
 def is_soft_target(flow: Flow, target: int, prediction: int, row: int) -> bool:
     """Whether a call is a loss with this target: probabilities beside logarithms, or else its second operand."""
-    op, makers = flow.events[row].op, {made_by(flow, one, row) for one in (target, prediction)}
-    if op == "mul" or (op in SOFT_TARGETS and makers == {"softmax", "log_softmax"}):
-        return made_by(flow, target, row) == "softmax" and made_by(flow, prediction, row) == "log_softmax"
-    return op in SOFT_TARGETS and flow.inputs(row)[1] == target
+    soft = takes_probabilities(flow, row)
+    beside = _are_chances(flow, target, row, logarithms=False) and _are_chances(flow, prediction, row, logarithms=True)
+    turned = _are_chances(flow, target, row, logarithms=True) and _are_chances(flow, prediction, row, logarithms=False)
+    if beside or turned or not soft:
+        return beside and (soft or flow.does(row, Trait.PRODUCT))
+    return flow.inputs(row)[1] == target
 
 
-def made_by(flow: Flow, tensor: int, row: int) -> str:
-    """Return the operator that last gave a tensor a history before a row."""
+def takes_probabilities(flow: Flow, row: int) -> bool:
+    """Whether a call is a loss whose second operand is its target, and no index: probabilities."""
+    operands = flow.inputs(row)
+    if not (flow.does(row, Trait.LOSS) and flow.does(row, Trait.LOGARITHMIC)) or len(operands) < 2:
+        return False
+    return flow.facts(operands[1]).floating
+
+
+def _are_chances(flow: Flow, tensor: int, row: int, *, logarithms: bool) -> bool:
+    """Whether a tensor was just made probabilities over its entries, or their logarithms."""
     made = flow.last_producer(tensor, row, gradients=True)
-    return "" if made is None else flow.events[made].op
+    if made is None or not (flow.does(made, Trait.PROBABILITY) and flow.does(made, Trait.NORMALISATION)):
+        return False
+    return flow.does(made, Trait.LOGARITHMIC) == logarithms
+
+
+def made_by(flow: Flow, tensor: int, row: int, *traits: Trait) -> bool:
+    """Whether an operator with one of these traits last gave a tensor a history before a row."""
+    made = flow.last_producer(tensor, row, gradients=True)
+    return made is not None and flow.does(made, *traits)
 
 
 def also_the_other_way(flow: Flow, mine: Reached, theirs: Reached, calls: set[int]) -> bool:
@@ -210,7 +218,7 @@ def only_draws_together(flow: Flow, target: int, prediction: int, row: int, call
     made = {out for call in comparing for out in flow.outputs(call)}
     after = flow.descendants(made, min(comparing, default=row), flow.has_node)
     adding = [call for call in after.calls - comparing if flow.has_node(call)]
-    plain = all(flow.events[call].op in (_ADDING_UP if likeness else _SUMS) for call in adding)
+    plain = all(flow.does(call, *(_ADDING_UP if likeness else _MEASURING)) for call in adding)
     nothing_else = calls <= flow.behind(made, len(flow.events)).calls.union(adding)
     return plain and nothing_else and alike(flow, mine, theirs, shared)
 
@@ -219,7 +227,7 @@ def _draws(flow: Flow, call: int, row: int) -> bool:
     """Whether a call compares as the one of a row does: by a cosine, or the same two sets of leaves by a distance."""
     if is_likeness(flow, row):
         return is_likeness(flow, call)
-    return is_distance(flow, call) and _sides(flow, call) == _sides(flow, row)
+    return is_comparison(flow, call) and _sides(flow, call) == _sides(flow, row)
 
 
 def _sides(flow: Flow, call: int) -> set[frozenset[int]]:
@@ -229,33 +237,28 @@ def _sides(flow: Flow, call: int) -> set[frozenset[int]]:
 
 def _adds_data(flow: Flow, call: int) -> bool:
     """Whether a call adds data to a result, which then cannot become the same whatever is given."""
-    operands = flow.inputs(call) if flow.events[call].op in _MIXING else ()
+    operands = flow.inputs(call) if flow.does(call, Trait.ADDITION, Trait.JOINING) else ()
     histories = [flow.has_history(one, call) for one in operands]
     data = [not known and not flow.requires_grad(one, call) for one, known in zip(operands, histories, strict=True)]
     return any(histories) and any(data)
 
 
-def is_distance(flow: Flow, row: int) -> bool:
-    """Whether a call says by its size, and not by its sign, how far two results are from one another."""
-    op = flow.events[row].op
-    return op in REGRESSIONS or (op in _DIFFERENCES and counts_by_size(flow, row))
-
-
 def is_likeness(flow: Flow, row: int) -> bool:
-    """Whether a call gives the cosine between its operands: by its name, or as the product of two of length one."""
-    if flow.events[row].op == "cosine_similarity":
+    """Whether a call gives the cosine between its operands: it does so itself, or multiplies two of length one."""
+    if flow.does(row, Trait.LIKENESS):
         return True
-    operands = flow.inputs(row)[:2]
-    return flow.events[row].op == "mul" and len(operands) == 2 and all(_is_unit(flow, one, row) for one in operands)
+    operands = flow.inputs(row)[:2] if flow.does(row, Trait.PRODUCT) else ()
+    return len(operands) == 2 and all(_is_unit(flow, one, row) for one in operands)
 
 
 def _is_unit(flow: Flow, tensor: int, row: int) -> bool:
     """Whether a tensor was divided by its norm."""
     made = flow.last_producer(tensor, row, gradients=True)
-    if made is None or flow.events[made].op == "normalize":
+    if made is None or flow.does(made, Trait.UNIT):
         return made is not None
-    by = flow.inputs(made)[1:] if flow.events[made].op in ("div", "true_divide") else []
-    return any(made_by(flow, one, made) in _NORMS for one in by)
+    by = flow.inputs(made)[1:] if flow.does(made, Trait.SCALING) else ()
+    norms = (flow.last_producer(one, made, gradients=True) for one in by)
+    return any(one is not None and flow.does(one, Trait.EVEN) and flow.does(one, Trait.REDUCTION) for one in norms)
 
 
 def are_neighbours(flow: Flow, value: int, prediction: int, row: int, calls: set[int]) -> bool:
@@ -292,18 +295,15 @@ def _entries(flow: Flow, tensor: int, row: int) -> tuple[int, int] | None:
     before = row
     while True:
         made = flow.last_producer(tensor, before, gradients=True)
-        if made is None or flow.events[made].op not in ARRANGEMENTS or not flow.inputs(made):
+        if made is None or not flow.does(made, Trait.ARRANGING) or not flow.inputs(made):
             return None
-        if canonical(flow.events[made].op) in _PICKING:
+        if flow.does(made, Trait.PART):
             return flow.inputs(made)[0], tensor
         tensor, before = flow.inputs(made)[0], made
 
 
-_TOWARDS_LABELS = ARRANGEMENTS | _SCALES | {"log_softmax", "softmax", "sigmoid", "logsigmoid", "log", "neg"}
+_TOWARDS_LABELS = (Trait.ARRANGING, Trait.SCALING, Trait.PROBABILITY, Trait.LOGARITHMIC, Trait.LINEAR)
 """Calls between the scores of a classifier and the loss that holds them to labels."""
-_BY_INDEX = frozenset({"cross_entropy", "nll_loss", "gather", "take_along_dim", "multi_margin_loss"})
-_LABELLED = SOFT_TARGETS | _BY_INDEX | {"mul"}
-"""Calls that bring labels to scores, as indices or as weights of logarithms."""
 
 
 def teaches_its_reader(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
@@ -313,7 +313,7 @@ def teaches_its_reader(flow: Flow, target: int, prediction: int, row: int, calls
     Both learn then, and the target follows its pupil.  A target that no data hold, as a posterior, may be drawn to it.
     """
     soft = is_soft_target(flow, target, prediction, row)
-    if not soft and not is_distance(flow, row):
+    if not soft and not is_comparison(flow, row):
         return False
     mine, theirs = flow.behind([prediction], row), flow.behind([target], row)
     leaves, own = flow.leaves_behind(mine), flow.leaves_behind(theirs)
@@ -328,14 +328,14 @@ def teaches_its_reader(flow: Flow, target: int, prediction: int, row: int, calls
 
 def _reads_detached(flow: Flow, mine: Reached, own: set[int], row: int) -> bool:
     """Whether a prediction takes numbers with a fraction that were computed from these leaves and then cut off."""
-    read = [one for one in given_to(flow, mine) if not flow.requires_grad(one) and "float" in flow.facts(one).dtype]
+    read = [one for one in given_to(flow, mine) if not flow.requires_grad(one) and flow.facts(one).floating]
     return any(not own.isdisjoint(flow.leaves_behind(flow.behind([one], row, gradients=False))) for one in read)
 
 
 def _scores(flow: Flow, target: int, row: int) -> list[int]:
     """Return what the softmax of a target was taken of, and what that was before it was scaled."""
     found, before = scores_of(flow, (target,), row), row
-    while found and made_by(flow, found[-1], before) in _SCALES:
+    while found and made_by(flow, found[-1], before, Trait.SCALING):
         made = flow.last_producer(found[-1], before, gradients=True)
         inputs = [] if made is None else [one for one in flow.inputs(made) if flow.has_history(one, made)]
         if made is None or len(inputs) != 1:
@@ -351,7 +351,7 @@ def _is_labelled(flow: Flow, scores: int, calls: set[int]) -> bool:
 
 def _takes_labels(flow: Flow, call: int) -> bool:
     """Whether a call brings scores together with what nothing trains; indices may be left out of its record."""
-    op, inputs = flow.events[call].op, flow.inputs(call)
+    inputs = flow.inputs(call)
     trained = [one for one in inputs if flow.has_history(one, call) or flow.requires_grad(one, call)]
-    beside = len(inputs) > 1 or op in _BY_INDEX
-    return op in REGRESSIONS | _LABELLED and len(trained) == 1 and beside
+    held = is_regression(flow, call) or flow.does(call, Trait.LOSS, Trait.PRODUCT, Trait.INDEXING)
+    return held and len(trained) == 1 and (len(inputs) > 1 or flow.does(call, Trait.LOSS))

@@ -12,23 +12,13 @@ from ..facts.nodes import checkpoint_around
 from ..facts.runs import Run
 from ..facts.steps import taken_gradients
 
-_PARAMETER = frozenset({"Parameter", "copy"})
-"""What recordings call ``torch.nn.Parameter(...)``, the second of our engine."""
-
-
-def is_parameter(flow: Flow, leaf: int) -> bool:
-    """Whether a leaf is what ``torch.nn.Parameter(...)`` made, which only what is to be trained is."""
-    facts = flow.facts(leaf)
-    made = None if facts.made_by is None else flow.events[facts.made_by]
-    return facts.parameter or (made is not None and facts.requires_grad and facts.leaf and made.op in _PARAMETER)
-
 
 def is_born_parameter(flow: Flow, leaf: int) -> bool:
     """Whether a leaf was made to be trained: by ``Parameter(...)``, or from nothing with ``requires_grad``."""
     facts = flow.facts(leaf)
     event = None if facts.made_by is None else flow.events[facts.made_by]
     anew = event is not None and facts.requires_grad and facts.leaf and not event.data.get("inputs")
-    return anew or is_parameter(flow, leaf)
+    return anew or facts.parameter
 
 
 def used_gradients(flow: Flow) -> set[int]:

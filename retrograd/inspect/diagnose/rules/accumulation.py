@@ -171,7 +171,7 @@ def _is_part(flow: Flow, run: Run, other: Run) -> bool:
 def _goes_into(flow: Flow, loss: int, other: Run) -> bool:
     """Whether a loss is a part of what another run starts from; that may also depend on the gradients of the loss."""
     calls = flow.reached_by(other).calls
-    return any(row in calls and flow.events[row].op != "grad" for row in flow.used_in.get(loss, ()))
+    return any(row in calls and not flow.is_gradient(row) for row in flow.used_in.get(loss, ()))
 
 
 def _kept_in(flow: Flow, earlier: Run, later: Run, taken_at: Callable[[], dict[int, list[int]]]) -> list[int]:

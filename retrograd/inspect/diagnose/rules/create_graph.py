@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...operators import Trait
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.failures import run_without_graph
 from ..facts.flow import Flow
 from ..facts.lines import few_of_each_line
-from ..facts.operator_kinds import LINEAR
 from ..facts.runs import Run
 from ..facts.steps import TakenGradient, taken_gradients
 from ..roles.trained import expected_gradients, updated_by_hand
@@ -19,10 +19,10 @@ from ..text.words import at, listed
 KINDS = {
     "missing-create-graph": Kind("a gradient used in a loss has no history", "error", Stage.OMISSION),
 }
-_SCALING = frozenset({"mul", "rmul", "div", "neg"})
-_MOVING = frozenset({"sub", "add", "radd", "addcmul", "addcdiv"})
-_ANY = LINEAR | {"pow", "square", "abs", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "norm", "sqrt"}
-"""What a residual is measured with besides."""
+_SUMMING = (Trait.LINEAR, Trait.SCALING)
+"""Operators behind which a constant summand is still a constant summand."""
+_MEASURING = (*_SUMMING, Trait.POWER, Trait.EVEN, Trait.DISTANCE)
+"""What a residual is measured with."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -140,13 +140,13 @@ def _first_order_update(flow: Flow, gradient: int, row: int) -> int | None:
     while todo:
         tensor, since, trained = todo.pop()
         for call in flow.used_in.get(tensor, ()):
-            op = flow.events[call].op
-            if call <= since or call in seen or op not in _SCALING | _MOVING:
+            moves = flow.does(call, Trait.ADDITION)
+            if call <= since or call in seen or not flow.does(call, Trait.ADDITION, *_SUMMING):
                 continue
             seen.add(call)
-            if op in _MOVING and trained and asked & set(flow.inputs(call)) and _trains(flow, call, asked):
+            if moves and trained and asked & set(flow.inputs(call)) and _trains(flow, call, asked):
                 return call
-            if op in _SCALING:
+            if not moves:
                 todo.extend((made, call, trained or flow.has_node(call)) for made in flow.outputs(call))
     return None
 
@@ -159,21 +159,20 @@ def _trains(flow: Flow, call: int, leaves: set[int]) -> bool:
 
 def _joins(flow: Flow, row: int, constants: set[int]) -> Run | None:
     """Return the run whose loss this call adds a constant to: with something computed, and linear from there on."""
-    event = flow.events[row]
-    if not flow.has_node(row) or event.op not in ("add", "sub", "rsub"):
+    if not flow.has_node(row) or not (flow.does(row, Trait.ADDITION) and flow.does(row, Trait.ELEMENTWISE)):
         return None
     others = [given for given in flow.inputs(row) if given not in constants]
     if not others or not all(flow.has_history(given, row) for given in others):
         return None
     todo, seen = [(made, row) for made in flow.outputs(row)], set()
-    follow = _ANY if _in_a_residual(flow, constants, others, row) else LINEAR
+    follow = _MEASURING if _in_a_residual(flow, constants, others, row) else _SUMMING
     while todo:
         tensor, since = todo.pop()
         begun = flow.runs_from.get(tensor, ())
         if begun and begun[-1].begin > since:
             return next(run for run in begun if run.begin > since)
         for call in flow.used_in.get(tensor, ()):
-            if call > since and call not in seen and flow.events[call].op in follow and flow.has_node(call):
+            if call > since and call not in seen and flow.does(call, *follow) and flow.has_node(call):
                 seen.add(call)
                 todo.extend((made, call) for made in flow.outputs(call))
     return None

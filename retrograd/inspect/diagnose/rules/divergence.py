@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise, zip_longest
 
 from ...events import Event
+from ...operators import Trait, is_a
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
@@ -17,7 +18,6 @@ from ..text.words import at, in_code, listed
 KINDS = {
     "rank-divergence": Kind("ranks build different graphs", "error", Stage.STATEMENT),
 }
-_BRANCHING = ("item", "tolist")
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -150,7 +150,7 @@ def _fork(flow: Flow, first: Run, second: Run, alike: Mapping[int, int]) -> tupl
 def _decides(flow: Flow, event: Event) -> bool:
     """Whether a call gives what a branch asks for: a number, or one truth value."""
     made = [flow.facts(one) for one in event.data.get("outputs", ())]
-    return event.op in _BRANCHING or (len(made) == 1 and (made[0].shape, made[0].dtype) == ((), "bool"))
+    return [(one.shape, one.dtype) for one in made] == [((), "bool")] if made else is_a(event.op, Trait.READING)
 
 
 def _trained_in(flow: Flow, event: Event | None, since: int, alike: Mapping[int, int]) -> set[int | SourceLine | None]:

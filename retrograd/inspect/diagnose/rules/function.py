@@ -247,7 +247,7 @@ def _depends_on_input(flow: Flow, row: int, event: Event, name: str) -> bool:
         spelled = data.get("output_names") or []
         if name in (one.rpartition(".")[2] for one in spelled):
             made = data["outputs"][0]
-            floating = flow.facts(made).dtype.startswith(("float", "bfloat", "complex"))
+            floating = flow.facts(made).floating
             return floating and bool(flow.behind([made], call + 1, gradients=False).tensors & inputs)
     return True
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..facts.failures import hook_that_failed
 from ..facts.flow import Flow
+from ..facts.hooks import hangs_on, hook_that_failed
 from ..text.phrases import OVERLAPPING
 from ..text.spelling import is_name, out_of_place, receiver
 from ..text.words import at, counted, function_name, times
@@ -97,7 +97,7 @@ def _hung_on(flow: Flow, event: Event) -> str:
     if tensor is not None:
         spelled = "" if flow.spelling.has_name(tensor) else receiver(flow.spelling.text(event.source), "register_hook")
         return spelled if is_name(spelled) else flow.name(tensor, event.source)
-    return f"the {event.data.get('type') or 'module'} module" if event.op == "module" else "a node"
+    return f"the {event.data.get('type') or 'module'} module" if hangs_on(event) == "module" else "a node"
 
 
 def _mutating(flow: Flow) -> Iterator[Case]:
@@ -109,7 +109,7 @@ def _mutating(flow: Flow) -> Iterator[Case]:
         hook = function_name(event.data.get("hook") or began.data.get("hook")) or "a hook"
         write = _write_of(flow, row, str(hook))
         source = write.source if write is not None else began.source or event.source
-        if event.op == "post-accumulate" or source in reported:
+        if hangs_on(event) == "post-accumulate" or source in reported:
             continue
         reported.add(source)
         name = _hung_on(flow, began)
@@ -168,7 +168,7 @@ def _silent(flow: Flow) -> Iterator[Case]:
     ran, removed = _ran(flow), _removed(flow)
     lines: dict[SourceLine | None, list[tuple[int, Event]]] = {}
     for row, event in flow.of_kind("hook", action="registered"):
-        if event.op != "module":
+        if hangs_on(event) != "module":
             lines.setdefault(event.source, []).append((row, event))
     for source, hung in lines.items():
         if any(event.data.get("handle") in ran for _, event in hung):

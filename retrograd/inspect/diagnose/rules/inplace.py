@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...operators import Trait
 from ..base import Case, Check, Kind, Stage
 from ..facts.calls import held_by
 from ..facts.flow import Flow
@@ -157,7 +158,7 @@ def _out_of_place(flow: Flow, write: int, name: str) -> str:
         return out_of_place(text.replace(".data", "")) or f"{name} = " + text.replace(
             f".{event.written}(", f".{event.written.rstrip('_')}("
         ).replace(".data", "")
-    if event.op == "setitem" and name.partition("[")[1]:
+    if flow.does(write, Trait.INDEXING) and name.partition("[")[1]:
         whole = name.partition("[")[0]
         return (
             f"write into a copy: {whole} = {whole}.clone() first, or collect the parts in a list and torch.stack them"

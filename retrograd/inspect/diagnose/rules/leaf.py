@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ...operators import Trait
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
-from ..facts.operator_kinds import EXPANDING
 from ..text.phrases import LEAF_WRITTEN, NO_DEEPCOPY, NOT_OPTIMIZABLE
 from ..text.spelling import argument, out_of_place, written_name
 from ..text.words import at, listed, operator_word
@@ -191,10 +191,9 @@ def _leaf_seen_through(flow: Flow, name: str) -> tuple[str, bool]:
     """Return the name of the leaf that the last view of this name shows, and whether its entries share memory."""
     for tensor in range(len(flow.tensors) - 1, -1, -1):
         if name in flow.spelling.names(tensor) and (base := flow.facts(tensor).view_of) is not None:
-            made = [flow.events[row].op for row in flow.made_in.get(tensor, ())]
             while (further := flow.facts(base).view_of) is not None:
                 base = further
-            return flow.name(base), any(op in EXPANDING for op in made)
+            return flow.name(base), any(flow.does(row, Trait.EXPANDING) for row in flow.made_in.get(tensor, ()))
     return "", False
 
 
@@ -232,7 +231,7 @@ def _deep_copied(flow: Flow) -> Iterator[Case]:
             there = f"in {kept[0]}"
             origin += f", which {kept[0]} keeps{at(kept[1])}"
     if row is not None and tensor is not None and origin and not _is_called_so(flow, tensor, name, row):
-        holder = argument(flow.spelling.text(flow.error.source), frozenset({"deepcopy"})) or "what is copied"
+        holder = argument(flow.spelling.text(flow.error.source), "deepcopy".__eq__) or "what is copied"
         what, remedy = f"{origin}, in {holder}", f"copy {holder} with its tensors detached, or before the forward pass"
     else:
         what = f"{name}, {origin}" if origin else name

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from ...operators import Trait, is_a
+from ...operators import Trait
 from ...snapshot import GraphSnapshot
 from ..base import Case, Check, Kind, Stage
 from ..facts.call_inputs import limits_and_sum
@@ -42,7 +42,7 @@ def _written(flow: Flow, tensor: int, row: int) -> int:
     if not made or list(flow.events[made[0]].data.get("range", [None])[0] or ()) != [0.0, 0.0]:
         return 0
     writes = [write for write in flow.writes_into(tensor) if made[0] < write < row]
-    if any(flow.events[write].op not in ("setitem", "index_put") for write in writes):
+    if not all(flow.does(write, Trait.INDEXING) for write in writes):
         return 0
     counts = [_entries(flow, write, tensor) for write in writes]
     return sum(counts) if all(counts) else 0
@@ -64,9 +64,6 @@ KINDS = {
 MIB = 2**20
 _BLOW_UP = 8
 """How many times as large as the largest tensor behind it a saved value must be."""
-_PAIRING = frozenset({"add", "sub", "rsub", "mul", "div", "where", "maximum", "minimum", "eq"})
-"""Operators that are used to broadcast every entry of one tensor against every entry of another."""
-_PRODUCTS = frozenset({"matmul", "mm", "bmm", "addmm", "linear", "einsum", "dot", "tensordot", "inner"})
 _SMALLER = (
     "compute it without the large intermediate (such as |a|^2 + |b|^2 - 2 a @ b.T for pairwise distances), in chunks, "
     "or under torch.utils.checkpoint"
@@ -158,7 +155,7 @@ def _made_by_a_layer(flow: Flow, tensor: int, row: int) -> bool:
         given = flow.inputs(made)
         largest = max(given, key=lambda one: _size(flow, one), default=None)
         if largest is None or 2 * _size(flow, largest) < _size(flow, tensor):
-            return is_a(flow.events[made].op, Trait.CONTRACTION) and any(_is_weight(flow, one) for one in given)
+            return flow.does(made, Trait.CONTRACTION) and any(_is_weight(flow, one) for one in given)
         tensor, made = largest, flow.last_producer(largest, made)
     return False
 
@@ -173,7 +170,12 @@ def _paired(flow: Flow, graph: _Graph) -> Case | None:
         made = event.data.get("outputs", ())
         sizes = [_size(flow, one) for one in flow.inputs(row)]
         size = _size(flow, made[0]) if made else 0
-        if event.op in _PAIRING and sizes and size >= _BLOW_UP * max(sizes) and 4 * size >= 0.9 * graph.largest:
+        if (
+            flow.does(row, Trait.ELEMENTWISE)
+            and sizes
+            and size >= _BLOW_UP * max(sizes)
+            and 4 * size >= 0.9 * graph.largest
+        ):
             name = flow.name(made[0], event.source)
             shown = name if flow.spelling.has_name(made[0]) else "a result"
             message = (
@@ -189,7 +191,7 @@ def _paired(flow: Flow, graph: _Graph) -> Case | None:
 def _lookup(flow: Flow, graph: _Graph) -> Case | None:
     """Return the case of a product with a one-hot matrix, of which most of what a graph saves is kept."""
     row = call_of(flow, graph.snapshot, graph.saved.index(graph.largest))
-    if row is None or flow.events[row].op not in _PRODUCTS or graph.largest < 0.5 * graph.total:
+    if row is None or not flow.does(row, Trait.CONTRACTION) or graph.largest < 0.5 * graph.total:
         return None
     event = flow.events[row]
     kept = [one for one in event.data.get("saves", ()) if not (flow.requires_grad(one) or flow.has_history(one, row))]

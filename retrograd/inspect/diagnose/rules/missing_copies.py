@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ...operators import Trait, is_a
 from ...program.syntax import parsed_expression
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
@@ -14,8 +15,6 @@ from ..text.spelling import called
 from ..text.words import at, counted, listed
 
 KINDS = {"missing-copy": Kind("a network and what is to be its copy are one", "error", Stage.STATEMENT)}
-_ALIASES = frozenset({"data", "T"})
-"""Attributes of a tensor that are the tensor again."""
 
 
 class _Pair(NamedTuple):
@@ -61,7 +60,7 @@ def _pair(flow: Flow, line: SourceLine, writes: dict[int, int]) -> _Pair | None:
 def _copies_itself(flow: Flow, row: int) -> bool:
     """Whether a call copies into memory what is there."""
     given = flow.inputs(row)
-    return flow.events[row].op == "copy" and len({flow.facts(one).storage for one in given}) == 1 < len(given)
+    return flow.does(row, Trait.WRITING) and len({flow.facts(one).storage for one in given}) == 1 < len(given)
 
 
 def _names(flow: Flow, line: SourceLine, leaf: int) -> set[str]:
@@ -80,7 +79,7 @@ def _base(tree: ast.expr | None) -> str:
     """Return what methods and aliases were taken of: ``t`` of ``t.data.mul_(0.9)``; nothing for what computes."""
     while isinstance(tree, ast.Call | ast.Attribute):
         if isinstance(tree, ast.Attribute):
-            if tree.attr not in _ALIASES:
+            if not is_a(tree.attr, Trait.VIEW):
                 break
             tree = tree.value
         elif isinstance(tree.func, ast.Attribute):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...events import Event
+from ...operators import Trait
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
@@ -81,7 +82,7 @@ def _behind_refused(flow: Flow) -> int | None:
         made = next((row for row in reversed(flow.made_in.get(tensor, ())) if row < before), None)
         if made is not None and _for_inference(flow.events[made]):
             return made
-        if made is not None and not flow.has_node(made) and flow.events[made].op != "clone":
+        if made is not None and not flow.has_node(made) and not flow.does(made, Trait.COPY):
             fresh = [given for given in flow.inputs(made) if given not in seen]
             seen.update(fresh)
             todo += ((given, made) for given in fresh)

@@ -7,11 +7,12 @@ import math
 from collections.abc import Iterator
 
 from ...events import Event
+from ...operators import Trait, is_a
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
+from ..facts.call_inputs import draws_numbers
 from ..facts.flow import Flow
 from ..facts.lines import call_text, calls_between, result_shapes, same_call, same_shapes
-from ..facts.operator_kinds import draws_numbers
 from ..text.chance import drawn_by
 from ..text.words import at, listed, shape_text
 
@@ -68,7 +69,7 @@ def _same_call(first: Event, again: Event, event: Event, twin: Event) -> bool:
 def _inside(flow: Flow, event: Event) -> list[Event]:
     """Return the calls of a block; a recomputation detaches what blocks in it keep, which forward does not."""
     calls = calls_between(flow, event.data.get("first", 0), event.data.get("end", len(flow.events)))
-    return [call for call in calls if call.op != "detach"]
+    return [call for call in calls if not is_a(call.op, Trait.READING)]
 
 
 def _other_numbers(event: Event, twin: Event) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from ...operators import Trait
 from ..base import Case, Check, Kind, Stage
-from ..facts.failures import hook_that_failed
 from ..facts.flow import Flow
-from ..facts.operator_kinds import EXPANDING
+from ..facts.hooks import hook_that_failed
 from ..text.phrases import OVERLAPPING, VIEW_INFERENCE, VIEW_NO_GRAD
 from ..text.spelling import written_name
 from ..text.words import at, shape_text
@@ -36,7 +36,7 @@ CHECK = Check("inplace", KINDS, find)
 def _overlapping(flow: Flow) -> Case:
     """Return the case of a write whose target was made by ``expand``."""
     write = flow.error.source if flow.error else None
-    row = _origin(flow, lambda call: flow.events[call].op in EXPANDING)
+    row = _origin(flow, lambda call: flow.does(call, Trait.EXPANDING))
     source = flow.events[row].source if row is not None else write
     name = written_name(flow.spelling.text(write)).split("[")[0] or "the tensor"
     made = ""

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from ...events import Event
+from ...operators import Trait, is_a
 from ...random_functions import ELSEWHERE, FROM_ANY
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
+from ..facts.call_inputs import draws_numbers
 from ..facts.flow import Flow
 from ..facts.lines import call_text, same_call, same_shapes
-from ..facts.operator_kinds import draws_numbers
 from ..facts.runs import Run
 from ..text.equality import demands_equality
 from ..text.words import at
@@ -31,8 +32,6 @@ _SEED_OTHERS = (
     "each run, or draw with torch"
 )
 _CALLS = ("operation", "inplace", "cut")
-_PICKING = frozenset({"getitem", "__getitem__"})
-"""Operators that take indices which may be no tensor."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -193,7 +192,7 @@ def _first_difference(
     """
     pairs = zip(*_aligned(one, other), strict=False)
     for mine, theirs in takewhile(lambda pair: same_call(*pair) and same_shapes(flow, *pair), pairs):
-        if not _equal_results(mine, theirs) and "empty" not in mine.op:
+        if not _equal_results(mine, theirs) and not is_a(mine.op, Trait.ALLOCATING):
             drawn = draws_numbers(mine) or (_brought_in(flow, mine) and _draws_elsewhere(flow, mine, drawing))
             same = mine.data.get("arguments") == theirs.data.get("arguments")
             if drawn and (same or not draws_numbers(mine)):
@@ -300,7 +299,7 @@ def _picked_before(
 def _picks(flow: Flow, event: Event) -> bool:
     """Whether a call picks entries by a list, which is no tensor; a slice is a view."""
     views = (flow.facts(out).view_of for out in event.data.get("outputs", ()))
-    return event.op in _PICKING and len(event.data["inputs"]) == 1 and all(base is None for base in views)
+    return is_a(event.op, Trait.INDEXING) and len(event.data["inputs"]) == 1 and all(base is None for base in views)
 
 
 def _drew(flow: Flow, leaf: int) -> Event | None:

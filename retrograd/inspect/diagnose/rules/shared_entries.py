@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from ...operators import Trait
 from ..base import Case, Check
 from ..facts.flow import Flow
 from ..text.spelling import written_name
 from ..text.words import at, shape_text
-
-_EXPANDING = frozenset({"expand", "expand_as", "broadcast_to", "broadcast_tensors", "meshgrid"})
-"""Calls whose results repeat what they were given without a copy."""
-_WINDOWS = frozenset({"unfold", "as_strided"})
-"""Calls whose results may lie over one another: a write to all of one reaches some entries several times."""
-_CONSTANT = frozenset({"zero", "fill"})
-"""Writes that may reach an entry as often as they like."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -34,21 +28,28 @@ CHECK = Check("inplace", {}, find)
 
 def _expanded(flow: Flow, write: int) -> int | None:
     """Return the call that made more entries of the memory that a write goes to a part of."""
-    tensor, before, part = flow.target(write), write, flow.events[write].op == "setitem"
+    tensor, before, part = flow.target(write), write, flow.does(write, Trait.INDEXING)
     while tensor is not None and flow.facts(tensor).view_of is not None:
         made = max((row for row in flow.made_in.get(tensor, ()) if row < before), default=None)
         given = None if made is None else _seen_through(flow, tensor, made)
         if made is None or given is None:
             return None
         size, had = (prod(flow.facts(one).shape) for one in (tensor, given))
-        op = flow.events[made].op
-        if op in _EXPANDING and size > had:
-            return made if part else None
-        if op in _WINDOWS and size > had:
-            constant = flow.events[write].op in _CONSTANT
+        if flow.does(made, Trait.EXPANDING) and size > had:
+            if _repeats(flow, tensor):
+                return made if part else None
+            constant = flow.does(write, Trait.CLEARING)  # such a write may reach an entry as often as it likes
             return made if (_is_read_elsewhere(flow, tensor, write) if part else not constant) else None
         tensor, before, part = given, made, part or size < had
     return None
+
+
+def _repeats(flow: Flow, view: int) -> bool:
+    """Whether a view goes over its entries several times along a dimension; windows lie over one another otherwise."""
+    facts = flow.facts(view)
+    return facts.layout is None or any(
+        not stride and size > 1 for stride, size in zip(facts.layout[1:], facts.shape, strict=False)
+    )
 
 
 def _is_read_elsewhere(flow: Flow, windows: int, write: int) -> bool:

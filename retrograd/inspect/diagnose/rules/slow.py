@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from math import prod
 from statistics import median
 
+from ...operators import Trait
 from ...snapshot import GraphSnapshot, SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.calls import CALLS
@@ -24,11 +25,6 @@ _PART = 50
 """How many times larger the whole must be than the part that a call takes of it."""
 _MEDIANS = 20
 """How many times as long as the median node one takes that is much slower than the others."""
-_EXPONENTIALS = frozenset({"matrix_exp", "linalg_matrix_exp"})
-_INDEXING = frozenset(
-    {"getitem", "select", "narrow", "slice", "index_select", "unbind", "take", "gather", "index", "embedding"}
-)
-_WRITING = frozenset({"setitem", "index_put", "index_copy", "select_scatter", "slice_scatter"})
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -57,7 +53,7 @@ def _loops(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
         by_line.setdefault(source, []).append(node)
     for source, nodes in by_line.items():
         found = [] if len(nodes) < _MANY else [row for n in nodes if (row := call_of(flow, snapshot, n)) is not None]
-        rows = [row for row in dict.fromkeys(found) if flow.events[row].op in _INDEXING | _WRITING]
+        rows = [row for row in dict.fromkeys(found) if flow.does(row, Trait.PART, Trait.WRITING)]
         if len(rows) < _MANY:
             continue
         spent = sum(times[node] or 0.0 for node in nodes)
@@ -76,7 +72,7 @@ def _sizes(flow: Flow, row: int) -> tuple[int, int]:
     """Return how many entries the tensor has that a call takes or writes a part of, and how many the part."""
     whole = _whole(flow, row)
     others = [given for given in flow.inputs(row) if given != whole]
-    parts = others if flow.events[row].op in _WRITING else flow.events[row].data.get("outputs", ())
+    parts = others if flow.does(row, Trait.WRITING) else flow.events[row].data.get("outputs", ())
     sizes = [prod(flow.facts(part).shape) for part in parts]
     return prod(flow.facts(whole).shape), max([1, *sizes])
 
@@ -87,13 +83,13 @@ def _loop_case(flow: Flow, run: Run, rows: list[int], spent_at: tuple[SourceLine
     event = flow.events[rows[0]]
     tensor = _whole(flow, rows[0])
     name = flow.name(tensor, source)
-    writes = event.op in _WRITING
+    writes = flow.does(rows[0], Trait.WRITING)
     op = "write by index (setitem)" if writes else f"{operator_word(event.op)} (select)"
     does = "copies a gradient" if writes else "fills a gradient"
     if writes:
         remedy = f"collect the parts in a list and put them together once: {name} = torch.stack(parts)"
-    elif event.op == "embedding":
-        remedy = "look all indices up at once, or nn.Embedding(..., sparse=True)"
+    elif len(flow.events[rows[0]].data.get("inputs", ())) > 1:
+        remedy = f"look all indices of {name} up at once"
     else:
         remedy = f"vectorise over {name}, or take it apart once: for row in {name}.unbind(0)"
     return Case(
@@ -134,7 +130,7 @@ def _lines_of_rule(flow: Flow, run: Run, row: int) -> Counter[SourceLine]:
     for call in range(run.begin, run.end):
         event, line = flow.events[call], flow.events[call].source
         inside = line is not None and (line.file, line.function) == (defined[0], defined[2]) and line.line >= defined[1]
-        if line and inside and event.kind in CALLS and event.op in _INDEXING | _WRITING:
+        if line and inside and event.kind in CALLS and flow.does(call, Trait.PART, Trait.WRITING):
             whole, part = _sizes(flow, call)
             found[line] += whole >= _PART * part
     return found
@@ -165,7 +161,7 @@ def _exponentials(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Cas
     whole = sum(times)
     for node, spent in enumerate(times):
         row = call_of(flow, snapshot, node) if spent >= max(_SLOW_US, 0.5 * whole) else None
-        if row is None or flow.events[row].op not in _EXPONENTIALS or spent < _MEDIANS * median(times):
+        if row is None or flow.events[row].op != "matrix_exp" or spent < _MEDIANS * median(times):
             continue
         others = _times_of(flow, run, snapshot, node)
         if len(others) > 1 and min(others) >= _SLOW_US:  # what is slow only once waited for something else

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...events import Event
+from ...operators import Trait
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..text.words import at
 
 KINDS = {"broken-tie": Kind("two leaves where one shared leaf was meant", "warning", Stage.STATEMENT)}
-_COPYING = frozenset(
-    {"clone", "detach", "data", "transpose", "contiguous", "tensor", "requires_grad_", "Parameter"}
-    | {"copy", "deepcopy", "alias", "view_as", "empty_like", "permute", "to"}
-)
-"""Calls that pass the values of a tensor on as they are."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -40,8 +36,8 @@ def _original(flow: Flow, leaf: int, leaves: set[int], calls: set[int]) -> int |
         return sharing[0]
     seen, tensor, deep = {leaf}, leaf, False
     while True:
-        rows = [row for row in flow.made_in.get(tensor, ()) if flow.events[row].op in _COPYING and flow.inputs(row)]
-        deep = deep or any(flow.events[row].op == "deepcopy" for row in rows[:1])
+        rows = [row for row in flow.made_in.get(tensor, ()) if _passes_on(flow, row) and flow.inputs(row)]
+        deep = deep or any(flow.does(row, Trait.COPY) and flow.does(row, Trait.READING) for row in rows[:1])
         given = (_given(flow, tensor) or (0, None))[1] if tensor == leaf else None
         deep = deep or given is not None
         tensor = given if given is not None else _copied_from(flow, tensor, leaf, rows)
@@ -50,6 +46,18 @@ def _original(flow: Flow, leaf: int, leaves: set[int], calls: set[int]) -> int |
         if tensor in leaves:
             return tensor if not deep or _apart(flow, calls, tensor, leaf) else None
         seen.add(tensor)
+
+
+def _passes_on(flow: Flow, row: int) -> bool:
+    """Whether a call passes the values of a tensor on as they are, in another order perhaps."""
+    whole = flow.does(row, Trait.VIEW) and not flow.does(row, Trait.PART)
+    return whole or flow.does(row, Trait.COPY, Trait.CAST, Trait.ENTERING) or _overwrites(flow, row)
+
+
+def _overwrites(flow: Flow, row: int) -> bool:
+    """Whether a call puts one tensor in place of all entries of another."""
+    writes = flow.does(row, Trait.WRITING) and flow.target(row) is not None and len(flow.inputs(row)) > 1
+    return writes and not flow.does(row, Trait.INDEXING, Trait.CLEARING)
 
 
 def _copied_from(flow: Flow, tensor: int, leaf: int, rows: list[int]) -> int:
@@ -68,7 +76,7 @@ def _given(flow: Flow, leaf: int) -> tuple[int, int] | None:
     first = next((row for row in flow.used_in.get(leaf, ()) if flow.has_node(row)), len(flow.events))
     given = [(row, event.data["given"]) for row, event in _written(flow, leaf) if row < first]
     for row in flow.writes_into(leaf):
-        if row < first and flow.events[row].op == "copy":
+        if row < first and _overwrites(flow, row):
             given += [(row, other) for other in flow.inputs(row)[1:2]]
     return max(given, default=None)
 

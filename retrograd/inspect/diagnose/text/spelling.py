@@ -6,6 +6,7 @@ import ast
 import builtins
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 
 from ...events import Recording
@@ -324,12 +325,10 @@ def called(call: ast.Call) -> str:
     return str(getattr(call.func, "attr", None) or getattr(call.func, "id", ""))
 
 
-def argument(text: str, functions: frozenset[str]) -> str:
-    """Return the first argument, if it is a name, of a call of one of these functions in a line, or nothing."""
-    for call in _calls(statement(text)):
-        if called(call) in functions and call.args and is_name(ast.unparse(call.args[0])):
-            return ast.unparse(call.args[0])
-    return ""
+def argument(text: str, wanted: Callable[[str], bool]) -> str:
+    """Return the first argument, if it is a name, of a call of a wanted function in a line, or nothing."""
+    given = (ast.unparse(one.args[0]) for one in _calls(statement(text)) if wanted(called(one)) and one.args)
+    return next(filter(is_name, given), "")
 
 
 def assigned(text: str) -> str:

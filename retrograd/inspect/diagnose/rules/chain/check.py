@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ....events import Event
+from ....operators import Trait
 from ....snapshot import SourceLine
 from ...base import Case, Check, Kind, Stage
 from ...facts.failures import run_without_graph
 from ...facts.flow import Flow
 from ...facts.lines import answer_per_leaf
 from ...facts.runs import Run
-from ...queries.detached_values import COPYING, number_cut, returned_cut, value_cut
+from ...queries.detached_values import number_cut, returned_cut, value_cut
 from ...roles.trained import expected_gradients, held_for_others, trained_then_frozen, without_any_grad
 from ...text.words import at, listed, operator_word
 from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
@@ -30,8 +31,8 @@ KINDS = {
         Stage.STATEMENT,
     ),
 }
-_COPIES = frozenset({"to", "clone", "detach", "contiguous"})
-"""Operators that give the values that they were given."""
+_COPIES = (Trait.COPY, Trait.CAST, Trait.READING)
+"""What gives the values that it was given."""
 _OTHERS = ("create_graph", "deepcopy")
 """Reasons that checks of their own explain."""
 
@@ -176,10 +177,10 @@ def _only_copied(flow: Flow, leaf: int, row: int) -> bool:
     """Whether all that was ever done with a leaf is to copy it, at the line of a cut."""
     known, rows = {leaf}, [one for one in flow.used_in.get(leaf, ()) if one <= row]
     for one in range(rows[0], row) if rows else ():
-        if flow.events[one].op in _COPIES and known.intersection(flow.inputs(one)):
+        if flow.does(one, *_COPIES) and known.intersection(flow.inputs(one)):
             known.update(flow.outputs(one))
     taken = {one for tensor in known for one in flow.used_in.get(tensor, ())}
-    return bool(rows) and all(one == row or flow.events[one].op in _COPIES for one in taken)
+    return bool(rows) and all(one == row or flow.does(one, *_COPIES) for one in taken)
 
 
 def _places(flow: Flow, leaf: int) -> set[str]:
@@ -190,7 +191,7 @@ def _places(flow: Flow, leaf: int) -> set[str]:
 def _follows_rule(flow: Flow, row: int) -> bool:
     """Whether a call takes a gradient that a custom Function's backward gave without history: reported there."""
     makers = [made for given in flow.inputs(row) for made in flow.made_in.get(given, ())]
-    taken = [made for made in makers if flow.events[made].op == "grad"]
+    taken = [made for made in makers if flow.is_gradient(made)]
     if not taken:
         return False
     ran = (flow.last_begun(rule) for rule, _ in flow.of_kind("function", action="backward"))
@@ -231,7 +232,7 @@ def _case(flow: Flow, cut: _Cut, failed: Run | None, late: Run | None = None) ->
     """Return the case of one line that cuts; ``late``: in that run, though not in all."""
     event = flow.events[cut.row]
     cause = cause_of(flow, cut.row)
-    reason = event.data.get("reason") or ("copy" if event.op in COPYING else "")
+    reason = event.data.get("reason") or ("copy" if flow.does(cut.row, Trait.ENTERING) else "")
     reason = reason or ("nondifferentiable" if flow.has_node(cut.row) else "")  # positions that topk or sort gives
     reason = reason or ("no_grad" if event.data.get("grad") is False else "")
     run = failed or late or next((run for run in flow.runs if set(run.roots) & _ends(flow, cut)), None)

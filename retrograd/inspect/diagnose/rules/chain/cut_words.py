@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import NamedTuple
 
 from ....events import Event
@@ -9,7 +10,6 @@ from ....operators import Trait, is_a
 from ....snapshot import SourceLine
 from ...facts.flow import Flow
 from ...facts.nodes import checkpoint_around, switch_around
-from ...queries.detached_values import COPYING
 from ...text.spelling import argument, assigned, operand
 from ...text.words import at, place
 
@@ -21,7 +21,6 @@ _NO_INFERENCE = (
 )
 _DRAWING = "sample"
 """The method of distributions that has a twin with a derivative, ``rsample``."""
-_COMPARISONS = frozenset({"gt", "ge", "lt", "le"})
 
 
 class Cause(NamedTuple):
@@ -106,14 +105,14 @@ def _left_the_graph(flow: Flow, row: int, cause: Cause, root: str, reason: str) 
         return f"the chain from {root} ends at {event.op}{at(source)}, which has no derivative"
     if reason in ("item", "tolist", "numpy"):
         run = next((run for run in flow.runs if run.begin > row), None)
-        how = f"{event.written}(...)" if event.written in ("float", "int") else f".{event.written}()"
+        how = f"{event.written}(...)" if hasattr(builtins, event.written) else f".{event.written}()"
         return f"the value of {name} leaves the graph as a plain number through {how}{at(source)}, " + (
             f"and {root} is a new leaf that is not connected to it"
             if any(flow.is_leaf(one) for one in (run.roots if run else ()))
             else f"so what {root} gets of it is a constant"
         )
     if reason == "copy":
-        name = argument(flow.spelling.text(source), COPYING) or name
+        name = argument(flow.spelling.text(source), _copies) or name
         copied = f"torch.{event.written}({name}){at(source)}"
         return f"{copied} copies the values into a new leaf, which cuts the chain from {root}"
     word = ".data" if reason == "data" else f".{event.written}()"
@@ -148,7 +147,7 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
     if reason == "numpy" or "numpy()" in line:
         return "compute with torch functions instead of NumPy"
     if reason == "copy":
-        return _uncopied(flow, event, argument(line, COPYING))
+        return _uncopied(flow, event, argument(line, _copies))
     if cause.forever:
         return "with torch.no_grad(): around what is to have no gradients; it ends with the block"
     return "move this out of the block in which gradients are off"
@@ -189,8 +188,8 @@ def _attached(line: str) -> str:
     if not tail:
         return ""
     attached = line.replace(tail, "")
-    copied = argument(attached, COPYING)
-    if copied == argument(line, COPYING):
+    copied = argument(attached, _copies)
+    if copied == argument(line, _copies):
         return attached
     return f"use {copied} itself: a copy of it is a new leaf, which cuts the chain as well"
 
@@ -202,13 +201,17 @@ def _uncopied(flow: Flow, event: Event, given: str) -> str:
     return f"torch.stack({given})" if several else "use the tensor itself, or .clone(), which keeps the history"
 
 
+def _copies(function: str) -> bool:
+    """Whether a function makes a new leaf of what it is given."""
+    return is_a(function, Trait.ENTERING)
+
+
 def _smooth(event: Event) -> str:
     """Return what has a derivative in place of an operation that has none."""
-    if event.op in _COMPARISONS:
-        given = [name for name in event.data.get("names", ()) if name]
-        limit = event.data.get("arguments", {}).get("1", "limit")
-        one, other = (given + [str(limit), "limit"])[:2] if given else ("x", "limit")
-        return f"torch.sigmoid(10 * ({one} - {other}))" if event.op in ("gt", "ge") else "a sigmoid of the difference"
+    if is_a(event.op, Trait.COMPARISON):
+        given = [name for name in event.data.get("names", ()) if name] or ["x"]
+        one, other = [*given, str(event.data.get("arguments", {}).get("1", "limit"))][:2]
+        return f"a sigmoid of the difference, torch.sigmoid(10 * ({one} - {other})) where the first is to be larger"
     keys = operand((event.data.get("names") or [""])[0] or "x")
     ranks = f"torch.sigmoid(10 * ({keys}.unsqueeze(-1) - {keys}.unsqueeze(-2))).sum(-1) for ranks"
     return {"argsort": ranks, "argmin": "softmin for argmin"}.get(event.op, "softmax for argmax")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from ....findings import Severity
-from ....operators import Trait, canonical, is_a
+from ....operators import Trait
 from ....snapshot import SourceLine
 from ...base import Case
 from ...facts.call_inputs import limits_and_sum
@@ -117,7 +117,7 @@ def _sums_behind(flow: Flow, run: Run) -> set[int]:
         if row is None or row in found or row not in reached:
             continue
         known = [one for one in flow.inputs(row) if flow.has_history(one, row)]
-        if is_a(flow.events[row].op, Trait.LINEAR) or (is_a(flow.events[row].op, Trait.SCALING) and len(known) == 1):
+        if flow.does(row, Trait.LINEAR) or (flow.does(row, Trait.SCALING) and len(known) == 1):
             found.add(row)
             todo += [(one, row) for one in known]
     return found
@@ -131,7 +131,7 @@ def _case_of(flow: Flow, run: Run, cut: Cut, sums: set[int], leaves: list[int]) 
     if _in_vain(flow, cut):
         return _way_case(flow, run, cut, leaves)
     if cut.taker in sums and _adds(flow, cut.taker):
-        subtracted = canonical(flow.events[cut.taker].op) == "sub"
+        subtracted = flow.does(cut.taker, Trait.DIFFERENCE)
         if _depends(flow, cut) or (subtracted and _is_taken_from_its_like(flow, cut)):
             return None
         severity: Severity = "note" if reason in _DELIBERATE and not cut.came_back else "warning"
@@ -140,9 +140,10 @@ def _case_of(flow: Flow, run: Run, cut: Cut, sums: set[int], leaves: list[int]) 
         return None
     if cut.came_back:
         return _way_case(flow, run, cut, leaves)
-    adds = canonical(flow.events[cut.taker].op) == "add" and not reason.startswith(NO_DERIVATIVE)
+    adds = _adds(flow, cut.taker) and not flow.does(cut.taker, Trait.DIFFERENCE)
     if (
         adds
+        and not reason.startswith(NO_DERIVATIVE)
         and not _depends(flow, cut, either=counts_by_size(flow, cut.taker))
         and not _is_taken_from_its_like(flow, cut)
     ):
@@ -153,7 +154,7 @@ def _case_of(flow: Flow, run: Run, cut: Cut, sums: set[int], leaves: list[int]) 
 def _in_vain(flow: Flow, cut: Cut) -> bool:
     """Whether a cut drops the history of a gradient that was taken with one, and nothing else takes it."""
     made = flow.last_producer(cut.given, cut.row, gradients=True)
-    if made is None or canonical(flow.events[made].op) != "grad":
+    if made is None or not flow.is_gradient(made):
         return False
     return not any(flow.has_node(row) for out in flow.outputs(made) for row in flow.used_in.get(out, ()))
 
@@ -178,7 +179,7 @@ def _number_left(flow: Flow, before: int, since: int, leaves: set[int]) -> int |
     for row in reversed(flow.rows.get("cut", ())):
         if row <= since:
             return None
-        reads = row < before and is_a(flow.events[row].op, Trait.READING) and not flow.events[row].data.get("outputs")
+        reads = row < before and flow.does(row, Trait.READING) and not flow.events[row].data.get("outputs")
         if reads and not leaves.isdisjoint(flow.leaves_behind(flow.behind(flow.inputs(row), row))):
             return row
     return None
@@ -186,17 +187,17 @@ def _number_left(flow: Flow, before: int, since: int, leaves: set[int]) -> int |
 
 def _adds(flow: Flow, row: int) -> bool:
     """Whether a call adds its operands up, at once or joined first."""
-    op = flow.events[row].op
-    if not is_a(op, Trait.JOINING):
-        return canonical(op) in ("add", "sub", "sum", "mean")
+    if not flow.does(row, Trait.JOINING):
+        sums = flow.does(row, Trait.REDUCTION) and flow.does(row, Trait.LINEAR)
+        return sums or (flow.does(row, Trait.ADDITION) and flow.does(row, Trait.ELEMENTWISE))
     used = (call for out in flow.outputs(row) for call in flow.used_in.get(out, ()))
-    return any(is_a(flow.events[call].op, Trait.REDUCTION) for call in used)
+    return any(flow.does(call, Trait.REDUCTION) for call in used)
 
 
 def _scores_a_draw(flow: Flow, cut: Cut, leaves: set[int]) -> bool:
     """Whether a constant was drawn and stands beside what its leaves make of it: the probability of what was drawn."""
     drawn = set() if cut.operand is None else flow.behind([cut.operand], cut.taker, gradients=False).calls
-    if not any(row >= cut.row and is_a(flow.events[row].op, Trait.RANDOM) for row in drawn):
+    if not any(row >= cut.row and flow.does(row, Trait.RANDOM) for row in drawn):
         return False
     return not leaves.isdisjoint(flow.leaves_behind(flow.behind(_beside(flow, cut), cut.taker)))
 
@@ -243,10 +244,10 @@ def _is_on_a_way(flow: Flow, run: Run, cut: Cut, leaves: list[int]) -> bool:
 
     A number that scales, an index and a target, which is compared, are constants as they are meant to be.
     """
-    op, operand = flow.events[cut.taker].op, cut.operand
-    if operand is None or prod(flow.facts(operand).shape) == 1 or "float" not in flow.facts(operand).dtype:
+    operand = cut.operand
+    if operand is None or prod(flow.facts(operand).shape) == 1 or not flow.facts(operand).floating:
         return False
-    if is_a(op, Trait.LOSS, Trait.DISTANCE, Trait.COMPARISON) or canonical(op) in ("sub", "div"):
+    if flow.does(cut.taker, Trait.LOSS, Trait.DISTANCE, Trait.DIFFERENCE, Trait.COMPARISON, Trait.DIVISION):
         return False
     if flow.trainable([operand]) and (flow.is_leaf(cut.given) or _is_asked_for(flow, operand)):
         return False  # a leaf that was made of a leaf is a copy of it: see ``optimizers``

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ....operators import Trait
 from ...base import Case
 from ...facts.calls import held_by
 from ...facts.flow import Flow
@@ -73,9 +74,9 @@ def _is_divided(flow: Flow, run: Run, shares: int) -> bool:
         event = flow.events[row]
         given = event.data.get("arguments", {}).values()
         numbers = [one for one in given if isinstance(one, int | float) and not isinstance(one, bool)]
-        if event.op == "div" and shares in numbers:
+        if flow.does(row, Trait.DIVISION) and shares in numbers:
             return True
-        if event.op in ("mul", "rmul") and any(math.isclose(one * shares, 1.0) for one in numbers):
+        if flow.does(row, Trait.PRODUCT) and any(math.isclose(one * shares, 1.0) for one in numbers):
             return True
     return False
 

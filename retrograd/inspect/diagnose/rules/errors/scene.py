@@ -19,7 +19,6 @@ _SENTENCE = re.compile(r"(?<=\w\w)[.!?](?=\s|$)|\n")
 _WORKER_LINE = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 
 
-_WITH_GRADIENT = ("float", "bfloat", "complex")
 """Beginnings of dtypes whose numbers have gradients."""
 
 
@@ -40,7 +39,7 @@ class Scene:
         flow, run = self.flow, self.raised.run
         named = [one for _, one in self.operands]
         wanted = {
-            "whole": [one for one in named if not flow.facts(one).dtype.startswith(_WITH_GRADIENT)],
+            "whole": [one for one in named if not flow.facts(one).floating],
             "history": [one for one in named if flow.has_history(one)]
             or [one for one in named if flow.requires_grad(one)],
             "plain": [one for one in (run.inputs if run else named) if not flow.requires_grad(one)],

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from ....events import Event
 from ....operators import Trait, canonical, is_a
@@ -21,22 +20,21 @@ from ...text.words import at, listed
 from .constant_results import NOTHING, Losses, both_zero, constant_results, lost_in, switched_off, vanished_value
 from .zeroing_hooks import zeroing_hooks
 
-_REMEDIES = {
-    "normal": "mean + std * torch.randn_like(std), or torch.distributions.Normal(mean, std).rsample()",
-    "bernoulli": "a straight-through estimate: p + (torch.bernoulli(p) - p).detach(), or a score function: "
-    "loss * distribution.log_prob(sample)",
-    "poisson": "a score function: loss * torch.distributions.Poisson(rate).log_prob(sample)",
-}
-"""Function -> what a gradient gets past."""
+_DRAWN = (
+    "draw what does not depend on the parameters and compute with it (mean + std * torch.randn_like(std), or "
+    "rsample() of a distribution), a score function (loss * log_prob(sample)), or a straight-through estimate"
+)
+"""What a gradient gets past."""
 
 
 def drawn_numbers(event: Event, they_get: str) -> tuple[str, str, str] | None:
     """Return kind, sentence and remedy if a call draws numbers and passes nothing on; ``they_get``: leaves and verb."""
-    op = event.op
-    if op not in _REMEDIES:
+    if not is_a(event.op, Trait.RANDOM):
         return None
-    message = f"{op}{at(event.source)} draws numbers, whose derivative with respect to what they are drawn from is zero"
-    return "zero-gradient", f"{message}: {they_get} a gradient of zero.", _REMEDIES[op]
+    message = (
+        f"{event.op}{at(event.source)} draws numbers, whose derivative with respect to what they are drawn from is zero"
+    )
+    return "zero-gradient", f"{message}: {they_get} a gradient of zero.", _DRAWN
 
 
 def hinge_of_infinity(flow: Flow, row: int, leaves: list[int]) -> Case | None:
@@ -82,7 +80,6 @@ _ADDING_UP = (Trait.LINEAR, Trait.SCALING, Trait.EXTREME)
 _NEARLY, _MOSTLY, _HUGE = 0.95, 0.8, 100.0
 """Share of flat entries, the same when both ends are flat, and size of the input, from which on a few entries that
 still learn are no excuse.  One end alone may be a mask."""
-_CLAMPS = frozenset({"clamp", "clamp_min", "clamp_max"})
 _HALF = {"float16": 5.96e-8, "bfloat16": 9.2e-41}
 """Dtype -> smallest positive number."""
 _SMALLEST_NORMAL = 6.104e-5
@@ -180,7 +177,7 @@ def _explained(event: Event, limits: tuple[float, float], they_get: str) -> tupl
     op, (low, high) = canonical(event.op), limits
     shown, arguments = f"{event.op}{at(event.source)}", event.data.get("arguments", {})
     known = "" if math.isnan(high) else f" (its input is at most {high:g})"
-    if is_a(op, Trait.STEP) or "rounding_mode" in arguments or (op in _CLAMPS and not _is_relu(op, arguments)):
+    if is_a(op, Trait.STEP) or "rounding_mode" in arguments or (is_a(op, Trait.CLAMPING) and not _lifts(event, high)):
         message = f"{shown} has derivative zero everywhere it was used, so {they_get} a gradient of zero."
         return "zero-gradient", message, _around_a_step(event, op)
     if is_a(op, Trait.FLAT) and is_a(op, Trait.ELEMENTWISE) and not high > 0:
@@ -192,16 +189,16 @@ def _explained(event: Event, limits: tuple[float, float], they_get: str) -> tupl
             f"vanishes, and {they_get} none."
         )
         return "saturation", message, f"normalise the input of {event.op}, or start with smaller weights"
-    if is_a(op, Trait.EXTREME) or op == "where" or is_a(op, Trait.WRITING):
+    if is_a(op, Trait.EXTREME, Trait.FILLING, Trait.WRITING):
         message = f"{shown} takes none of the entries that were computed, so {they_get} a gradient of zero."
         return "zero-gradient", message, f"look at the bound or mask of {event.op}: it leaves nothing of what came in"
     return None
 
 
-def _is_relu(op: str, arguments: Mapping[str, Any]) -> bool:
-    """Whether a clamp cuts off at zero from below and nowhere else, as a relu does."""
-    low = arguments.get("min", arguments.get("1"))
-    return low == 0 and op != "clamp_max" and arguments.get("max", arguments.get("2")) is None
+def _lifts(event: Event, high: float) -> bool:
+    """Whether a call lifted all that it was given to zero, as a relu does."""
+    made = (event.data.get("range") or [None])[0]
+    return made is not None and list(made) == [0.0, 0.0] and not high > 0
 
 
 def _around_a_step(event: Event, op: str) -> str:
@@ -209,7 +206,7 @@ def _around_a_step(event: Event, op: str) -> str:
     given = (event.data.get("names") or [""])[0]
     name, meaning = (given, "") if is_name(given) else ("z", f" with z = {given}" if given else "")
     estimate = f"a straight-through estimate: {name} + ({op}({name}) - {name}).detach(){meaning}"
-    if op in _CLAMPS:
+    if is_a(op, Trait.CLAMPING):
         return f"start with {name} within the bounds, or {estimate.replace(f'{op}({name})', f'{name}.{op}(...)')}"
     return estimate.replace(f"{op}({name})", f"torch.{op}({name})")
 

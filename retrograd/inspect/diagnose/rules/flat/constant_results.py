@@ -85,8 +85,6 @@ _SIGMOID = "torch.sigmoid for a single output, or the dimension that holds the a
 _ONE_CLASS = (
     "torch.nn.functional.binary_cross_entropy_with_logits for a single output, or one output for each of the classes"
 )
-_CHANCES = {"softmax": (1.0, _SIGMOID), "softmin": (1.0, _SIGMOID), "log_softmax": (0.0, _ONE_CLASS)}
-"""Operator -> its result for a single entry, and what to write instead."""
 _TOGETHER = "normalise over the dimension that holds the entries to compare, or leave it out"
 
 
@@ -157,12 +155,12 @@ def _one_entry(flow: Flow, row: int) -> _Constant | None:
     """Return what a call computes that normalises entries over one of them each; None for another."""
     event = flow.events[row]
     op, name = event.op, _first_name(flow, row)
-    if op in _CHANCES:
-        value, remedy = _CHANCES[op]
+    if flow.does(row, Trait.PROBABILITY) and flow.does(row, Trait.NORMALISATION):
+        value, remedy = (0.0, _ONE_CLASS) if flow.does(row, Trait.LOGARITHMIC) else (1.0, _SIGMOID)
         if event.data.get("range", [None])[0] != [value, value]:  # of several entries none has the whole
             return None
         return _Constant(f"runs over a dimension of size 1, so its result is {value:g} whatever {name} is", remedy)
-    if op == "cross_entropy" and _classes(flow, row) == 1:
+    if flow.does(row, Trait.LOSS) and flow.does(row, Trait.NORMALISATION) and _classes(flow, row) == 1:
         return _Constant(f"is given a single class, so it is 0 whatever {name} is", _ONE_CLASS)
     if op in _ENTRIES and _ENTRIES[op](flow, row) == 1:
         return _Constant(f"normalises each entry by itself, so its result is the same whatever {name} is", _TOGETHER)
@@ -231,13 +229,8 @@ def _made_of_the_other(flow: Flow, row: int, one: int, other: int) -> bool:
     return any(a in flow.behind([b], row).tensors for a, b in ((one, other), (other, one)))
 
 
-_SHRINKING = {
-    "prod": ("multiplies", "add up logarithms: {given}.log().sum() in place of the product, compared as a logarithm"),
-    "exp": ("takes the exponential of", "compute with the logarithms themselves (torch.logsumexp, log_softmax)"),
-}
-"""Operator -> what it does to numbers, and what to write where the result is too small."""
-_SUMS = frozenset({"sum", "mean", "add", "radd", "stack", "cat", "reshape", "view", "flatten"})
-_PRODUCTS = frozenset({"mul", "rmul"})
+_OF_PRODUCTS = "add up logarithms: {given}.log().sum() in place of the product, compared as a logarithm"
+_OF_EXPONENTIALS = "compute with the logarithms themselves (torch.logsumexp, log_softmax)"
 Explained = tuple[str, str, str]
 """Kind, message and remedy."""
 
@@ -246,11 +239,13 @@ def vanished_value(flow: Flow, row: int, limits: tuple[float, float], they_get: 
     """Return what explains a call whose result rounded to zero although nothing that it was given is zero."""
     event, made = flow.events[row], flow.outputs(row)[:1]
     ends = limits_of(flow, made[0], row + 1) if made else None
-    if event.op not in _SHRINKING or ends is None or list(ends) != [0.0, 0.0]:
+    if not flow.does(row, Trait.EXPONENTIAL) or ends is None or list(ends) != [0.0, 0.0]:
         return None
-    if event.op == "prod" and not (limits[0] > 0 or limits[1] < 0):
+    whole, power = flow.does(row, Trait.REDUCTION, Trait.SCAN), flow.does(row, Trait.POWER)
+    if (whole or power) and not (limits[0] > 0 or limits[1] < 0):
         return None
-    verb, remedy = _SHRINKING[event.op]
+    verb = "multiplies" if whole else "raises to a power" if power else "takes the exponential of"
+    remedy = _OF_PRODUCTS if whole else _OF_EXPONENTIALS
     dtype = flow.facts(made[0]).dtype
     message = (
         f"{event.op}{at(event.source)} {verb} numbers from {limits[0]:.4g} to {limits[1]:.4g}, and the result is too "
@@ -281,14 +276,14 @@ def switched_off(flow: Flow, stops: tuple[int, list[int]], leaves: list[int], th
     """
     row, stopping = stops
     event = flow.events[row]
-    if event.op not in _PRODUCTS or not _by_constant_zero(flow, row) or not _computes(flow, row):
+    if not _multiplies(flow, row) or not _by_constant_zero(flow, row) or not _computes(flow, row):
         return None
     if not all(_by_zero(flow, other) for other in stopping if _leads_to(flow, other, leaves)):
         return None
     norms = [arrived for leaf in leaves for arrived in flow.norms_of.get(leaf, ())]
     if len(norms) <= len(leaves) or any(norm is None or norm > NOTHING for arrived in norms for norm in arrived):
         return None
-    message = f"mul{at(event.source)} multiplies by 0 in every step, so {they_get} a gradient of zero."
+    message = f"{event.op}{at(event.source)} multiplies by 0 in every step, so {they_get} a gradient of zero."
     return "zero-gradient", message, "use a factor other than 0, or leave the branch out and freeze what is behind it"
 
 
@@ -301,7 +296,12 @@ def _by_zero(flow: Flow, row: int) -> bool:
     """Whether a call is a product with a factor that is zero, whatever it was made of."""
     ends = [limits_of(flow, one, row) for one in flow.inputs(row)]
     zero = any(one is not None and list(one) == [0.0, 0.0] for one in ends)
-    return flow.events[row].op in _PRODUCTS and (zero or _by_constant_zero(flow, row))
+    return _multiplies(flow, row) and (zero or _by_constant_zero(flow, row))
+
+
+def _multiplies(flow: Flow, row: int) -> bool:
+    """Whether a call multiplies entry by entry."""
+    return flow.does(row, Trait.PRODUCT) and flow.does(row, Trait.ELEMENTWISE)
 
 
 def _by_constant_zero(flow: Flow, row: int) -> bool:
@@ -315,4 +315,4 @@ def _by_constant_zero(flow: Flow, row: int) -> bool:
 def _computes(flow: Flow, row: int) -> bool:
     """Whether more than sums of parameters is behind a product."""
     behind = flow.behind(flow.inputs(row), row).calls
-    return any(flow.events[call].op not in _SUMS for call in behind if flow.has_node(call))
+    return not all(flow.does(call, Trait.LINEAR) for call in behind if flow.has_node(call))

@@ -9,6 +9,7 @@ from ....events import Event
 from ....snapshot import GraphSnapshot, SourceLine
 from ...base import Case
 from ...facts.flow import Flow
+from ...facts.hooks import hangs_on
 from ...text.spelling import receiver
 from ...text.words import at, counted, function_name, listed
 
@@ -54,7 +55,7 @@ def _on_tensors(flow: Flow) -> Iterator[_Line]:
     lines: dict[tuple[SourceLine | None, object], _Line] = {}
     for row, event in flow.of_kind("hook", action="ran"):
         began = registered.get(event.data.get("handle"), event)
-        if event.op != "tensor" or event.data.get("in_place"):  # a write into the gradient is told by itself
+        if hangs_on(event) != "tensor" or event.data.get("in_place"):  # a write into the gradient is told by itself
             continue
         line = lines.setdefault((began.source, event.data.get("hook")), _Line(began))
         line.ran += 1
@@ -68,7 +69,7 @@ def _on_modules(flow: Flow, lost: set[int]) -> Iterator[_Line]:
 
     Which hook a node belongs to is not recorded, so there must be one such line.
     """
-    hung = [event for _, event in flow.of_kind("hook", action="registered") if event.op == "module"]
+    hung = [event for _, event in flow.of_kind("hook", action="registered") if hangs_on(event) == "module"]
     run = next((run for run in reversed(flow.runs) if run.snapshot is not None and not run.error), None)
     if run is None or len({event.source for event in hung}) != 1:
         return
@@ -103,7 +104,7 @@ def _leaves_behind(snapshot: GraphSnapshot, nodes: list[int]) -> set[str | None]
 def _on(flow: Flow, line: _Line) -> str:
     """Return what the hooks of a line are on."""
     tensors = list(line.tensors)
-    if line.event.op == "module":
+    if hangs_on(line.event) == "module":
         return f"the {line.event.data.get('type') or 'module'} module"
     if not any(map(flow.spelling.has_name, tensors)):
         return receiver(flow.spelling.text(line.event.source), "register_hook") or flow.name(tensors[0])

@@ -234,9 +234,7 @@ def _never_on(flow: Flow, run: Run) -> Iterator[Case]:
     behind = flow.values_behind(run)
     if any(flow.requires_grad(tensor, run.begin) for tensor in behind.tensors):
         return
-    floating = (
-        one for one in sorted(behind.tensors) if flow.facts(one).dtype.startswith(("float", "bfloat", "complex"))
-    )
+    floating = (one for one in sorted(behind.tensors) if flow.facts(one).floating)
     leaves = [one for one in floating if not any(flow.inputs(row) for row in flow.made_in.get(one, ()))]
     trained = [one for one in leaves if one in flow.optimized]  # what an optimizer has is to be trained, data are not
     named = trained or [one for one in leaves if flow.spelling.has_name(one)] or leaves

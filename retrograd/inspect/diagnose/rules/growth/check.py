@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from ....events import Event
+from ....operators import Trait
 from ....snapshot import SourceLine
 from ...base import Case, Check, Kind, Stage
 from ...facts.flow import Flow
@@ -16,7 +17,7 @@ from ...facts.runs import Run
 from ...queries.carried_tensors import CarriedTensor, carried_tensor
 from ...text.spelling import argument, rebound
 from ...text.words import at, counted, in_code
-from .kept import JOINING, NUMBERS, carried_for_nothing, collected_passes, ends_of_passes, kept_case, put_away
+from .kept import NUMBERS, carried_for_nothing, collected_passes, ends_of_passes, kept_case, put_away
 
 KINDS = {
     "graph-growth": Kind("a graph is kept or gets longer from step to step", "error", Stage.STATEMENT),
@@ -25,11 +26,7 @@ KINDS = {
         "`backward(create_graph=True)` makes a cycle through `.grad` that nothing breaks", "warning", Stage.STATEMENT
     ),
 }
-_SUMS = frozenset({"add", "sub", "radd", "rsub", "lerp"})
-_GATHERING = JOINING | frozenset(
-    {"setitem", "index_put", "index_copy", "scatter", "copy"}
-    | {"minimum", "maximum", "fmin", "fmax", "min", "max", "where", "logaddexp"}
-)
+_GATHERING = (Trait.JOINING, Trait.WRITING, Trait.EXTREME, Trait.FILLING)
 """What else has in its result both what it was given of the steps before and what is new."""
 _CLEARING = ("grad-cleared", "grad-set", "zero_grad")
 """What takes the old gradient, with its history, out of ``.grad``."""
@@ -93,7 +90,7 @@ def _longer_case(flow: Flow, runs: list[Run], carried: CarriedTensor, holder: Ca
     how = f"{carried.name} is carried over{at(carried.used_at)} with its history{retained}"
     remedy = f"{carried.detached} before the step" + (", and drop retain_graph=True" if retained else "")
     if holder is not None:
-        name = argument(flow.spelling.text(holder.source), _PUTTING) or holder.evidence["name"]
+        name = argument(flow.spelling.text(holder.source), _PUTTING.__contains__) or holder.evidence["name"]
         how = f"{name} of every step is kept with its history{at(holder.source)}"
         how += f" and used again{at(carried.used_at)}{retained}"
         remedy = "empty the collection once backward has run" + (", and drop retain_graph=True" if retained else "")
@@ -145,7 +142,7 @@ def _running_sums(flow: Flow, kept: set[int], chained: set[int]) -> Iterator[Cas
 
 def _gathers(flow: Flow, links: list[int]) -> bool:
     """Whether a chain collects what it is given, or picks of it, in place of adding it."""
-    return bool(links) and flow.events[links[-1]].op in _GATHERING
+    return bool(links) and not flow.does(links[-1], Trait.ADDITION) and flow.does(links[-1], *_GATHERING)
 
 
 def _each_of_its_own(flow: Flow, links: list[int]) -> bool:
@@ -167,7 +164,7 @@ def _links(flow: Flow, rows: list[int]) -> list[int]:
         if not out:
             continue
         carried = bool(made & set(flow.inputs(row)))
-        if flow.events[row].op in _SUMS | _GATHERING and (carried or not links):
+        if flow.does(row, Trait.ADDITION, *_GATHERING) and (carried or not links):
             links.append(row)
             made = set(out)
         elif carried:

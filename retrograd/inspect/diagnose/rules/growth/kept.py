@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
 
+from ....operators import Trait
 from ....snapshot import SourceLine
 from ...base import Case
 from ...facts.flow import Flow
@@ -65,9 +66,6 @@ def put_away(flow: Flow, name: str, made_at: SourceLine | None) -> SourceLine | 
 
 FEW = 5
 """Forward passes of one line from which on they count as steps."""
-JOINING = frozenset({"cat", "concat", "concatenate", "stack", "vstack", "hstack"})
-_NUMBERS = ((), (1,))
-"""Shapes of a single number, as metrics are."""
 
 
 def ends_of_passes(flow: Flow, tensors: list[int]) -> list[int]:
@@ -75,7 +73,7 @@ def ends_of_passes(flow: Flow, tensors: list[int]) -> list[int]:
 
     All passes take the same leaves, each in calls of its own: terms of one loss and entries of one result do not.
     """
-    ends = [one for one in tensors if flow.facts(one).shape in _NUMBERS]
+    ends = [one for one in tensors if flow.facts(one).shape in NUMBERS]
     passes = [flow.behind([one], len(flow.events)) for one in ends]
     leaves = [flow.leaves_behind(one) for one in passes]
     if not all(leaves) or any(one != other for one, other in pairwise(leaves)):
@@ -93,8 +91,8 @@ def collected_passes(flow: Flow) -> Iterator[list[int]]:
     """
     taken = set().union(*(flow.reached_by(run).calls for run in flow.runs))
     for kind in ("operation", "cut"):
-        for row, event in flow.of_kind(kind):
-            parts = list(dict.fromkeys(flow.inputs(row))) if event.op in JOINING and row not in taken else []
+        for row, _ in flow.of_kind(kind):
+            parts = list(dict.fromkeys(flow.inputs(row))) if flow.does(row, Trait.JOINING) and row not in taken else []
             lines = {flow.facts(one).source for one in parts}
             if len(parts) >= FEW and len(lines) == 1 and _are_passes(flow, parts, row, taken):
                 yield parts
@@ -119,7 +117,6 @@ def _takes_leaves(flow: Flow, calls: set[int]) -> bool:
 
 STEPS = 20
 """Steps from which on a history is long enough to tell of."""
-_LEAVING = frozenset({"item", "tolist", "numpy", "detach", "data"})
 
 
 def carried_for_nothing(flow: Flow) -> Iterator[Case]:
@@ -169,7 +166,7 @@ def _chain(rows: list[int], depth: dict[int, int]) -> list[int]:
 
 def _watched(flow: Flow, links: list[int]) -> bool:
     """Whether values with a history left for plain numbers in nearly every step: nothing else is wanted of them."""
-    left = [row for row in flow.rows.get("cut", ()) if flow.events[row].data.get("reason") in _LEAVING]
+    left = [row for row in flow.rows.get("cut", ()) if flow.does(row, Trait.READING)]
     steps = {bisect_left(links, row) for row in left}
     return len(steps - {0}) >= 0.9 * len(links)
 

@@ -7,20 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ....operators import Trait, is_a
+from ....operators import Trait
 from ...base import Case
 from ...facts.finite import Finiteness, State
 from ...facts.flow import Flow
 from ...text.words import at
 
-FILLING = frozenset(
-    {"setitem", "fill", "full", "full_like", "masked_fill", "where", "index_fill", "pad", "constant_pad_nd", "copy"}
-    | {"tensor", "as_tensor", "from_numpy", "zeros", "ones", "empty", "triu", "tril", "item", "float", "tolist"}
-)
-"""Calls that put a number where the program says; an infinity from them is meant."""
 _WORDS = {"nan": "NaN", "inf": "infinity (inf)"}
-_WEIGHING = frozenset({"linear", "matmul", "mm", "bmm", "addmm", "einsum", "conv1d", "conv2d", "conv3d", "bilinear"})
-_PRODUCT = frozenset({"mul", "rmul", "multiply"})
 
 
 def came_with_data(flow: Flow, states: Finiteness, row: int) -> bool:
@@ -36,14 +29,14 @@ def came_with_data(flow: Flow, states: Finiteness, row: int) -> bool:
         return False
     entered = states.given[first]
     data = not any(flow.has_history(tensor, first) for tensor in entered)
-    weighed = flow.events[first].op in _WEIGHING or _times_trained(flow, first)
+    weighed = flow.does(first, Trait.CONTRACTION) or _times_trained(flow, first)
     return data and (weighed or any(state.most == math.inf for state in entered.values()))
 
 
 def _times_trained(flow: Flow, row: int) -> bool:
     """Whether a call is a product with something that is trained."""
     trained = (flow.has_history(one, row) or flow.requires_grad(one, row) for one in flow.inputs(row))
-    return flow.events[row].op in _PRODUCT and any(trained)
+    return flow.does(row, Trait.PRODUCT) and any(trained)
 
 
 def in_data(flow: Flow, states: Finiteness, rows: list[int], wrong: Callable[[State], bool]) -> Case | None:
@@ -75,7 +68,7 @@ def _puts_bad_number(flow: Flow, row: int) -> bool:
     """Whether a call fills in a plain number that is not finite, which files of recordings hold as nothing."""
     given = flow.events[row].data.get("arguments", {}).values()
     bad = any(value is None or (isinstance(value, float) and not math.isfinite(value)) for value in given)
-    return bad and flow.events[row].op in FILLING
+    return bad and flow.does(row, Trait.FILLING)
 
 
 def _data_case(flow: Flow, tensor: int, row: int, written: int | None) -> Case:
@@ -144,9 +137,9 @@ def ancestor(flow: Flow, states: Finiteness, tensor: int, before: int) -> Ancest
         bad = {one: state for one, state in states.given.get(row, {}).items() if state.bad}
         made = states.made.get(row)
         if not bad:
-            if made is None or flow.events[row].op in FILLING or not flow.inputs(row):
+            if made is None or flow.does(row, Trait.FILLING) or not flow.inputs(row):
                 return None if user is None else Ancestor(None, tensor, user)
-            if is_a(flow.events[row].op, Trait.ARRANGING) and not is_a(flow.events[row].op, Trait.CAST):
+            if flow.does(row, Trait.ARRANGING) and not flow.does(row, Trait.CAST):
                 return None  # it computes nothing: what it was given was bad, and nobody saw that
             return Ancestor(row, tensor, user)
         if made is not None and made.nan and not any(state.nan for state in bad.values()):
@@ -172,7 +165,7 @@ def _handed_on(flow: Flow, row: int, tensor: int, bad: dict[int, State], made: S
     """Return the operand that a bad result comes from: the one whose bad entry stands at the place of the result's."""
     worse = [one for one, state in bad.items() if state.nan] if made is None or made.nan else list(bad)
     worse = worse or list(bad)
-    if len(worse) > 1 and is_a(flow.events[row].op, Trait.ELEMENTWISE):
+    if len(worse) > 1 and flow.does(row, Trait.ELEMENTWISE):
         values = flow.events[row].data.get("values", {})
         place = (values.get(str(tensor)) or {}).get("first_bad")
         for one in worse:

@@ -9,6 +9,7 @@ from ....events import Event
 from ....snapshot import GraphSnapshot
 from ...base import Case
 from ...facts.flow import Flow
+from ...facts.hooks import hangs_on
 from ...facts.nodes import call_of
 from ...facts.runs import Run
 from ...text.words import at, function_name, listed
@@ -55,7 +56,7 @@ class Hooks:
 
     def _of_module(self) -> list[Event]:
         """Return the backward hooks of modules: which of them a node runs is not told."""
-        return [event for _, event in self._flow.of_kind("hook", action="registered") if event.op == "module"]
+        return [event for _, event in self._flow.of_kind("hook", action="registered") if hangs_on(event) == "module"]
 
     def _number(self, node: int) -> int:
         """Return the number of a node in the whole recording, -1 for a leaf."""

@@ -12,7 +12,7 @@ from ...facts.flow import Flow
 from ...facts.runs import Run
 from ...queries.depth import grown
 from ...queries.overshoot import overshoots
-from .ancestors import FILLING, Ancestor, ancestor, came_with_data, from_bad_data, has_infinity, has_nan, in_data
+from .ancestors import Ancestor, ancestor, came_with_data, from_bad_data, has_infinity, has_nan, in_data
 from .in_backward import behind_transforms, in_backward, in_earlier_backward, spoils_weights
 from .in_forward import in_forward
 
@@ -183,7 +183,7 @@ def _birth(flow: Flow, states: Finiteness, rows: list[int]) -> int | None:
 def _bears(flow: Flow, states: Finiteness, row: int, *, nan: bool) -> bool:
     """Whether a call made the first NaN (or the first infinity) of inputs that had none."""
     made = states.made.get(row)
-    if made is None or flow.events[row].op in FILLING or not flow.inputs(row):
+    if made is None or flow.does(row, Trait.FILLING) or not flow.inputs(row):
         return False
     given = states.given.get(row, {}).values()
     if nan:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from ....operators import Operator, Trait, canonical, operator
+from ....operators import Operator, Trait, operator, traits_of
 from ....program.syntax import parsed_expression
 from ...facts.call_inputs import input_names, known_limits, largest_input
 from ...facts.finite import Finiteness, state_of
@@ -18,14 +18,19 @@ _SMALL = 1e-2
 """Up to here a constant that is added, or a bound, is meant to keep off zero."""
 _POLELESS = 1e6
 """From this size of its input on it is the size, and no pole, that makes a power infinite."""
-_IN_LOGARITHMS = {
-    "softmax": "take it in one: torch.log_softmax(scores, dim), or F.cross_entropy(scores, target), in place of the "
-    "logarithm of a softmax",
-    "sigmoid": "take it in one: F.logsigmoid(scores), or F.binary_cross_entropy_with_logits(scores, target), in place "
-    "of the logarithm of a sigmoid",
-    "prod": "add logarithms in place of multiplying: log(x).sum()",
-}
-"""Operator of the operand -> how to stay among logarithms."""
+_OF_SOFTMAX = (
+    "take it in one: torch.log_softmax(scores, dim), or F.cross_entropy(scores, target), in place of the logarithm of "
+    "a softmax"
+)
+_OF_SIGMOID = (
+    "take it in one: F.logsigmoid(scores), or F.binary_cross_entropy_with_logits(scores, target), in place of the "
+    "logarithm of a sigmoid"
+)
+_OF_PRODUCT = "add logarithms in place of multiplying: log(x).sum()"
+_OF_SUM = "torch.logsumexp(x, dim) in place of the logarithm of a sum of exp"
+_OF_COUNTERPART = "F.logsigmoid(-scores) in place of log(1 - sigmoid(scores)), or binary_cross_entropy_with_logits"
+_OF_PRODUCTS = {Trait.POWER, Trait.REDUCTION, Trait.SCAN}
+"""What grows like an exponential by multiplying what it is given."""
 _INSIDE = {
     (-1.0, 1.0): "clamp(-1 + 1e-6, 1 - 1e-6)",
     (0.0, 1.0): "clamp(1e-6, 1 - 1e-6)",
@@ -109,12 +114,13 @@ def cure(sick: Sick) -> str:
         return _of_loss(sick)
     if flow.inputs(row) and not prod(flow.facts(flow.inputs(row)[0]).shape):
         return f"{sick.name} is empty, and {op} of nothing has no value: leave such a batch out"
-    if op in ("std", "var") and (_of_single_entries(flow, row) or not _varies(flow, row)):
+    if sick.operator.is_a(Trait.SPREAD) and (_of_single_entries(flow, row) or not _varies(flow, row)):
         return f"{op} of a single entry has no value: leave such a batch out, or use unbiased=False"
     grown = largest_input(flow, row)
     if made is not None and made.inf and sick.operator.poles and grown < _POLELESS:
         return _off_pole(sick)
-    if made is not None and made.inf and sick.operator.is_a(Trait.EXPONENTIAL) and op not in ("pow", "prod", "cumprod"):
+    grows = sick.operator.is_a(Trait.EXPONENTIAL) and not sick.operator.traits & _OF_PRODUCTS
+    if made is not None and made.inf and grows:
         return f"subtract the maximum before {op}, or use logsumexp / log_softmax: stay among logarithms"
     if made is not None and made.inf and not (sick.operator.poles and grown < _POLELESS):
         return _smaller(flow, row, op, sick.name)
@@ -144,7 +150,7 @@ def _of_loss(sick: Sick) -> str:
         )
     if made is not None and made.nan and sick.operator.is_a(Trait.LOGARITHMIC):
         return f"{sick.op} has no target to count, all are ignore_index or of weight zero: leave such a batch out"
-    if sick.op == "kl_div":
+    if sick.operator.is_a(Trait.DIVERGENCE):
         return (
             "give log-probabilities: F.log_softmax(scores, dim) as input, and log_target=True for those of the target"
         )
@@ -160,20 +166,15 @@ def _off_pole(sick: Sick) -> str:
             f"the {bound:g} that is to keep {name} off the pole is too small or comes too late: in place of another "
             f"epsilon on top, {name}.clamp(min=...) with a number that {_dtype(sick)} can tell from 0"
         )
-    if sick.operator.is_a(Trait.LOGARITHMIC) and op not in ("logit",):
-        return _of_logarithm(sick)
-    if op in ("acos", "asin"):
-        return (
-            f"{name}.{_INSIDE[-1.0, 1.0]} before {op}, or an angle that has no pole: torch.atan2(sine, cosine), of the "
-            "norm of the cross product and the dot product"
-        )
     if sick.operator.domain in _INSIDE:
-        return f"keep {name} inside: {op}({name}.{_INSIDE[sick.operator.domain]})"
-    if op == "pow" and sick.least < 0:
+        return f"keep {name} inside: {op}({name}.{_INSIDE[sick.operator.domain]}){_of_angle(sick)}"
+    if sick.operator.is_a(Trait.LOGARITHMIC):
+        return _of_logarithm(sick)
+    if sick.operator.is_a(Trait.POWER) and sick.least < 0:
         return (
             f"{name} is negative, where such a power has no value: {name}.clamp(min=1e-6) or {name}.abs() before {op}"
         )
-    if op == "div":
+    if sick.operator.is_a(Trait.DIVISION):
         other = f"torch.where({name} == 0, 1, {name})"
         return f"keep the divisor away from zero: divide by {name}.clamp(min=1e-6), or by {other}"
     if sick.operator.is_a(Trait.REDUCTION):
@@ -183,16 +184,19 @@ def _off_pole(sick: Sick) -> str:
     return f"keep {name} away from zero: {op}({name}.clamp(min=1e-6)), or add a small epsilon to it, inside the call"
 
 
+def _of_angle(sick: Sick) -> str:
+    """Return what takes an angle without a pole, where forward has a value at the end of the domain, as angles do."""
+    if not sick.slope or sick.operator.domain != (-1.0, 1.0):
+        return ""
+    return "; or, for an angle, torch.atan2(sine, cosine) of the norm of the cross product and the dot product"
+
+
 def _of_logarithm(sick: Sick) -> str:
     """Return how to take a logarithm that has a value."""
     op, name, maker = sick.op, sick.name, sick.maker
-    made_by = "" if maker is None else canonical(sick.flow.events[maker].op)
-    if made_by in _IN_LOGARITHMS:
-        return _IN_LOGARITHMS[made_by]
-    if made_by == "sum" and maker is not None and _canonical_maker(sick.flow, maker) == "exp":
-        return "torch.logsumexp(x, dim) in place of the logarithm of a sum of exp"
-    if made_by == "sub" and maker is not None and _canonical_maker(sick.flow, maker) == "sigmoid":
-        return "F.logsigmoid(-scores) in place of log(1 - sigmoid(scores)), or binary_cross_entropy_with_logits"
+    in_one = "" if maker is None else _in_one(sick.flow, maker)
+    if in_one:
+        return in_one
     if _times_itself(sick):
         return (
             f"torch.xlogy({name}, {name}), where 0 * log(0) is 0, or F.kl_div(log_q, {name}); with log-probabilities "
@@ -203,11 +207,24 @@ def _of_logarithm(sick: Sick) -> str:
     return f"keep {name} away from zero: {op}({name}.clamp(min=1e-6)), or add a small epsilon to it"
 
 
-def _canonical_maker(flow: Flow, row: int) -> str:
-    """Return the operator that made the first operand of a call."""
+def _in_one(flow: Flow, maker: int) -> str:
+    """Return how to take a call and the logarithm of its result in one, if there is a way; else nothing."""
+    traits, before = traits_of(flow.events[maker].op), _traits_of_maker(flow, maker)
+    if Trait.PROBABILITY in traits:
+        return _OF_SOFTMAX if Trait.NORMALISATION in traits else _OF_SIGMOID
+    if {Trait.EXPONENTIAL, Trait.REDUCTION} <= traits:
+        return _OF_PRODUCT
+    if {Trait.LINEAR, Trait.REDUCTION} <= traits and {Trait.EXPONENTIAL, Trait.ELEMENTWISE} <= before - {Trait.POWER}:
+        return _OF_SUM
+    counterpart = Trait.DIFFERENCE in traits and Trait.PROBABILITY in before and Trait.NORMALISATION not in before
+    return _OF_COUNTERPART if counterpart else ""
+
+
+def _traits_of_maker(flow: Flow, row: int) -> frozenset[Trait]:
+    """Return what the operator does that made the first operand of a call."""
     given = flow.inputs(row)
     made = flow.last_producer(given[0], row) if given else None
-    return "" if made is None else canonical(flow.events[made].op)
+    return frozenset() if made is None else traits_of(flow.events[made].op)
 
 
 def _times_itself(sick: Sick) -> bool:
@@ -226,7 +243,7 @@ def _small_bound(sick: Sick) -> float | None:
     event = sick.flow.events[maker]
     numbers = [one for key, one in event.data.get("arguments", {}).items() if key not in ("dim", "dtype")]
     small = [float(one) for one in numbers if type(one) in (int, float) and 0 < one <= _SMALL]
-    kept = canonical(event.op) in ("add", "clamp", "clamp_min", "maximum")
+    kept = operator(event.op).traits & {Trait.ADDITION, Trait.CLAMPING, Trait.EXTREME}
     return small[0] if kept and len(small) == 1 else None
 
 

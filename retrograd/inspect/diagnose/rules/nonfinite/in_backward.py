@@ -74,7 +74,7 @@ def _last_stretch(flow: Flow, rows: list[int]) -> set[int]:
         event = flow.events[row]
         if event.data.get("transformed"):
             stretch.add(row)
-        elif event.kind in ("operation", "inplace") and event.op != "grad":
+        elif event.kind in ("operation", "inplace") and not flow.is_gradient(row):
             break
     return stretch
 
@@ -173,7 +173,7 @@ def _given_by(flow: Flow, run: Run) -> list[int]:
     """Return the gradients that a call of ``autograd.grad`` returned."""
     following = flow.run_after(run.end)
     end = len(flow.events) if following is None else following.begin
-    rows = (row for row in range(run.end, end) if flow.events[row].op == "grad")
+    rows = (row for row in range(run.end, end) if flow.is_gradient(row))
     taken = next((row for row in rows if set(flow.events[row].data.get("inputs", ())) <= set(run.inputs)), None)
     return [] if taken is None else flow.outputs(taken)
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from ....events import Event
 from ...base import Case
+from ...facts.call_inputs import draws_numbers
 from ...facts.calls import held_by
 from ...facts.flow import Flow
-from ...facts.operator_kinds import draws_numbers
 from ...facts.steps import optimizers_served
 from ...roles.trained import is_born_parameter
 from ...text.words import at, listed

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from math import prod
 
-from ....operators import Trait, canonical, is_a, traits_of
+from ....operators import Trait, is_a, traits_of
 from ...base import Case
 from ...facts.flow import Flow
 from ...facts.ledger import last_before
@@ -75,7 +75,7 @@ def _meant(flow: Flow, row: int, column: int) -> bool:
 
 def _subtracts(op: str) -> bool:
     """Whether an operator compares its operands: by their difference, or as equal or not."""
-    return is_a(op, Trait.DISTANCE, Trait.COMPARISON) or canonical(op) == "sub"
+    return is_a(op, Trait.DISTANCE, Trait.COMPARISON) or is_a(op, Trait.DIFFERENCE)
 
 
 def _makes_column(flow: Flow, row: int) -> bool:

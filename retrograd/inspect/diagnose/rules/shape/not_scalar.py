@@ -22,9 +22,6 @@ def in_brackets(name: str) -> str:
     return f"({name})" if computes else name
 
 
-_GRAD = frozenset({"grad"})
-
-
 @dataclass(frozen=True, slots=True)
 class _Refused:
     """A backward run that did not start because its root is no scalar."""
@@ -48,8 +45,8 @@ def _refused(flow: Flow) -> _Refused:
     failed = next((run for run in flow.runs if NOT_SCALAR in run.error), None)
     line = failed.source if failed else flow.error.source if flow.error else None
     text = flow.spelling.text(line)
-    asked = not failed.accumulates if failed else bool(argument(text, _GRAD))
-    spelled = argument(text, _GRAD) if asked else receiver(text, "backward")
+    asked = not failed.accumulates if failed else bool(argument(text, "grad".__eq__))
+    spelled = argument(text, "grad".__eq__) if asked else receiver(text, "backward")
     root = failed.roots[0] if failed and failed.roots else _named(flow, spelled)
     return _Refused(line, asked, spelled, _last_result(flow) if root is None else root)
 

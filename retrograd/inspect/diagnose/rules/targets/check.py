@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....operators import Trait
 from ...base import Case, Check, Kind, Stage
 from ...facts.calls import held_by
 from ...facts.flow import Flow
 from ...facts.lines import few_of_each_line
 from ...facts.runs import Run
 from ...queries.dependence import Dependence
-from ...queries.distance import ARRANGEMENTS, PRODUCTS, REGRESSIONS, counts_by_size
+from ...queries.distance import counts_by_size, is_comparison, is_regression
 from ...roles.compared import (
-    SOFT_TARGETS,
     alike,
     are_neighbours,
     comes_next,
-    is_distance,
     is_likeness,
     only_draws_together,
     place_of,
     steps_of,
     takes_itself_as_target,
+    takes_probabilities,
     teaches_its_reader,
 )
 from ...text.spelling import is_call, is_name
@@ -29,14 +29,10 @@ from ...text.words import at, listed
 from .learned_weights import learned_weights
 
 KINDS = {"missing-detach": Kind("gradient flows through a target", "warning", Stage.OMISSION)}
-_MATCHING = PRODUCTS | {"cosine_similarity"}
-"""Calls that measure how alike two results are, among other uses."""
-_SUBTRACTING = frozenset({"sub", "rsub"})
-_SCALING = _SUBTRACTING | {"add", "mul"}
+_MATCHING = (Trait.PRODUCT, Trait.LIKENESS)
+"""What measures how alike two results are, among other uses."""
 _TRAINED, _OTHER = 1, 2
 """Sorts of leaves."""
-_EXTREMES = frozenset({"min", "max", "minimum", "maximum"})
-_COMPARING = _SUBTRACTING | REGRESSIONS | SOFT_TARGETS
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -65,7 +61,8 @@ CHECK = Check("mode", KINDS, find)
 
 def _compares_results(flow: Flow, row: int) -> bool:
     """Whether a call compares two tensors that both have a history."""
-    if flow.events[row].op not in _COMPARING | _MATCHING:
+    compares = flow.does(row, Trait.DIFFERENCE, *_MATCHING) or is_regression(flow, row)
+    if not compares and not takes_probabilities(flow, row):
         return False
     operands = flow.inputs(row)[:2]
     return len(operands) == 2 and all(flow.has_history(given, row) for given in operands)
@@ -74,10 +71,10 @@ def _compares_results(flow: Flow, row: int) -> bool:
 def _target(flow: Flow, row: int, depends: Dependence, calls: set[int], *, known: bool) -> int | None:
     """Return the operand of a comparison that is a target and has a history; ``calls`` are those of its step."""
     operands = flow.inputs(row)[:2]
-    labels = flow.events[row].op in SOFT_TARGETS - {"kl_div"}  # of a divergence either side may be the constant
+    labels = takes_probabilities(flow, row) and not flow.does(row, Trait.DIVERGENCE)  # whose sides may both be constant
     for target, prediction in (operands[::-1],) if labels else (operands[::-1], operands):
         other = _of_another_network(flow, depends, target, prediction, row)
-        if flow.events[row].op in _MATCHING:
+        if flow.does(row, *_MATCHING):
             found = known and other and _has_a_twin(flow, target, row)
         else:
             found = other and (known or _has_a_twin(flow, target, row))
@@ -89,7 +86,7 @@ def _target(flow: Flow, row: int, depends: Dependence, calls: set[int], *, known
 
 def _is_collapsing(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
     """Whether a loss of likenesses or distances alone trains both sides of one."""
-    near = is_likeness(flow, row) or is_distance(flow, row)
+    near = is_likeness(flow, row) or is_comparison(flow, row)
     return near and only_draws_together(flow, target, prediction, row, calls)
 
 
@@ -105,7 +102,7 @@ def _bootstraps(flow: Flow, target: int, prediction: int, row: int, calls: set[i
     mine, theirs = flow.behind([prediction], row), flow.behind([value], row)
     leaves = flow.leaves_behind(mine)
     same = _of_the_same(flow, value, leaves, flow.leaves_behind(theirs), row)
-    by_size = flow.events[row].op not in _SUBTRACTING or counts_by_size(flow, row)
+    by_size = not flow.does(row, Trait.DIFFERENCE) or counts_by_size(flow, row)
     if leaves and same and comes_next(flow, value, prediction, row):
         return by_size
     if not leaves or not same or mine.calls & theirs.calls:
@@ -131,7 +128,7 @@ def _of_other_optimizers(flow: Flow, leaves: set[int]) -> set[int]:
 def _of_several(flow: Flow, value: int, row: int) -> bool:
     """Whether a value is the smaller, or the larger, of those of several networks."""
     made = flow.last_producer(value, row, gradients=True)
-    return made is not None and flow.events[made].op in _EXTREMES and len(flow.inputs(made)) > 1
+    return made is not None and flow.does(made, Trait.EXTREME) and len(flow.inputs(made)) > 1
 
 
 def _value_in(flow: Flow, target: int, row: int) -> tuple[int | None, int | None]:
@@ -143,19 +140,18 @@ def _value_in(flow: Flow, target: int, row: int) -> tuple[int | None, int | None
         made = flow.last_producer(tensor, before, gradients=True)
         if made is None:
             return None, None
-        op = flow.events[made].op
         inputs = flow.inputs(made)
         histories = [given for given in inputs if flow.has_history(given, made) or flow.requires_grad(given, made)]
-        arranged = op in ARRANGEMENTS and added is None and not scaled
-        if not (arranged or op in _SCALING) or len(histories) != 1:
+        arranged = flow.does(made, Trait.ARRANGING) and added is None and not scaled
+        if not (arranged or flow.does(made, Trait.ADDITION, Trait.SCALING)) or len(histories) != 1:
             found = data_added or (rewarded and scaled)  # a margin is a number as well, but scales nothing
             return (tensor, added) if found else (None, None)
-        if op == "add":
+        if flow.does(made, Trait.ADDITION) and not flow.does(made, Trait.DIFFERENCE):
             data = [given for given in inputs if given not in histories]
             data_added = data_added or any(flow.facts(given).shape not in ((), (1,)) for given in data)
             rewarded = rewarded or _adds_another_number(flow, made, histories[0])
             added = made if added is None else added
-        scaled = scaled or op == "mul"
+        scaled = scaled or flow.does(made, Trait.SCALING)
         tensor, before = histories[0], made
 
 

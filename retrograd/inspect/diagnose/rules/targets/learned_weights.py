@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....operators import Trait
 from ...base import Case
 from ...facts.flow import Flow
 from ...facts.lines import few_of_each_line
-from ...queries.distance import ARRANGEMENTS, counts_by_size
+from ...queries.distance import counts_by_size
 from ...roles.compared import compared_with_data
 from ...text.words import at, listed
 
-_DIFFERENCES = frozenset({"sub", "subtract", "rsub"})
-_LINEAR = _DIFFERENCES | ARRANGEMENTS | {"add", "mul", "div", "true_divide", "neg", "negative", "flip"}
+_LINEAR = (Trait.LINEAR, Trait.SCALING, Trait.ARRANGING)
 """What makes an advantage of values and rewards."""
-_LOGARITHMS = frozenset({
-    "log", "log1p", "log_softmax", "logsumexp", "logsigmoid", "cross_entropy", "nll_loss", "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-})  # fmt: skip
-_PARTS = frozenset({"getitem", "select", "narrow", "chunk", "split", "unbind", "tensor_split"})
-"""Calls that take a head of what a network gives."""
 
 
 def learned_weights(flow: Flow) -> Iterator[Case]:
@@ -31,7 +25,7 @@ def learned_weights(flow: Flow) -> Iterator[Case]:
     calls = set().union(*(flow.reached_by(run).calls for run in runs))
     likelihoods = _likelihoods(flow, calls)
     reported = set()
-    for row in few_of_each_line(flow, (row for row in calls if flow.events[row].op == "mul")):
+    for row in few_of_each_line(flow, (row for row in calls if _weighs(flow, row))):
         event = flow.events[row]
         operands = flow.inputs(row)[:2]
         if event.source in reported or len(operands) < 2 or likelihoods.isdisjoint(operands):
@@ -44,11 +38,17 @@ def learned_weights(flow: Flow) -> Iterator[Case]:
                 break
 
 
+def _weighs(flow: Flow, row: int) -> bool:
+    """Whether a call multiplies entries with entries, which a product of matrices with weights does not."""
+    shapes = {flow.facts(one).shape for one in flow.inputs(row)[:2]}
+    return flow.does(row, Trait.PRODUCT) and (len(shapes) == 1 or flow.does(row, Trait.ELEMENTWISE))
+
+
 def _likelihoods(flow: Flow, calls: set[int]) -> set[int]:
     """Return what comes from the logarithm of a probability: in one pass, as a long loop has a product in each turn."""
     found: set[int] = set()
     for row in sorted(calls):
-        if flow.events[row].op in _LOGARITHMS or not found.isdisjoint(flow.inputs(row)):
+        if flow.does(row, Trait.LOGARITHMIC) or not found.isdisjoint(flow.inputs(row)):
             found.update(flow.outputs(row))
     return found
 
@@ -67,11 +67,11 @@ def _is_learned(flow: Flow, weight: int, likelihood: int, row: int, calls: set[i
         if made is None:
             continue
         held = held or compared_with_data(flow, tensor, calls)
-        op, inputs = flow.events[made].op, flow.inputs(made)
-        if op not in _LINEAR:
+        inputs = flow.inputs(made)
+        if not flow.does(made, *_LINEAR):
             continue
         histories = [given for given in inputs if flow.has_history(given, made)]
-        if op in _DIFFERENCES and (len(histories) < len(inputs) or len(inputs) == 1):
+        if flow.does(made, Trait.DIFFERENCE) and (len(histories) < len(inputs) or len(inputs) == 1):
             differences.append((made, histories))
             held = held or counts_by_size(flow, made)
         fresh = [given for given in histories if given not in seen]
@@ -94,7 +94,7 @@ def _from_within(flow: Flow, tensor: int, before: int, behind: set[int]) -> bool
         if at_hand in behind and not flow.is_leaf(at_hand):
             return True
         made = flow.last_producer(at_hand, before, gradients=True)
-        if made is None or flow.events[made].op in _PARTS:
+        if made is None or flow.does(made, Trait.PART):
             return False
         histories = [given for given in flow.inputs(made) if flow.has_history(given, made)]
         at_hand, before = (histories[0], made) if len(histories) == 1 else (None, made)
