@@ -11,7 +11,6 @@ from source_tree import MODULES
 from retrograd.inspect.operators import traits_of
 
 TABLES = {
-    ("text.equality", "_EQUAL"): "functions that a line calls, as it is written",
     ("rules.chain.other_ways", "_DELIBERATE"): "reasons of cuts, as `event_data` lists them",
     ("rules.inplace", "_SILENT"): "ways past the version counter, as `event_data` lists them",
     ("rules.contracts", "BREACHES"): "what a loss takes for its operands is a matter of each loss",
@@ -21,6 +20,7 @@ TABLES = {
 """Module and table that may name operators -> why."""
 WORDS = {
     ("facts.calls", "grad"): "a pass that returns gradients is no operator; all ask `is_gradient`",
+    ("roles.trained", "Parameter"): "what `torch.nn.Parameter` made is meant to be trained",
     ("rules.clipping", "scale"): "what a GradScaler did is no operator",
     ("rules.collectives", "clip_grad_norm_"): "what clipped is no operator",
     ("rules.nonfinite.cures", "ctc_loss"): "lengths that it cannot align are known by no other operator",

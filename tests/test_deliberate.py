@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bug_programs import record
 
-from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnose import Dropped, diagnose
 
 PROGRAM = """import torch
 import retrograd as rg
@@ -45,6 +45,33 @@ def test_marked_function_has_no_finding(mark: str, tmp_path: Path) -> None:
     """Each way to say it is enough by itself."""
     pytest.importorskip("torch")
     assert [one.message for one in diagnose(record(_with(MARKS[mark]), tmp_path))] == []
+
+
+CHOSEN = """
+import torch
+net = torch.nn.Sequential(*(torch.nn.Linear(4, 4) for _ in range(12)))
+for name, p in net.named_parameters():
+    if name.startswith("1"):
+        p.requires_grad = False{comment}
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    opt.zero_grad()
+    net(torch.randn(6, 4)).square().mean().backward()
+    opt.step()
+"""
+
+
+def test_marked_line_has_no_finding(tmp_path: Path) -> None:
+    """What may be meant is told of a line unless its author says so; with ``--explain`` it is seen all the same."""
+    pytest.importorskip("torch")
+    dropped: list[Dropped] = []
+
+    told = diagnose(record(CHOSEN.format(comment=""), tmp_path))
+    silent = diagnose(record(CHOSEN.format(comment="  # retrograd: deliberate"), tmp_path), dropped=dropped)
+
+    assert [(one.kind, one.line, one.severity) for one in told] == [("frozen-parameter", 6, "note")]
+    assert silent == []
+    assert [(one.finding.line, one.reason) for one in dropped] == [(6, "its line says that it is deliberate")]
 
 
 def test_unmarked_function_is_told(tmp_path: Path) -> None:

@@ -30,7 +30,6 @@ APART = {
     "multinomial": "likewise, not whose probabilities were used",
     "zeros_like": "likewise",
     "from_numpy": "PyTorch tells no mode of it",
-    "equal": "our engine tells of no comparison whose result is no tensor",
     "grad": "torch.autograd.grad is one call, and what it returns is told in another order",
 }
 """Operators whose events differ, and why."""

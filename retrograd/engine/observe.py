@@ -9,6 +9,7 @@ An observer is any object; those of these methods that it has are called, on the
 * writes: ``writing(op, args)`` when an in-place operation is tried and ``inplace(op, args, node, tensor, inputs)`` when
   it is done, ``writing_out(value, out)`` before one into ``out=``;
 * ``refused(name, args, error)`` when such a write, an operation or a way out of the graph raised;
+* ``compared(name, tensor, other)`` when two tensors are compared as wholes;
 * the way out of the graph: ``cut(reason, tensor, result)`` (``detach``, ``data``, ``item``, ``numpy``, …);
 * leaves: ``leaf_changed(tensor, requires_grad)``, ``read(tensor)`` of ``.grad``, ``grad_set(tensor, value)``,
   ``data_set(tensor, value)``, ``swapped(tensor)`` when it has taken the place of another one;

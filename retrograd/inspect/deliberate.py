@@ -1,11 +1,14 @@
-"""``deliberate``: the author's word that the backward of a custom Function is not meant to be the derivative."""
+"""The author's word that something is meant: ``deliberate`` for the backward of a Function, a comment for a line."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 MARK = "__retrograd_deliberate__"
 """Attribute of a class that was marked."""
+COMMENT = re.compile(r"#\s*retrograd:\s*deliberate\b")
+"""What a line says in place of that; at any other line, that no finding is to be reported of it."""
 
 
 def deliberate(function: Any) -> Any:

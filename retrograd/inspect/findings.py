@@ -95,4 +95,4 @@ class Dropped:
 
     finding: Finding
     reason: str
-    """Which other finding explains it."""
+    """Which other finding explains it, or what speaks against it."""

@@ -88,7 +88,7 @@ class Asked:
     is_flag=True,
     help="Try the proposed changes: run SCRIPT again with each of them, on a copy of its text.",
 )
-@click.option("--explain", is_flag=True, help="Show the evidence of each finding, and what another one explains.")
+@click.option("--explain", is_flag=True, help="Show the evidence of each finding, and what was dropped and why.")
 @click.option("--patch", type=click.Path(), metavar="FILE", help="Write the proposed changes as a unified diff.")
 @click.option("--exit-zero", is_flag=True, help="Findings do not make the exit code 1.")
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> None:

@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ..deliberate import COMMENT
 from ..events import Recording
 from ..findings import SEVERITIES, Dropped, Finding
 from ..garbage import collector_paused
@@ -70,7 +71,7 @@ def diagnose(recording: Recording, *, dropped: list[Dropped] | None = None) -> l
     with collector_paused():
         flow = Flow(recording)
         cases = [_as_caught(case, flow) for check in all_checks().values() for case in check.find(flow)]
-        weighed = _weighed(_ordered(cases, table))
+        weighed = _weighed(_ordered(cases, table), flow)
         if dropped is not None:
             dropped += [Dropped(finding_of(case, table[case.kind]), why) for case, why in weighed if why]
         fixes = Fixes(flow)
@@ -118,7 +119,7 @@ def spoiling(flow: Flow) -> tuple[Run, Finding] | None:
 def _first(flow: Flow, wanted: Callable[[Case], bool]) -> Finding | None:
     """Return the first finding of the wanted cases."""
     table = kinds()
-    cases = [case for check in all_checks().values() for case in check.find(flow) if wanted(case)]
+    cases = [case for check in all_checks().values() for case in check.find(flow) if wanted(case) and not case.against]
     first = next(iter(_ordered(cases, table)), None)
     return None if first is None else finding_of(first, table[first.kind])
 
@@ -138,10 +139,11 @@ def _ordered(cases: list[Case], table: dict[str, Kind]) -> list[Case]:
     return sorted(cases, key=place)
 
 
-def _weighed(cases: list[Case]) -> list[tuple[Case, str]]:
+def _weighed(cases: list[Case], flow: Flow) -> list[tuple[Case, str]]:
     """Return each case with the reason why it is not reported, "" of those that are.
 
-    What an earlier case explains is dropped: the same exception, the same line twice, trouble of the same tensors.
+    What an earlier case explains is dropped: the same exception, the same line twice, trouble of the same tensors.  And
+    so is what its rule found more against than for, and what the program's author says is meant.
     """
     weighed: list[tuple[Case, str]] = []
     seen: set[tuple[object, ...]] = set()
@@ -150,7 +152,9 @@ def _weighed(cases: list[Case]) -> list[tuple[Case, str]]:
     for case in cases:
         place = (case.kind, case.source)
         earlier = explained.get(min(case.subjects, default=-1))
-        if place in seen:
+        if case.against or _is_meant(case, flow):
+            reason = case.against or "its line says that it is deliberate"
+        elif place in seen:
             reason = "the same is reported of this line already"
         elif case.explains_error and of_error is not None:
             reason = f"the exception is explained by {_case_text(of_error)}"
@@ -163,6 +167,11 @@ def _weighed(cases: list[Case]) -> list[tuple[Case, str]]:
             of_error = case if case.explains_error and of_error is None else of_error
         weighed.append((case, reason))
     return weighed
+
+
+def _is_meant(case: Case, flow: Flow) -> bool:
+    """Whether the line of a case has a comment that says so; what ended the program is told all the same."""
+    return not case.explains_error and COMMENT.search(flow.spelling.text(case.source)) is not None
 
 
 def _case_text(case: Case) -> str:

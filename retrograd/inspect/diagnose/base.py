@@ -54,6 +54,10 @@ class Case:
     """Less than the kind's where something is only likely."""
     explains_error: bool = False
     """It is the reason for the exception that ended the program."""
+    because: tuple[str, ...] = ()
+    """What speaks for it: short sentences with the values."""
+    against: str = ""
+    """What speaks against it and weighs more, so that it is not reported; ``--explain`` shows it."""
     marks: tuple[Mark, ...] = ()
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
@@ -79,5 +83,5 @@ def finding_of(case: Case, kind: Kind) -> Finding:
         op=case.op,
         nodes=tuple(dict.fromkeys(f"n{mark.node}" for mark in case.marks)),
         marks=case.marks,
-        evidence=dict(case.evidence),
+        evidence={"because": list(case.because), **case.evidence} if case.because else dict(case.evidence),
     )

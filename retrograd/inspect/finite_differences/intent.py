@@ -7,20 +7,17 @@ backward returns is no linear function of the incoming gradient.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..deliberate import MARK
+from ..deliberate import COMMENT, MARK
 from ..program.texts import lines_of
 from ..sources.function_facts import code_of
 from ..sources.kept_calls import Array
 from .maps import Map, drawn_like
 
-_PRAGMA = re.compile(r"#\s*retrograd:\s*deliberate\b")
-"""What a comment says in place of ``rg.deliberate``."""
 _LEAK = 0.3
 _HALVINGS = 18
 
@@ -51,7 +48,7 @@ def is_declared(cls: Any) -> bool:
         return False
     first = code.co_firstlineno
     heads = [*lines[first - 1 : first + 1], *_class_line(lines[: first - 1])]
-    return any(_PRAGMA.search(line) for line in heads)
+    return any(COMMENT.search(line) for line in heads)
 
 
 def _class_line(before: list[str]) -> list[str]:

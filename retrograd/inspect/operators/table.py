@@ -218,6 +218,7 @@ TRAITS: dict[Trait, str] = {
     Trait.COMPARISON: """
         all allclose any eq equal ge gt isclose isfinite isin isinf isnan isneginf isposinf isreal le logical_and
         logical_not logical_or logical_xor lt ne signbit""",
+    Trait.EQUALITY: "allclose eq equal isclose ne",
     Trait.DISCRETE: """
         all allclose any argmax argmin argsort argwhere bincount bitwise_and bitwise_left_shift bitwise_not
         bitwise_or bitwise_right_shift bitwise_xor bucketize count_nonzero eq equal gcd ge gt hash_tensor histc

@@ -60,6 +60,8 @@ class Trait(StrEnum):
     """Picks entries by their size: the others get no gradient."""
     COMPARISON = "comparison"
     """Results are truth values."""
+    EQUALITY = "equality"
+    """Tells whether two tensors are equal, nearly perhaps, entry by entry or altogether."""
     DISCRETE = "discrete"
     """Results are integers or truth values whatever came in, so they have no gradient."""
     STEP = "step"

@@ -270,6 +270,7 @@ def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, e
     _check_alike("allclose", input, other)
     _check_tolerances(rtol, atol)
     refuse_comparison("allclose", input, other)
+    _tell_of_comparison("allclose", input, other)
     return bool(np.allclose(input._array, other._array, rtol, atol, equal_nan))
 
 
@@ -279,6 +280,7 @@ def equal(input: Any, other: Any) -> bool:  # noqa: A002
     check_tensor("equal", input)
     check_tensor("equal", other, 2, "other")
     refuse_comparison("equal", input, other)
+    _tell_of_comparison("equal", input, other)
     return input._sig.shape == other._sig.shape and bool(np.array_equal(input._array, other._array))
 
 
@@ -289,6 +291,12 @@ def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, eq
     _check_tolerances(rtol, atol)
     operands = (input._array, other._array)
     return wrap(arranged("operands", np.asarray(np.isclose(*operands, rtol, atol, equal_nan)), operands))
+
+
+def _tell_of_comparison(name: str, input: Any, other: Any) -> None:  # noqa: A002
+    """Tell observers of a call whose result is no tensor."""
+    if observe.observers:
+        observe.notify("compared", name, input, other)
 
 
 def _check_tolerances(rtol: float, atol: float) -> None:

@@ -13,12 +13,19 @@ from ..facts.runs import Run
 from ..facts.steps import taken_gradients
 
 
+def is_parameter(flow: Flow, leaf: int) -> bool:
+    """Whether a leaf is what ``torch.nn.Parameter(...)`` made, which only what is to be trained is."""
+    facts = flow.facts(leaf)
+    made = None if facts.made_by is None else flow.events[facts.made_by]
+    return facts.parameter or (made is not None and facts.requires_grad and facts.leaf and made.op == "Parameter")
+
+
 def is_born_parameter(flow: Flow, leaf: int) -> bool:
     """Whether a leaf was made to be trained: by ``Parameter(...)``, or from nothing with ``requires_grad``."""
     facts = flow.facts(leaf)
     event = None if facts.made_by is None else flow.events[facts.made_by]
     anew = event is not None and facts.requires_grad and facts.leaf and not event.data.get("inputs")
-    return anew or facts.parameter
+    return anew or is_parameter(flow, leaf)
 
 
 def used_gradients(flow: Flow) -> set[int]:

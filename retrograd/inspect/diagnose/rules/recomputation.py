@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 from ...events import Event
 from ...operators import Trait, is_a
+from ...random_functions import FROM_ANY
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.call_inputs import draws_numbers
 from ..facts.flow import Flow
 from ..facts.lines import call_text, calls_between, result_shapes, same_call, same_shapes
-from ..text.chance import drawn_by
 from ..text.words import at, listed, shape_text
 
 KINDS = {"checkpoint-mismatch": Kind("recomputation differs from forward", "error", Stage.STATEMENT)}
@@ -112,11 +112,19 @@ def _by_chance(flow: Flow, first: Event, event: Event) -> Case | None:
         if line == first.source:
             break
         for fragment in reversed(flow.spelling.statements(line)[-_ABOVE:]):
-            drawn = drawn_by(fragment.tree) if fragment.first >= _head(flow, line) else ""
+            drawn = _drawn_by(fragment.tree) if fragment.first >= _head(flow, line) else ""
             if drawn:
                 source = SourceLine(line.file, fragment.first, line.function)
                 return _chance_case(flow, first, source, function, drawn)
     return None
+
+
+def _drawn_by(tree: ast.stmt) -> str:
+    """Return the call by which a statement draws a number of its own, ``random.random()``, or nothing."""
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Call) and FROM_ANY.search(f"{ast.unparse(part.func)}("):
+            return ast.unparse(part)
+    return ""
 
 
 def _head(flow: Flow, line: SourceLine) -> int:

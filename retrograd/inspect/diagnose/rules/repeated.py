@@ -16,7 +16,6 @@ from ..facts.call_inputs import draws_numbers
 from ..facts.flow import Flow
 from ..facts.lines import call_text, same_call, same_shapes
 from ..facts.runs import Run
-from ..text.equality import demands_equality
 from ..text.words import at
 
 KINDS = {
@@ -121,8 +120,21 @@ def _made_for_each(flow: Flow, one: set[int], other: set[int], first: Run) -> bo
 
 
 def _wants_them_equal(flow: Flow) -> bool:
-    """Whether a line of the program, near what was recorded, demands that two results are equal."""
-    return any(demands_equality(lines) for lines in flow.recording.sources.values())
+    """Whether the program asked if two results are equal that it got alike, or an assertion ended it."""
+    calls = (row for kind in _CALLS for row in flow.rows.get(kind, ()) if flow.does(row, Trait.EQUALITY))
+    return any(_compares_twins(flow, row) for row in calls) or _asserts(flow)
+
+
+def _asserts(flow: Flow) -> bool:
+    """Whether an assertion ended the program."""
+    return flow.error is not None and flow.error.data.get("type") == AssertionError.__name__
+
+
+def _compares_twins(flow: Flow, row: int) -> bool:
+    """Whether the operands of a comparison came from one line, as the results of two calls of one function do."""
+    operands = [flow.facts(one) for one in flow.inputs(row)]
+    alike = {(one.shape, one.dtype, one.source) for one in operands}
+    return len(operands) == 2 and len(alike) == 1
 
 
 def _with_same_settings(flow: Flow, one: list[Event], other: list[Event]) -> bool:

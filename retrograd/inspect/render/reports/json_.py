@@ -1,6 +1,6 @@
 """Findings as JSON, schema 1: ``{"schema", "script", "seconds", "findings": [...]}``, most important first.
 
-With ``--explain`` also ``"dropped"``: findings that another one explains, each with its ``"reason"``.
+With ``--explain`` also ``"dropped"``: findings that are not reported, each with its ``"reason"``.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -14,9 +15,8 @@ from ...facts.failures import run_without_graph
 from ...facts.flow import Flow
 from ...facts.runs import Run
 from ...roles.trained import frozen_before, made_since, trained_then_frozen
-from ...text.fragments import Fragment
-from ...text.name_questions import ask_for_text, is_loop_over_names, spares_by_name, word_asked_for
 from ...text.phrases import NO_GRAPH, NOT_REQUIRED
+from ...text.spelling import variables_in
 from ...text.words import at, counted, in_code, listed
 from .in_optimizers import held_for_nothing
 
@@ -62,19 +62,40 @@ def _stray_case(flow: Flow, event: Event, leaves: list[int]) -> Case:
 
 _NUMBERED = re.compile(r"(.*?)(\d+)\b")
 """A name up to its first number: ``encoder.layer.`` and ``10`` of ``encoder.layer.10.bias``."""
-_ABOVE = 3
-"""Statements above the one that freezes among which its condition is looked for."""
 
 
 def caught_by_name(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each set of names that a filter caught by accident."""
+    """Yield a case for each set of parameters whose names a condition caught, or missed, by accident as it seems."""
     yield from _caught_by_prefix(flow)
     yield from _caught_by_word(flow)
     yield from _spared_none(flow)
 
 
+def _is_chosen(flow: Flow, source: SourceLine | None) -> bool:
+    """Whether a line that freezes chooses: under a condition, or by giving ``requires_grad`` what it computes."""
+    if source is None:
+        return False
+    loop = flow.spelling.loop_around(source)
+    begin, variables = (source.line, set[str]()) if loop is None else (loop[0].line, loop[1])
+    trees = [one.tree for one in flow.spelling.statements(source) if one.first >= begin]
+    asked = (_question(part) for tree in trees for part in ast.walk(tree))
+    return any(not variables.isdisjoint(variables_in(question)) for question in asked if question is not None)
+
+
+def _question(part: ast.AST) -> ast.expr | None:
+    """Return the condition of a statement, or what it gives ``requires_grad``."""
+    match part:
+        case ast.If(test=test):
+            return test
+        case ast.Assign(targets=[ast.Attribute(attr=attribute)], value=value) if attribute == _SWITCH:
+            return value
+        case ast.Call(func=ast.Attribute(attr=method), args=[value, *_]) if method == f"{_SWITCH}_":
+            return value
+    return None
+
+
 def _caught_by_prefix(flow: Flow) -> Iterator[Case]:
-    """Yield a case where ``layer.1`` was frozen and with it ``layer.10``, but none of those between."""
+    """Yield a case where ``layer.1`` was frozen and with it every ``layer.1?``, but none of those between."""
     for _, event in flow.of_kind("module"):
         by_stem: dict[str, dict[str, list[int]]] = {}
         for name, leaf in event.data.get("parameters", {}).items():
@@ -84,29 +105,16 @@ def _caught_by_prefix(flow: Flow) -> Iterator[Case]:
             off = {n for n, leaves in blocks.items() if all(flow.switched_off(leaf) is not None for leaf in leaves)}
             short = min(off, key=len, default="")
             caught = sorted(off - {short}, key=int)
-            if not caught or len(off) == len(blocks) or not all(number.startswith(short) for number in caught):
+            if not caught or off != {number for number in blocks if number.startswith(short)} or off == set(blocks):
                 continue
-            if _asks_for_text(flow, blocks[caught[0]][0]):
-                names = [stem + number for number in caught]
+            leaves = blocks[caught[0]]
+            if _is_chosen(flow, flow.frozen_at(leaves[0])):
                 alike = "begin alike, while others of their kind still train"
-                yield _named_case(flow, stem + short, names, blocks[caught[0]], alike)
-
-
-def _asks_for_text(flow: Flow, leaf: int) -> bool:
-    """Whether the statements that froze a leaf look for a text in names, as far as they are known."""
-    known = _statements(flow, flow.frozen_at(leaf))
-    return not known or ask_for_text(known)
-
-
-def _statements(flow: Flow, source: SourceLine | None) -> list[Fragment]:
-    """Return the statement that freezes and those above it, upwards to the loop over names; none where unknown."""
-    found = flow.spelling.statements(source)[: -_ABOVE - 2 : -1]
-    loop = next((place for place, one in enumerate(found) if is_loop_over_names(one.tree)), _ABOVE)
-    return found[: loop + 1]
+                yield _named_case(flow, stem + short, [stem + number for number in caught], leaves, alike)
 
 
 def _named_case(flow: Flow, meant: str, caught: list[str], leaves: list[int], alike: str) -> Case:
-    """Return the case of one set of names."""
+    """Return the case of one set of names; who means just these knows better, so it is no more than a note."""
     source = flow.frozen_at(leaves[0])
     return Case(
         kind="frozen-parameter",
@@ -115,53 +123,51 @@ def _named_case(flow: Flow, meant: str, caught: list[str], leaves: list[int], al
         remedy=f'compare the name with its dot: name.startswith("{meant}.")',
         source=source,
         op="requires_grad_",
+        severity="note",
         subjects=frozenset(leaves),
         evidence={"meant": meant, "caught": caught},
     )
 
 
 def _caught_by_word(flow: Flow) -> Iterator[Case]:
-    """Yield a case where ``encoder`` was frozen by name and ``image_encoder`` with it, which the optimizer has.
+    """Yield a case where ``encoder`` was frozen and ``image_encoder`` with it, which the optimizer has.
 
     Single layers, as all norms of a network, are frozen together on purpose; so this is about networks alone.  And so
     are several networks of one sort, or one with its moving average.
     """
     held = flow.optimized
     for _, event in flow.of_kind("module"):
-        by_line: dict[SourceLine, dict[str, int]] = {}
+        by_line: dict[SourceLine, dict[str, list[int]]] = {}
         for name, leaf in event.data.get("parameters", {}).items():
-            if (source := flow.frozen_at(leaf)) is not None:
-                by_line.setdefault(source, {})[name] = leaf
-        for source, frozen in by_line.items():
-            word = word_asked_for(_statements(flow, source))
-            meant, caught = _networks(frozen, word)
-            caught = {path: own for path, own in caught.items() if not any(_follows(flow, leaf) for leaf in own)}
-            leaves = [leaf for leaves in caught.values() for leaf in leaves]
-            if meant and len(caught) == 1 and held.keys() >= set(leaves):
-                yield _named_case(flow, meant, sorted(caught), leaves, "contain that word; the optimizer has them, too")
+            network = _network_of(name)
+            if network and (source := flow.frozen_at(leaf)) is not None:
+                by_line.setdefault(source, {}).setdefault(network, []).append(leaf)
+        for source, networks in by_line.items():
+            meant, caught = _one_within_another(sorted(networks, key=len))
+            leaves = networks.get(caught, [])
+            apart = bool(leaves) and held.keys() >= set(leaves) and not any(_follows(flow, leaf) for leaf in leaves)
+            if apart and _is_chosen(flow, source):
+                yield _named_case(flow, meant, [caught], leaves, "contain that word; the optimizer has them, too")
+
+
+def _network_of(name: str) -> str:
+    """Return the part of a model that a parameter belongs to, if it is one of several layers."""
+    first, *rest = name.split(".")
+    return first if len(rest) > 1 else ""
+
+
+def _one_within_another(names: list[str]) -> tuple[str, str]:
+    """Return of two names the shorter and the longer, if the longer has the shorter as a word."""
+    if len(names) != 2:
+        return "", ""
+    short, long = names
+    return (short, long) if long.startswith(f"{short}_") or long.endswith(f"_{short}") else ("", "")
 
 
 def _follows(flow: Flow, leaf: int) -> bool:
     """Whether a leaf is given the values of another tensor, as those of a network that follows one which is trained."""
     written = (flow.inputs(row) for row in flow.writes_into(leaf))
     return any(flow.facts(given).storage != flow.facts(leaf).storage for inputs in written for given in inputs)
-
-
-def _networks(frozen: dict[str, int], word: str) -> tuple[str, dict[str, list[int]]]:
-    """Return the path of the one network that a word names, and leaves of those beside it that only contain it."""
-    networks: dict[str, list[int]] = {}
-    for name, leaf in frozen.items():
-        parts = name.split(".")
-        place = next((place for place, part in enumerate(parts) if word and word in part), len(parts))
-        if place + 2 < len(parts):  # a layer and its parameter follow
-            networks.setdefault(".".join(parts[: place + 1]), []).append(leaf)
-    exact = [path for path in networks if path.rpartition(".")[2] == word]
-    if len(exact) != 1:
-        return "", {}
-    above = exact[0].removesuffix(word)
-    joined = re.compile(rf"{re.escape(above)}(?:(\w+)_{word}|{word}_(\w+))")
-    alike = {path: found for path in networks if (found := joined.fullmatch(path))}
-    return exact[0], {path: networks[path] for path in alike}
 
 
 def _spared_none(flow: Flow) -> Iterator[Case]:
@@ -175,7 +181,7 @@ def _spared_none(flow: Flow) -> Iterator[Case]:
         lines = {flow.frozen_at(leaf) for leaf in leaves}
         held = flow.optimized.keys() >= set(leaves) and any(flow.used_in.get(leaf) for leaf in leaves)
         source = lines.pop() if len(lines) == 1 and held and len(leaves) > 1 else None
-        if source is not None and spares_by_name(_statements(flow, source)):
+        if source is not None and _is_chosen(flow, source):
             yield _whole_case(flow, event.data.get("name", ""), leaves, source)
 
 

@@ -191,6 +191,17 @@ class Calls(Observer):
 
     # -- the way out
     @guarded
+    def compared(self, name: str, t: TensorBase, other: TensorBase) -> None:
+        """Two tensors were compared as wholes."""
+        caller = self._describer.caller()
+        if caller is None or caller.function not in ("", name):  # a function of ours compares for itself
+            return
+        line, texts = source_line(caller.frame), self._describer.names.texts(caller)
+        data = self._describer.given([t, other], texts, line)
+        self._results(data, [], caller, unwritten=False)
+        self._describer.send(called("operation", name, line, data), texts, [])
+
+    @guarded
     def cut(self, reason: str, t: TensorBase, result: Any) -> None:
         """A value was taken out of the graph."""
         self._cut(reason.rstrip("_"), t, result)
