@@ -48,6 +48,7 @@ DATA = (
     "figure_schedule",
     "operators",
     "random_functions",
+    "deliberate",
     "findings",
     "fixes",
     "plugins",

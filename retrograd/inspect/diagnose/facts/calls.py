@@ -197,12 +197,9 @@ class CallTable:
 
     def has_node(self, row: int) -> bool:
         """Whether a call is part of the backward graph."""
-        event = self.events[row]
-        return (
-            bool(event.data.get("nodes"))
-            or event.data.get("node") is not None
-            or (event.kind == "operation" and self.is_gradient(row))
-        )
+        data = self.events[row].data
+        made = bool(data.get("nodes")) or data.get("node") is not None
+        return made or (self.is_gradient(row) and self.events[row].kind == "operation")
 
     def is_leaf(self, tensor: int) -> bool:
         """Whether no recorded call gave this tensor a history."""

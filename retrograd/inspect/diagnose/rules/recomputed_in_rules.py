@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case
+from ..facts.call_inputs import draws_numbers
 from ..facts.flow import Flow
-from ..facts.operator_kinds import draws_numbers
 from ..facts.runs import Run
 from ..text.words import at
 
