@@ -6,6 +6,8 @@ Loaded by pytest wherever retrograd is installed, so that nothing heavy is impor
 from __future__ import annotations
 
 import math
+import os
+import re
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -34,6 +36,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             help=f"The same, for findings of severity {severity} and above.",
         )
 
+    group.addoption(
+        "--retrograd-watch",
+        metavar="FOLDER",
+        default=None,
+        help="Watch each test that trains, and write its run to FOLDER, a file for each test.",
+    )
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the mark of tests that are not to be checked."""
@@ -47,6 +56,25 @@ def retrograd_trace() -> Iterator[Any]:
 
     with debug() as trace:
         yield trace
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Watch the test, its fixtures included, if that was asked for."""
+    folder = item.config.getoption("retrograd_watch")
+    if folder is None:
+        return (yield)
+    from .inspect.watch.run import watch
+
+    os.makedirs(folder, exist_ok=True)
+    run = watch(script=item.nodeid)
+    try:
+        return (yield)
+    finally:
+        run.close()
+        if run.curves.columns:
+            run.file = os.path.join(folder, re.sub(r"[^\w.-]+", "_", item.nodeid) + ".json")
+            run.save()
 
 
 @pytest.hookimpl(wrapper=True)

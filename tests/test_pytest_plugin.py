@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from retrograd.inspect.watch.watched_file import load_run
+
 TESTS = """
 import retrograd as rg
 
@@ -112,6 +114,8 @@ RETURNED = """
 import importlib
 import pytest
 
+from retrograd.inspect.watch.watched_file import load_run
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("values", [[1.0, 4.0], [0.0, 1.0]], ids=["good", "bad"])
@@ -134,6 +138,8 @@ def test_gradients_that_are_returned(tmp_path):
 
 MARKED = """
 import pytest
+
+from retrograd.inspect.watch.watched_file import load_run
 import retrograd as rg
 
 @pytest.mark.no_retrograd
@@ -152,3 +158,34 @@ def test_faults_on_purpose(tmp_path):
 def test_a_severity_there_is_not(tmp_path):
     """It is a usage error."""
     assert "passed" not in run(tmp_path, "--retrograd=grave")
+
+
+TRAINING = """
+import torch
+
+def test_fit():
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    for _ in range(5):
+        optimizer.zero_grad()
+        weight.square().sum().backward()
+        optimizer.step()
+
+def test_nothing():
+    assert torch.ones(2).sum() == 2
+"""
+
+
+def test_tests_that_train_are_watched(tmp_path: Path) -> None:
+    """``--retrograd-watch`` writes a run for the test that trains, none for the other."""
+    pytest.importorskip("torch")
+    (tmp_path / "test_training.py").write_text(TRAINING)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--retrograd-watch=runs"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+
+    (written,) = (tmp_path / "runs").iterdir()
+    run = load_run(str(written))
+    assert done.returncode == 0
+    assert written.name == "test_training.py_test_fit.json"
+    assert run.steps == 5
+    assert run.curves.owners("gradient") == ["weight"]
