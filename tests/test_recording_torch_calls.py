@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from typing import Any
 
 import pytest
 
@@ -306,3 +307,31 @@ def test_classes_of_a_program_may_go():
     gc.collect()
 
     assert known() is None
+
+
+def test_saved_bytes_are_those_of_all_memory_that_nodes_hold() -> None:
+    """What nodes keep without a name of the program's (a dropout's mask, a softmax, sums of attention) counts, once."""
+    held: dict[int, int] = {}
+
+    def packed(tensor: Any) -> Any:
+        storage = tensor.untyped_storage()
+        held[storage.data_ptr()] = tensor.nbytes
+        return tensor
+
+    def program() -> Any:
+        torch.manual_seed(0)
+        w = torch.randn(40, 40, requires_grad=True)
+        h = torch.nn.functional.dropout(w, 0.5)
+        q = h[None, None]
+        y = torch.nn.functional.scaled_dot_product_attention(q, q, q)
+        return w, torch.nn.functional.cross_entropy(y[0, 0], torch.arange(40)) + h.sigmoid().sum()
+
+    with torch.autograd.graph.saved_tensors_hooks(packed, lambda kept: kept):
+        kept = program()  # alive, so that no memory is used twice
+    with recording(level="full") as recorded:
+        _, loss = program()
+        loss.backward()
+    measure = recorded.snapshots[0].measures["saved_bytes"]
+
+    assert sum(value or 0 for value in measure) == sum(held.values())
+    del kept

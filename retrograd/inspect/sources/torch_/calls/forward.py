@@ -241,8 +241,8 @@ class ForwardWriter:
         """Note what nodes keep, from the ``first`` on, and return the tensors; ``numbers`` of inputs, then outputs."""
         places, tensors, results = kept
         add, entered = self.saved.add, self.table.entered
-        for node, size in results:
-            add(first + node, ("result", first + node), size)
+        for node, own, size in results:
+            add(first + node, ("result", first, own), size)
         if not places:
             return _NONE
         operands = [*call.inputs, *outputs]

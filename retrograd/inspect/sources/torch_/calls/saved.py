@@ -59,8 +59,8 @@ class Kept(NamedTuple):
     """Among inputs and then outputs, each once."""
     tensors: tuple[tuple[int, int], ...]
     """Node, counted from the first of the call, and the place of a tensor that it keeps."""
-    results: tuple[tuple[int, int], ...]
-    """The same of what the call made for itself, with bytes in place of a place."""
+    results: tuple[tuple[int, int, int], ...]
+    """The same of what the call made for itself: node, which of these memories, and its bytes."""
 
 
 _NOTHING = Kept((), (), ())
@@ -160,17 +160,41 @@ def saves_of(call: Call, outputs: list[Any], sizes: SavedSizes, known: BoundedDi
 
 def _look_at(call: Call, root: Any) -> Kept:
     """Ask the nodes of a call what they keep, from that of the result on."""
-    made, tensors, results = call.after - call.before, list[tuple[int, int]](), list[tuple[int, int]]()
+    made, tensors, results = call.after - call.before, list[tuple[int, int]](), list[tuple[int, int, int]]()
+    memories = {_memory(one): place for place, one in enumerate([*call.inputs, call.result])}
+    own: dict[object, int] = {}
     for node in _nodes_of(root, call):
         edges = node.next_functions if made > 1 or _names_of(node) else ()
+        number = node._sequence_nr() - call.before
         for name in _kept_names(node, edges):
-            place = _place_of(name, node, call, edges, node is root)
-            number = node._sequence_nr() - call.before
+            place, held = _place_of(name, node, call, edges, node is root), None
+            if place is None:  # a mask, say, that the call made and nobody has a name for
+                held = getattr(getattr(node, _PREFIX + name, None), "data", None)
+                place = memories.get(_memory(held)) if held is not None else None
             if place is not None:
                 tensors.append((number, place))
-            elif name in _RESULTS:
-                results.append((number, _output_size(node)))
+            elif held is not None or name in _RESULTS:
+                memory = own.setdefault(_memory(held) if held is not None else number, len(own))
+                results.append((number, memory, _output_size(node) if held is None else _size(held)))
     return Kept(tuple(sorted({place for _, place in tensors})), tuple(tensors), tuple(results))
+
+
+def _memory(tensor: Any) -> object:
+    """Return what tells the memory of a tensor from others, something else of what has none."""
+    try:
+        return tensor.untyped_storage().data_ptr() or id(tensor)
+    except Exception as failure:
+        let_pass(failure)
+        return id(tensor)
+
+
+def _size(tensor: Any) -> int:
+    """Return the bytes of a tensor, 0 where it does not tell."""
+    try:
+        return int(tensor.nbytes)
+    except Exception as failure:
+        let_pass(failure)
+        return 0
 
 
 def _nodes_of(root: Any, call: Call) -> list[Any]:
