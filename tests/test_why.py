@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import linecache
+import re
 
 import pytest
 
@@ -94,6 +96,20 @@ def test_what_a_tensor_tells_by_itself(torch):
     del trace
     assert rg.inspect.why(w).state == "fine"
     assert "rg.debug()" in str(rg.inspect.why(w))
+
+
+def test_who_switched_it_off(torch):
+    """Of a tensor that no longer requires gradients, the line that said so is named."""
+    w, v = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    with rg.debug() as trace:
+        w.requires_grad_(False)
+        (w * v).sum().backward()
+        v.requires_grad = False
+    found = re.search(r"since requires_grad was switched off \(test_why.py:(\d+)\)", rg.inspect.why(w, trace).text)
+
+    assert found is not None
+    assert linecache.getline(__file__, int(found[1])).strip() == "w.requires_grad_(False)"
+    assert "switched off" in rg.inspect.why(v, trace).text or v.grad is not None
 
 
 def test_cleared_since(torch):

@@ -168,7 +168,7 @@ class _Seen:
         path = tuple(_event_text(self.flow.events[row]) for row in rows)
         cut = next((row for row in rows if self.flow.events[row].kind == "cut"), None)
         if _basic(gradient):
-            return f"{head}: {_basic(gradient)}.", path
+            return f"{head}: {_basic(gradient)}{'' if gradient.requires_grad else self._switched_off()}.", path
         if arrived := self.flow.accumulated.get(self.number):
             return f"{head}: what arrived in {self._run_of(arrived[-1])} {self._cleared(arrived[-1])}.", path
         if not self.flow.runs:
@@ -181,6 +181,14 @@ class _Seen:
         if not rows:
             return f"{head}: nothing was computed from it.", path
         return f"{head}: no backward run started from anything computed from it; it was last used by {path[-1]}.", path
+
+    def _switched_off(self) -> str:
+        """Which line told the tensor not to require gradients, if one did."""
+        told = (event for _, event in self.flow.of_kind("leaf") if event.data.get("tensor") == self.number)
+        switches = [event for event in told if event.data.get("change") == "requires_grad"]
+        if not switches or switches[-1].data.get("value") is not False:
+            return ""
+        return f", since requires_grad was switched off{_line(switches[-1].source)}"
 
     def _cleared(self, row: int) -> str:
         """What became of a gradient that arrived at a row, and is not there any more."""
