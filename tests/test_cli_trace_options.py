@@ -187,6 +187,7 @@ REFUSED = {
     "colours at a level without them": (("here.py", "--color-by", "grad-norm"), 2, "no measure 'grad-norm'"),
     "colours that are none": (("here.py", "--color-by", "tmie"), 2, "time, grad-norm"),
     "a notebook": (("notes.ipynb",), 2, "is a notebook"),
+    "a page the other way": (("here.py", "-o", "x.html", "--view", "both"), 2, "no view 'both'"),
     "a layout that is none": (("here.py", "--layout", "round"), 2, "round"),
 }
 

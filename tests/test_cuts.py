@@ -225,3 +225,28 @@ out.loss = torch.ones(3, requires_grad=True).sum()
 out.loss.backward()
 """
     assert recorded(text, "torch").snapshots[-1].root_names == ["out.loss"]
+
+
+def test_forward_and_backward_in_one_view(engine: str) -> None:
+    """A view the way values flow begins at the inputs and ends at the loss; gradients come back but over a cut."""
+    found = recorded(BRANCH, engine)
+    back, forth, both = (drawn(found, "svg", view=view) for view in ("backward", "forward", "both"))
+    edges = [re.findall(r'<g class="(edge[^"]*)" data-edge="(\d+) (\d+)"', text) for text in (back, forth)]
+    rows = [row.split()[1] for row in drawn(found, "tree", view="forward").splitlines()[1:]]
+
+    assert sorted((css, giver, taker) for css, taker, giver in edges[0]) == sorted(edges[1])
+    assert both.count("marker-start") == both.count('class="edge"') == len(edges[0]) - 1
+    assert "marker-start" not in forth
+    assert (rows[0], rows[-1]) == ("Linear", "add")
+    assert "without a gradient" in drawn(found, "tree", view="both")
+
+
+def test_no_label_covers_another() -> None:
+    """However many lines leave a card side by side, each label stands apart from the others or is left out."""
+    from retrograd.inspect.render.label_places import LabelPlaces
+
+    places = LabelPlaces()
+    lines = [[(x, 0.0), (x, 20.0), (x, 40.0), (x, 60.0)] for x in (0.0, 8.0, 16.0, 24.0, 100.0)]
+    found = [places.find(line, 40.0) for line in lines]
+
+    assert found == [(0.0, 17.0), (8.0, 29.0), (16.0, 41.0), None, (100.0, 17.0)]

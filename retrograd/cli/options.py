@@ -11,6 +11,7 @@ import click
 from ..inspect.fold import STEPS
 from ..inspect.kept_steps import FEWEST, KEPT
 from ..inspect.render import RenderOptions, renderers
+from ..inspect.render.base import VIEWS
 from .config import defaults_for
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -202,6 +203,12 @@ def drawing_options(function: Function) -> Function:
         (
             click.option(
                 "--layout", type=click.Choice(["layered", "dot"]), default="layered", help="Who places nodes."
+            ),
+            click.option(
+                "--view",
+                type=click.Choice(VIEWS),
+                default=VIEWS[0],
+                help="The way lines go: that of gradients, of values, or both.",
             ),
             click.option(
                 "--color-by",

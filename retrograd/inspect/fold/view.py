@@ -69,6 +69,20 @@ class View:
         pairs = ((source, target) for source, target in edges if scope.begin <= source < middle <= target < end)
         return list(dict.fromkeys((int(self.box_of[source]), int(self.box_of[target])) for source, target in pairs))
 
+    def turned(self) -> View:
+        """Return the view as values go through it: inputs first, and edges from what gives to what takes."""
+        last = len(self.boxes) - 1
+        return View(
+            self.folded,
+            self.boxes[::-1],
+            self.frames,
+            last - self.box_of,
+            [last - box for box in reversed(self.targets)],
+            [last - box for box in reversed(self.sources)],
+            self.edges[::-1],
+            self.counts[::-1],
+        )
+
     def box_of_node(self, node: int) -> int:
         """Return the box in which a node of the original is seen."""
         return int(self.box_of[self.folded.atom_of[node]])

@@ -22,6 +22,8 @@ class RenderOptions:
     """``"layered"`` (ours, needs no binary) or ``"dot"`` (Graphviz)."""
     step: str | int = "last"
     """Which snapshots: ``"last"``, ``"all"``, or an index (negative ones count from the end)."""
+    view: str = "backward"
+    """``"backward"`` (the way gradients flow), ``"forward"`` (the way values do) or ``"both"`` on the same lines."""
     color_by: str | None = None
     """Numeric column that colours the nodes: ``"saved_bytes"`` or a name in ``GraphSnapshot.measures``."""
     max_nodes: int | None = None
@@ -44,6 +46,8 @@ class RenderOptions:
     """What a diagnosis found: drawn as marks on nodes, and as dashed edges where something was cut."""
 
 
+VIEWS = ("backward", "forward", "both")
+"""What ``RenderOptions.view`` may be."""
 MOST_CARDS = 20_000
 """Nodes that svg draws unless told otherwise: about 12 MB, near the end of what browsers open well."""
 

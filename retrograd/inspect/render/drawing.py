@@ -14,9 +14,20 @@ from . import labels
 from .base import RenderOptions
 from .card_words import frame_ending
 from .cards import LABEL_SIZE, Card, make_cards
+from .label_places import LabelPlaces
 from .scale import Scale, scale
 from .scene import Scene
-from .svg_groups import card_markup, edge_group, frame_group, node_group, number, path_data, text, tip, tip_name
+from .svg_groups import (
+    card_markup,
+    edge_group,
+    frame_group,
+    node_group,
+    number,
+    path_data,
+    text,
+    tip,
+    tip_name,
+)
 
 __all__ = ["Drawing", "check_layout", "draw", "number", "path_data", "text"]
 
@@ -38,6 +49,8 @@ class Drawing:
     scale: Scale
     note: str = ""
     """What a headline adds about how it was drawn."""
+    direction: str = "backward"
+    """As ``RenderOptions.view``."""
 
 
 def draw(scene: Scene, options: RenderOptions, prefix: str = "") -> Drawing:
@@ -49,7 +62,11 @@ def draw(scene: Scene, options: RenderOptions, prefix: str = "") -> Drawing:
     titles = _frame_titles(scene)
     layout, note = _layout(scene, [card.size for card in cards], widths, titles, options.layout)
     statuses = {scene.edge_status(edge) for edge in range(len(words))} if scene.differences else set()
-    parts = [tip(prefix), *(tip(prefix, status) for status in STATUSES if status in statuses)]
+    parts = [
+        tip(prefix),
+        *([tip(prefix, "back")] if scene.direction == "both" else []),
+        *(tip(prefix, status) for status in STATUSES if status in statuses),
+    ]
     parts += _frames(scene, layout, titles, prefix)
     parts += _edges(scene, layout, words, prefix)
     parts += _nodes(scene, layout, cards, prefix)
@@ -58,7 +75,7 @@ def draw(scene: Scene, options: RenderOptions, prefix: str = "") -> Drawing:
         kinds |= {"leaf"}
     if any(box in scene.root_names for box, card in enumerate(cards) if card.kind == "closed"):
         kinds |= {"root"}
-    return Drawing("\n".join(parts), layout.width, layout.height, kinds, colours, note)
+    return Drawing("\n".join(parts), layout.width, layout.height, kinds, colours, note, scene.direction)
 
 
 def _edge_labels(scene: Scene) -> list[str]:
@@ -132,27 +149,37 @@ def _frames(scene: Scene, layout: nested.NestedLayout, titles: list[tuple[str, s
 
 def _edges(scene: Scene, layout: nested.NestedLayout, words: list[str], prefix: str) -> list[str]:
     """Return the groups of all edges."""
-    ids, seen = scene.ids, scene.seen
+    seen, places = scene.seen, LabelPlaces()
     found = []
-    for edge, (source, target) in followed(enumerate(zip(seen.edge_source, seen.edge_target, strict=True))):
-        status = scene.edge_status(edge)
-        tooltip = f"{ids[source]} input {seen.edge_input_nr[edge]} → {ids[target]}"
-        if seen.edge_output_nr[edge]:
-            tooltip += f" output {seen.edge_output_nr[edge]}"
-        tooltip += text(scene.via_text(edge)) + f" ({status})" * bool(status)
-        kind = seen.kind[target]
-        css = "edge cut" if scene.is_cut(edge) else f"edge {status}".rstrip()
-        link = f"{prefix}{ids[target]}" if kind == "leaf" else ""
-        ends = (scene.heads[source], scene.heads[target])
-        found.append(edge_group(ends, layout.edges[edge], words[edge], tooltip, tip_name(prefix, status), css, link))
+    for edge, ends in followed(enumerate(zip(seen.edge_source, seen.edge_target, strict=True))):
+        status, is_cut = scene.edge_status(edge), scene.is_cut(edge)
+        giver = ends[0] if scene.is_forward else ends[1]
+        points, word = layout.edges[edge], words[edge]
+        at = places.find(points, text_width(word, LABEL_SIZE)) if word else None
+        css = "edge cut" if is_cut else f"edge {status}".rstrip()
+        link = f"{prefix}{scene.ids[giver]}" if seen.kind[giver] == "leaf" else ""
+        tail = tip_name(prefix, "back") if scene.direction == "both" and not is_cut else ""
+        heads = (scene.heads[ends[0]], scene.heads[ends[1]])
+        tips = (tip_name(prefix, status), tail)
+        found.append(edge_group(heads, points, (word, at), _edge_tooltip(scene, edge, ends), tips, css, link))
     return found
+
+
+def _edge_tooltip(scene: Scene, edge: int, ends: tuple[int, int]) -> str:
+    """Return what a pointer resting on an edge shows: which input of which box it joins with which output."""
+    seen, status = scene.seen, scene.edge_status(edge)
+    taker, giver = reversed(ends) if scene.is_forward else ends
+    output = f" output {seen.edge_output_nr[edge]}" if seen.edge_output_nr[edge] else ""
+    takes, gives = f"{scene.ids[taker]} input {seen.edge_input_nr[edge]}", f"{scene.ids[giver]}{output}"
+    way = f"{gives} → {takes}" if scene.is_forward else f"{takes} → {gives}"
+    return way + text(scene.via_text(edge)) + f" ({status})" * bool(status)
 
 
 def _nodes(scene: Scene, layout: nested.NestedLayout, cards: list[Card], prefix: str) -> list[str]:
     """Return the groups of all cards; a leaf's title leads to the operator that uses it."""
     users: dict[int, int] = {}
     for source, target in zip(scene.seen.edge_source, scene.seen.edge_target, strict=True):
-        users.setdefault(target, source)
+        users.setdefault(*((source, target) if scene.is_forward else (target, source)))
     made: dict[tuple[int, int | None, int], str] = {}  # equal cards are one object, and written once
     found = []
     for box, card in followed(enumerate(cards)):

@@ -17,6 +17,11 @@ _KINDS = {
     "removed": "removed",
     "changed": "changed",
 }
+_ARROWS = {
+    "backward": "→ the way gradients flow",
+    "forward": "→ the way values flow; gradients come back, but not over dashed lines",
+    "both": "→ values, ← gradients, which do not come back over dashed lines",
+}
 
 
 def legend(drawing: Drawing) -> tuple[str, float]:
@@ -39,4 +44,6 @@ def legend(drawing: Drawing) -> tuple[str, float]:
             f'<rect class="strip" width="4" height="12" rx="2"/><text class="m" x="20" y="10">{text(words)}</text></g>'
         )
         x += 20 + text_width(words, 11) + 18
-    return "".join(parts), x
+    words = _ARROWS[drawing.direction]
+    parts.append(f'<text class="m" x="{number(x)}" y="10">{text(words)}</text>')
+    return "".join(parts), x + text_width(words, 11)

@@ -46,6 +46,8 @@ class Scene:
     """Edges of the graph that no gradient takes, with what ended it."""
     reached: Reached | None = None
     """Which parameters get a gradient."""
+    direction: str = "backward"
+    """As ``RenderOptions.view``."""
     plain: bool = False
     """Whether no step of folding was wanted, so that cards spell operators as the engine does."""
 
@@ -115,7 +117,13 @@ class Scene:
     def is_cut(self, edge: int) -> bool:
         """Whether values take an edge, and no gradient."""
         first = self.view.folded.first_edges[self.view.edges[edge]]
-        return first in self.cuts or self.seen.kind[self.seen.edge_target[edge]] == GHOST
+        ends = (self.seen.edge_source[edge], self.seen.edge_target[edge])
+        return first in self.cuts or any(self.seen.kind[box] == GHOST for box in ends)
+
+    @property
+    def is_forward(self) -> bool:
+        """Whether edges go the way values do."""
+        return self.direction != "backward"
 
     def changes(self, box: int) -> tuple[str, ...]:
         """Return what a comparison says about the node of a box."""
@@ -229,7 +237,8 @@ def _folded(snapshot: GraphSnapshot, options: RenderOptions, step: int) -> Scene
     chosen = Opening(everything(folded).opened) if plain else first_opening(folded, options.max_boxes)
     expand(folded, chosen, options.expand)
     seen = view(folded, chosen.opened, chosen.unrolled)
-    made = Scene(seen, seen_snapshot(seen), snapshot, cuts=cuts, plain=plain)
+    seen = seen if options.view == "backward" else seen.turned()
+    made = Scene(seen, seen_snapshot(seen), snapshot, cuts=cuts, plain=plain, direction=options.view)
     for node, note in notes:
         made.notes.setdefault(seen.box_of_node(node), []).append(note)
     for found in made.notes.values():

@@ -33,9 +33,10 @@ def tip_name(prefix: str, status: str = "") -> str:
 def tip(prefix: str, status: str = "") -> str:
     """Return an arrow head; each colour needs one of its own, for few readers let it take that of its line."""
     css = f"tip {status}" if status else "tip"
+    turn = "auto-start-reverse" if status == "back" else "auto"  # what comes back leaves a line where it begins
     return (
         f'<defs><marker id="{tip_name(prefix, status)}" viewBox="0 0 10 10" refX="9.5" refY="5" '
-        f'markerWidth="7" markerHeight="7" markerUnits="userSpaceOnUse" orient="auto">'
+        f'markerWidth="7" markerHeight="7" markerUnits="userSpaceOnUse" orient="{turn}">'
         f'<path class="{css}" d="M0 1L10 5L0 9z"/></marker></defs>'
     )
 
@@ -113,18 +114,28 @@ def frame_group(name: str, box: Box, title: tuple[str, str], tooltip: str, *, li
 
 
 def edge_group(
-    ends: tuple[int, int], points: list[Point], label: str, tooltip: str, tip: str, css: str = "edge", link: str = ""
+    ends: tuple[int, int],
+    points: list[Point],
+    label: tuple[str, Point | None],
+    tooltip: str,
+    tips: tuple[str, str],
+    css: str = "edge",
+    link: str = "",
 ) -> str:
-    """Return the group of one edge: what it joins, its line, its label (which may lead to an id)."""
+    """Return the group of one edge: what it joins, its line, its label (which may lead to an id).
+
+    The label comes with its place, if it has one; ``tips`` are the ids of the arrow heads at end and start, or "".
+    """
     written = ""
-    if label:
-        x, y = _label_point(points)
-        written = f'<text x="{number(x)}" y="{number(y + 3.5)}">{text(label)}</text>'
+    if label[0] and label[1] is not None:
+        x, y = label[1]
+        written = f'<text x="{number(x)}" y="{number(y + 3.5)}">{text(label[0])}</text>'
     if link and written:
         written = f'<a href="#{link}">{written}</a>'
+    back = f' marker-start="url(#{tips[1]})"' if tips[1] else ""
     return (
         f'<g class="{css}" data-edge="{ends[0]} {ends[1]}"><title>{tooltip}</title>'
-        f'<path d="{path_data(points)}" marker-end="url(#{tip})"/>{written}</g>'
+        f'<path d="{path_data(points)}" marker-end="url(#{tips[0]})"{back}/>{written}</g>'
     )
 
 
@@ -140,29 +151,3 @@ def path_data(points: list[Point]) -> str:
             parts.append(f"C{number(x1)} {number(y1)} {number(x2)} {number(y2)} {number(x3)} {number(y3)}")
         x = x3
     return "".join(parts)
-
-
-def _label_point(points: list[Point]) -> Point:
-    """Return the place of an edge's label: on the line, a little below its start."""
-    goal = points[0][1] + 17.0
-    for index in range(0, len(points) - 1, 3):
-        p0, p1, p2, p3 = points[index : index + 4]
-        if p3[1] < goal and p3[1] > p0[1]:
-            continue
-        if p0[0] == p1[0] == p2[0] == p3[0]:
-            return p0[0], goal
-        low, high = 0.0, 1.0
-        for _ in range(7):
-            middle = (low + high) / 2
-            if _bezier(p0[1], p1[1], p2[1], p3[1], middle) < goal:
-                low = middle
-            else:
-                high = middle
-        return _bezier(p0[0], p1[0], p2[0], p3[0], low), goal
-    return points[-1]
-
-
-def _bezier(p0: float, p1: float, p2: float, p3: float, t: float) -> float:
-    """Return one coordinate of a cubic Bezier curve at ``t``."""
-    s = 1 - t
-    return s * s * s * p0 + 3 * s * s * t * p1 + 3 * s * t * t * p2 + t * t * t * p3

@@ -59,7 +59,8 @@ def _reading_order(made: Scene, count: int) -> list[int]:
     """Return the boxes nearest to the loss as a drawing is read, which is how uses of shared leaves are numbered."""
     folded = made.view.folded
     place = dict(zip(folded.reading_order(), range(len(folded)), strict=True))
-    return sorted(range(count), key=lambda box: place[made.view.boxes[box].begin])
+    first = range(count) if not made.is_forward else range(len(made.view.boxes) - count, len(made.view.boxes))
+    return sorted(first, key=lambda box: place[made.view.boxes[box].begin], reverse=made.is_forward)
 
 
 def _ways(made: Scene, shown: list[int]) -> list[list[int]]:
@@ -116,6 +117,8 @@ def _way_text(made: Scene, edge: int) -> str:
     """Return where an edge leads: the id of its target, with the output it enters if that is not the first."""
     seen = made.seen
     target, number = seen.edge_target[edge], seen.edge_output_nr[edge]
+    if made.is_cut(edge) and made.is_forward:
+        return f"{made.ids[target]} without a gradient"
     if made.is_cut(edge):
         words = labels.node_text(seen, target) if seen.kind[target] == GHOST else None
         return "cut: " + (

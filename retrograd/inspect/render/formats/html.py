@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from ....errors import UsageError
 from ...events import Recording
 from ...garbage import collector_paused
 from ...snapshot import GraphSnapshot
@@ -43,8 +44,10 @@ class HtmlRenderer:
     binary = False
 
     def demand(self, options: RenderOptions, level: str) -> None:
-        """Raise ``LayoutError`` if the layout that is asked for cannot be had."""
+        """Raise ``LayoutError`` if the layout that is asked for cannot be had, ``UsageError`` for another view."""
         check_layout(options)
+        if options.view != "backward":
+            raise UsageError(f"A page has no view {options.view!r}.", "Write svg or a tree (.txt) beside it.")
 
     @collector_paused()
     def render(self, recording: Recording, options: RenderOptions) -> str:

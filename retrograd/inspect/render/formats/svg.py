@@ -13,6 +13,7 @@ from ..marks import Note, unplaced
 from ..reached import reached
 from ..scene import Scene, scene
 
+_FLOWS = {"backward": "gradients", "forward": "values", "both": "values"}
 _SIDE = 24.0
 _LINE = 16.0
 _NOTE_ROOM = 700.0
@@ -46,7 +47,7 @@ class SvgRenderer:
             prefix = f"s{step}-" if len(scenes) > 1 else ""
             notes = unplaced(options.findings, drawn) if step == 0 else []
             if shown.reached and shown.reached.sentence:
-                notes = [Note("note", shown.reached.sentence), *notes]
+                notes = [Note("warning", shown.reached.sentence), *notes]
             markup, wide, high = _block(shown, options, recording, prefix, notes)
             parts.append(f'<g class="step" transform="translate(0 {number(y)})">\n{markup}\n</g>')
             y, width = y + high, max(width, wide)
@@ -55,7 +56,7 @@ class SvgRenderer:
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{number(width)}" height="{number(y)}" '
             f'viewBox="0 0 {number(width)} {number(y)}" role="img" class="graph">\n'
-            f"<title>{title}</title>\n<desc>Backward graph, gradients flow downward. {described}</desc>\n"
+            f"<title>{title}</title>\n<desc>Backward graph, {_FLOWS[options.view]} flow downward. {described}</desc>\n"
             f"<style>{theme.style(options.theme)}</style>\n"
             f'<rect class="paper" width="{number(width)}" height="{number(y)}"/>\n' + "\n".join(parts) + "\n</svg>\n"
         )
