@@ -38,6 +38,7 @@ wrapper        a module was wrapped for several processes                   full
 prepared       modules were given to what trains or compiles them           full
 missed         something happened that could not be recorded, told at the   graph
                end; ``Event.op`` says what: ``values``, ``processes``, ...
+lost           a queue dropped what it could not send to another process    graph
 error          an exception ended the watched stretch                       graph
 summary        what was recorded of steps in between, and is not kept       graph
 =============  ===========================================================  =========
@@ -331,7 +332,7 @@ class CheckpointData(TypedDict, total=False):
 
 
 class ErrorData(TypedDict, total=False):
-    """Data of ``error``; ``Event.source`` is the innermost line of the user."""
+    """Data of ``error`` and ``lost``; ``Event.source`` is the innermost line of the user, a worker's if it raised."""
 
     type: str
     message: str
@@ -346,6 +347,12 @@ class ErrorData(TypedDict, total=False):
     """The library's module whose Python code raised."""
     by_program: bool
     """The program's own ``raise`` or ``assert``."""
+    worker: str
+    """Where it was raised first, of one that was raised again here: ``in DataLoader worker process 0``."""
+    again: list[int | str]
+    """The line at which that was."""
+    inputs: list[int]
+    """Tensors in what was lost."""
 
 
 class SummaryData(TypedDict, total=False):
@@ -393,6 +400,7 @@ DATA_OF_KIND: dict[str, type] = {
     "wrapper": CollectiveData,
     "prepared": PreparedData,
     "missed": MissedData,
+    "lost": ErrorData,
     "error": ErrorData,
     "summary": SummaryData,
 }

@@ -19,8 +19,10 @@ from .forks import in_this_process
 from .journal import Journal, Note
 from .kept_snapshots import KeptSnapshots
 from .kept_steps import KEPT, KeptSteps
+from .lost_messages import lost_messages
 from .program.failures import failure_of
 from .program.frames import last_line, strip_own_frames
+from .program.relayed import relayed
 from .program.signals import let_pass
 from .program.texts import lines_of
 from .random_functions import ELSEWHERE
@@ -87,6 +89,7 @@ def recorded(recorder: Recorder, *, every_thread: bool = True) -> Iterator[None]
     with ExitStack() as stack:
         stack.enter_context(references_hidden())
         stack.enter_context(counting_processes(lambda: recorder.missed("processes", ""), recorder.ledger))
+        stack.enter_context(lost_messages(recorder.note_lost))
         for source in sources():
             stack.enter_context(source.watch(recorder, every_thread=every_thread, level=recorder.recording.level))
         with in_this_process(stack.close) as stretch:
@@ -239,10 +242,20 @@ class Recorder:
         """Record what ended the block."""
         event = error_event(error)
         try:
-            event.data |= self._failure(error)
+            if "worker" not in event.data:
+                event.data |= self._failure(error)
         except Exception as problem:
             let_pass(problem)
+        self.mention(last_line(error.__traceback__))
         self(event)
+
+    def note_lost(self, error: BaseException, parts: list[Any]) -> None:
+        """Record that a queue could not send something, and the tensors in it."""
+        inputs = [number for number in map(self.tensors.known, parts) if number is not None]
+        data = {"type": type(error).__name__, "message": text_of(error), "inputs": inputs}
+        self(Event("lost", "queue", last_line(error.__traceback__), data))
+        if self.ledger is not None:
+            self.ledger.keep()
 
     def _failure(self, error: BaseException) -> dict[str, Any]:
         """Describe where an exception was raised, and the tensors that its expression names."""
@@ -282,10 +295,17 @@ def _drawing(known: list[str]) -> dict[int, str]:
 
 
 def error_event(error: BaseException) -> Event:
-    """Return the event that says what ended a program: an exit out of the handling of a failure tells of that."""
+    """Return the event that says what ended a program: an exit out of the handling of a failure tells of that.
+
+    What a worker raised, and the program again, is told as the worker's.
+    """
     error = _told(error)
-    data = {"type": type(error).__name__, "message": text_of(error)}
-    return Event("error", source=last_line(error.__traceback__), data=data)
+    line, text = last_line(error.__traceback__), text_of(error)
+    of_worker = relayed(text)
+    if of_worker is None:
+        return Event("error", source=line, data={"type": type(error).__name__, "message": text})
+    data = of_worker.data() | {"again": None if line is None else line.plain()}
+    return Event("error", source=of_worker.line or line, data=data)
 
 
 def _told(error: BaseException) -> BaseException:

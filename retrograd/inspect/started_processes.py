@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from .late_patches import Patched, patched
 from .program.signals import let_pass
-from .sources.importing import AfterImport
-from .sources.patches import Patches
 
 Told = Callable[[], None]
 
@@ -38,6 +37,9 @@ class Ledger(Protocol):
 
     def forked(self, ticket: str) -> None:
         """This is a child that was forked just now; without a ticket it counts all the same."""
+
+    def keep(self) -> object:
+        """Save what there is now: something went wrong for which this process may be ended without a word."""
 
     def unrecorded(self) -> int:
         """Return of how many processes there is no recording."""
@@ -63,28 +65,22 @@ def counting_processes(told: Told, ledger: Ledger | None = None) -> Iterator[Non
 
     With a ``ledger`` it is called in the end, for each of which there is no recording.
     """
-    patches, process = Patches(), os.getpid()
-    starts = _Starts(told, ledger)
-    places = (
-        ("multiprocessing.process", "BaseProcess", "start", starts.wrap_start),
-        ("subprocess", "Popen", "__init__", starts.wrap_init),
-        ("os", "", "system", starts.wrap_system),
-        ("os", "", "posix_spawn", starts.wrap_spawn),
-        ("os", "", "posix_spawnp", starts.wrap_spawn),
-        *(("os", "", name, starts.wrap_fork) for name in ("fork", "forkpty") if ledger is not None),
-    )
-    waiting = [_Waiting(patches, *place) for place in places]
+    process, starts = os.getpid(), _Starts(told, ledger)
+    places = [
+        Patched("multiprocessing.process", "BaseProcess.start", starts.wrap_start),
+        Patched("subprocess", "Popen.__init__", starts.wrap_init),
+        Patched("os", "system", starts.wrap_system),
+        Patched("os", "posix_spawn", starts.wrap_spawn),
+        Patched("os", "posix_spawnp", starts.wrap_spawn),
+        *(Patched("os", name, starts.wrap_fork) for name in ("fork", "forkpty") if ledger is not None),
+    ]
     try:
-        for one in waiting:
-            one.begin()
-        _counting.append(starts)
-        yield
+        with patched(places):
+            _counting.append(starts)
+            yield
     finally:
         if starts in _counting:
             _counting.remove(starts)
-        for one in waiting:
-            one.end()
-        patches.undo()
         if ledger is not None and os.getpid() == process:
             for _ in range(ledger.unrecorded()):
                 told()
@@ -114,31 +110,6 @@ def _count_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_parent=_count_fork)
-
-
-class _Waiting:
-    """Puts a wrapper in place as soon as the module is there."""
-
-    def __init__(self, patches: Patches, module: str, holder: str, name: str, make: Any) -> None:
-        def put() -> None:
-            found = sys.modules[module]
-            patches.wrap(getattr(found, holder) if holder else found, name, make)
-
-        self._put = put
-        self._there = module in sys.modules
-        self._import = AfterImport(module, self._put)
-
-    def begin(self) -> None:
-        """Put it in place now, or later."""
-        if self._there:
-            self._put()
-        else:
-            self._import.begin()
-
-    def end(self) -> None:
-        """Wait no more."""
-        if not self._there:
-            self._import.end()
 
 
 class _Starts:

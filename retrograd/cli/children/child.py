@@ -22,7 +22,7 @@ from ..lifeline import lifeline, stopped, where_it_is
 from .ledger import ChildLedger, Told
 from .nest import BEGUN, LEFT, MOST, QUIET, SEEN, TRAINED, Nest, Place
 
-_TELLING = frozenset({"backward", "error"})
+_TELLING = frozenset({"backward", "error", "lost"})
 """Kinds of events that make a recording worth keeping before others."""
 _here: list[Child] = []
 """What records this process, if it is a child."""
@@ -75,7 +75,9 @@ class Child:
         self._place.become(BEGUN)
         plan = dict(self._told.plan)
         every, self._of_rank = plan.pop("every"), plan.pop("of_rank")
-        ledger = ChildLedger(self._told, lambda ticket: record_forked(self._told, ticket))
+        ledger = ChildLedger(
+            self._told, lambda ticket: record_forked(self._told, ticket), lambda: self._save(self._recorded)
+        )
         watched = recording(self._told.label, after_run=self._flushing(every) if every else None, ledger=ledger, **plan)
         self._recorded = self._watching.enter_context(watched)
         self._recorded.complete = False

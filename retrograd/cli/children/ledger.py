@@ -58,8 +58,8 @@ class Told:
 class ChildLedger:
     """Notes which processes start; in each child that is forked it calls ``forked`` with its ticket."""
 
-    def __init__(self, told: Told, forked: Callable[[str], None]) -> None:
-        self._told, self.forked = told, forked
+    def __init__(self, told: Told, forked: Callable[[str], None], keep: Callable[[], object] = bool) -> None:
+        self._told, self.forked, self.keep = told, forked, keep
         self.nest = Nest(told.folder)
 
     def starting(self) -> str:

@@ -85,6 +85,11 @@ def is_users(code: CodeType) -> bool:
     return whose(code) is Whose.USER
 
 
+def is_users_file(name: str) -> bool:
+    """Whether a file is of the program itself."""
+    return _owner(name) is Whose.USER
+
+
 def _owner(name: str) -> Whose:
     """Judge a file name by the folder it lies in."""
     if name.startswith(("<frozen ", "<eval_with_key>", "<__array_function__")):

@@ -21,20 +21,35 @@ class Raised:
     line: SourceLine | None
     """The innermost line of the user."""
     data: dict[str, Any]
-    """Of the event that ended the program; empty if it went on."""
+    """Of the event that ended the program, or told that something was lost; empty if it went on."""
     run: Run | None = None
     """The innermost backward pass that it ended."""
     call: int | None = None
     """Row of the recorded call that raised it."""
+    lost: bool = False
+    """A queue could not send something, and the program went on without."""
+
+    @property
+    def told(self) -> str:
+        """Its text, and in which worker it was raised if it was in one."""
+        worker = self.data.get("worker")
+        return f"{worker}: {self.text}" if worker else self.text
 
     @property
     def ended(self) -> bool:
         """Whether the program ended with it."""
-        return bool(self.data)
+        return bool(self.data) and not self.lost
 
 
 def raised(flow: Flow) -> Iterator[Raised]:
-    """Yield the exception that ended the program; of one that went on those that backward passes ended with."""
+    """Yield the exception that ended the program; of one that went on those that backward passes ended with.
+
+    Before them come those for which something got lost on its way to another process.
+    """
+    for _, event in flow.of_kind("lost"):
+        operands = {flow.name(one, event.source): one for one in event.data.get("inputs", ())}
+        told = {**event.data, "operands": operands}
+        yield Raised(str(event.data.get("message", "")), str(event.data.get("type", "")), event.source, told, lost=True)
     error = flow.error
     if error is not None:
         text = flow.error_text

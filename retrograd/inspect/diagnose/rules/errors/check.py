@@ -41,7 +41,7 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield the case of the exception that ended the program, or of those out of backward passes that it caught."""
     told = set()
     for one in raised(flow):
-        row, groups = _row_of(one.text)
+        row, groups = _row_of(one.told)
         if row is not None and _is_autograds(one):
             case = _case(flow, one, row, groups)
         elif _is_autograds(one, unknown=True):
@@ -97,7 +97,7 @@ def _case(flow: Flow, one: Raised, row: Row, groups: dict[str, str]) -> Case:
         op=scene.call,
         subjects=frozenset() if scene.chosen is None else frozenset({scene.chosen}),
         explains_error=one.ended,
-        severity="error" if one.ended else "note",
+        severity="error" if one.ended or one.lost else "note",
         marks=flow.marks(one.run, [scene.node_row], "failed here") if scene.node_row is not None else (),
         evidence={"exception": one.text[:500], "type": one.type},
     )
@@ -124,7 +124,7 @@ def _unknown(flow: Flow, one: Raised) -> Case:
         source=one.line,
         op=scene.call,
         explains_error=one.ended,
-        severity=None if one.ended else "note",
+        severity=None if one.ended or one.lost else "note",
         marks=flow.marks(one.run, [scene.node_row], "failed here") if scene.node_row is not None else (),
         evidence={"exception": one.text[:500], "type": one.type},
     )

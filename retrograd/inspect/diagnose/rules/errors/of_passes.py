@@ -168,13 +168,12 @@ OF_DERIVATIVES = (
 
 OF_PROCESSES = (
     Row(
-        r"Caught (?P<name>\w+) in DataLoader worker process (?P<place>\d+)[\s\S]*(?:out=\.\.\. arguments don't support"
-        r" automatic|serialize non-leaf tensor)",
+        r"^in DataLoader worker process \d+: .*"
+        r"(?:out=\.\.\. arguments don't support automatic|serialize non-leaf tensor)",
         _CALL,
-        "what the data set returns in a worker of the DataLoader{in_worker} requires grad, and a history cannot go to "
+        "what the data set returns in a worker of the DataLoader{here} requires grad, and a history cannot go to "
         "another process.",
         "return sample.detach() from __getitem__, or keep what requires grad in the model",
-        line="worker",
     ),
     Row(
         r"Expected to mark a variable ready only once",

@@ -80,7 +80,7 @@ OF_TENSORS = (
         r"owardly refusing to serialize non-leaf tensor",
         _CALL,
         "{tensor}{made} has a history, which cannot go to another process{here}.",
-        "send {tensor}.detach(); let the model, not the data, require grad",
+        "detach() what is sent; let the model, not the data, require grad",
         about="history",
     ),
     Row(

@@ -21,4 +21,4 @@ class Row:
     """Which operand it is about: the ``first``, the one of ``whole`` numbers, with ``history``, or ``plain``."""
     line: str = "here"
     """Where the cause is: ``here``, where the tensor was ``made``, the call of the ``node``, the ``hook``, the
-    ``forward`` or ``backward`` of a custom Function, the call of the backward ``pass``, or in the ``worker``."""
+    ``forward`` or ``backward`` of a custom Function, the call of the backward ``pass``."""

@@ -16,7 +16,6 @@ _SHORT = 3
 """Letters of a name that many others begin with."""
 _SENTENCE = re.compile(r"(?<=\w\w)[.!?](?=\s|$)|\n")
 """Where the first sentence of a message ends."""
-_WORKER_LINE = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 
 
 """Beginnings of dtypes whose numbers have gradients."""
@@ -359,20 +358,6 @@ class Scene:
         event = self.checkpoint_event
         return "" if event is None else f" ({function_name(event.data.get('function'))}{at(event.source)})"
 
-    # -- workers
-
-    @property
-    def worker_line(self) -> SourceLine | None:
-        """The innermost line of the program's files in the traceback that a worker sent."""
-        files = self.flow.recording.sources
-        lines = [found for found in _WORKER_LINE.findall(self.raised.text) if found[0] in files]
-        return SourceLine(lines[-1][0], int(lines[-1][1]), lines[-1][2]) if lines else self.raised.line
-
-    @property
-    def in_worker(self) -> str:
-        """Where that was."""
-        return at(self.worker_line)
-
 
 def line_of(scene: Scene, where: str) -> SourceLine | None:
     """Return the line of the cause, which a row names."""
@@ -383,6 +368,7 @@ def line_of(scene: Scene, where: str) -> SourceLine | None:
     event = {"hook": scene.hook_event, "checkpoint": scene.checkpoint_event}.get(where)
     if event is not None:
         return event.source
-    found = {"backward": scene.backward_line, "forward": scene.forward_line, "worker": scene.worker_line}.get(where)
+    found = {"backward": scene.backward_line, "forward": scene.forward_line}.get(where)
     passed = raised.run.source if where == "pass" and raised.run is not None else None
-    return found or passed or raised.line
+    made = scene.made_row if raised.lost else None
+    return found or passed or raised.line or (None if made is None else scene.flow.events[made].source)

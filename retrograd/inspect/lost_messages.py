@@ -1,0 +1,54 @@
+"""Notices what a queue cannot send to another process: the exception is printed at best, and who waits, waits on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from .late_patches import Patched, patched
+from .program.signals import let_pass
+
+_FEEDER = "QueueFeederThread"
+"""What Python calls threads that send what was put into a queue; elsewhere the exception reaches the program."""
+_MOST = 1000
+"""Objects that are looked at in a message."""
+
+
+def lost_messages(tell: Callable[[BaseException, list[Any]], None]) -> AbstractContextManager[None]:
+    """Call ``tell`` with the exception and what a message holds, for each that gets lost until the block ends."""
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def dumps(message: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return original(message, *args, **kwargs)
+            except Exception as error:
+                if threading.current_thread().name == _FEEDER:
+                    _told(tell, error, message)
+                raise
+
+        return dumps
+
+    return patched([Patched("multiprocessing.reduction", "ForkingPickler.dumps", wrap)])
+
+
+def _told(tell: Callable[[BaseException, list[Any]], None], error: BaseException, message: Any) -> None:
+    """Tell of a message; a failure of ours stays ours."""
+    try:
+        tell(error, _parts(message))
+    except Exception as failure:
+        let_pass(failure)
+
+
+def _parts(message: Any) -> list[Any]:
+    """Return what a message holds, also within plain lists, tuples and dictionaries."""
+    found, place = [message], 0
+    while place < len(found) < _MOST:
+        one = found[place]
+        if type(one) in (list, tuple):
+            found += one[:_MOST]
+        elif type(one) is dict:
+            found += list(one.values())[:_MOST]
+        place += 1
+    return found
