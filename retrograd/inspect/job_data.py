@@ -57,3 +57,27 @@ class MissedData(TypedDict, total=False):
 
     why: str
     count: int
+
+
+class ErrorData(TypedDict, total=False):
+    """Data of ``error`` and ``lost``; ``Event.source`` is the innermost line of the user, a worker's if it raised."""
+
+    type: str
+    message: str
+    call: str
+    """What the expression that raised calls, or its syntax: ``"register_hook"``, ``"BinOp"``."""
+    receiver: str
+    targets: list[str]
+    """What the line assigns the expression's value to."""
+    operands: dict[str, int]
+    """How the expression spells tensors -> these tensors."""
+    raised_in: str
+    """The library's module whose Python code raised."""
+    by_program: bool
+    """The program's own ``raise`` or ``assert``."""
+    worker: str
+    """Where it was raised first, of one that was raised again here: ``in DataLoader worker process 0``."""
+    again: list[int | str]
+    """The line at which that was."""
+    inputs: list[int]
+    """Tensors in what was lost."""
