@@ -250,3 +250,24 @@ def test_no_label_covers_another() -> None:
     found = [places.find(line, 40.0) for line in lines]
 
     assert found == [(0.0, 17.0), (8.0, 29.0), (16.0, 41.0), None, (100.0, 17.0)]
+
+
+def test_layers_under_no_grad_are_one_call() -> None:
+    """A module called without gradients is cut off as a whole, one that switches them off inside at its own line."""
+    pytest.importorskip("torch")
+    text = """import torch
+from torch import nn
+class Student(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.own, self.teacher = nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 4), nn.Tanh())
+    def forward(self, x):
+        with torch.no_grad():
+            goal = self.teacher(x) * 2
+        return self.own(x) - goal
+net, frozen = Student(), nn.Linear(4, 4).requires_grad_(False)
+with torch.no_grad():
+    offset = frozen(torch.ones(2, 4)) + net(torch.ones(2, 4))
+(net(torch.ones(2, 4)) + offset).sum().backward()
+"""
+    assert cuts(recorded(text, "torch")) == [("no_grad", 9, ""), ("no_grad", 13, "")]

@@ -57,6 +57,7 @@ class Marks:
         "entries",
         "first",
         "line",
+        "muted",
         "scope",
         "settled",
         "severed",
@@ -81,6 +82,8 @@ class Marks:
         """What answers for everything that is called, while nothing of the user's is running inside ``line``."""
         self.word = ""
         """The class of the library's module that is running, if it calls nothing but functions of the library."""
+        self.muted = False
+        """The module that is running was called with gradients switched off: its results are, whatever it calls."""
         self.severed: dict[int, Taken] = {}
         """Number of a call's last node -> what went into it without a gradient, although it could have had one."""
         self._places: dict[tuple[object, ...], int] = {}

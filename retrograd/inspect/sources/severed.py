@@ -42,55 +42,61 @@ class Taken(NamedTuple):
     causes: Causes
 
 
+class _Known(Reference):
+    """A reference to something severed, which knows by which key it is known."""
+
+    __slots__ = ("key",)
+    key: Any
+
+
 class SeveredTensors:
     """The tensors, arrays and numbers that are known, by identity."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Reference, Causes]] = {}
-        self._numbers: dict[int, tuple[float, Causes]] = {}
-        """Of numbers no weak reference can be had; one that is held has its identity alone."""
-        self.memories: dict[int, tuple[Reference, Causes]] = {}
-        """The same for arrays by the address of their memory, which tensors may be made of unheard."""
-
-    def __bool__(self) -> bool:
-        return bool(self._known or self._numbers or self.memories)
+        self.known: dict[object, tuple[object, Causes]] = {}
+        """By identity; arrays by the address of their memory, of which a tensor may be made unheard."""
+        self._numbers: dict[int, None] = {}
+        """Numbers of the program; no weak reference can be had of them, and one that is held has its identity alone."""
+        self._arrays = 0
 
     def add(self, things: Iterable[Any], causes: Causes) -> None:
         """Results have these causes."""
         for thing in things:
-            key = id(thing)
-            if hasattr(thing, "__array_interface__"):
-                key, known = thing.__array_interface__["data"][0], self.memories
-            else:
-                known = self._known
             if type(thing) is float:
-                self._numbers[key] = thing, causes
-                if len(self._numbers) > _MOST_NUMBERS:
-                    del self._numbers[next(iter(self._numbers))]
-            else:
-                known[key] = Reference(thing, _Forgetting(known, key)), causes
+                self._add_number(thing, causes)
+                continue
+            reference = _Known(thing, self._forget)
+            reference.key = id(thing)
+            if hasattr(thing, "__array_interface__"):
+                reference.key = "memory", thing.__array_interface__["data"][0]
+                self._arrays += 1
+            self.known[reference.key] = reference, causes
+
+    def _add_number(self, value: float, causes: Causes) -> None:
+        """A number has these causes; of many the oldest is forgotten."""
+        key = id(value)
+        self.known[key], self._numbers[key] = (value, causes), None
+        if len(self._numbers) > _MOST_NUMBERS:
+            oldest = next(iter(self._numbers))
+            del self._numbers[oldest], self.known[oldest]
+
+    def _forget(self, gone: Any) -> None:
+        """What was known by a reference has died."""
+        key = gone.key
+        if self.known.get(key, _NOTHING)[0] is gone:
+            del self.known[key]
+        if type(key) is tuple:
+            self._arrays -= 1
 
     def causes(self, things: Iterable[Any]) -> Causes:
         """Return what ended the gradients of these things, each cause once."""
-        found: dict[Severed, None] = {}
-        for thing in things:
-            known = self._known.get(id(thing)) or self._numbers.get(id(thing))
-            if known is None and self.memories and hasattr(thing, "data_ptr"):
-                known = self.memories.get(thing.data_ptr())
-            if known is not None:
-                found.update(dict.fromkeys(known[1]))
-        return tuple(found)[:_MOST_CAUSES]
+        known = [self.known[id(thing)][1] for thing in things if id(thing) in self.known] if self.known else []
+        if self._arrays:
+            keys = [("memory", thing.data_ptr()) for thing in things if hasattr(thing, "data_ptr")]
+            known += [self.known[key][1] for key in keys if key in self.known]
+        if len(known) < 2:
+            return known[0] if known else ()
+        return tuple({cause: None for causes in known for cause in causes})[:_MOST_CAUSES]
 
 
-class _Forgetting:
-    """Forgets what is known by a key when the object dies whose key it was."""
-
-    __slots__ = ("_key", "_known")
-
-    def __init__(self, known: dict[int, tuple[Reference, Causes]], key: int) -> None:
-        self._known, self._key = known, key
-
-    def __call__(self, gone: Reference) -> None:
-        entry = self._known.get(self._key)
-        if entry is not None and entry[0] is gone:
-            del self._known[self._key]
+_NOTHING: tuple[object, Causes] = (None, ())

@@ -31,7 +31,7 @@ class Severing(Observer):
     def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
         """An operator ran."""
         tables = self._lines.tables
-        if tables is not None and (node is None or tables.severed):
+        if tables is not None and (node is None or tables.severed.known):
             self._operation(op, args, node, inputs, outputs, sys._getframe(2))
 
     @guarded
@@ -43,12 +43,14 @@ class Severing(Observer):
         given = _within(args)
         if node is None:
             self._left(tables.severed, op, args, inputs, [one for one in outputs if not requires_grad(one)], frame)
-        elif causes := tables.severed.causes(one for one in given if isinstance(one, float) or not requires_grad(one)):
+        elif causes := tables.severed.causes(
+            [one for one in given if isinstance(one, float) or not requires_grad(one)]
+        ):
             tables.here().severed[node._number] = Taken(node._number, causes)
 
     def _left(self, severed: SeveredTensors, op: Any, args: Any, inputs: Any, left: Any, frame: FrameType) -> None:
         """A call made no node: note its results, if something that went in had a gradient once or could have one."""
-        causes = severed.causes(_within(args)) if severed else ()
+        causes = severed.causes(_within(args)) if severed.known else ()
         source = next((one for one in inputs if requires_grad(one)), None)
         made_anew = operator(spelled(op.name)).is_a(Trait.CREATION)
         if not left or not (causes or (source is not None and not made_anew)):

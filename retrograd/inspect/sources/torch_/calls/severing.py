@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from types import FrameType
@@ -9,6 +10,7 @@ from typing import Any
 
 from ....operators import Trait
 from ....program.frames import source_line, user_frame
+from ....program.modules import attributes_of, inner_modules
 from ...origins import Marks
 from ...severed import Causes, Severed, SeveredTensors, Taken
 from ..library import LIBRARY
@@ -30,21 +32,42 @@ class Severing:
     def __init__(self, table: SeveredTensors) -> None:
         torch: Any = LIBRARY.torch
         self._table = table
+        self.known = table.known
+        """What is severed just now; where nothing is, most calls need not be heard."""
         self._plain = frozenset({torch.Tensor, torch.nn.Parameter})
         self._has_grad: Callable[[], bool] = torch.is_grad_enabled
         self._is_inference: Callable[[], bool] = torch.is_inference_mode_enabled
 
     @property
     def listens(self) -> bool:
-        """Whether a module of the library's must be listened to inside: values without gradients are about."""
-        return bool(self._table) or not self._has_grad()
+        """Whether a module of the library's must be listened to inside: it may take severed values on."""
+        return bool(self.known) and self._has_grad()
+
+    def passed(self, module: Any, args: Any, output: Any, marks: Marks) -> None:
+        """A module has run with gradients switched off before it was called: its results are cut off by that."""
+        plain = self._plain
+        left = [one for one in _results(output) if type(one) in plain]
+        if not left or self._has_grad():
+            return
+        with own_work():
+            given = list(_entries(args, {}))
+            causes = self._table.causes(given)
+            if any(one.requires_grad for one in left) or not (causes or self._could_require(module, given)):
+                return
+            frame = user_frame(sys._getframe(2)) if marks.settled is None else marks.settled.frame
+            self._table.add(left, causes or (Severed(self._off(), source_line(frame), -1),))
+
+    def _could_require(self, module: Any, given: list[Any]) -> bool:
+        """Whether something that a module was given or holds requires a gradient."""
+        held = (attributes_of(inner).get("_parameters", {}).values() for _, inner in inner_modules(module))
+        return any(type(one) in self._plain and one.requires_grad for one in chain(given, chain.from_iterable(held)))
 
     def heard(
         self, rule: Rule, args: Any, kwargs: Any, result: Any, marks: Marks, before: int, frame: FrameType | None
     ) -> None:
         """A call has ended well; ``before`` was the counter of nodes, whose nodes ``marks`` knows by now."""
         made = marks.end > before
-        if (made and not self._table and type(result) in self._plain) or rule.kind not in _HEARD:
+        if (made and not self.known and type(result) in self._plain) or rule.kind not in _HEARD:
             return
         given = list(_entries(args, kwargs))
         with own_work():
@@ -58,7 +81,7 @@ class Severing:
     ) -> None:
         """A call made nodes: note what went in without a gradient, and that integers came out beside the values."""
         plain = self._plain
-        causes = self._table.causes(one for one in given if type(one) not in plain or not one.requires_grad)
+        causes = self._table.causes([one for one in given if type(one) not in plain or not one.requires_grad])
         if causes:
             marks.severed[marks.end - 1] = Taken(before, causes)
             if len(marks.severed) > _MOST_TAKEN:
@@ -75,7 +98,11 @@ class Severing:
     ) -> None:
         """A call made no node: note what came out, if something of it had a gradient once or could have had one."""
         plain, table = self._plain, self._table
-        causes: Causes = table.causes(given) if table else ()
+        causes: Causes = table.causes(given) if self.known else ()
+        if causes and type(result) in plain and result is not args[0] and not (self._has_grad() or rule.reason):
+            if not result.requires_grad:
+                table.add((result,), causes)
+            return
         required = any(one.requires_grad for one in given if type(one) in plain)
         if not (causes or required) or (rule.operator.is_a(Trait.CREATION) and not causes):
             return
@@ -86,8 +113,8 @@ class Severing:
             return  # an update in place, which is not meant to have a gradient
         if causes:
             table.add(left, causes)
-        fresh = self._not_viewing(given, left) if required else []
-        if fresh and (has_grad or rule.kind == "cut" or not causes):
+        is_new = required and (has_grad or rule.kind == "cut" or not causes)
+        if fresh := self._not_viewing(given, left) if is_new else []:
             word = _WORDS.get(rule.reason or rule.op, rule.reason) if rule.kind == "cut" else self._word(rule, has_grad)
             table.add(fresh, (*causes, self._cause(word, given, left, marks, frame)))
 
@@ -99,8 +126,10 @@ class Severing:
 
     def _word(self, rule: Rule, has_grad: bool) -> str:
         """Return what ended the gradient of a call that is none of those made for it."""
-        if has_grad:
-            return rule.written or rule.op
+        return (rule.written or rule.op) if has_grad else self._off()
+
+    def _off(self) -> str:
+        """Return what switched gradients off."""
         return "inference_mode" if self._is_inference() else "no_grad"
 
     def _cause(

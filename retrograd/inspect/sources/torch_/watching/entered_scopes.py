@@ -54,6 +54,8 @@ class EnteredScopes:
         here = self._thread
         try:
             if here.stack and here.mode is not None and self._tracing() is None:
+                if here.mode.marks.muted and not here.stack[-1].muted:
+                    here.mode.severing.passed(module, args, output, here.mode.marks)
                 self._scopes.leave(module, here.mode.marks, here.stack)
         except Exception as problem:
             note_problem(problem)

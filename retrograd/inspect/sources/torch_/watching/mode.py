@@ -30,7 +30,7 @@ def _mode_class() -> type:
     torch: Any = LIBRARY.torch
     names = private()
     counter, is_compiling, jit_state = names.sequence_number, names.is_compiling, names.tracing_state
-    caller, handler = Caller(), torch.overrides.handle_torch_function.__code__
+    caller, handler, tensor = Caller(), torch.overrides.handle_torch_function.__code__, torch.Tensor
 
     class OriginMode(torch.overrides.TorchFunctionMode):
         """Notes lines for one thread; passes every call on unchanged."""
@@ -59,11 +59,8 @@ def _mode_class() -> type:
                     heard = caller.begin(rule, args, kwargs, self.marks, before)
                 func, args, kwargs = run
                 try:
-                    result = func(*args, **kwargs)  # by no function of ours: programs may recurse deeply
-                    if heard is not None:
-                        heard.result = result
-                    came = result
-                    return result
+                    came = func(*args, **kwargs)  # by no function of ours: programs may recurse deeply
+                    return came
                 except BaseException as error:
                     if heard is not None:
                         heard.error = error
@@ -73,9 +70,11 @@ def _mode_class() -> type:
                     if after != self.marks.end:
                         _note(self.marks, before, after, sys._getframe(1), rule)
                     if heard is not None:
+                        heard.result = None if came is PENDING else came
                         caller.end(heard, sys._getframe(1), after, self.listeners, self.inside)
-                    _follow(self, rule, args, kwargs, came, before, sys._getframe(1))
-                    heard = result = came = None
+                    if not self.marks.muted and (after == before or type(came) is not tensor or self.severing.known):
+                        _follow(self, rule, args, kwargs, came, before, sys._getframe(1))
+                    heard = came = None
             except BaseException as error:
                 leave_no_frame(error)
                 raise

@@ -32,6 +32,7 @@ class Running:
         "line",
         "mode",
         "mode_is_off",
+        "muted",
         "path",
         "scope",
         "settled",
@@ -55,6 +56,7 @@ class Running:
         """Of a module its place among modules; "" of a scope of the user's."""
         self.scope = marks.scope
         self.line, self.settled, self.word = marks.line, marks.settled, marks.word
+        self.muted = marks.muted
         self.mode: Any = None
         """The mode, if this one took it off or put it on."""
         if around is None:
@@ -67,6 +69,7 @@ class Running:
     def leave(self, marks: Marks) -> None:
         """Go back to what was in force before."""
         marks.scope, marks.line, marks.settled, marks.word = self.scope, self.line, self.settled, self.word
+        marks.muted = self.muted
         if self.mode is not None and self.mode_is_off:
             put_back(self.mode, self.above)
         elif self.mode is not None:
@@ -81,6 +84,7 @@ class Scopes:
         self._roots, self._classes = Roots(met), classes
         torch: Any = LIBRARY.torch
         self._counter = private().sequence_number
+        self._has_grad = torch.is_grad_enabled
         self._call = getattr(getattr(torch.nn.Module, "_call_impl", None), "__code__", None)
         self._of_torch: set[type] = set()
         self._fast_paths = tuple(getattr(torch.nn, name) for name in _FAST_PATHS)
@@ -103,6 +107,7 @@ class Scopes:
         if mode is not None:
             self._settle(module, running, marks, mode, caller)
         stack.append(running)
+        marks.muted = not self._has_grad()
         marks.scope = f"{marks.scope}/{below(path, around)}" if running.under_named else path
         self._classes[marks.scope] = type(module).__name__
         # What a layer calls is the layer's doing, if it is one of the library's without layers of its own.
