@@ -271,3 +271,27 @@ with torch.no_grad():
 (net(torch.ones(2, 4)) + offset).sum().backward()
 """
     assert cuts(recorded(text, "torch")) == [("no_grad", 9, ""), ("no_grad", 13, "")]
+
+
+def test_all_results_of_a_call_have_their_names(engine: str) -> None:
+    """A node with several outputs is called by all variables that hold one, in the order of the outputs."""
+    text = """import torch
+x = torch.ones(6, 2, requires_grad=True)
+v, q, k = (x * 2).chunk(3)
+loss = (q * k + v).sum()
+loss.backward()
+"""
+    assert "v, q, k" in recorded(text, engine).snapshots[-1].name
+
+
+def test_a_finding_on_a_card_is_wrapped_and_whole() -> None:
+    """What a finding says of a node stands on its card line below line, nothing left out."""
+    from retrograd.inspect.findings import Finding, Mark
+
+    words = " ".join(f"word{number}" for number in range(60))
+    found = recorded(BRANCH, "retrograd")
+    findings = (Finding(kind="k", message="m", marks=(Mark(0, 0, words),)),)
+    rows = re.findall(r'<text class="w"[^>]*>([^<]*)</text>', drawn(found, "svg", findings=findings))
+
+    assert len(rows) > 2
+    assert " ".join(rows) == f"⚠ {words}"

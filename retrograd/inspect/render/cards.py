@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..fold.seen import SUMMED
 from ..layout import Size
-from ..layout.text_size import shortened, text_width
+from ..layout.text_size import shortened, text_width, wrapped
 from ..progress import followed
 from . import labels
 from .card_words import Line, box_words, listed_notes
@@ -23,6 +23,8 @@ PAD = 12.0
 PILE = 8.0
 """How far the lowest card of a pile stands out, to the right and below."""
 _ROOM = 300.0
+_NOTE_LINES = 12
+"""Lines that a finding may take on a card."""
 _WIDEST = 900.0
 _NARROWEST = 84.0
 _BULLET = 11.0
@@ -83,7 +85,8 @@ def _make_card(scene: Scene, box: int, colours: Scale, below: float, roots: dict
     title, ending, lines = box_words(scene, box, roots.get(box, ""))
     if colours.values and (value := colours.text(colours.values[box])):
         lines.append(Line(value + _of_how_many(scene, box, colours)))
-    lines += [Line(f"{note.sign} {labels.clean(note.text)}", "w") for note in listed_notes(scene, box)]
+    said = [f"{note.sign} {labels.clean(note.text)}" for note in listed_notes(scene, box)]
+    lines += [Line(row, "w") for words in said for row in wrapped(words, TEXT_SIZE, _ROOM, _NOTE_LINES)]
     title = shortened(title, TITLE_SIZE, _ROOM, bold=True)
     ending = shortened(ending, TEXT_SIZE, _ROOM)
     fitting = tuple(line._replace(text=shortened(line.text, TEXT_SIZE, _ROOM)) for line in lines if line.text)

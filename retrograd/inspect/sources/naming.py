@@ -180,7 +180,7 @@ class Naming:
 
 
 def _name_intermediates(snapshot: GraphSnapshot, order: list[Node], tensors: list[tuple[str, Any]]) -> None:
-    """Name the nodes whose first output is a variable of the user.
+    """Name the nodes whose outputs are variables of the user.
 
     Asking a view that was written to for its ``grad_fn`` would make the engine build a node there and then, so
     such views are left alone.
@@ -188,15 +188,13 @@ def _name_intermediates(snapshot: GraphSnapshot, order: list[Node], tensors: lis
     if not tensors:
         return
     places = {node: place for place, node in enumerate(order)}
+    found: dict[int, dict[int, str]] = {}
     for name, tensor in tensors:
         if tensor._is_view() and tensor._version:
             continue
         node = tensor.grad_fn
         place = None if node is None else places.get(node)
-        if (
-            place is not None
-            and snapshot.name[place] is None
-            and snapshot.kind[place] != "leaf"
-            and not tensor.output_nr
-        ):
-            snapshot.name[place] = name
+        if place is not None and snapshot.name[place] is None and snapshot.kind[place] != "leaf":
+            found.setdefault(place, {}).setdefault(tensor.output_nr, name)
+    for place, names in found.items():  # of several outputs all that have a name: ``q, k, v``
+        snapshot.name[place] = ", ".join(names[number] for number in sorted(names))
