@@ -41,8 +41,9 @@ class Flow(CallTable):
     def behind(self, roots: Iterable[int], before: int, *, gradients: bool = True) -> Reached:
         """Return everything that tensors depended on just before a row.
 
-        With ``gradients`` only what a gradient can reach, otherwise every value, through cuts as well; calls that
-        write into a leaf are not followed then, for they belong to another step.
+        With ``gradients`` only what a gradient can reach, otherwise every value, through cuts as well, and through
+        the call that made a leaf which was to require grad later; calls that write into a leaf are not followed then,
+        for they belong to another step.
         """
         return self._back_from(((before, root) for root in roots), gradients=gradients)
 
@@ -72,13 +73,14 @@ class Flow(CallTable):
             if tensor in found.tensors:
                 continue
             found.tensors.add(tensor)
+            rows: Iterable[int] = self._fresh_producers(tensor, -limit, storages, gradients=gradients)
             if not by_calls_alone:
-                if not gradients and self.requires_grad(tensor) and self.is_leaf(tensor):
-                    continue
                 base = self.tensors[tensor].view_of
-                if base is not None and not self.tensors[tensor].leaf and not self.made_in.get(tensor):
+                if not gradients and self.requires_grad(tensor) and self.is_leaf(tensor):
+                    rows = [row for row in self.computed_by(tensor) if row < -limit]
+                elif base is not None and not self.tensors[tensor].leaf and not self.made_in.get(tensor):
                     heappush(todo, (limit, base))  # a view that no recorded call made
-            for row in self._fresh_producers(tensor, -limit, storages, gradients=gradients):
+            for row in rows:
                 if row not in found.calls:
                     found.calls.add(row)
                     for given in self.inputs(row):
