@@ -9,6 +9,9 @@ class OwnersData(TypedDict, total=False):
     """Data of ``module`` and ``optimizer``."""
 
     name: str
+    """Of a module as the program spells it, from the variable of the outermost one on: ``trainer.net.layers.0``."""
+    scope: str
+    """Of a module its place among modules: ``net/layers/0``."""
     type: str
     parameters: dict[str, int]
     """Name -> tensor; optimizers number theirs ``"group.position"``."""

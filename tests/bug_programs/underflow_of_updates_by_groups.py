@@ -1,4 +1,4 @@
-# kind: underflow; symptom: the loss goes neither up nor down; names: weight and gain, rounded away, float32
+# kind: underflow; symptom: the loss goes neither up nor down; names: weight and net.gain, rounded away, float32
 import torch
 
 

@@ -18,9 +18,9 @@ from .frames import read_locals
 from .modules import attributes_of, held_parameters, inner_modules, is_module
 
 _MAX_FRAMES = 40
-_MAX_LEVELS = 4
+MAX_LEVELS = 4
 _MAX_ELEMENTS = 1_000
-_MAX_VISITS = 5_000
+MAX_VISITS = 5_000
 _spelled = json.JSONEncoder(ensure_ascii=False).encode
 """A key as the program may write it; one encoder, since each takes longer to make than to use."""
 _ATOMS = frozenset(
@@ -57,6 +57,16 @@ def frame_variables(frames: Iterable[types.FrameType]) -> list[tuple[str, Any]]:
     return found
 
 
+def outer_variables(frames: Sequence[types.FrameType]) -> list[tuple[str, Any]]:
+    """Return the same the other way round: the globals first, then the locals from the outermost frame on."""
+    spaces = {id(frame.f_globals): frame.f_globals for frame in frames}
+    found = [pair for space in spaces.values() for pair in _in_order(dict(space))]
+    for frame in reversed(frames[:_MAX_FRAMES]):
+        if frame.f_locals is not frame.f_globals:
+            found += _in_order(read_locals(frame))
+    return found
+
+
 def _in_order(namespace: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield variables in order of their making, those that begin with an underscore last."""
     hidden = []
@@ -76,7 +86,7 @@ def search(
     is_tensor: Callable[[object], bool],
     *,
     deep: bool = True,
-    levels: int = _MAX_LEVELS,
+    levels: int = MAX_LEVELS,
 ) -> Found:
     """Look for objects by ``id``, in variables or what they hold, too; ends early when every wanted one has a name."""
     found = Found()
@@ -91,7 +101,7 @@ def search(
             if is_tensor(value):
                 if depth == 0:
                     found.tensors.append((path, value))
-            elif identity not in seen and len(seen) < _MAX_VISITS:
+            elif identity not in seen and len(seen) < MAX_VISITS:
                 seen.add(identity)
                 if is_module(value):
                     found.modules.append((path, value))
@@ -99,11 +109,11 @@ def search(
                     holders.append((path, value))
         if not deep or len(found.variables) == len(wanted):
             break
-        level = [item for path, value in holders for item in _contents(path, value)]
+        level = [item for path, value in holders for item in contents(path, value)]
     return found
 
 
-def _contents(path: str, value: Any) -> list[tuple[str, Any]]:
+def contents(path: str, value: Any) -> list[tuple[str, Any]]:
     """Return what a container or plain object holds, each with its path."""
     kind = type(value)
     inside: Iterable[tuple[str, Any]]
@@ -167,7 +177,7 @@ def unregistered(module: Any) -> list[tuple[str, Any]]:
 
 def _of_attribute(name: str, value: Any) -> list[tuple[str, Any]]:
     """Return the tensors to train in one plain attribute of a module."""
-    entries = _contents("", value) if issubclass(type(value), (list, tuple, dict)) else []
+    entries = contents("", value) if issubclass(type(value), (list, tuple, dict)) else []
     found: list[tuple[str, Any]] = []
     for place, entry in [("", value), *entries]:
         path = name + place.replace("[", ".").replace("]", "").replace('"', "")

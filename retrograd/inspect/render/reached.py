@@ -71,12 +71,13 @@ def reached(recording: Recording) -> list[Reached | None]:
 def _parameters(recording: Recording, data: dict[str, object]) -> dict[str, str]:
     """Return the parameters of a module that ask for a gradient, by scope and name, in words."""
     name, frozen = str(data.get("name", "")), data.get("frozen", ())
+    scope = str(data.get("scope", name))
     held: dict[str, int] = data.get("parameters", {})  # type: ignore[assignment]
     found = {}
     for dotted, row in held.items():
         if dotted not in frozen:  # type: ignore[operator]
             words = f"{name}.{dotted} {shape_text(tuple(recording.tensors[row].shape))}"
-            found[f"{name}/{dotted.replace('.', '/')}"] = clean(words)
+            found[f"{scope}/{dotted.replace('.', '/')}"] = clean(words)
     return found
 
 

@@ -4,28 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..program.frames import user_frames
-from ..program.modules import inner_modules
-from ..program.names import frame_variables, parameter_names, search
+from ..program.loops import loop_variables
+from ..program.modules import held_parameters, inner_modules, is_module
+from ..program.names import (
+    MAX_LEVELS,
+    MAX_VISITS,
+    contents,
+    frame_variables,
+    outer_variables,
+    parameter_names,
+    search,
+)
 from ..references import Reference
 from ..tensor_table import TensorTable
 
 
 class Root:
-    """A module that was called while no other module was running: names of everything in it."""
+    """A module that no other one holds: names of everything in it."""
 
-    __slots__ = ("name", "paths", "ref")
+    __slots__ = ("name", "paths", "ref", "spelled")
 
-    def __init__(self, module: Any, name: str) -> None:
+    def __init__(self, module: Any, name: str, spelled: str) -> None:
         self.ref = Reference(module)
         self.name = name
+        self.spelled = spelled
+        """How the program spells it: ``trainer.net``."""
         self.paths: dict[int, str] = {}
 
     def path(self, module: Any) -> str | None:
         """Return the scope of one of its modules: ``model/layers/0/linear1``."""
         return self.paths.get(id(module))
+
+    def spelling(self, path: str) -> str:
+        """Return how the program spells one of its modules, by its path: ``trainer.net.layers.0``."""
+        return self.spelled + path[len(self.name) :].replace("/", ".")
 
     def refresh(self) -> None:
         """Read the names again; modules were perhaps added."""
@@ -37,17 +52,39 @@ class Root:
             self.paths[id(inner)] = "/".join([self.name, *dotted.split(".")]) if dotted else self.name
 
 
+class Called(NamedTuple):
+    """A module that is called outside of any other one for the first time."""
+
+    module: Any
+    name: str
+    """As the program spells it: its outermost module's variable, and the path from there."""
+    scope: str
+    """Its place among modules."""
+    number: int
+    caller: FrameType
+    """The frame that called it."""
+
+
+class _Home(NamedTuple):
+    """Where a module that is called outside of others belongs."""
+
+    module: Reference
+    root: Root
+    path: str
+
+
 class Roots:
     """The outermost modules of a watched program, and the paths of everything in them."""
 
-    def __init__(self, met: Callable[[str, Any, int, FrameType], None]) -> None:
-        self._roots: dict[int, Root] = {}
+    def __init__(self, met: Callable[[Called], None]) -> None:
+        self._homes: dict[int, _Home] = {}
+        """Of modules that were called outside of any other one, by ``id``."""
         self._count = 0
         """How many there were."""
         self._named: dict[str, Root] = {}
-        """The same by their names."""
+        """The outermost modules by their names, in order of their first call."""
         self._met = met
-        """Told of outermost modules that were not known: the name, the module, its number, the frame that called it."""
+        """Told of modules that are called outside of others for the first time."""
 
     def close(self) -> None:
         """Let go of whoever is told, who may hold this."""
@@ -55,13 +92,14 @@ class Roots:
 
     def modules(self) -> list[tuple[str, Any]]:
         """Return the outermost modules that still live, in order of their first call, with names."""
-        return [(root.name, module) for root in list(self._roots.values()) if (module := root.ref()) is not None]
+        found = [(root.name, root.ref()) for root in list(self._named.values())]
+        return [(name, module) for name, module in found if module is not None]
 
     def path(self, module: Any, parent: str, caller: FrameType) -> str:
         """Return the path of a module that begins to run inside the one at ``parent``, or in none (``""``)."""
         if not parent:
-            root = self._root(module, caller)
-            return root.path(module) or root.name
+            home = self._homes.get(id(module))
+            return home.path if home is not None and home.module() is module else self._find(module, caller)
         holder = self._named.get(parent.partition("/")[0])
         known = None if holder is None else holder.paths.get(id(module))
         if known is None and holder is not None:
@@ -69,18 +107,32 @@ class Roots:
             known = holder.path(module)
         return known or f"{parent}/{type(module).__name__}"
 
-    def _root(self, module: Any, caller: FrameType) -> Root:
-        """Return what is known of an outermost module; a new one gets the name of the user's variable."""
-        root = self._roots.get(id(module))
-        if root is not None and root.ref() is module:
-            return root
-        for identity in [identity for identity, other in self._roots.items() if other.ref() is None]:
-            del self._named[self._roots.pop(identity).name]
-        root = Root(module, self._unused(variable_of(module, caller)))
-        root.refresh()
-        self._roots[id(module)] = self._named[root.name] = root
+    def _find(self, module: Any, caller: FrameType) -> str:
+        """Return the path of a module that was not called outside of others before, in the outermost that holds it."""
+        for identity in [identity for identity, home in self._homes.items() if home.module() is None]:
+            root = self._homes.pop(identity).root
+            if root.ref() is None:
+                self._named.pop(root.name, None)
+        root = self._root_of(module, caller)
+        path = root.path(module) or root.name
+        self._homes[id(module)] = _Home(Reference(module), root, path)
         number, self._count = self._count, self._count + 1
-        self._met(root.name, module, number, caller)
+        self._met(Called(module, root.spelling(path), path, number, caller))
+        return path
+
+    def _root_of(self, module: Any, caller: FrameType) -> Root:
+        """Return the outermost module that holds one; a new one is called as the user's variable is."""
+        for root in self._named.values():
+            if id(module) in root.paths:
+                root.refresh()
+                if id(module) in root.paths:
+                    return root
+        holder, spelled = outermost(module, caller)
+        name = spelled.rpartition(".")[2].replace("/", "∕")
+        kind = type(holder).__name__
+        root = Root(holder, self._unused(kind if name in ("", "self") else name), spelled or kind)
+        root.refresh()
+        self._named[root.name] = root
         return root
 
     def _unused(self, name: str) -> str:
@@ -92,7 +144,34 @@ class Roots:
         return unused
 
 
-def _ignore(name: str, module: Any, number: int, caller: FrameType) -> None:
+def outermost(module: Any, caller: FrameType) -> tuple[Any, str]:
+    """Return the largest module that the user's variables hold and that a module is part of, and its variable.
+
+    The outermost frame has the say, and loops have none: what a function calls ``net`` may be the program's ``model``.
+    Lists, dictionaries and plain objects are looked into where no variable itself holds it: ``trainer.net``.  The
+    module itself and ``""`` where nothing does.
+    """
+    frames = list(user_frames(caller))
+    passing = {name for one in frames for name in loop_variables(one.f_code.co_filename)}
+    level = [pair for pair in outer_variables(frames) if pair[0] not in passing]
+    level.sort(key=lambda pair: pair[0] == "self")  # any other name of the same module says more
+    seen: set[int] = set()
+    for _ in range(MAX_LEVELS if held_parameters(module) else 1):
+        held = [(path, one) for path, one in level if is_module(one) and _holds(one, module)]
+        if held:
+            path, holder = max(held, key=lambda pair: len(list(inner_modules(pair[1]))))
+            return holder, path
+        holders = [(path, one) for path, one in level if not is_module(one) and id(one) not in seen]
+        seen.update(id(one) for _, one in holders)
+        level = [item for path, one in holders for item in contents(path, one)][:MAX_VISITS]
+    return module, ""
+
+
+def _holds(holder: Any, module: Any) -> bool:
+    return any(one is module for _, one in inner_modules(holder))
+
+
+def _ignore(called: Called) -> None:
     """Stand for whoever was told of modules."""
 
 

@@ -133,9 +133,10 @@ def _replaced(flow: Flow, leaf: int) -> int | None:
     """Return the first call of a leaf's module that had another tensor under the leaf's name, as of functional_call."""
     facts, name = flow.facts(leaf), f".{flow.facts(leaf).name}"
     for row, event in flow.of_kind("module"):
+        module = str(event.data.get("scope", event.data.get("name"))).replace("/", ".")
         for dotted, other in event.data.get("parameters", {}).items():
             same = other != leaf and flow.facts(other).shape == facts.shape
-            if same and name.endswith(f".{event.data.get('name')}.{dotted}"):
+            if same and name.endswith(f".{module}.{dotted}"):
                 return row
     return None
 

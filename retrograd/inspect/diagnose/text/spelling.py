@@ -62,14 +62,13 @@ class Spelling:
 
     @cached_property
     def _of_modules(self) -> dict[int, str]:
-        """Parameter -> its name with that of its module in front, where one of several or a number does not tell it."""
-        modules = {
-            e.data.get("name", ""): e.data.get("parameters", {}) for e in self._recording.events if e.kind == "module"
-        }
+        """Parameter -> its name from the variable of the outermost module on."""
         found: dict[int, str] = {}
-        for module, parameters in modules.items():
-            for name, tensor in parameters.items() if len(modules) > 1 else _numbered(parameters):
-                found.setdefault(tensor, f"{module}.{name}" if module else name)
+        for event in self._recording.events:
+            if event.kind == "module":
+                module = event.data.get("name", "")
+                for name, tensor in event.data.get("parameters", {}).items():
+                    found.setdefault(tensor, f"{module}.{name}" if module else name)
         return found
 
     @cached_property
@@ -209,11 +208,6 @@ def is_name(text: str) -> bool:
 def is_call(text: str) -> bool:
     """Whether a spelling is a call, whose result a method can be called of as it stands."""
     return isinstance(_parsed(text), ast.Call)
-
-
-def _numbered(parameters: dict[str, int]) -> list[tuple[str, int]]:
-    """Return the parameters whose names begin with the number of a layer: ``0.weight``."""
-    return [(name, tensor) for name, tensor in parameters.items() if name[:1].isdigit()]
 
 
 def operand(text: str) -> str:

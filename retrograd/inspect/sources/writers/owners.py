@@ -14,7 +14,7 @@ from ...program.frames import source_line, user_frame
 from ...program.modules import attribute, held_parameters, is_training
 from ...program.names import unregistered
 from ..base import Watch
-from ..module_names import name_after_modules, variable_of
+from ..module_names import Called, name_after_modules, variable_of
 from ..object_numbers import ObjectNumbers
 from ..optimizer_settings import GroupSettings, SettingsLines
 from ..step_effects import Reader, StepEffects
@@ -23,8 +23,9 @@ _LOOKS = 3
 """How often the variable of an optimizer is looked for: it is not there yet while the optimizer is made."""
 
 
-def tell_module(watch: Watch, name: str, module: Any, owner: int, caller: FrameType) -> None:
-    """Say which parameters an outermost module holds, and under which names."""
+def tell_module(watch: Watch, called: Called) -> None:
+    """Say which parameters a module holds that was called outside of others, and under which names."""
+    module = called.module
     named = held_parameters(module)
     numbers = watch.numbers([parameter for _, parameter in named])
     table = watch.sink.tensors
@@ -32,18 +33,19 @@ def tell_module(watch: Watch, name: str, module: Any, owner: int, caller: FrameT
         known = table.entered(number).name
         table.name(parameter, known if known.endswith(f".{dotted}") else dotted, parameter=True)
     data: dict[str, Any] = {
-        "name": name,
+        "name": called.name,
+        "scope": called.scope,
         "type": type(module).__name__,
         "parameters": {dotted: number for (dotted, _), number in zip(named, numbers, strict=True)},
         "frozen": [dotted for dotted, parameter in named if not parameter.requires_grad],
-        "owner": owner,
+        "owner": called.number,
     }
     strangers = {dotted: watch.number(tensor) for dotted, tensor in unregistered(module)}
     if strangers:
         data["unregistered"] = strangers
     if not is_training(module):
         data["training"] = False
-    watch.sink(Event("module", data["type"], source_line(user_frame(caller)), data))
+    watch.sink(Event("module", data["type"], source_line(user_frame(called.caller)), data))
 
 
 @dataclass(slots=True)

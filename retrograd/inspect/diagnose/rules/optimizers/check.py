@@ -128,7 +128,8 @@ def _unregistered(flow: Flow, held: dict[int, int]) -> set[int]:
     for _, event in flow.of_kind("module"):
         if held_by(event) & held.keys():
             found |= set(event.data.get("unregistered", {}).values())
-            found |= {leaf for leaf in others if _used_within(flow, leaf, str(event.data.get("name", "")))}
+            scope = str(event.data.get("scope", event.data.get("name", "")))
+            found |= {leaf for leaf in others if _used_within(flow, leaf, scope)}
     return found
 
 

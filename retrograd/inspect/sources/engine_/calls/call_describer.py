@@ -25,11 +25,14 @@ from ...surroundings import Surroundings, described
 from ..objects.grad_modes import switches_of
 from ..told_events import event_as_told
 from ..watching import ThreadState, Watching
+from .allocations import Allocations
 from .call_sites import Site, Sites
 from .caller import Caller, caller_of
 from .names import Names, matched
 
 _PLAIN = (bool, int, float, str)
+UNREAD = None, None
+"""Range and sum of what must not be read."""
 _USUAL: Surroundings = (True, False, "", None, None)
 _ORDINARY = Modes(grad=True, inference=False)
 _SATURATED = 0.5
@@ -56,6 +59,7 @@ class CallDescriber:
         self.sites = Sites(self.names, watching.sink.mention)
         self._around: Surroundings = _USUAL
         self.switches = switches_of(watching.sink)
+        self.allocations = Allocations(watching.sink.tensors)
         self.aliases: dict[int, str] = {}
         """Number of a tensor that shares memory behind autograd's back -> how it was got: ``data`` or ``detach``."""
         self.pending = Pending()
@@ -121,7 +125,8 @@ class CallDescriber:
 
     def measure(self, data: dict[str, Any], outputs: Any) -> None:
         """Note range and sum of each result."""
-        measured = [values.range_and_sum(t._array) for t in outputs]
+        hidden = self.allocations.hides
+        measured = [UNREAD if hidden(t) else values.range_and_sum(t._array) for t in outputs]
         data["range"] = [None if limits is None else list(limits) for limits, _ in measured]
         data["checksum"] = [total for _, total in measured]
 
@@ -161,7 +166,7 @@ class CallDescriber:
 
     def note_summary(self, data: dict[str, Any], t: TensorBase, *, only_bad: bool = False) -> None:
         """Keep a summary of a floating tensor, with ``only_bad`` only if something is not finite."""
-        if t._array.dtype.kind not in "fc":
+        if t._array.dtype.kind not in "fc" or self.allocations.hides(t):
             return
         if only_bad and values.is_finite(values.value_range(t._array)):
             return

@@ -19,16 +19,17 @@ from ....program.frames import source_line
 from ....program.stacks import stack_of
 from ....references import Reference
 from ... import array_values as values
+from ...call_data import Measured
 from ..backward.facts import memory_of
 from ..backward.lines import LINES
 from ..objects.shared import SharedMemory
 from ..objects.transforms import levels_now, transforms_of
 from ..watching import Observer, ThreadState, Watching, guarded, report_problem
-from .call_describer import CallDescriber
+from .call_describer import UNREAD, CallDescriber
 from .call_facts import event_of_call
 from .call_plans import Plan, plan_of
 from .call_sites import Site
-from .caller import Caller, caller_of, spelled
+from .caller import caller_of, spelled
 from .index_tensors import index_tensors
 from .lost_writes import lost_writes
 from .names import fitting
@@ -49,8 +50,6 @@ class Calls(Observer):
         self._describer = describer
         self._shared = shared
         self._transforms = transforms_of(watching.sink)
-        self._unwritten: set[int] = set()
-        """Numbers of tensors in memory that nobody had written when they were made: what stands there tells nothing."""
 
     # -- operations
     def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
@@ -123,9 +122,7 @@ class Calls(Observer):
             results = describer.numbers_of_results(outputs, fitting(site.targets, outputs), site.line)
             storage, fresh, others = -1, None, [values.range_and_sum(t._array) for t in outputs[1:]]
             made += results
-        limits, total = None, None if sink.figures.whole or site.ranged else values.sum_of_ordinary(out._array)
-        if total is None:
-            limits, total = values.range_and_sum(out._array)
+        limits, total = self._figures(out, whole=sink.figures.whole or site.ranged)
         if site.may_have_pole or (limits and site.may_be_flat) or others or (total is not None and not isfinite(total)):
             ranges = [limits, *[limits for limits, _ in others]]
             describer.note_values(more, site, plan.op, args, inputs, outputs, ranges)
@@ -147,6 +144,13 @@ class Calls(Observer):
         """Tell of transforms that a call is the first within."""
         if STATE.transforms or self._transforms.open:
             self._transforms.look(levels_now(), sys._getframe(2), user)
+
+    def _figures(self, out: TensorBase, *, whole: bool) -> Measured:
+        """Return range and sum of a result, the sum alone where that will do; nothing of what nobody has written."""
+        if self._describer.allocations.hides(out):
+            return UNREAD
+        total = None if whole else values.sum_of_ordinary(out._array)
+        return values.range_and_sum(out._array) if total is None else (None, total)
 
     def _other_arguments(
         self, site: Site, op: Any, args: Any, inputs: Any
@@ -176,8 +180,13 @@ class Calls(Observer):
             return
         line = source_line(caller.frame)
         data = self._describer.given([], [], line)
-        self._results(data, [t], caller, unwritten=unwritten)
-        self._describer.judge(data, data["range"], "", [t])
+        describer = self._describer
+        data["outputs"] = describer.numbers_of_results([t], names := describer.names.of_outputs(caller, [t]), line)
+        data["output_names"] = names
+        if unwritten:
+            describer.allocations.allocated(t)
+        describer.measure(data, [t])
+        describer.judge(data, data["range"], "", [t])
         name = caller.function or self._describer.names.form(caller) or "tensor"
         self._shared.comes_in(name, t)
         self._describer.send(called("operation", name, line, data), (), data["outputs"])
@@ -215,7 +224,7 @@ class Calls(Observer):
         texts = self._describer.names.texts(caller)
         data = self._describer.given([t], texts, line)
         made = [result] if isinstance(result, TensorBase) and result is not t else []
-        self._results(data, made, caller, unwritten=data["inputs"][0] in self._unwritten and not t._version)
+        self._describer.results(data, made, self._describer.names.of_outputs(caller, made), line)
         if reason in ("data", "detach") and made:
             self._describer.aliases[data["outputs"][0]] = reason
             self.watching.sink.tensors.entered(data["outputs"][0]).view_of = data["inputs"][0]
@@ -233,18 +242,6 @@ class Calls(Observer):
         self._describer.send(called(kind, reason, line, data), texts, data["outputs"])
         if reason == "numpy":
             self._shared.goes_out(t, data["inputs"][0], caller.frame)
-
-    def _results(self, data: dict[str, Any], made: list[TensorBase], caller: Caller, *, unwritten: bool) -> None:
-        """Note what was made, and its values unless they are those of memory that nobody has written."""
-        describer = self._describer
-        names = describer.names.of_outputs(caller, made)
-        if not unwritten:
-            describer.results(data, made, names, source_line(caller.frame))
-            return
-        data["outputs"] = describer.numbers_of_results(made, names, source_line(caller.frame))
-        data["output_names"] = names
-        data["range"], data["checksum"] = [None] * len(made), [None] * len(made)
-        self._unwritten.update(data["outputs"])
 
     def _reason(self, site: Site, inputs: Any, outputs: Any) -> str:
         """Return why a call's results, which have no node, left the graph; "" if none of the operands was in it."""

@@ -76,6 +76,7 @@ class Writes(Observer):
             data["saves"] = saved_numbers(saved_positions(node, given), data["inputs"], [data["target"]])
         if lost := lost_writes(op, args):
             data["duplicates"] = lost
+        self._describer.allocations.wrote(op, args)
         self._describer.measure(data, [t])
         self._describer.judge(data, data["range"], op.name, [*inputs, t])
         self._note_gradient(event, t)
@@ -90,6 +91,7 @@ class Writes(Observer):
         line = source_line(caller.frame)
         data = self._describer.given([value, out], None, line)
         now = version(out)
+        self._describer.allocations.writes(out)
         data |= {"target": data["inputs"][1], "version": [now, now + 1], "through": "out"}
         data["stack"] = self._describer.names.stack(caller.frame)
         self._describer.send(called("inplace", caller.function, line, data), None)

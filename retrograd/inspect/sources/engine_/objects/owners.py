@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from types import FrameType
 from typing import Any
 
 from .....engine.tensors.base import TensorBase
 from ... import named_scopes
-from ...module_names import Roots, below
+from ...module_names import Called, Roots, below
 from ...stray_attributes import report_strays
 from ...writers.owners import Optimizers, tell_module
 from ..backward.lines import Lines
@@ -91,9 +90,9 @@ class Owners(Observer):
                 report_problem(self.watching, failure)
         self._roots.close()
 
-    def _met(self, name: str, module: Any, number: int, caller: FrameType) -> None:
+    def _met(self, called: Called) -> None:
         """Send what an outermost module holds."""
-        tell_module(self.watching, name, module, number, caller)
+        tell_module(self.watching, called)
 
     # -- optimizers
     def optimizer(self, action: str, optimizer: Any) -> None:

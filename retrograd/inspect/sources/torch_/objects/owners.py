@@ -11,6 +11,7 @@ from typing import Any
 from ....program.frames import leave_no_frame
 from ....program.modules import attribute
 from ...base import Watch
+from ...module_names import Called
 from ...writers.owners import Optimizers, tell_module
 from ..library import LIBRARY
 from ..problems import unseen
@@ -26,10 +27,10 @@ class Owners:
         self._pause = pause
         self._optimizers = Optimizers(StepReader(), LIBRARY.torch.Tensor, _in_group)
 
-    def module(self, name: str, module: Any, number: int, caller: FrameType) -> None:
-        """An outermost module was called for the first time."""
+    def module(self, called: Called) -> None:
+        """A module was called outside of others for the first time."""
         for watch in self._watches():
-            unseen(tell_module, watch, name, module, number, caller)
+            unseen(tell_module, watch, called)
 
     # -- optimizers
     def wrap_init(self, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ....program.frames import is_foreign, user_frame
 from ....program.modules import attributes_of, is_training
-from ...module_names import Roots, below
+from ...module_names import Called, Roots, below
 from ...origins import Marks, Settled
 from ..library import LIBRARY
 from ..private import private
@@ -79,7 +79,7 @@ class Running:
 class Scopes:
     """The outermost modules of the watched program, and entering and leaving of modules."""
 
-    def __init__(self, met: Callable[[str, Any, int, FrameType], None], classes: dict[str, str]) -> None:
+    def __init__(self, met: Callable[[Called], None], classes: dict[str, str]) -> None:
         """``classes`` takes those of the modules that run, by their scopes."""
         self._roots, self._classes = Roots(met), classes
         torch: Any = LIBRARY.torch
