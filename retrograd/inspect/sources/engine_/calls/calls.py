@@ -207,7 +207,7 @@ class Calls(Observer):
             return
         line, texts = source_line(caller.frame), self._describer.names.texts(caller)
         data = self._describer.given([t, other], texts, line)
-        self._results(data, [], caller, unwritten=False)
+        self._describer.results(data, [], [], line)
         self._describer.send(called("operation", name, line, data), texts, [])
 
     @guarded
