@@ -215,12 +215,6 @@ class CallTable:
         seen = facts.requires_grad and facts.made_by is not None and not self._switched.get(tensor)
         return of is not None and seen and self.tensors[of].requires_grad and not self.tensors[of].leaf
 
-    def computed_by(self, leaf: int) -> list[int]:
-        """Return the call whose result a leaf is, if it required grad only later: ``h.detach().requires_grad_()``."""
-        made = self.tensors[leaf].made_by
-        later = made is not None and any(on and row > made for row, on in self._switched.get(leaf, ()))
-        return [made] if made is not None and later else []
-
     def trainable(self, tensors: Iterable[int]) -> set[int]:
         """Return the leaves among tensors that ever required grad."""
         return {one for one in tensors if self.requires_grad(one) and self.is_leaf(one)}

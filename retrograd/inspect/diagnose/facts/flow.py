@@ -77,7 +77,7 @@ class Flow(CallTable):
             if not by_calls_alone:
                 base = self.tensors[tensor].view_of
                 if not gradients and self.requires_grad(tensor) and self.is_leaf(tensor):
-                    rows = [row for row in self.computed_by(tensor) if row < -limit]
+                    rows = [row for row in self._computed_by(tensor) if row < -limit]
                 elif base is not None and not self.tensors[tensor].leaf and not self.made_in.get(tensor):
                     heappush(todo, (limit, base))  # a view that no recorded call made
             for row in rows:
@@ -100,6 +100,12 @@ class Flow(CallTable):
             since, known = max(detached, self.alias_since(tensor)), storages.get(storage, before)
             storages[storage] = min(since, known)
             yield from writes[bisect_right(writes, since) : bisect_left(writes, min(before, known + 1))]
+
+    def _computed_by(self, leaf: int) -> list[int]:
+        """Return the call whose result a leaf is, if it required grad only later: ``h.detach().requires_grad_()``."""
+        made = self.tensors[leaf].made_by
+        later = made is not None and any(on and row > made for row, on in self._switched.get(leaf, ()))
+        return [made] if made is not None and later else []
 
     def leaf_itself(self, leaf: int) -> int:
         """Return the leaf of which one is a view, made where no gradients are recorded; else the one."""
