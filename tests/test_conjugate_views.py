@@ -253,6 +253,20 @@ def reshaped(torch: Any) -> Any:
     return [q, q.grad_fn.name(), x.mH.flatten(), x.conj().imag.t().reshape(-1), torch.cartesian_prod(x[0].conj(), x[1])]
 
 
+@case
+def complex_numbers_are_seen_only_where_they_lie_in_pairs(torch: Any) -> Any:
+    """Strides and offsets that are odd are refused: what lay there would be other pairs."""
+    x = torch.arange(12.0)
+    found = []
+    for sizes, strides, offset in [((2, 2), (1, 1), 0), ((2, 2), (3, 1), 0), ((2, 2), (2, 1), 1), ((2, 2), (4, 1), 2),
+                                   ((1, 2), (3, 1), 0), ((2, 2), (2, 2), 0)]:  # fmt: skip
+        try:
+            found.append(torch.view_as_complex(x.as_strided(sizes, strides, offset)).tolist())
+        except RuntimeError as error:
+            found.append(str(error))
+    return found
+
+
 @pytest.mark.parametrize("run", CASES, ids=[c.__name__ for c in CASES])
 def test_conjugate_views(run: Case) -> None:
     """The case gives on our engine what it gives on PyTorch."""

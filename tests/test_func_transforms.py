@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import Any
 
 from both_engines import differential, raises
@@ -233,3 +234,103 @@ def test_F_50_nothing_is_recorded_outside(torch: Any) -> Any:
         pulled = f.vjp(lambda t: t * a, x)[0]
         pairs = f.jvp(lambda t: t * a, (x,), (x,)), f.jacrev(lambda t: t * a)(x), f.hessian(lambda t: (t * a).sum())(x)
     return gradient, twice, value, pulled, pairs, f.grad(lambda t: (t * a).sum())(x).requires_grad
+
+
+@differential
+def test_derivatives_of_scalars(torch: Any) -> Any:
+    """Of one number by one number, of several arguments, of nested ones."""
+    f = func(torch)
+    x, y = torch.tensor(2.0), torch.tensor(3.0)
+    return [
+        [d(lambda t: t**3)(x), d(lambda t: t * torch.ones(2))(x), d(lambda t: t.sum())(torch.ones(2)),
+         d(lambda a, b: a * b, argnums=(0, 1))(x, y), d(lambda a, b: a[0] * b + a[1], argnums=(0, 1))((x, y), y)]
+        for d in (f.jacrev, f.jacfwd, f.hessian)
+    ]  # fmt: skip
+
+
+@differential
+def test_jacobians_of_what_has_none(torch: Any) -> Any:
+    """Complex numbers, no outputs and outputs that are no tensors are refused, keywords not known."""
+    f = func(torch)
+    x, c = torch.ones(3), torch.ones(2, dtype=torch.cfloat)
+    return [
+        [raises("real but received complex", d(lambda t: t.conj()), c), raises("real but", d(lambda t: t * 1j), x),
+         raises("real but", d(lambda t, o: t * o.abs().sum()), x, c), raises("non-empty output", d(lambda t: ()), x),
+         raises("non-empty output", d(lambda t: None), x),
+         raises("unexpected keyword", d(lambda t, k=1: t * k), x, k=2)]
+        for d in (f.jacrev, f.jacfwd)
+    ] + [raises("output", f.vjp, lambda t: (), x), raises("output", f.jvp, lambda t: (), (x,), (x,))]  # fmt: skip
+
+
+@differential
+def test_no_grad_where_a_vjp_is_made_and_where_it_is_taken(torch: Any) -> Any:
+    """Each result has a history if grad mode was on when it was computed."""
+    f = func(torch)
+    x = torch.tensor(3.0, requires_grad=True)
+    found = []
+    for made in (True, False):
+        for taken in (True, False):
+            with torch.set_grad_enabled(made):
+                out, pull = f.vjp(lambda t: t**2, x)
+            with torch.set_grad_enabled(taken):
+                (g,) = pull(torch.tensor(1.0))
+            found += [out.requires_grad, g.requires_grad, g]
+    return found
+
+
+@differential
+def test_tangents_pass_through_no_grad(torch: Any) -> Any:
+    """``no_grad`` within a function stops gradients, but no tangents: so in ``jvp``, ``jacfwd`` and ``linearize``."""
+    f = func(torch)
+    x, y = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
+
+    def quiet(a: Any, b: Any) -> Any:
+        with torch.no_grad():
+            return {"product": a * b, "sum": (a * a).sum()}
+
+    return [
+        f.jvp(quiet, (x, y), (y, x)), f.jacfwd(quiet)(x, y), f.jacfwd(quiet, argnums=(0, 1))(x, y),
+        f.jacrev(quiet)(x, y), _linearized(f, lambda t: quiet(t, y)["sum"], x)(y),
+    ]  # fmt: skip
+
+
+def _linearized(f: Any, function: Any, x: Any) -> Any:
+    """The map of tangents, without the warnings of what PyTorch traces it with."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return f.linearize(function, x)[1]
+
+
+@differential
+def test_rules_for_batches_of_nested_arguments(torch: Any) -> Any:
+    """A rule hears of batch dimensions nested as its arguments are, and may return what is nested itself."""
+    f, heard = func(torch), []
+
+    class Nested(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any, rest: Any) -> Any:
+            return [x.clone(), x * 2]
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            pass
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any, rest: Any) -> Any:
+            heard.append(in_dims)
+            return [x * 1, x.sum(0)], [0, None]
+
+    x = torch.arange(6.0).reshape(2, 3)
+    map_ = lambda dims, *args: f.vmap(Nested.apply, in_dims=dims)(*args)  # noqa: E731
+    return [
+        map_(0, x, [torch.ones(2), torch.ones(2)]), map_((0, (0, None)), x, (torch.ones(2), 5)),
+        map_((0, None), x, {"a": 1}), map_((-2, None), x, 5), heard,
+    ]  # fmt: skip
+
+
+@differential
+def test_modules_stacked_that_differ_in_what_requires_grad(torch: Any) -> Any:
+    """Refused, as a stack either requires grad or does not."""
+    models = [torch.nn.Linear(2, 2) for _ in range(2)]
+    models[0].weight.requires_grad_(False)
+    return raises("the same .requires_grad", func(torch).stack_module_state, models)

@@ -119,3 +119,15 @@ def test_V_62_a_refused_amount_leaves_the_parameter(torch: Any) -> Any:
     error = raises("should be smaller than the number", prune.l1_unstructured, one, "weight", 99)
     names = [name for name, _ in one.named_parameters()]
     return error, names, state(prune.l1_unstructured(one, "weight", 2))
+
+
+@differential
+def test_spectral_norm_of_transposed_convolutions(torch: Any) -> Any:
+    """The matrix has a row for each output channel, which is the second dimension of their weights."""
+    nn, found = torch.nn, []
+    for layer in (nn.ConvTranspose1d(3, 4, 2), nn.ConvTranspose2d(3, 4, (2, 3)), nn.ConvTranspose3d(3, 4, 2)):
+        hooked = nn.utils.spectral_norm(layer)
+        found.append([hooked.weight_u.shape, hooked.weight_v.shape])
+        layer = nn.utils.parametrizations.spectral_norm(type(layer)(3, 4, 2))
+        found.append(layer.parametrizations.weight[0]._u.shape)
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from importlib import import_module
 from typing import Any
 
@@ -125,3 +126,54 @@ def test_assigning_needs_an_inverse(torch: Any) -> Any:
         m.weight.fill_(1.0)
     parametrize.register_parametrization(m, "weight", Doubled())
     return m.weight, raises("does not implement right_inverse", setattr, m, "weight", torch.ones(2, 2))
+
+
+@differential
+def test_buffers_assigned_over_each_other(torch: Any) -> Any:
+    """A ``Buffer`` says whether it is part of the state, whatever had its name; a plain tensor does not."""
+    nn = torch.nn
+    makers = {
+        "tensor": lambda: torch.ones(2), "lasting": lambda: nn.Buffer(torch.ones(2)), "none": lambda: None,
+        "passing": lambda: nn.Buffer(torch.ones(2), persistent=False), "parameter": lambda: nn.Parameter(torch.ones(2)),
+    }  # fmt: skip
+    found = []
+    for names in [
+        *itertools.product(makers, repeat=2),
+        ("lasting", "passing", "tensor"),
+        ("passing", "none", "lasting"),
+    ]:
+        m = nn.Module()
+        try:
+            for name in names:
+                m.a = makers[name]()
+            found.append([names, sorted(m.state_dict()), [k for k, _ in m.named_buffers()], "a" in m.__dict__])
+        except (KeyError, TypeError) as error:
+            found.append([names, type(error).__name__])
+    m.a = nn.Buffer(torch.ones(2), persistent=False)
+    del m.a
+    return found, m._non_persistent_buffers_set
+
+
+@differential
+def test_register_buffer_overridden(torch: Any) -> Any:
+    """Assignment asks the module's own ``register_buffer``, also one that knows nothing of persistence."""
+    nn, heard = torch.nn, []
+
+    class Short(nn.Module):
+        def register_buffer(self, name: str, value: Any) -> None:
+            heard.append(name)
+            super().register_buffer(name, value, True)
+
+    m = Short()
+    m.a = nn.Buffer(torch.ones(1))
+    m.a = torch.zeros(1)
+    return heard, raises("without the persistent", setattr, m, "b", nn.Buffer(torch.ones(1), persistent=False))
+
+
+@differential
+def test_batches_counted_are_kept(torch: Any) -> Any:
+    """A state from before batches were counted, or none, leaves the count that a batch norm has."""
+    norm = torch.nn.BatchNorm1d(2)
+    norm.num_batches_tracked = torch.tensor(10)
+    norm.load_state_dict({}, strict=False)
+    return norm.num_batches_tracked, norm.state_dict()["num_batches_tracked"]

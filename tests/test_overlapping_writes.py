@@ -81,3 +81,66 @@ def test_hook_may_write_to_the_gradient_of_a_sum() -> None:
 
     assert x.grad.tolist() == [0.0] * 4
     assert caught[0].filename == __file__
+
+
+def shared(t: Any, way: str, dtype: Any, *sizes: int) -> tuple[Any, Any]:
+    """What is written, and what is read: the same tensor, one that begins a row later, or one that is apart."""
+    rows = t.arange(2 * sizes[0] * sizes[-1] ** (len(sizes) - 1)).to(dtype).reshape(2 * sizes[0], *sizes[1:])
+    start = {"same": 0, "a row later": 1, "apart": sizes[0]}[way]
+    return rows[: sizes[0]], rows[start : start + sizes[0]]
+
+
+SHARED: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "index_add_": lambda t, a, b: a.index_add_(0, t.arange(4), b),
+    "index_copy_": lambda t, a, b: a.index_copy_(0, t.arange(4), b),
+    "index_put_": lambda t, a, b: a.index_put_((t.arange(4),), b),
+    "index_put_, added": lambda t, a, b: a.index_put_((t.arange(4),), b, accumulate=True),
+    "assigned": lambda t, a, b: a.__setitem__(t.arange(4), b),
+    "scatter_": lambda t, a, b: a.scatter_(0, t.zeros(4, 3, dtype=t.int64), b),
+    "scatter_add_": lambda t, a, b: a.scatter_add_(0, t.zeros(4, 3, dtype=t.int64), b),
+    "scatter_reduce_": lambda t, a, b: a.scatter_reduce_(0, t.zeros(4, 3, dtype=t.int64), b, "sum"),
+    "put_": lambda t, a, b: a.put_(t.arange(12), b),
+    "masked_scatter_": lambda t, a, b: a.masked_scatter_(t.ones(4, 3, dtype=t.bool), b),
+    "copy_": lambda t, a, b: a.copy_(b),
+    "add_": lambda t, a, b: a.add_(b),
+    "take(out=)": lambda t, a, b: t.take(b, t.arange(12).view(4, 3), out=a),
+    "index_select(out=)": lambda t, a, b: t.index_select(b, 0, t.arange(4), out=a),
+    "gather(out=)": lambda t, a, b: t.gather(b, 0, t.zeros(4, 3, dtype=t.int64), out=a),
+    "cat(out=)": lambda t, a, b: t.cat([b], out=a),
+    "add(out=)": lambda t, a, b: t.add(b, b, out=a),
+}
+SHARED_PLACES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "index_fill_": lambda t, a, b: a.index_fill_(0, b, 9),
+    "index_put_": lambda t, a, b: a.index_put_((b,), t.tensor(7)),
+    "index_add_": lambda t, a, b: a.index_add_(0, b, t.zeros(4, dtype=t.int64)),
+    "put_": lambda t, a, b: a.put_(b, t.zeros(4, dtype=t.int64)),
+}
+
+
+@pytest.mark.parametrize("way", ["same", "a row later", "apart"])
+def test_operands_that_share_memory_with_what_is_written(way: str) -> None:
+    """Refused or written as by PyTorch, whether values or places share memory, as a whole or in part."""
+    different = {}
+    for kinds, sizes, dtype in ((SHARED, (4, 3), "float32"), (SHARED_PLACES, (4,), "int64")):
+        for name, write in kinds.items():
+            found = []
+            for t in (torch, retrograd):
+                a, b = shared(t, way, getattr(t, dtype), *sizes)
+                try:
+                    write(t, a, b)
+                except (RuntimeError, IndexError) as error:
+                    found.append("single memory location" in str(error) or type(error))
+                else:
+                    found.append(a.tolist())
+            if found[0] != found[1] and not (way == "a row later" and kinds is SHARED_PLACES):  # those lie outside
+                different[name] = found
+    assert different == {}
+
+
+def test_additions_to_one_place() -> None:
+    """``accumulate=True`` adds all rows to the one that an expanded tensor has."""
+    for t in (torch, retrograd):
+        x = t.ones(1, 3).expand(4, 3)
+        with pytest.warns(UserWarning, match="expanded tensors is deprecated"):
+            x.index_put_((t.arange(4),), t.ones(4, 3), accumulate=True)
+        assert x.tolist() == [[5.0] * 3] * 4

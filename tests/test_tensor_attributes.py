@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import pickle
 import subprocess
 import sys
@@ -140,3 +141,11 @@ def test_sizes(text: str) -> None:
         return [repr(found), type(found).__name__]
 
     assert_agree(program, phrase="torch.Size() takes an iterable of 'int'" if "1.5" in text else "")
+
+
+@differential
+def test_reversed(torch: Any) -> Any:
+    """``reversed`` turns the first dimension around, like any sequence's; of one number it is that number."""
+    sizes = [(), (3,), (2, 3), (2, 2, 2)]
+    tensors = [torch.arange(float(math.prod(size))).reshape(size).requires_grad_() for size in sizes]
+    return [[reversed(t), reversed(t) is t] for t in tensors]

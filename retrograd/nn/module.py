@@ -70,13 +70,8 @@ class Module:
             if name in self.__dict__.get(table, ()):
                 _leave_empty(self, table, name, value)
                 return
-        buffers = self.__dict__.get("_buffers", {})
-        if isinstance(value, Buffer) and name not in buffers:
-            self.__dict__.pop(name, None)
-            self.register_buffer(name, value, value.persistent)
-        elif name in buffers:
-            module_state.check_buffer_value(name, value)
-            buffers[name] = hooked.registered(self, "_buffers", name, value)
+        if isinstance(value, Buffer) or name in self.__dict__.get("_buffers", ()):
+            module_state.set_buffer(self, name, value)
         else:
             object.__setattr__(self, name, value)
 
@@ -91,6 +86,7 @@ class Module:
         for table in ("_parameters", "_buffers", "_modules"):
             if name in self.__dict__.get(table, {}):
                 del self.__dict__[table][name]
+                self._non_persistent_buffers_set.discard(name)
                 return
         object.__delattr__(self, name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -11,7 +12,7 @@ from ..engine import observe
 from ..engine.nodes.hooks import RemovableHandle, register
 from ..engine.switches.modes import no_grad
 from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.parameter import Parameter
+from ..engine.tensors.parameter import Buffer, Parameter
 from ..engine.tensors.tensor import Tensor
 from ..engine.warning import warn
 from .uninitialized import is_lazy
@@ -68,11 +69,22 @@ def check_buffer(name: str, tensor: Any) -> None:
         raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
 
 
-def check_buffer_value(name: str, value: Any) -> None:
-    """``TypeError`` for what cannot take the place of a buffer."""
+def set_buffer(module: Any, name: str, value: Any) -> None:
+    """Register what is assigned to the name of a buffer; a ``Buffer`` says itself whether it is part of the state."""
     if value is not None and not isinstance(value, Tensor):
         raise TypeError(
             f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
+        )
+    persistent = value.persistent if isinstance(value, Buffer) else name not in module._non_persistent_buffers_set
+    register = module.register_buffer
+    if "persistent" in inspect.signature(register).parameters:
+        register(name, value, persistent)
+    elif persistent:
+        register(name, value)
+    else:
+        raise RuntimeError(
+            "Registering a non-persistent buffer on a Module subclass that implements register_buffer() without the "
+            "persistent argument is not allowed; add that argument."
         )
 
 

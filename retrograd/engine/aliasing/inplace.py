@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -32,14 +32,14 @@ from ..tensors.bits import assign, bits_of
 from ..tensors.common_dtype import is_castable
 from ..tensors.dtype_names import c_name, scalar_name
 from .history import rebase_history
-from .overlapping import TOLERATED, check_overlap, last_written
+from .overlapping import TOLERATED, check_operands, check_repeated, last_written
 from .strided import address
 from .versions import storage_of, version_of
 from .views import gradient_edge, replay, requires_grad
 from .write_rules import check_inplace
 
-_IDEMPOTENT = frozenset({"_fill_number", "_fill_tensor", "_zero"})
-"""Writing an overlapping tensor with one value is harmless."""
+_IDEMPOTENT = frozenset({"_fill_number", "_fill_tensor", "_zero", "threshold"})
+"""Writing an overlapping tensor with one value is harmless, and with what depends on each element alone."""
 before_write: list[Callable[[TensorBase], None]] = []
 """Called with each tensor that is about to be written (``allow_mutation_on_saved_tensors`` clones here)."""
 
@@ -90,8 +90,9 @@ def _checked(op: OpDef, args: tuple[Any, ...]) -> Any:
         note_write(t, operands)
     if watchers.DISPATCHING and asked_of(operands):
         return _recorded(op, args, args, operands, records)
+    check_operands(op.name, t._array, _read_beside(args))
     if not _may_overlap(op, args):
-        check_overlap(t._array, operands)
+        check_repeated(t._array)
     cast_args = _of_one_dtype(op, args)
     if not records and cast_args[0] is t and _fits_in_place(op, cast_args):
         return _computed_in_place(op, args, cast_args, operands)
@@ -152,7 +153,8 @@ def _overwritten(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], k
     """Compute and write."""
     t = args[0]
     outputs, aux = split_aux(op, compute(op, cast_args))
-    new = last_written(op.name, t._array, _fitting(op, t, outputs[0]))
+    adds = op.name == "_index_put" and args[3] is True
+    new = last_written(op.name, t._array, _fitting(op, t, outputs[0]), adds)
     tangents = _new_tangent(op, kept, t, new, aux, tensors_in(op, args))
     write(t, new)
     return tangents, aux
@@ -177,6 +179,15 @@ def _written_beneath(op: OpDef, args: tuple[Any, ...]) -> None:
     cast_args = _of_one_dtype(op, args)
     with _set_fwd_grad_enabled(False):
         _overwritten(op, args, cast_args, cast_args)
+
+
+def _read_beside(args: tuple[Any, ...]) -> Iterator[TensorBase]:
+    """The tensors among arguments, and in tuples of them, but for the first one, which is written."""
+    for value in args[1:]:
+        if isinstance(value, TensorBase):
+            yield value
+        elif value.__class__ is tuple:
+            yield from (t for t in value if isinstance(t, TensorBase))
 
 
 def _may_overlap(op: OpDef, args: tuple[Any, ...]) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
 
 from ..tensors.base import Array
 from ..warning import warn
-from .strided import partly_overlaps
+from .strided import address, partly_overlaps
 
 TOLERATED: Final = {
     "_index_put": "index_put_",
@@ -18,16 +19,35 @@ TOLERATED: Final = {
     "_masked_fill_tensor": "masked_fill_",
 }
 """Row -> name of the functions that write to expanded tensors all the same, as gradients of a sum often are."""
+_APART: Final = frozenset({
+    "_index_add", "index_copy", "_index_reduce", "_scatter", "_scatter_number", "scatter_add", "_scatter_reduce",
+    "_scatter_with", "_index_put", "put", "_index_fill_number", "_index_fill_tensor", "take", "index_select", "gather",
+    "cat",
+})  # fmt: skip
+"""What reads where it may have written already, so that not even the written tensor itself may be read."""
+_CARELESS: Final = frozenset({"masked_scatter", "mm", "addmm", "addmv", "bmm", "tril", "triu", "sum"})
+"""What PyTorch lets write where it reads in part; here a result is computed before it is written."""
 
 
-def check_overlap(array: Array, operands: list[Any]) -> None:
-    """Refuse writes to an array whose elements share memory, among themselves or partly with an operand's."""
-    for other in operands:
-        if other._array is not array and partly_overlaps(array, other._array):
+def check_operands(name: str, array: Array, operands: Iterable[Any]) -> None:
+    """Refuse writes to an array that the operator of this name reads, too: in part or, of some, at all."""
+    apart = name in _APART
+    for other in () if name in _CARELESS else operands:
+        read = other._array
+        if (apart and _is_same(array, read)) or (read is not array and partly_overlaps(array, read)):
             raise RuntimeError(
                 "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                 "memory location. Please clone() the tensor before performing the operation."
             )
+
+
+def _is_same(a: Array, b: Array) -> bool:
+    """Whether two arrays have some elements and they are the same ones."""
+    return bool(a.size) and (a is b or (a.strides == b.strides and a.shape == b.shape and address(a) == address(b)))
+
+
+def check_repeated(array: Array) -> None:
+    """Refuse writes to an array whose elements share memory."""
     if _repeated_dims(array):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory "
@@ -35,8 +55,9 @@ def check_overlap(array: Array, operands: list[Any]) -> None:
         )
 
 
-def last_written(name: str, old: Array, new: Array) -> Array:
-    """What the memory of ``old`` holds after a tolerated write that makes it ``new``: the last change of each place.
+def last_written(name: str, old: Array, new: Array, adds: bool = False) -> Array:
+    """What the memory of ``old`` holds after a tolerated write that makes it ``new``: the last change of each place, or
+    all of them where the write ``adds`` to what is there.
 
     Warns as PyTorch does if elements of ``old`` share memory; else, and for other rows, that is ``new``.
     """
@@ -51,6 +72,9 @@ def last_written(name: str, old: Array, new: Array) -> Array:
     before, after = (np.moveaxis(np.broadcast_to(one, old.shape), dims, ends) for one in (old, new))
     places = before.shape[: -len(dims)]
     before, after = (one.reshape(*places, -1)[..., ::-1] for one in (before, after))
+    if adds:
+        total = before[..., :1] + (after - before).sum(-1, keepdims=True)
+        return np.moveaxis(total.reshape(*places, *[1] * len(dims)), ends, dims)
     changed = (before != after) & ~((before != before) & (after != after))  # NaN stays NaN
     found = np.take_along_axis(after, changed.argmax(-1, keepdims=True), -1)
     return np.moveaxis(found.reshape(*places, *[1] * len(dims)), ends, dims)

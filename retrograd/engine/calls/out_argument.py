@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import observe
 from ..aliasing.inplace import bump_version, prepare_write
-from ..aliasing.overlapping import check_overlap
+from ..aliasing.overlapping import check_operands, check_repeated
 from ..aliasing.views import requires_grad
 from ..aliasing.write_rules import check_inplace
 from ..forward_mode.forward_ad import carries_tangent
@@ -63,7 +63,7 @@ def write_out(
     for target, value in zip(targets, results, strict=True):
         if dtype is not OutDtype.FREE:
             _check_cast(name, target, value)
-        _fit(target, value, operands)
+        _fit(name, target, value, operands)
         if how.copied and _is_recorded(target, value):
             _copy(target, value)
         else:
@@ -154,10 +154,11 @@ def _check_cast(name: str, out: Any, value: Any) -> None:
         raise refused_dtype(name, have, want, usual)
 
 
-def _fit(out: Any, value: Any, operands: list[Any]) -> None:
+def _fit(name: str, out: Any, value: Any, operands: list[Any]) -> None:
     """Refuse memory that is read as well; warn where ``out`` changes its shape."""
     if out._sig.shape == value._sig.shape:
-        check_overlap(out._array, operands)
+        check_operands(name, out._array, operands)
+        check_repeated(out._array)
     if out._sig.shape != value._sig.shape and out._sig.shape.numel():
         warn(
             f"An output with one or more elements was resized since it had shape {list(out._sig.shape)}, which does "

@@ -195,6 +195,25 @@ def _flatten_up_to(tree: Any, spec: TreeSpec) -> list[Any]:
     return found
 
 
+def broadcast_to(tree: Any, spec: TreeSpec) -> list[Any] | None:
+    """One element of ``tree`` for each leaf of ``spec``: what stands for a subtree stands for its leaves."""
+    if not isinstance(tree, (tuple, list, dict)):
+        return [tree] * spec.num_leaves
+    if spec.is_leaf() or spec.type is not type(tree):
+        return None
+    inner = list(tree.values()) if isinstance(tree, dict) else list(tree)
+    parts = spec.children_specs
+    if len(parts) != len(inner):
+        return None
+    found: list[Any] = []
+    for value, part in zip(inner, parts, strict=True):
+        below = broadcast_to(value, part)
+        if below is None:
+            return None
+        found += below
+    return found
+
+
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf | None = None) -> Any:
     """The same tree with ``func(leaf, *leaves_of_rests)`` in place of each leaf."""
     leaves, spec = tree_flatten(tree, is_leaf)

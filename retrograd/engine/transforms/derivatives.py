@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..pytree.trees import tree_flatten, tree_unflatten
+from ..switches.state import STATE
 from ..table.registry import F
 from ..tensors.tensor import Tensor
 from .level import Level, recording, without_saved_hooks
@@ -51,14 +52,25 @@ def with_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
 
 
 def tensors_only(output: Any, name: str) -> tuple[list[Any], Any]:
-    """The outputs in a row and how they are nested; ``RuntimeError`` unless they are all tensors."""
+    """The outputs in a row and how they are nested; ``RuntimeError`` unless there are some and all are tensors."""
     leaves, spec = tree_flatten(output)
+    if not leaves or leaves == [None]:
+        raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {leaves})")
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
             raise RuntimeError(
                 f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
             )
     return leaves, spec
+
+
+def refuse_complex(name: str, values: Any, kind: str) -> None:
+    """``RuntimeError`` where a Jacobian is asked of complex numbers, which have two derivatives."""
+    for i, leaf in enumerate(tree_flatten(values)[0]):
+        if isinstance(leaf, Tensor) and leaf.is_complex():
+            raise RuntimeError(
+                f"{name}: Expected all {kind}s to be real but received complex tensor at flattened {kind} idx: {i}"
+            )
 
 
 def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -133,8 +145,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
                 f"function. cotangents: {given_spec}, primal output: {spec}"
             )
+        recorded = STATE.grad_enabled
         with recording("vjp"):
-            return level.gradients(leaves, flat)
+            return level.gradients(leaves, flat, recorded)
 
     return (result, vjp_fn, rest) if has_aux else (result, vjp_fn)
 
@@ -146,8 +159,8 @@ def jacrev(
     """A function that returns the Jacobian of ``func``: shape of output, then of input; one backward per output number.
 
     Nested like the outputs, and inside like the arguments ``argnums``.  ``RuntimeError`` for outputs that are not all
-    tensors of floating-point or complex numbers, ``ValueError`` for a ``chunk_size`` that is not positive; any other
-    one changes nothing.
+    tensors of floating-point numbers and for complex arguments, ``ValueError`` for a ``chunk_size`` that is not
+    positive; any other one changes nothing.
 
     >>> import retrograd as torch
     >>> torch.func.jacrev(lambda x: x**2)(torch.tensor([1.0, 2.0]))
@@ -159,11 +172,13 @@ def jacrev(
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
     @functools.wraps(func)
-    def derived(*args: Any, **kwargs: Any) -> Any:
+    def derived(*args: Any) -> Any:
+        refuse_complex("jacrev", args, "input")
         level = Level(chosen(args, argnums))
         with recording("jacrev"), without_saved_hooks():
-            output, aux = with_aux(func(*replaced(args, argnums, level.values()), **kwargs), has_aux, _VJP)
+            output, aux = with_aux(func(*replaced(args, argnums, level.values())), has_aux, _VJP)
             leaves, spec = tensors_only(output, _VJP)
+            refuse_complex("jacrev", output, "output")
             _check_differentiable(leaves)
             found = tree_unflatten([_jacobian(level, leaf) for leaf in leaves], spec)
             return (found, level.left_tree(aux)) if has_aux else found
@@ -190,7 +205,9 @@ def _jacobian(level: Level, output: Any) -> Any:
         rows.append(tree_flatten(level.gradients([output], [unit.reshape(output.shape)]))[0])
     columns = zip(*rows, strict=True) if rows else [[] for _ in level.inputs]
     made = [
-        F.stack(list(column), 0).reshape(*output.shape, *t.shape) if column else t.new_zeros(*output.shape, *t.shape)
+        F.reshape(F.stack(list(column), 0), (*output.shape, *t.shape))
+        if column
+        else t.new_zeros((*output.shape, *t.shape))
         for column, t in zip(columns, level.inputs, strict=True)
     ]
     return tree_unflatten(made, level.spec)

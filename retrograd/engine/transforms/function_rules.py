@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ..function.function import Function
+from ..pytree.trees import broadcast_to, tree_flatten, tree_unflatten
 from ..switches.state import STATE
 from ..table.registry import F
 from ..tensors.tensor import Tensor
@@ -37,21 +38,32 @@ def rule_of(func: Any) -> Any:
     return owner.vmap if owner.vmap is not Function.vmap and not owner.generate_vmap_rule else None
 
 
-def by_rule(rule: Any, info: VmapInfo, in_dims: tuple[Any, ...], args: tuple[Any, ...], out_dims: Any) -> Any:
-    """The results of ``rule``, with their batch dimension where ``out_dims`` wants it."""
-    returned = rule(info, in_dims, *args)
+def by_rule(rule: Any, info: VmapInfo, dims: list[int | None], args: tuple[Any, ...], out_dims: Any) -> Any:
+    """The results of ``rule``, with their batch dimension where ``out_dims`` wants it.
+
+    ``dims`` has the batch dimension of each leaf of the arguments; the rule gets them nested as those are.
+    """
+    leaves, nesting = tree_flatten(args)
+    returned = rule(info, tree_unflatten(dims, nesting), *args)
     if not isinstance(returned, tuple) or len(returned) != 2:
         found = f"{len(returned)} returns" if isinstance(returned, tuple) else f"a {type(returned)}"
         raise RuntimeError(
             "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
             f"compatible with the output. Got {found} instead from {rule.__qualname__}."
         )
-    outputs, dims = returned
-    if not isinstance(outputs, tuple):
-        return _moved(outputs, dims, out_dims, info.batch_size)
-    each = dims if isinstance(dims, tuple) else (dims,) * len(outputs)
-    wanted = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(outputs)
-    return tuple([_moved(*entry, info.batch_size) for entry in zip(outputs, each, wanted, strict=True)])
+    output, output_dims = returned
+    outputs, spec = tree_flatten(output)
+    found, wanted = broadcast_to(output_dims, spec), broadcast_to(out_dims, spec)
+    if found is None or wanted is None:
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+            f"out_dims={output_dims} to be compatible with the structure of `output`. out_dims has structure "
+            f"{tree_flatten(output_dims)[1]} but output has structure {spec}."
+        )
+    given = {id(leaf): dim for leaf, dim in zip(leaves, dims, strict=True)}  # an argument keeps its own dimension
+    found = [given.get(id(o), dim) for o, dim in zip(outputs, found, strict=True)]
+    moved = [_moved(*entry, info.batch_size) for entry in zip(outputs, found, wanted, strict=True)]
+    return tree_unflatten(moved, spec)
 
 
 def _moved(output: Any, dim: Any, wanted: int, size: int) -> Any:

@@ -73,8 +73,13 @@ class Level:
         """What the function is called with."""
         return tree_unflatten(self.inputs, self.spec)
 
-    def gradients(self, outputs: list[Any], cotangents: list[Any]) -> Any:
-        """Vector-Jacobian product, zeros where nothing depends on an input."""
+    def gradients(self, outputs: list[Any], cotangents: list[Any], recorded_outside: bool | None = None) -> Any:
+        """Vector-Jacobian product, zeros where nothing depends on an input.
+
+        It has a history if something outside was recorded: when it was called for, which may be later than the level.
+        """
+        if recorded_outside is not None:
+            self._recorded_outside = recorded_outside
         chosen = [(o, c) for o, c in zip(outputs, cotangents, strict=True) if o.requires_grad]
         if not chosen:
             return tree_unflatten([t.new_zeros(t.shape) for t in self.inputs], self.spec)

@@ -28,12 +28,14 @@ from ..switches.modes import inference_mode, set_grad_enabled
 from ..switches.state import STATE
 from ..table.registry import F
 from ..tensors.tensor import Tensor
-from .derivatives import ArgNums, chosen, jacrev, replaced, tensors_only, with_aux
+from .derivatives import ArgNums, chosen, jacrev, refuse_complex, replaced, tensors_only, with_aux
 from .function_rules import transforming
 from .level import Level, new_leaf, ordinary, recording
 from .randomness import check_randomness, drawing_refused
 
 _JVP = "jvp(f, primals, tangents)"
+Push = Callable[[Level, list[Any], list[Any]], list[Any]]
+"""The tangents of a level's outputs for those of its inputs."""
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
@@ -163,22 +165,28 @@ def jacfwd(
 ) -> Callable[..., Any]:
     """A function that returns what that of ``jacrev`` returns, column by column: one direction per input number.
 
-    ``func`` is called once.  ``RuntimeError`` where it draws random numbers, unless ``randomness`` is ``"different"``
-    or ``"same"``; ``ValueError`` for an argument of integers.
+    ``func`` is called once, or, where it switches grad mode off, which does not keep tangents back, once more for each
+    direction.  ``RuntimeError`` where it draws random numbers, unless ``randomness`` is ``"different"`` or ``"same"``,
+    and for complex numbers; ``ValueError`` for an argument of integers.
     """
 
     @functools.wraps(func)
-    def derived(*args: Any, **kwargs: Any) -> Any:
+    def derived(*args: Any) -> Any:
+        refuse_complex("jacfwd", args, "input")
         points = chosen(args, argnums)
         _check_points(points)
         check_randomness(randomness)
         level = Level(points)
+        switched = STATE.grad_switches
         with recording("jacfwd"):
             with transforming("vmap"), drawing_refused() if randomness == "error" else nullcontext():
-                returned = func(*replaced(args, argnums, level.values()), **kwargs)
+                returned = func(*replaced(args, argnums, level.values()))
             output, aux = with_aux(returned, has_aux, _JVP)
             leaves, spec = tensors_only(output, _JVP)
-            blocks = [_columns(level, leaves, place) for place in range(len(level.inputs))]
+            refuse_complex("jacfwd", output, "output")
+            repeatable = STATE.grad_switches != switched and randomness == "error"
+            push = _by_calling(func, args, argnums, has_aux) if repeatable else _pushed
+            blocks = [_columns(push, level, leaves, place) for place in range(len(level.inputs))]
             nested = [tree_unflatten([block[i] for block in blocks], level.spec) for i in range(len(leaves))]
             found = tree_unflatten(nested, spec)
             return (found, level.left_tree(aux)) if has_aux else found
@@ -193,17 +201,34 @@ def _check_points(points: Any) -> None:
             raise ValueError(f"Expected primal to be floating point or complex, but got: {point.dtype}")
 
 
-def _columns(level: Level, outputs: list[Any], place: int) -> list[Any]:
+def _by_calling(func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums, has_aux: bool) -> Push:
+    """Tangents of the outputs by forward mode, which calls the function for each direction."""
+
+    def of_points(*points: Any) -> Any:
+        given = points if isinstance(argnums, tuple) else points[0]
+        return with_aux(func(*replaced(args, argnums, given)), has_aux, _JVP)[0]
+
+    def push(level: Level, outputs: list[Any], tangents: list[Any]) -> list[Any]:
+        points, directions = level.values(), tree_unflatten(tangents, level.spec)
+        if not isinstance(argnums, tuple):
+            points, directions = (points,), (directions,)
+        return [level.left(t) for t in tree_flatten(jvp(of_points, points, directions)[1])[0]]
+
+    return push
+
+
+def _columns(push: Push, level: Level, outputs: list[Any], place: int) -> list[Any]:
     """For each output its derivatives by the numbers of one input, those in the last dimensions."""
     source = level.inputs[place]
     pushed = []
     for i in range(source.numel()):
         tangents = [t.new_zeros(t.shape) for t in level.inputs]
-        tangents[place].reshape(-1)[i] = 1
-        pushed.append(_pushed(level, outputs, tangents))
+        tangents[place].view(-1)[i] = 1
+        pushed.append(push(level, outputs, tangents))
     if not pushed:
-        return [o.new_zeros(*o.shape, *source.shape) for o in outputs]
-    return [F.stack(list(column), -1).reshape(*column[0].shape, *source.shape) for column in zip(*pushed, strict=True)]
+        return [o.new_zeros((*o.shape, *source.shape)) for o in outputs]
+    columns = zip(*pushed, strict=True)
+    return [F.reshape(F.stack(list(column), -1), (*column[0].shape, *source.shape)) for column in columns]
 
 
 def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
@@ -220,11 +245,14 @@ def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """``(output, jvp_fn)`` at ``primals``; ``jvp_fn(*tangents)`` uses the graph that was recorded once.
 
+    Where ``func`` switches grad mode off, which does not keep tangents back, it is called for each of them instead.
     ``jvp_fn`` raises ``RuntimeError`` for tangents unlike the primals in structure, shape or dtype.
     """
     level = Level(primals)
+    switched = STATE.grad_switches
     with recording("linearize"):
         output = func(*level.values())
+        is_recorded = STATE.grad_switches == switched
         leaves, spec = tree_flatten(output)
         result = level.left_tree(output)
     points, structure = tree_flatten(primals)
@@ -236,6 +264,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 f"Expected the tangents {given_structure} to have the same argspec as the primals {structure}"
             )
         _check_like(points, given)
+        if not is_recorded:
+            return jvp(func, primals, tangents)[1]
         with recording("linearize"):
             return tree_unflatten(_pushed(level, leaves, given), spec)
 

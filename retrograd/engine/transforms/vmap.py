@@ -10,7 +10,7 @@ import numpy as np
 
 from ..aliasing.strided import element_strides
 from ..aliasing.versions import storage_of
-from ..pytree.trees import TreeSpec, tree_flatten, tree_unflatten
+from ..pytree.trees import broadcast_to, tree_flatten, tree_unflatten
 from ..switches.state import STATE
 from ..table.registry import F
 from ..tensors.batches import Batch, is_of, mark, open_batch
@@ -52,7 +52,7 @@ def vmap(
         part = chunk_size or batch.size
         rule = rule_of(func)
         if rule is not None:
-            return by_rule(rule, VmapInfo(batch.size, randomness), tuple(batch.dims), args, out_dims)
+            return by_rule(rule, VmapInfo(batch.size, randomness), batch.dims, args, out_dims)
         with transforming("vmap"), open_batch(part) as run:
             results = batch.results(func, randomness, run)
         return _stacked(_name_of(func), results, out_dims, batch.size, run)
@@ -108,7 +108,7 @@ class _Batch:
                 f"{self.where}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
                 f"{leaf.ndim} so expected in_dim to satisfy -{leaf.ndim} <= in_dim < {leaf.ndim}."
             )
-        return dim
+        return dim % leaf.ndim
 
     def _size(self) -> int:
         """The size that all batch dimensions have; ``ValueError`` where they differ or there is none."""
@@ -156,25 +156,6 @@ def _skipped_bytes(leaf: Any, dim: int, entries: int) -> int:
     """What lies before an entry in its memory because of the ``entries`` before it."""
     memory = memory_of(leaf)
     return entries * element_strides(memory)[dim] * int(memory.itemsize)
-
-
-def broadcast_to(tree: Any, spec: TreeSpec) -> list[Any] | None:
-    """One element of ``tree`` for each leaf of ``spec``: what stands for a subtree stands for its leaves."""
-    if not isinstance(tree, (tuple, list, dict)):
-        return [tree] * spec.num_leaves
-    if spec.is_leaf() or spec.type is not type(tree):
-        return None
-    inner = list(tree.values()) if isinstance(tree, dict) else list(tree)
-    parts = spec.children_specs
-    if len(parts) != len(inner):
-        return None
-    found: list[Any] = []
-    for value, part in zip(inner, parts, strict=True):
-        below = broadcast_to(value, part)
-        if below is None:
-            return None
-        found += below
-    return found
 
 
 def _stacked(name: str, results: list[Any], out_dims: Any, size: int, run: Batch) -> Any:

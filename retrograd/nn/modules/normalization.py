@@ -67,7 +67,8 @@ class _NormBase(_Scaling):
         """States from before batches were counted get a count."""
         counted = f"{prefix}num_batches_tracked"
         if local_metadata.get("version") in (None, 1) and self.track_running_stats and counted not in state_dict:
-            state_dict[counted] = FUNCTIONS["tensor"](0)
+            have = self.num_batches_tracked
+            state_dict[counted] = FUNCTIONS["tensor"](0) if have is None or have.device.type == "meta" else have
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *report)
 
     def _check_input_dim(self, input: Any) -> None:  # noqa: A002

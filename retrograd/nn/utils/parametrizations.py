@@ -10,7 +10,7 @@ from ...engine.table.public import NAMESPACES
 from ...engine.tensors.limits import finfo
 from .. import functional
 from ..module import Module
-from ..modules.conv import ConvTranspose1d
+from ..modules.conv import _ConvTransposeNd
 from .parametrize import register_parametrization
 
 
@@ -95,7 +95,7 @@ def spectral_norm(
     weight = getattr(module, name, None)
     if weight is None:
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
-    chosen = (1 if isinstance(module, ConvTranspose1d) else 0) if dim is None else dim
+    chosen = int(isinstance(module, _ConvTransposeNd)) if dim is None else dim
     register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, chosen, eps))
     return module
 

@@ -125,5 +125,8 @@ def stack_module_state(models: Sequence[Module]) -> tuple[Tensors, Tensors]:
         {name: FUNCTIONS["stack"]([c[name] for c in column]).detach() for name in column[0]} for column in columns
     )
     for name, value in parameters.items():
-        value.requires_grad_(columns[0][0][name].requires_grad)
+        wanted = {column[name].requires_grad for column in columns[0]}
+        if len(wanted) > 1:
+            raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
+        value.requires_grad_(wanted.pop())
     return parameters, buffers

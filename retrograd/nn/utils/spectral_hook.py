@@ -9,7 +9,7 @@ from ...engine.table.methods import FUNCTIONS
 from ...engine.tensors.parameter import Parameter
 from .. import functional
 from ..module import Module
-from ..modules.conv import ConvTranspose1d
+from ..modules.conv import _ConvTransposeNd
 from ..uninitialized import is_lazy
 from .weight_hooks import hooks_of
 
@@ -55,7 +55,7 @@ def spectral_norm(
 
     ``RuntimeError`` for a second hook on the weight, ``ValueError`` for a weight that is None or has no shape yet.
     """
-    dim = int(isinstance(module, ConvTranspose1d)) if dim is None else dim
+    dim = int(isinstance(module, _ConvTransposeNd)) if dim is None else dim
     hook, weight = SpectralNorm(name, n_power_iterations, dim, eps), module._parameters.get(name)
     if hooks_of(SpectralNorm, module, name):
         raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")

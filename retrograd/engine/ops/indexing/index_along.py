@@ -27,7 +27,7 @@ def _at(self: Any, dim: int, index: Any, name: str) -> tuple[Any, ...]:
         if name == "index_copy":
             bad = index[(index < 0) | (index >= n)].flat[0]
             raise IndexError(f"index_copy_(): index {bad} is out of bounds for dimension {axis} with size {n}")
-        if name == "index_add":
+        if name == "index_add" and self.ndim > 1:
             bad = index[(index < 0) | (index >= n)].flat[0]
             raise RuntimeError(f"index {bad} is out of bounds for dimension {axis} with size {n}")
         if name == "index_select" and not n:
@@ -192,7 +192,8 @@ def _index_reduce_back(
         lambda x, y: F._index_reduce(x, dim, index, y, "prod", include_self),
         lambda x: F._index_fill_number(x, dim, index, 0),
     )
-    shares = reduce_shares(g, needs, self, index, source, result, ops, reduce, include_self)
+    words = ("index_reduce", "source")
+    shares = reduce_shares(g, words, self, index, source, result, ops, reduce, include_self)
     return tuple(share if need else None for share, need in zip(shares, needs, strict=True))
 
 

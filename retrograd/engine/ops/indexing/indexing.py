@@ -28,10 +28,27 @@ def _place(part: Any) -> Any:
 
 
 def _index(self: Any, indices: Any) -> Any:
+    places = _places(indices)
     try:
-        return np.array(self[_places(indices)])
+        return np.array(self[places])
     except IndexError as error:
+        if not self.size:
+            return _of_nothing(self, places)
         raise IndexError(str(error).replace("axis", "dimension").replace("arrays", "tensors")) from None
+
+
+def _of_nothing(self: Any, places: tuple[Any, ...]) -> Any:
+    """What is read of an array without elements: places are asked for nothing but to be none where there are none."""
+    safe, dim = [], 0
+    for part in places:
+        is_mask = part.__class__ is np.ndarray and part.dtype.kind == "b"
+        if part.__class__ is np.ndarray and not is_mask:
+            if part.size and not self.shape[dim]:
+                raise IndexError("index is out of bounds for dimension with size 0")
+            part = np.zeros_like(part)
+        safe.append(part)
+        dim += part.ndim if is_mask else 1
+    return np.array(self[tuple(safe)])
 
 
 def _index_back(g: Any, self_sizes: Any, indices: Any) -> Any:
@@ -69,6 +86,9 @@ def _index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -
             f"shape {list(self[places].shape)}"
         ) from None
     except IndexError as error:
+        if not self.size:
+            _of_nothing(self, places)
+            return out
         raise IndexError(str(error).replace("axis", "dimension").replace("arrays", "tensors")) from None
     return out
 

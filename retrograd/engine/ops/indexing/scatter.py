@@ -10,6 +10,7 @@ from ...calls.refusals import refuse_kind
 from ...kernels.halves import added_at, writing_wide
 from ...table.registry import COMPOSITES, F
 from ...table.rows import function, linear, underivable
+from ...tensors.base import TensorBase
 from ...tensors.numbers_ import checked_number, held
 from ..pointwise.arithmetic import raw
 from ..reductions.reduce import axes_of, refuse_complex
@@ -214,10 +215,21 @@ def _scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, incl
     return out
 
 
+def _refused(g: Any, message: str) -> Any:
+    raise RuntimeError(message)
+
+
+linear("_derived_once", lambda self, message: self.copy(), node="Error", self=lambda g, message: _refused(g, message))
+
+
 def reduce_shares(
-    g: Any, needs: Any, self: Any, index: Any, src: Any, result: Any, ops: Any, reduce: str, include_self: bool
-) -> Any:
-    """Gradients of a reduction into places, for ``self`` and for ``src``; ``ops`` reads, adds and reduces there."""
+    g: Any, words: tuple[str, str], self: Any, index: Any, src: Any, result: Any, ops: Any, reduce: str,
+    include_self: bool,
+) -> Any:  # fmt: skip
+    """Gradients of a reduction into places, for ``self`` and for ``src``; ``ops`` reads, adds and reduces there.
+
+    ``words`` are PyTorch's for the operator and for ``src``.
+    """
     read, add, _, overwrite = ops
     if reduce == "sum":
         mine, theirs = g, read(g)
@@ -227,7 +239,7 @@ def reduce_shares(
         g = g / F.masked_fill(count, count == 0, 1.0)
         mine, theirs = g, read(g)
     elif reduce == "prod":
-        mine, theirs = _product_shares(g, self, src, result, ops)
+        mine, theirs = _product_shares(g, self, src, result, ops, words)
     else:
         hit_self = (self == result) * F.ones_like(g)
         hit_src = (src == read(result)) * F.ones_like(src)  # (PyTorch also counts a ``self`` that takes no part)
@@ -238,7 +250,7 @@ def reduce_shares(
     return mine, theirs
 
 
-def _product_shares(g: Any, self: Any, src: Any, result: Any, ops: Any) -> Any:
+def _product_shares(g: Any, self: Any, src: Any, result: Any, ops: Any, words: tuple[str, str]) -> Any:
     read, add, again, _ = ops
     filled = F.masked_fill(self, self == 0, 1.0)
     mine = g * again(filled, src) / filled
@@ -247,7 +259,15 @@ def _product_shares(g: Any, self: Any, src: Any, result: Any, ops: Any) -> Any:
     single = F.logical_and(zero, count == 1)
     without = again(self, F.masked_fill(src, single, 1.0))
     plain = read(g * result) / F.masked_fill(src, zero, 1.0)
-    return mine, F._where(single, read(g * without), plain)
+    theirs = F._where(single, read(g * without), plain)
+    if isinstance(theirs, TensorBase) and raw(F.logical_and(zero, count > 1)).any():
+        name, source = words
+        theirs = F._derived_once(
+            theirs,
+            f"{name}(): Double backward is unsupported for {source} when >1 zeros in {source} are scattered to the "
+            "same position in self",
+        )
+    return mine, theirs
 
 
 def _scatter_reduce_back(
@@ -264,7 +284,8 @@ def _scatter_reduce_back(
         lambda x, y: F._scatter_reduce(x, dim, index, y, "prod", include_self),
         lambda x: F._scatter_number(x, dim, index, 0),
     )
-    mine, theirs = reduce_shares(g, needs, self, index, src, result, ops, reduce, include_self)
+    words = ("scatter_reduce", "src")
+    mine, theirs = reduce_shares(g, words, self, index, src, result, ops, reduce, include_self)
     return mine if needs[0] else None, _widened(theirs, index, sizes) if needs[1] else None
 
 

@@ -60,13 +60,15 @@ def _view_as_complex(self: Any) -> Any:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     if self.size and self.strides[-1] != self.itemsize:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(n > 1 and step % (2 * self.itemsize) for n, step in zip(self.shape[:-1], self.strides[:-1], strict=True)):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
     return self.view(f"c{self.dtype.itemsize * 2}")[..., 0]
 
 
 linear(
     "view_as_real", _view_as_real, view=True, public=False, toggles=None, self=lambda g: F.view_as_complex(F._dense(g))
 )
-linear("view_as_complex", _view_as_complex, view=True, toggles=None, self=lambda g: F.view_as_real(g))
+linear("view_as_complex", _view_as_complex, view=True, public=False, toggles=None, self=lambda g: F.view_as_real(g))
 linear("_dense", lambda self: np.array(self, order="C"), node="CloneBackward0", self=lambda g: g)
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...kernels.masking import kept
 from ...rules.backward_operators import joint_backward_operator
 from ...table.registry import F
 from ...table.rows import function, linear
@@ -46,13 +47,14 @@ def _reflected(x: Any, low2: int, high2: int) -> tuple[Any, Any]:
     return np.where(even, rest + low, span - rest + low), np.where(even, sign, -sign)
 
 
-def _brought_in(x: Any, n: int, padding: str, align: bool) -> tuple[Any, Any]:
-    """Coordinates after padding, and the slope of that."""
+def _brought_in(x: Any, n: int, padding: str, align: bool, nowhere: int = 0) -> tuple[Any, Any]:
+    """Coordinates after padding, and the slope of that; ``nowhere`` is where NaN comes to lie."""
     if padding == "zeros":
         return x, np.ones_like(x)
     slope = np.ones_like(x)
     if padding == "reflection":
         x, slope = _reflected(x, 0, 2 * (n - 1)) if align else _reflected(x, -1, 2 * n - 1)
+    x = np.where(np.isnan(x), nowhere, x)
     return np.clip(x, 0, n - 1), np.where((x <= 0) | (x >= n - 1), 0.0, slope)
 
 
@@ -73,18 +75,27 @@ def _cubic(f: Any, distance: int) -> tuple[Any, Any]:
     return ((x - 5) * x + 8) * x * a - 4 * a, ((3 * x - 10) * x + 8) * (a * sign)
 
 
-def _taps(points: Any, n: int, how: tuple[str, str, bool]) -> tuple[list[Tap], Any]:
+def _scaled(x: Any, n: int, align: bool, volume: bool) -> Any:
+    """Coordinates in elements for those from -1 to 1, with the roundings of PyTorch's kernels: nearest ones depend on
+    them."""
+    number = x.dtype.type
+    if volume:
+        return (x + number(1)) / number(2) * number(n - 1) if align else ((x + number(1)) * number(n) - number(1)) / 2
+    return (x + number(1)) * number((n - 1) / 2) if align else (x + number(1)) * number(n / 2) - number(0.5)
+
+
+def _taps(points: Any, n: int, how: tuple[str, str, bool], volume: bool) -> tuple[list[Tap], Any]:
     """The taps of one dimension, and the slope of the coordinate in the grid's value."""
     mode, padding, align = how
     scale, shift = ((n - 1) / 2 if align else n / 2), (n - 1) / 2
     plain = points._array if isinstance(points, TensorBase) else points
-    raw = plain * plain.dtype.type(scale) + plain.dtype.type(shift)
+    raw = _scaled(plain, n, align, volume)
     if mode == "bicubic":
         value, slope, at = raw, np.full_like(raw, scale), points * scale + shift
     else:
-        value, bend = _brought_in(raw, n, padding, align)
+        value, bend = _brought_in(raw, n, padding, align, n - 1 if volume else 0)
         slope = bend * scale
-        at = points * _like(slope, points) + _like(value - plain * slope, points)
+        at = _moved(points, plain, value, slope)
     if mode == "nearest":
         return [_tap(np.rint(value), n, 1.0, 0.0)], slope
     low = np.floor(value)
@@ -92,6 +103,15 @@ def _taps(points: Any, n: int, how: tuple[str, str, bool]) -> tuple[list[Tap], A
     if mode == "bilinear":
         return [_tap(low, n, 1 - f, -1.0), _tap(low + 1, n, f, 1.0)], slope
     return [_tap(_brought_in(low + d, n, padding, align)[0], n, *_cubic(f, d)) for d in (-1, 0, 1, 2)], slope
+
+
+def _moved(points: Any, plain: Any, value: Any, slope: Any) -> Any:
+    """Coordinates of the value and slope that were found; among tensors they depend on the points that are finite."""
+    if points is plain:
+        return value
+    near = np.isfinite(plain)
+    start = np.where(near, value - np.where(near, plain, 0) * slope, value)
+    return F._kept(points, wrap(near)) * _like(slope, points) + _like(start, points)
 
 
 def _like(constant: Any, other: Any) -> Any:
@@ -106,14 +126,17 @@ def _dimensions(grid: Any, spatial: Sizes, how: tuple[str, str, bool]) -> list[t
     rank = len(spatial)
     n = grid.shape[0]
     flat = F.reshape(grid, (n, -1, rank)) if grid.shape[0] and 0 not in grid.shape else F.reshape(grid, (n, 0, rank))
-    return [_taps(F.select(flat, 2, rank - 1 - axis), size, how) for axis, size in enumerate(spatial)]
+    return [_taps(F.select(flat, 2, rank - 1 - axis), size, how, rank > 2) for axis, size in enumerate(spatial)]
 
 
-def _product(factors: list[Any]) -> Any:
+def _share(factors: list[Any], valid: Any) -> Any:
+    """The product of weights; in volumes PyTorch's is 0 for what lies outside, also infinitely far away."""
     total = factors[0]
     for f in factors[1:]:
         total = total * f
-    return total
+    if len(factors) < 3 or not hasattr(total, "shape"):
+        return total
+    return F._kept(total, wrap(valid) if isinstance(total, TensorBase) else valid)
 
 
 def _flat_index(taps: tuple[Tap, ...], spatial: Sizes) -> tuple[Any, Any]:
@@ -129,18 +152,16 @@ def _flat_index(taps: tuple[Tap, ...], spatial: Sizes) -> tuple[Any, Any]:
 def _pick(x: Any, index: Any, valid: Any) -> Any:
     """``(N, C, *spatial)`` at ``(N, points)``: ``(N, C, points)``, 0 where not valid."""
     flat = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
-    return (
-        np.take_along_axis(flat, index[:, None], 2) * valid[:, None]
-        if flat.size
-        else np.zeros((*x.shape[:2], index.shape[1]), x.dtype)
-    )
+    if not flat.size:
+        return np.zeros((*x.shape[:2], index.shape[1]), x.dtype)
+    return kept(np.take_along_axis(flat, index[:, None], 2), valid[:, None])
 
 
 def _drop(grad: Any, index: Any, valid: Any, sizes: Sizes) -> Any:
     n, c = sizes[:2]
     out = np.zeros((n, c, int(np.prod(sizes[2:]))), grad.dtype)
     rows, channels = np.arange(n)[:, None, None], np.arange(c)[:, None]
-    np.add.at(out, (rows, channels, index[:, None]), grad * valid[:, None])
+    np.add.at(out, (rows, channels, index[:, None]), kept(grad, valid[:, None]))
     return out.reshape(sizes)
 
 
@@ -162,7 +183,7 @@ def _grid_sample(input: Any, grid: Any, how: tuple[str, str, bool]) -> Any:  # n
     out: Any = np.zeros((*input.shape[:2], int(np.prod(grid.shape[1:-1]))), input.dtype)
     for taps in itertools.product(*(t for t, _ in _dimensions(grid, spatial, how))):
         index, valid = _flat_index(taps, spatial)
-        weight = np.asarray(_product([t.weight for t in taps]), input.dtype)
+        weight = np.asarray(_share([t.weight for t in taps], valid), input.dtype)
         out += _pick(input, index, valid) * np.broadcast_to(weight, index.shape)[:, None]
     return out.reshape(*input.shape[:2], *grid.shape[1:-1])
 
@@ -178,7 +199,7 @@ def _grid_sample_grads(g: Any, needs: Any, input: Any, grid: Any, how: tuple[str
     for taps in itertools.product(*(t for t, _ in dimensions)):
         index, valid = _flat_index(taps, spatial)
         if needs[0]:
-            weight = _product([t.weight for t in taps])
+            weight = _share([t.weight for t in taps], valid)
             weighted = flat * (F.unsqueeze(weight, 1) if hasattr(weight, "shape") else weight)
             part = F._grid_drop(weighted, index, valid, (n, c, *spatial))
             into_input = part if into_input is None else into_input + part
@@ -186,13 +207,13 @@ def _grid_sample_grads(g: Any, needs: Any, input: Any, grid: Any, how: tuple[str
             along = F._sum_dim(flat * F._grid_pick(input, index, valid), (1,), False)
             for axis in range(len(spatial)):
                 factors = [t.slope if k == axis else t.weight for k, t in enumerate(taps)]
-                into_axes[axis] = into_axes[axis] + along * _product(factors)
+                into_axes[axis] = into_axes[axis] + along * _share(factors, valid)
     return into_input, _into_grid(into_axes, dimensions, grid, how) if needs[1] else None
 
 
 def _into_grid(axes: list[Any], dimensions: Any, grid: Any, how: tuple[str, str, bool]) -> Any:
     if how[0] == "nearest":
-        return grid * 0
+        return F.zeros_like(grid)
     parts = [a * _like(slope, grid) for a, (_, slope) in zip(axes, dimensions, strict=True)]
     return F.reshape(F.stack(parts[::-1], 2), tuple(grid.shape))
 

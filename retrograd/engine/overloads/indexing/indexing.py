@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...aliasing.inplace import call_inplace
-from ...aliasing.overlapping import check_overlap
+from ...aliasing.overlapping import check_repeated
 from ...calls.promotion import cast
 from ...calls.quiet import quietly
 from ...nodes.hooks import tensor_type_name
@@ -19,6 +21,7 @@ from ...tensors.base import TensorBase, set_array, wrap
 from ...tensors.batches import refuse_dynamic, refuse_mask
 from ...tensors.convert import refuse_long_integer
 from ...tensors.numbers_ import checked_number
+from ...warning import warn
 
 
 def _parts(index: Any) -> list[Any]:
@@ -30,7 +33,14 @@ def _stands_for_tuple(index: Any) -> bool:
     """Torch's old rule: a short list with anything but numbers in it is read as the tuple of its entries."""
     if not isinstance(index, list) or len(index) >= 32:
         return False
-    return any(p is None or p is Ellipsis or isinstance(p, (TensorBase, list, tuple, slice)) for p in index)
+    if not any(p is None or p is Ellipsis or isinstance(p, (TensorBase, Sequence, slice, np.ndarray)) for p in index):
+        return False
+    warn(
+        "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; "
+        "use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+        "x[torch.tensor(seq)], which will result either in an error or a different result"
+    )
+    return True
 
 
 def _is_mask_or_list(part: Any) -> bool:
@@ -50,24 +60,41 @@ _INDEX_DTYPES = frozenset({"bool", "uint8", "int32", "int64"})
 def _checked(part: Any) -> Any:
     """An index part as a tensor, where it is one or an array or a list; ``IndexError`` for what torch refuses."""
     if isinstance(part, TensorBase):
-        if part._sig.numpy.name not in _INDEX_DTYPES:
+        numpy = part._sig.numpy
+        if numpy.name not in _INDEX_DTYPES and (part.ndim or numpy.kind not in "iu"):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         return part
     if isinstance(part, (list, tuple)):
-        part = _checked_list(part)
-    return wrap(part) if isinstance(part, np.ndarray) else part
+        part = _array_of(part)
+    return wrap(_numbers_of_entries(part)) if isinstance(part, np.ndarray) else part
 
 
-def _checked_list(part: Any) -> Any:
-    array = np.asarray([p._array if isinstance(p, TensorBase) else p for p in part])
-    return array.astype(np.int64) if array.size == 0 else array
+def _array_of(part: Any) -> Any:
+    """A list of numbers, lists and tensors as an array."""
+    try:
+        array = np.asarray([p._array if isinstance(p, TensorBase) else p for p in part])
+    except ValueError:
+        raise TypeError(f"'{type(part).__name__}' object cannot be interpreted as an integer") from None
+    if array.dtype == object:
+        odd = next(p for p in array.flat if not isinstance(p, (int, float, complex)))
+        raise RuntimeError(f"Could not infer dtype of {type(odd).__name__}")
+    return array if array.size else array.astype(np.int64)
+
+
+def _numbers_of_entries(array: Any) -> Any:
+    """What a list or an array of NumPy says: truth values, or numbers without what is behind their point."""
+    if array.dtype.kind == "c":
+        raise TypeError("'complex' object cannot be interpreted as an integer")
+    if array.dtype.kind not in "fiu" or array.dtype == np.uint8:
+        return array
+    return array.astype(np.int64, copy=False)
 
 
 def getitem(self: Any, index: Any) -> Any:
     """Basic indices give views, index tensors and masks give copies."""
     if index.__class__ is int and self._array.ndim:  # as ``_walked`` does it, in a third of the time
         n = len(self._array)
-        return F.select(self, 0, index if -n <= index < n else _position(index, self, 0))
+        return F.select(self, 0, index if -n <= index < n else _position(index, self, 0, 0))
     parts = _parts(index)
     if any(_is_mask_or_list(p) for p in parts):
         view, where = _views_then_places(self, parts)
@@ -97,8 +124,14 @@ def _check_mask(mask: Any, t: Any, dim: int) -> None:
             )
 
 
-def _int(value: Any) -> Any:
-    return None if value is None else int(value)
+def _bound(value: Any) -> int | None:
+    """A bound or step of a slice; ``TypeError`` for what is no integer."""
+    if value is None or isinstance(value, TensorBase):
+        return None if value is None else value.__index__()
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError("slice indices must be integers or None or have an __index__ method") from None
 
 
 def _basic(self: Any, parts: list[Any]) -> Any:
@@ -120,7 +153,7 @@ def _walked(self: Any, parts: list[Any], found: dict[int, Any]) -> Any:
             else f"too many indices for tensor of dimension {self.ndim}"
         )
     result, dim = self, 0
-    for part in checked:
+    for i, part in enumerate(checked):
         if part is Ellipsis:
             dim += self.ndim - used
         elif part is None:
@@ -139,7 +172,7 @@ def _walked(self: Any, parts: list[Any], found: dict[int, Any]) -> Any:
             found[dim] = part
             dim += _dimensions(part)
         else:
-            result = F.select(result, dim, _position(part, result, dim))
+            result = F.select(result, dim, _position(part, result, dim, i))
     return result
 
 
@@ -154,8 +187,11 @@ def _is_one_truth(part: Any) -> bool:
     return isinstance(part, TensorBase) and _is_mask(part) and not part.ndim
 
 
-def _position(part: Any, t: Any, dim: int) -> int:
-    """An index of one entry as an ``int``; ``IndexError`` for what is none or lies outside of the dimension."""
+def _position(part: Any, t: Any, dim: int, named: int) -> int:
+    """An index of one entry as an ``int``; ``IndexError`` for what is none or lies outside of the dimension.
+
+    ``named`` is the dimension as PyTorch counts it: the number of the part.
+    """
     value = _checked(part)
     try:
         i = int(value._array.item()) if isinstance(value, TensorBase) else value.__index__()
@@ -168,12 +204,12 @@ def _position(part: Any, t: Any, dim: int) -> int:
         ) from None
     n = t.shape[dim]
     if not -n <= i < n:
-        raise IndexError(f"index {i} is out of bounds for dimension {dim} with size {n}")
+        raise IndexError(f"index {i} is out of bounds for dimension {named} with size {n}")
     return int(i)
 
 
 def _sliced(t: Any, dim: int, part: slice) -> Any:
-    start, stop, step = (_int(v) for v in (part.start, part.stop, part.step))
+    start, stop, step = (_bound(v) for v in (part.start, part.stop, part.step))
     step = 1 if step is None else step
     if step <= 0:
         raise ValueError("step must be greater than zero")
@@ -185,12 +221,14 @@ def _takes_all(part: slice, t: Any, dim: int) -> bool:
     """Whether a slice is written so that it takes all of a dimension: beside other parts it makes no view then."""
     if part.start is part.stop is part.step is None:
         return True
-    start, stop, step = (_int(v) for v in (part.start, part.stop, part.step))
+    start, stop, step = (_bound(v) for v in (part.start, part.stop, part.step))
     return start in (None, 0) and step in (None, 1) and bool(t.ndim) and (stop is None or stop >= t.shape[dim])
 
 
 def setitem(self: Any, index: Any, value: Any) -> None:
     """Write through a view for basic indices, ``index_put_`` for index tensors and masks."""
+    if index is False:
+        return
     parts = _parts(index)
     if not isinstance(value, (TensorBase, int, float, complex, np.integer)):
         raise TypeError(f"can't assign a {type_name_of(value)} to a {tensor_type_name(self._sig)}")
@@ -217,8 +255,13 @@ def _written_number(value: Any, numpy: Any) -> Any:
 
 def _as_fill(value: Any, like: Any, where: Any) -> Any:
     """One number of another dtype in that of the tensor, if there is a mask: other index tensors do not take it."""
-    fills = isinstance(value, TensorBase) and not value.ndim
-    masked = fills and any(isinstance(p, TensorBase) and _is_mask(p) for p in where)
+    is_tensor = isinstance(value, TensorBase)
+    if is_tensor and value.numel() != 1:
+        return value
+    tensors = [p for p in where if isinstance(p, TensorBase)]
+    if len(tensors) == 1 and tensors[0]._sig.numpy == np.uint8:
+        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
+    masked = is_tensor and not value.ndim and any(_is_mask(p) for p in tensors)
     return cast(value, like._sig.numpy) if masked else value
 
 
@@ -248,7 +291,7 @@ def _write_tensor(target: Any, value: Any) -> None:
 
 def _fill_place(target: Any, value: Any) -> None:
     """Fill what an index selects, unless its elements share memory, where only a whole tensor may be filled."""
-    check_overlap(target._array, [])
+    check_repeated(target._array)
     fill_(target, value)
 
 

@@ -61,6 +61,8 @@ def ctc_loss(
     check_tensor("ctc_loss", targets, 2, "targets")
     if log_probs._sig.numpy.name not in ("float32", "float64"):
         raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{scalar_name(log_probs._sig.numpy)}'")
+    if not log_probs.numel():
+        raise RuntimeError("log_probs tensor must not be empty")
     single = log_probs.ndim == 2
     logs = F.unsqueeze(log_probs, 1) if single else log_probs
     if logs.ndim != 3:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...aliasing.inplace import call_inplace
+from ...aliasing.strided import storage_offset
 from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.bits import CONJUGATE, NEGATIVE, bits_of
@@ -85,3 +86,13 @@ def view_as_real(input: Any) -> Any:  # noqa: A002
             "the original."
         )
     return F.view_as_real(input)
+
+
+@public("view_as_complex")
+def view_as_complex(input: Any) -> Any:  # noqa: A002
+    """A real tensor with a last dimension of 2 as complex numbers (a view), where they lie in pairs."""
+    check_tensor("view_as_complex", input)
+    made = F.view_as_complex(input)
+    if storage_offset(input) % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
+    return made
