@@ -32,6 +32,8 @@ ALONG = [
             note=how, forward=how != "prod",  # torch's tangents of prod are 0
         )
     ],
+    *calls("scatter_reduce index_reduce", [np.array([1.0, 2.0]), 0, np.array([0, 0, 1]), np.array([0.0, 0.0, 4.0]), "prod"],
+           note="two zeros", second=False, forward=False),
     *calls("index_select", [real(3, 4), 0, TWICE], [real(3, 4), -1, PICK], [real(), 0, np.array([0])],
            [cplx(3), 0, PICK]),
     *calls("index_add", [real(3, 4), 0, TWICE, real(3, 4)], [real(3, 4), 1, PICK, real(3, 2), {"alpha": 0.5}],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -56,3 +57,17 @@ def test_forward_mode_goes_through_the_gradient(name: str) -> None:
         return torch.func.jvp(gradient, (x,), (torch.ones_like(x),))[1].numpy()
 
     assert tangent(retrograd) == pytest.approx(tangent(real_torch))
+
+
+@pytest.mark.parametrize("name", ["scatter_reduce", "index_reduce"])
+def test_products_with_two_zeros_in_one_place_are_derived_once(name: str) -> None:
+    """First gradients of such products are right; second ones are refused, in PyTorch's words, and not made up."""
+    for torch in (real_torch, retrograd):
+        x, source = (torch.tensor(v).double().requires_grad_() for v in ([1.0, 2.0], [0.0, 0.0, 4.0]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch's index_reduce is in beta
+            out = getattr(torch, name)(x, 0, torch.tensor([0, 0, 1]), source, "prod")
+        grads = torch.autograd.grad(out.sum(), (x, source), create_graph=True)
+        assert [g.tolist() for g in grads] == [[0.0, 4.0], [0.0, 0.0, 2.0]]
+        with pytest.raises(RuntimeError, match="Double backward is unsupported for .* when >1 zeros"):
+            torch.autograd.grad(grads[1].sum(), source)

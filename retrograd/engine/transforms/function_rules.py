@@ -46,10 +46,10 @@ def by_rule(rule: Any, info: VmapInfo, dims: list[int | None], args: tuple[Any, 
     leaves, nesting = tree_flatten(args)
     returned = rule(info, tree_unflatten(dims, nesting), *args)
     if not isinstance(returned, tuple) or len(returned) != 2:
-        found = f"{len(returned)} returns" if isinstance(returned, tuple) else f"a {type(returned)}"
+        got = f"{len(returned)} returns" if isinstance(returned, tuple) else f"a {type(returned)}"
         raise RuntimeError(
             "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
-            f"compatible with the output. Got {found} instead from {rule.__qualname__}."
+            f"compatible with the output. Got {got} instead from {rule.__qualname__}."
         )
     output, output_dims = returned
     outputs, spec = tree_flatten(output)
