@@ -12,7 +12,7 @@ from ....operators import Trait
 from ....program.frames import source_line, user_frame
 from ....program.modules import attributes_of, inner_modules
 from ...origins import Marks
-from ...severed import Causes, Severed, SeveredTensors, Taken
+from ...severed import Causes, Severed, SeveredTensors, Taken, address_of
 from ..library import LIBRARY
 from ..own_work import own_work
 from .rules import Rule
@@ -121,8 +121,9 @@ class Severing:
     def _not_viewing(self, given: list[Any], left: list[Any]) -> list[Any]:
         """Return the results that are no views of what came in without a gradient."""
         plain = self._plain
-        memories = {one.data_ptr() for one in given if type(one) in plain and not one.requires_grad} if left else ()
-        return [one for one in left if type(one) not in plain or one.data_ptr() not in memories]
+        memories = {address_of(one) for one in given if type(one) in plain and not one.requires_grad} if left else set()
+        memories.discard(0)
+        return [one for one in left if type(one) not in plain or address_of(one) not in memories]
 
     def _word(self, rule: Rule, has_grad: bool) -> str:
         """Return what ended the gradient of a call that is none of those made for it."""
