@@ -8,7 +8,7 @@ from typing import Any
 from .....engine.tensors.base import TensorBase
 from ... import named_scopes
 from ...module_names import Called, Roots, below
-from ...stray_attributes import report_strays
+from ...stray_attributes import StrayAttributes
 from ...writers.owners import Optimizers, tell_module
 from ..backward.lines import Lines
 from ..calls.caller import note_module
@@ -26,6 +26,7 @@ class Owners(Observer):
         self._lines = lines
         self._call: Any = None
         self._roots = Roots(self._met)
+        self._strays = StrayAttributes(watching.sink)
         lines.modules = self._roots.modules
         self._optimizers = Optimizers(StepReader(), TensorBase, watching.sink.among_ranks)
         self._stepping: list[Any] = []
@@ -85,10 +86,16 @@ class Owners(Observer):
         """Look for what modules were told in vain; break the circle, for a recording to die with its last reference."""
         if self.watching.wants("full"):
             try:
-                report_strays(self.watching.sink, self._roots.modules())
+                self._strays.look(self._roots.modules())
             except Exception as failure:  # never the program's business
                 report_problem(self.watching, failure)
         self._roots.close()
+
+    @guarded
+    def backward_began(self, roots: Any) -> None:
+        """A backward run begins."""
+        if self.watching.wants("full"):
+            self._strays.run_begins(self._roots.modules)
 
     def _met(self, called: Called) -> None:
         """Send what an outermost module holds."""

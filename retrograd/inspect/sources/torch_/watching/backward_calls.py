@@ -87,6 +87,8 @@ class BackwardCalls:
         with collector_paused():  # also until what was looked at is gone again
             for writer in writers:
                 unseen(writer.begin, frame)
+                if writer.watch.level == "full":
+                    unseen(writer.watch.strays.run_begins, self._scopes.modules)
         listening = here.mode is not None and bool(here.mode.listeners) and put_on(here.mode)
         here.outer.append((here.inside.run, listening))
         here.inside.run = writers[-1].number if writers else None
