@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import click
 
+from ...errors import OutputError
 from ...inspect.render.console_page import print_page
 from ...inspect.render.run_tables import run_parts
 from ...inspect.watch.run import MEMORY, watch
@@ -92,18 +93,26 @@ class WatchedProgram:
     def end(self, error: BaseException | None, tracers: Tracers = NONE) -> NoReturn:
         """End the process as the program ended, its run written and shown."""
         ending = self._run.end(error, tracers)
+        failure = 0
         with self._run.before.restored():
             watched = self._watch
             if watched is not None and not ending.forked:
                 if ending.error is not None:
                     watched.failed(ending.error)
                 watched.close()
-                self._show(watched)
-        leave(ending)
+                failure = self._shown(watched)
+        leave(ending, failure)
 
-    def _show(self, watched: watch) -> None:
+    def _shown(self, watched: watch) -> int:
+        """Print the table of the run, say what was written, and return our exit code."""
         stream = messages.first_stderr()
         if not self._asked["quiet"] and stream is not None:
-            print_page(run_parts(watched.run), stream)
+            try:
+                print_page(run_parts(watched.run), stream)
+            except BrokenPipeError:
+                pass
+            except Exception as error:
+                return messages.report_failure(error, "the table")
         if watched.file is not None:
             messages.say(f"wrote {os.path.relpath(watched.file)}")
+        return OutputError.exit_code if watched.file is None and self._asked["output"] is not None else 0

@@ -236,7 +236,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
             self.save()
         except OutputError as error:
             if self.file is not None and sys.stderr is not None:
-                print(f"retrograd: {error}", file=sys.stderr)
+                print(f"retrograd: error: {error}", file=sys.stderr)
             self.file = None
 
     def _buffers(self) -> list[Any]:
