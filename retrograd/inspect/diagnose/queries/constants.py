@@ -166,7 +166,7 @@ class Constants:
         while todo:
             tensor, before, back = todo.pop()
             left = self._departure(tensor)
-            if left is not None and since < left.row < before:
+            if left is not None and since < left.row <= before:
                 if self._is_known(left.tensor, left.row):
                     return Cut(taker, operand, left.row, left.tensor, came_back=True)
                 todo.append((left.tensor, left.row, True))

@@ -11,6 +11,7 @@ from ....snapshot import GraphSnapshot
 from ...base import Case, Check, Kind, Stage
 from ...facts.call_inputs import known_limits, limits_of, overflowed_behind
 from ...facts.flow import Flow
+from ...facts.ledger import Step
 from ...facts.lines import few_of_each_line
 from ...facts.nodes import call_of, ran
 from ...facts.runs import Run
@@ -160,6 +161,14 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int], st
         half = _half(flow, run, place) and not overflowed_behind(flow, row)  # behind an overflow is nothing to scale
         return _underflow(flow, run, place, leaves) if half else None
     kind, message, remedy = explained
+    step = _step_before(flow, run, row, behind) if kind in ("dead-relu", "saturation") else None
+    evidence = {"flat_share": event.data.get("flat_share", 0.0), "input": list(limits)}
+    if step is not None:
+        rate = step.setting(next(iter(step.held)), "lr")
+        message += f" It was not so before {step.event.data.get('name') or 'the optimizer'}.step()"
+        message += f"{at(step.event.source)} moved the weights, by lr={rate:g}."
+        remedy = "a smaller learning rate, by which a step leaves the units where they work"
+        evidence["rate"] = rate
     return Case(
         kind=kind,
         message=message,
@@ -168,8 +177,23 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int], st
         op=event.op,
         subjects=frozenset(leaves),
         marks=flow.marks(run, [row], "the gradient stops here"),
-        evidence={"flat_share": event.data.get("flat_share", 0.0), "input": list(limits)},
+        evidence=evidence,
     )
+
+
+def _step_before(flow: Flow, run: Run, row: int, leaves: set[int]) -> Step | None:
+    """Return the only step since the pass before, if a call at the same place was not flat there."""
+    event = flow.events[row]
+    earlier = [one for one in flow.runs if one.end < run.begin and one.source == run.source and not one.nested]
+    if not earlier:
+        return None
+    before = flow.values_behind(earlier[-1]).calls
+    calls = [call for call in flow.made_at(event.source, event.op) if call in before]
+    if not calls or any(flow.events[call].data.get("flat_share", 0.0) > _NEARLY for call in calls):
+        return None
+    steps = [one for one in flow.ledger.steps if earlier[-1].end < one.row < row and not leaves.isdisjoint(one.held)]
+    rated = [one for one in steps if isinstance(one.setting(next(iter(one.held)), "lr"), int | float)]
+    return rated[0] if len(rated) == 1 else None
 
 
 def _explained(event: Event, limits: tuple[float, float], they_get: str) -> tuple[str, str, str] | None:

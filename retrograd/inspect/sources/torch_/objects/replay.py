@@ -50,7 +50,10 @@ class TensorReader:
 
     def _copy_inside(self, value: Any) -> Callable[[tuple[slice, ...]], Array]:
         """Return what copies a piece of what a transform wraps, which must be a tensor of the same shape."""
-        array = self._readable.within(value)
+        try:
+            array = self._readable.within(value)
+        except RuntimeError as error:  # memory that there is none of, as of what is only traced
+            raise TypeError("cannot be read") from error
         if array is None or array.shape != tuple(value.shape):
             raise TypeError("a batch of tensors")
         return lambda piece: array[piece].copy()
