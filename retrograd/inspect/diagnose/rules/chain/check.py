@@ -17,6 +17,7 @@ from ...queries.detached_values import number_cut, returned_cut, value_cut
 from ...roles.trained import expected_gradients, held_for_others, trained_then_frozen, without_any_grad
 from ...text.words import at, listed, operator_word
 from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
+from .functions import lost_in_functions, zeros_of_functions
 from .other_ways import other_ways
 
 KINDS = {
@@ -50,12 +51,18 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that cuts off a leaf whose gradient is wanted."""
     failed, idle = run_without_graph(flow), without_any_grad(flow)
     cuts: dict[tuple[SourceLine | None, str], _Cut] = {}
+    uncut: list[int] = []
     for leaf, found in answer_per_leaf(
         flow, _without_gradient(flow, failed, idle), lambda leaf: _cut_of(flow, leaf, failed, steps=leaf in idle)
     ):
         if found is not None:
             event = flow.events[found.row]
             cuts.setdefault((cause_of(flow, found.row).line, event.data.get("reason", "")), found).leaves.append(leaf)
+        else:
+            uncut.append(leaf)
+    if failed is None:
+        yield from lost_in_functions(flow, _ways_of(flow, uncut))
+        yield from zeros_of_functions(flow)
     others = list(other_ways(flow)) if failed is None else []
     yield from (case for case in others if case.subjects)  # what came back as a constant was not meant to
     for cut in cuts.values():
@@ -66,6 +73,15 @@ def find(flow: Flow) -> Iterator[Case]:
 
 
 CHECK = Check("chain", KINDS, find)
+
+
+def _ways_of(flow: Flow, leaves: list[int]) -> Iterator[tuple[int, list[int]]]:
+    """Yield those of the leaves that an optimizer has and whose values reach a loss, with a way on which they do."""
+    runs = [run for run in flow.runs if not run.nested and not run.error and run.accumulates]
+    for leaf in leaves:
+        way = _way_in_last_step(flow, leaf, runs) if leaf in flow.optimized and leaf not in flow.got_gradient else None
+        if way is not None:
+            yield leaf, way
 
 
 def _copied_losses(flow: Flow) -> Iterator[Case]:

@@ -107,8 +107,8 @@ def _left_the_graph(flow: Flow, row: int, cause: Cause, root: str, reason: str) 
         run = next((run for run in flow.runs if run.begin > row), None)
         how = f"{event.written}(...)" if hasattr(builtins, event.written) else f".{event.written}()"
         return f"the value of {name} leaves the graph as a plain number through {how}{at(source)}, " + (
-            f"and {root} is a new leaf that is not connected to it"
-            if any(flow.is_leaf(one) for one in (run.roots if run else ()))
+            f"and {root} is a new leaf that is not connected to it{_said_to_need_gradients(flow, run.roots)}"
+            if run is not None and any(map(flow.is_leaf, run.roots))
             else f"so what {root} gets of it is a constant"
         )
     if reason == "copy":
@@ -117,6 +117,12 @@ def _left_the_graph(flow: Flow, row: int, cause: Cause, root: str, reason: str) 
         return f"{copied} copies the values into a new leaf, which cuts the chain from {root}"
     word = ".data" if reason == "data" else f".{event.written}()"
     return f"the chain from {root} is cut by {word} of {name}{at(source)}"
+
+
+def _said_to_need_gradients(flow: Flow, roots: list[int]) -> str:
+    """Return what to add where a statement made a leaf of a loss, without which backward would have raised."""
+    rows = [row for root in roots for row in flow.leaf_events.get((root, "requires_grad"), ())]
+    return f"; requires_grad_(){at(flow.events[rows[0]].source)} only hides that" if rows else ""
 
 
 def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
