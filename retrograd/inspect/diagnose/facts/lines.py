@@ -68,3 +68,18 @@ def call_text(event: Event) -> str:
     """Return a call in short, with the name of its first result that has one: ``y = dropout(...)``."""
     name = next(filter(None, event.data.get("output_names") or ()), "")
     return f"{name} = {event.op}(...)" if name else f"{event.op}(...)"
+
+
+def made_inside(flow: Flow, row: int, function: Event, part: str) -> bool:
+    """Whether a call is made by the forward, or the backward, of a custom Function."""
+    file, first, name = function.data.get(f"{part}_line") or ("", 0, "")
+    last = function.data.get(f"{part}_end", 0)
+    return any((one.file, one.function) == (file, name) and first <= one.line <= last for one in flow.lines(row))
+
+
+def backward_line(event: Event) -> SourceLine | None:
+    """Return the line at which the backward of a Function returns, or its definition."""
+    defined = event.data.get("backward_line") or []
+    if len(defined) != 3:
+        return event.source
+    return SourceLine(defined[0], event.data.get("return_line") or defined[1], defined[2])

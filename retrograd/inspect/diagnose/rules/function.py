@@ -11,6 +11,7 @@ from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
+from ..facts.lines import backward_line
 from ..text.phrases import NO_GRAPH
 from ..text.words import at, counted, shape_text
 from .recomputed_in_rules import recomputed
@@ -41,14 +42,6 @@ def find(flow: Flow) -> Iterator[Case]:
 CHECK = Check("function", KINDS, find)
 
 
-def _return_line(event: Event) -> SourceLine | None:
-    """Return the line at which a backward returns, or its definition."""
-    defined = event.data.get("backward_line") or []
-    if len(defined) != 3:
-        return event.source
-    return SourceLine(defined[0], event.data.get("return_line") or defined[1], defined[2])
-
-
 def _returned(flow: Flow) -> Iterator[Case]:
     """Yield a case for each backward that returned too few, too many or misshapen gradients."""
     forwards = {(one.op, one.data.get("node")): one for _, one in flow.of_kind("function", action="forward")}
@@ -74,7 +67,7 @@ def _count_case(flow: Flow, event: Event, forward: Event | None, wanted: int, go
     missing = (
         f" ({', '.join(names[got:wanted])} {'is' if wanted - got == 1 else 'are'} missing)" if got < wanted else ""
     )
-    source = _return_line(event)
+    source = backward_line(event)
     return Case(
         kind="wrong-backward-count",
         message=f"{event.op}.backward{at(source)} returns {counted(got, 'gradient')}, but forward has "
@@ -98,7 +91,7 @@ def _shape_cases(flow: Flow, event: Event, forward: Event) -> Iterator[Case]:
         if not fatal and _is_rightly_summed(flow, forward, place, gradient):
             continue
         name = names[place] if place < len(names) else f"input {place}"
-        source = _return_line(event)
+        source = backward_line(event)
         yield Case(
             kind="wrong-backward-shape",
             message=f"{event.op}.backward{at(source)} returns a gradient of shape {shape_text(gradient)} for {name}, "
@@ -184,11 +177,11 @@ def _measured_case(event: Event, entries: int) -> Case:
     """Return the case of one derivative that differs."""
     data = event.data
     if data.get("reason") in _REASONS:
-        return _circumstance_case(event, event.source or _return_line(event))
+        return _circumstance_case(event, event.source or backward_line(event))
     second = data.get("order") == 2
     names, place = data.get("parameters", []), data.get("argument", 0)
     name = names[place] if place < len(names) else f"input {place}"
-    source = event.source or _return_line(event)
+    source = event.source or backward_line(event)
     factor = data.get("factor")
     share = f" ({factor:.4g} times as much, for every entry)" if factor and not data.get("missing") else ""
     to = "the incoming gradient" if data.get("incoming") else f"{name}{data.get('index') or ''}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ....events import Event
 from ....operators import Trait
 from ....snapshot import SourceLine
 from ...base import Case, Check, Kind, Stage
@@ -229,19 +228,12 @@ def _ends_here(flow: Flow, way: list[int], row: int) -> bool:
 def _inside_function(flow: Flow, row: int) -> bool:
     """Whether a call belongs to the forward of a custom Function, which records no graph of its own by design."""
     forwards = flow.of_kind("function", action="forward")
-    return any(later > row and _inside(flow, row, event, "forward") for later, event in forwards)
+    return any(later > row and made_inside(flow, row, event, "forward") for later, event in forwards)
 
 
 def _inside_rule(flow: Flow, row: int) -> bool:
     """Whether a call belongs to the backward of a custom Function, of which a check of its own tells more."""
-    return any(_inside(flow, row, event, "backward") for _, event in flow.of_kind("function", action="forward"))
-
-
-def _inside(flow: Flow, row: int, function: Event, part: str) -> bool:
-    """Whether a call is made by the forward, or the backward, of a custom Function."""
-    file, first, name = function.data.get(f"{part}_line") or ("", 0, "")
-    last = function.data.get(f"{part}_end", 0)
-    return any((one.file, one.function) == (file, name) and first <= one.line <= last for one in flow.lines(row))
+    return any(made_inside(flow, row, event, "backward") for _, event in flow.of_kind("function", action="forward"))
 
 
 def _case(flow: Flow, cut: _Cut, failed: Run | None, late: Run | None = None) -> Case:

@@ -9,6 +9,7 @@ from ....events import Event
 from ....snapshot import SourceLine
 from ...base import Case
 from ...facts.flow import Flow
+from ...facts.lines import backward_line, made_inside
 from ...text.words import at, listed
 
 
@@ -45,14 +46,6 @@ def zeros_of_functions(flow: Flow) -> Iterator[Case]:
         yield _returns(flow, event, name, leaves, "nothing but zeros", source)
 
 
-def backward_line(event: Event) -> SourceLine | None:
-    """Return the line at which the backward of a Function returns, or its definition."""
-    defined = event.data.get("backward_line") or []
-    if len(defined) != 3:
-        return event.source
-    return SourceLine(defined[0], event.data.get("return_line") or defined[1], defined[2])
-
-
 def _function_of(flow: Flow, row: int) -> Event | None:
     """Return the custom Function that a call is, or the outermost one whose forward made it, without a node then."""
     if flow.has_node(row):
@@ -62,15 +55,12 @@ def _function_of(flow: Flow, row: int) -> Event | None:
     for later in forwards[bisect_right(forwards, row) :]:
         event = flow.events[later]
         if flow.has_node(later) and event.data.get("action") == "forward":
-            file, first, name = event.data.get("forward_line") or ("", 0, "")
-            last = event.data.get("forward_end", 0)
-            within = any((x.file, x.function) == (file, name) and first <= x.line <= last for x in flow.lines(row))
-            return event if within else None
+            return event if made_inside(flow, row, event, "forward") else None
     return None
 
 
 def _given_as(flow: Flow, event: Event, leaf: int) -> str | None:
-    """Return the parameter of forward by which a Function was given a leaf, or what was made of it; None if none was."""
+    """Return the parameter of forward that a leaf, or what was made of it, was given as; None if it was not given."""
     places = [place for place, shape in enumerate(event.data.get("shapes", ())) if shape is not None]
     given, names = event.data.get("inputs", ()), event.data.get("parameters", ())
     for place, tensor in zip(places, given, strict=False):
@@ -113,11 +103,12 @@ def _passes_something(flow: Flow, rows: set[int]) -> bool:
 def _not_given(flow: Flow, event: Event, leaves: list[int]) -> Case:
     """Return the case of leaves that forward takes from somewhere else than its arguments."""
     names, one = listed(flow.name(leaf) for leaf in leaves), len(leaves) == 1
+    them = "it" if one else "them"
     return Case(
         kind="broken-chain",
-        message=f"{names} get{'s' if one else ''} no gradient: {event.op}.forward computes with {'it' if one else 'them'}"
-        f", but {event.op}.apply(...){at(event.source)} is not given {'it' if one else 'them'}. A custom Function's "
-        "forward records no graph, so gradients reach only what apply is given.",
+        message=f"{names} get{'s' if one else ''} no gradient: {event.op}.forward computes with {them}, but "
+        f"{event.op}.apply(...){at(event.source)} is not given {them}. A custom Function's forward records no graph, "
+        "so gradients reach only what apply is given.",
         remedy=f"give {names} to {event.op}.apply(...) as well, and let backward{at(backward_line(event))} return "
         f"{'its gradient' if one else 'their gradients'}",
         source=event.source,
@@ -133,8 +124,8 @@ def _returns(flow: Flow, event: Event, name: str, leaves: list[int], what: str, 
     gets = "no gradient" if what == "None" else "a gradient of zero in every pass"
     return Case(
         kind="broken-chain",
-        message=f"{names} get{'s' if one else ''} {gets}: {event.op}.backward{at(source)} returns {what} for {name}, as "
-        f"which {event.op}.apply(...){at(event.source)} is given {'it' if one else 'them'}.",
+        message=f"{names} get{'s' if one else ''} {gets}: {event.op}.backward{at(source)} returns {what} for {name}, "
+        f"as which {event.op}.apply(...){at(event.source)} is given {'it' if one else 'them'}.",
         remedy=f"return the gradient of {name} in its place; what is to stay as it is: .requires_grad_(False), and no "
         "place in the optimizer",
         source=source,
