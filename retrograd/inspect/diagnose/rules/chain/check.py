@@ -10,7 +10,7 @@ from ....snapshot import SourceLine
 from ...base import Case, Check, Kind, Stage
 from ...facts.failures import run_without_graph
 from ...facts.flow import Flow
-from ...facts.lines import answer_per_leaf
+from ...facts.lines import answer_per_leaf, made_inside
 from ...facts.runs import Run
 from ...queries.detached_values import number_cut, returned_cut, value_cut
 from ...roles.trained import expected_gradients, held_for_others, trained_then_frozen, without_any_grad
