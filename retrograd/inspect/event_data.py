@@ -318,7 +318,7 @@ class CheckpointData(TypedDict, total=False):
     """Data of ``checkpoint``."""
 
     action: str
-    """``"forward"``, ``"recompute"`` or ``"ended"``."""
+    """``"forward"``, ``"recompute"`` or ``"ended"``; ``"reentrant"`` where a reentrant one computes its block."""
     function: str
     block: int
     first: int

@@ -17,6 +17,8 @@ from ..problems import safely, tell, unseen
 _MODULE = "torch.utils.checkpoint"
 _GENERATORS = ("_checkpoint_without_reentrant_generator_impl", "_checkpoint_without_reentrant_generator")
 """What a checkpoint is made of; from 2.14 on the first, which has the block's own arguments in front."""
+_REENTRANT = "CheckpointFunction"
+"""What a reentrant one is made of."""
 
 
 class Checkpoints:
@@ -53,6 +55,21 @@ class Checkpoints:
             tell(f"{_MODULE} has no {_GENERATORS[1]}: checkpointed blocks are not recorded")
         else:
             patches.wrap(module, name, self._wrap_generator)
+        if hasattr(module, _REENTRANT):
+            patches.wrap(getattr(module, _REENTRANT), "forward", self._wrap_forward)
+
+    def _wrap_forward(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Let a reentrant checkpoint say where it computes its block, without gradients."""
+
+        def forward(ctx: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+            block, name = next(self._blocks), str(getattr(function, "__qualname__", type(function).__name__))
+            unseen(self._begin, "reentrant", block, name)
+            try:
+                return original(ctx, function, *args, **kwargs)
+            finally:
+                unseen(self._end, block, name)
+
+        return forward
 
     def _wrap_generator(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Let the generator behind non-reentrant checkpoints say when its block begins, ends and is recomputed."""
