@@ -42,6 +42,7 @@ class _Clipped:
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that clips in vain, each time, what nothing else clips in time."""
+    yield from _of_nothing(flow)
     lines: dict[SourceLine | None, _Clipped] = {}
     clipped: set[int] = set()
     for row, event, leaves in _clips(flow):
@@ -61,6 +62,29 @@ def find(flow: Flow) -> Iterator[Case]:
 
 
 CHECK = Check("accumulation", KINDS, find)
+
+
+def _of_nothing(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that is given an iterator with nothing left, each time, while steps are taken."""
+    lines: dict[SourceLine | None, list[Event]] = {}
+    for _, event in flow.of_kind("clip"):
+        lines.setdefault(event.source, []).append(event)
+    leaves = sorted(leaf for leaf in flow.accumulated if flow.leaf_events.get((leaf, "step")))
+    for source, events in lines.items():
+        spent = all(event.data.get("read_once") and not event.data.get("inputs") for event in events[1:])
+        if len(events) < _CALLS or not spent or not leaves:
+            continue
+        event, count = events[-1], len(events) - bool(events[0].data.get("inputs"))
+        yield Case(
+            kind="unclipped-gradient",
+            message=f"{event.op}{at(source)} clips nothing, {times(count)}: the iterator that it is given is "
+            "exhausted, for an iterator or generator can be read only once, so the gradients of "
+            f"{listed(flow.name(leaf) for leaf in leaves)} are never clipped.",
+            remedy="keep the parameters in a list, where the iterator is made: list(...)",
+            source=source,
+            op=event.op,
+            evidence={"leaves": [flow.name(leaf) for leaf in leaves], "calls": count},
+        )
 
 
 def _clips(flow: Flow) -> Iterator[tuple[int, Event, list[int]]]:

@@ -15,7 +15,7 @@ from ...facts.runs import Run
 from ...queries.detached_values import number_cut, returned_cut, value_cut
 from ...roles.trained import expected_gradients, held_for_others, trained_then_frozen, without_any_grad
 from ...text.words import at, listed, operator_word
-from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
+from .cut_words import NO_DERIVATIVE, cause_of, not_simply_attached, remedy_of, what_cut
 from .functions import lost_in_functions, zeros_of_functions
 from .other_ways import other_ways
 
@@ -132,9 +132,51 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None, *, steps: bool) -> _Cut |
         return None
     if leaf not in flow.got_gradient and _succeeded(flow, leaf, row):
         return None
+    if _looks_meant(flow, row) and leaf not in flow.got_gradient:
+        others = list(_other_cuts(flow, leaf, row, runs))
+        if any(flow.events[other].data.get("reason") in _OTHERS for other in others):
+            return None
+        if _is_target(flow, row) and (other := next((one for one in others if not _is_target(flow, one)), None)):
+            return _Cut(other, [other, way[-1]])
     if flow.events[row].data.get("reason") == "detach" and (back := returned_cut(flow, leaf, runs)) is not None:
         return _Cut(back, [back])  # the way that was meant: what is detached on another is held fixed on purpose
     return _Cut(row, way)
+
+
+def _looks_meant(flow: Flow, row: int) -> bool:
+    """Whether a call was written to leave the graph, or stands where gradients are off."""
+    event = flow.events[row]
+    return event.data.get("reason") in ("detach", "data") or event.data.get("grad") is False
+
+
+def _other_cuts(flow: Flow, leaf: int, row: int, runs: list[Run]) -> Iterator[int]:
+    """Yield the other cuts that end a way from a leaf to a loss, in the last step of each line that runs backward."""
+    for run in {run.source: run for run in runs}.values():
+        since = max((other.end for other in flow.runs if other.end < run.begin and other.accumulates), default=-1)
+        behind = flow.values_behind(run).calls
+        for cut in flow.rows.get("cut", ()):
+            if since < cut < run.begin and cut != row and cut in behind and leaf in _behind_cut(flow, cut):
+                yield cut
+
+
+def _behind_cut(flow: Flow, row: int) -> set[int]:
+    """Return what would have got gradients through a call that ends them, nothing if none arrive there either."""
+    if flow.events[row].data.get("reason") in _OTHERS:
+        run = flow.last_begun(row)
+        return set() if run is None else flow.reached_by(run).tensors
+    taken = any(flow.has_node(call) for out in flow.outputs(row) for call in flow.used_in.get(out, ()))
+    return flow.behind(flow.inputs(row), row).tensors if taken else set()
+
+
+def _is_target(flow: Flow, row: int) -> bool:
+    """Whether what a cut gave is only compared with something that has a history: held still, so that this moves."""
+    made = flow.outputs(row)
+    takers = [call for out in made for call in flow.used_in.get(out, ())]
+    return bool(takers) and all(
+        flow.does(call, Trait.LOSS, Trait.DISTANCE)
+        and any(flow.has_history(one, call) for one in flow.inputs(call) if one not in made)
+        for call in takers
+    )
 
 
 def _way_in_last_step(flow: Flow, leaf: int, runs: list[Run]) -> list[int] | None:
@@ -258,7 +300,12 @@ def _case(flow: Flow, cut: _Cut, failed: Run | None, late: Run | None = None) ->
         subjects=frozenset(cut.leaves),
         explains_error=failed is not None and bool(failed.error) and not _lacks_create_graph(flow, failed),
         marks=_marks(flow, cut, run, operator_word(event.op)),
-        evidence={"leaves": [flow.name(leaf) for leaf in cut.leaves], "reason": reason, "path": _path(flow, cut.way)},
+        evidence={
+            "leaves": [flow.name(leaf) for leaf in cut.leaves],
+            "reason": reason,
+            "path": _path(flow, cut.way),
+            "stays": reason in ("detach", "data") and bool(not_simply_attached(flow, cut.row)),
+        },
     )
 
 

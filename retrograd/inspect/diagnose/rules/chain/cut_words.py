@@ -143,7 +143,7 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
         return f"use a differentiable function in place of {event.op}, such as {_smooth(event)}"
     if cause.mode == "inference_mode" or reason == "inference":
         return _NO_INFERENCE
-    if reason in ("detach", "data") and (other := _not_simply_attached(flow, row) or _without_layer(line)):
+    if reason in ("detach", "data") and (other := not_simply_attached(flow, row) or _without_layer(line)):
         return other
     if reason in ("detach", "data") and "numpy()" not in line:
         given = (event.data.get("names") or [""])[0]
@@ -164,7 +164,7 @@ def _without_layer(line: str) -> str:
     return "" if "numpy()" in line else _attached(line)
 
 
-def _not_simply_attached(flow: Flow, row: int) -> str:
+def not_simply_attached(flow: Flow, row: int) -> str:
     """Return what to write in place of a cut that must stay where it is, nothing for one that can be left out."""
     name = (flow.events[row].data.get("names") or [""])[0] or "it"
     users = [call for out in flow.outputs(row) for call in flow.used_in.get(out, ()) if call > row]

@@ -40,9 +40,11 @@ class Clipping(Observer):
     """Sends ``clip``, also where there is nothing to clip."""
 
     @guarded
-    def clipping(self, function: str, parameters: list[Any], bound: Any) -> None:
+    def clipping(self, function: str, parameters: list[Any], bound: Any, read_once: bool) -> None:
         """Gradients are about to be clipped."""
-        tell_clip(self.watching, function, parameters, bound, self.watching.run_number, _line())
+        tell_clip(
+            self.watching, function, parameters, bound, self.watching.run_number, _line(), read_once=read_once
+        )
 
 
 def _line() -> SourceLine | None:

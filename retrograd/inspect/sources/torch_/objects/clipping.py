@@ -47,15 +47,15 @@ class Clipping:
                 return original(*args, **kwargs)
             finally:
                 bound = args[1] if len(args) > 1 else kwargs.get(_BOUNDS[name])
-                unseen(self._report, name, read, bound, sys._getframe(1))
+                unseen(self._report, name, read, bound, read is not given, sys._getframe(1))
 
         return clip
 
-    def _report(self, name: str, read: Any, bound: Any, caller: FrameType) -> None:
+    def _report(self, name: str, read: Any, bound: Any, read_once: bool, caller: FrameType) -> None:
         line = source_line(user_frame(caller))
         parameters = [read] if isinstance(read, LIBRARY.torch.Tensor) else list(read)
         for watch in self._watches():
-            tell_clip(watch, name, parameters, bound, self._run(), line)
+            tell_clip(watch, name, parameters, bound, self._run(), line, read_once=read_once)
 
 
 def _as_read(given: Any) -> tuple[Any, Any]:
