@@ -1,4 +1,4 @@
-# kind: stale-statistics; symptom: the slow encoder gives nonsense in evaluation; names: buffers, slow, weight
+# kind: stale-statistics; symptom: the slow encoder gives nonsense in evaluation; names: buffers, slow, weight; torch only
 import copy
 
 import torch

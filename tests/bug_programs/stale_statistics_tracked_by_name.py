@@ -1,4 +1,4 @@
-# kind: stale-statistics; symptom: the averaged net is no better than chance; names: running statistics, buffers
+# kind: stale-statistics; symptom: the averaged net is no better than chance; names: running statistics, buffers; torch only
 import torch
 
 

@@ -42,9 +42,7 @@ class Clipping(Observer):
     @guarded
     def clipping(self, function: str, parameters: list[Any], bound: Any, read_once: bool) -> None:
         """Gradients are about to be clipped."""
-        tell_clip(
-            self.watching, function, parameters, bound, self.watching.run_number, _line(), read_once=read_once
-        )
+        tell_clip(self.watching, function, parameters, bound, self.watching.run_number, _line(), read_once=read_once)
 
 
 def _line() -> SourceLine | None:
