@@ -112,7 +112,7 @@ def _rewrapped(flow: Flow, row: int, roots: list[int]) -> bool:
 def _is_made_in_each_step(flow: Flow, leaf: int) -> bool:
     """Whether a leaf was made of plain values, as its line makes one for each pass."""
     made = flow.facts(leaf).made_by
-    if made is None or flow.events[made].op not in _ENTERING or flow.inputs(made) or leaf in flow.optimized:
+    if made is None or not flow.does(made, Trait.ENTERING) or flow.inputs(made) or leaf in flow.optimized:
         return False
     rows = flow.made_at(flow.events[made].source, flow.events[made].op)
     return flow.begun_between(rows[0], rows[-1])
