@@ -96,9 +96,10 @@ def _held(site: Site) -> Iterator[Fix]:
     owners = list(dict.fromkeys(_owner(name) for name in missing))
     if isinstance(inner, ast.Attribute):  # a part of the model: what stands beside it, or all of it
         whole = program.text(inner.value)
-        beside = {f"{whole}.{owner}" for owner in owners}
-        if beside <= {program.text(target) for one in _assigned_before(site) for target in one.targets}:
-            owners = [f"{whole}.{owner}" for owner in owners]
+        known = {program.text(target) for one in _assigned_before(site) for target in one.targets}
+        beside = [[one for part in name.split(".")[:-1] if (one := f"{whole}.{part}") in known] for name in missing]
+        if all(beside):
+            owners = list(dict.fromkeys(found[0] for found in beside))
         else:
             yield from fix(f"give it all parameters of {whole}", program.replaced(inner, whole))
     if all(_in_scope(site, owner.split("[")[0].split(".")[0]) or "." in owner for owner in owners):
