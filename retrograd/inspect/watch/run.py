@@ -31,6 +31,8 @@ from .replay import Before
 from .triggers import Moment, Triggers, Usual, armed
 from .watched_file import WatchedRun, encoded, load_run
 
+FORMS = ("html", "json")
+"""Forms in which a run is written: a page, or data that `retrograd stats`, `diff` and `render` read."""
 MEMORY = 24_000_000
 """Bytes of figures kept if nobody says otherwise."""
 FLUSH = 30.0
@@ -66,7 +68,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
     happened.  ``replay``: the step in which a trigger fires is run again under full recording, in a copy of the
     process, and diagnosed; buffers and states of generators are noted in each step for that.  ``file``: where the run
     is written, every ``flush`` seconds and when it ends; recordings of repeated steps lie beside it.  ``resume``: go
-    on in that file, the break marked.
+    on in that file, the break marked.  ``fmt``: ``"html"`` for a page, ``"json"`` for data, else as the suffix says.
 
     Raises ``OutputError`` where the file cannot be written, ``ValueError`` for a trigger that there is not.  What goes
     wrong with watching later is said once and does not reach the program.
@@ -86,12 +88,14 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         flush: float = FLUSH,
         resume: bool = False,
         script: str = "",
+        fmt: str | None = None,
     ) -> None:
         if every < 1:
             raise ValueError(f"every is {every}; it must be at least 1")
         self.file = None if file is None else os.path.abspath(file)
         if self.file is not None:
             check_writable(self.file)
+        self._form = fmt or ("html" if (self.file or "").endswith((".html", ".htm")) else "json")
         self._history = History(memory)
         self.happened: list[dict[str, Any]] = []
         """What triggers found, notes of the program, and new starts of it; each with ``step`` and ``kind``."""
@@ -156,7 +160,11 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         """Write the file of the run; raises ``OutputError``."""
         self._written = time.monotonic()
         if self.file is not None:
-            write_output(run_page(self.run) if _is_page(self.file) else encoded(self.run), self.file)
+            write_output(self.text(), self.file)
+
+    def text(self) -> str:
+        """Return the run as it is written: a page, or data."""
+        return run_page(self.run) if self._form == "html" else encoded(self.run)
 
     def close(self) -> None:
         """Stop watching and write the file; once is enough, more does no harm."""
@@ -298,17 +306,13 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         """Take in what the file has from before, and mark the break."""
         if self.file is None or not os.path.exists(self.file):
             return
-        if _is_page(self.file):
+        if self._form == "html":
             raise ValueError("a page cannot be gone on with: give a file whose name ends in .json, and resume that")
         earlier = load_run(self.file)
         self._history.take_in(earlier.curves)
         self.happened += earlier.happened
         self._first = earlier.steps
         self._happen("resumed", f"started again after step {earlier.steps}")
-
-
-def _is_page(file: str) -> bool:
-    return file.endswith((".html", ".htm"))
 
 
 def _own_buffers(module: Any) -> list[Any]:
