@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..events import Event
+from ..events import Event, called
+from ..program.frames import source_line
+from ..program.stacks import stack_of
 from ..program.syntax import parsed
 from ..program.texts import lines_of
 from ..snapshot import SourceLine
@@ -47,9 +49,20 @@ def write_event(
     Where the file has no line that writes, it is the one that ``handed_out`` the memory.
     """
     line = (None if frame is None else array_write(frame.f_code.co_filename, name)) or handed_out
+    return Event("inplace", "numpy", line, _written_there(number, (version, version), "numpy") | {"grad": True})
+
+
+def unheard_write(
+    name: str, number: int, versions: tuple[int, int], through: str, frame: FrameType | None, *, grad: bool
+) -> Event:
+    """Return the event of a write by a method that no engine tells of as of its operators."""
+    data = _written_there(number, versions, through) | {"stack": stack_of(frame), "grad": grad}
+    return called("inplace", name, source_line(frame), data)
+
+
+def _written_there(number: int, versions: tuple[int, int], through: str) -> dict[str, Any]:
     data: dict[str, Any] = {"inputs": [number], "names": [""], "outputs": [number], "output_names": [""]}
-    data |= {"target": number, "version": [version, version], "through": "numpy", "grad": True}
-    return Event("inplace", "numpy", line, data)
+    return data | {"target": number, "version": list(versions), "through": through}
 
 
 def array_write(file: str, tensor: str = "") -> SourceLine | None:

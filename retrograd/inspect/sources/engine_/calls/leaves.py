@@ -17,10 +17,9 @@ from ....snapshot import SourceLine
 from ...call_data import worthy
 from ...writers.leaves import leaf_event, read_event
 from ..backward.entries import array_of
-from ..backward.facts import layout_of, memory_of
 from ..backward.nodes import any_nonzero
 from ..told_events import event_as_told
-from ..watching import Observer, Watching, guarded, shape_and_dtype
+from ..watching import Observer, Watching, guarded
 from .caller import Caller, caller_of
 from .names import Names
 
@@ -48,10 +47,7 @@ class Leaves(Observer):
     @guarded
     def swapped(self, t: TensorBase) -> None:
         """A tensor has got another one's memory."""
-        memory, layout = t._array, None
-        if memory.base is not None:
-            memory, layout = memory_of(memory), layout_of(memory)
-        self.watching.sink.tensors.moved(t, *shape_and_dtype(t._sig), layout, memory)
+        self.watching.describe_anew(t)
 
     @guarded
     def grad_set(self, t: TensorBase, value: Any) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
-from ....events import Event, called
+from ....events import Event
 from ....program.frames import is_users, source_line, user_frame
-from ....program.stacks import stack_of
 from ....tensor_table import TensorTable
+from ...array_writes import unheard_write
 from ...patches import Patches
 from ..calls.calls import unseen_version_of, version_of
 from ..calls.tensors import describe_anew, number_of
@@ -118,7 +118,5 @@ class MemoryWrites:
 
 def _write(name: str, number: int, versions: tuple[int, int], through: str, caller: FrameType) -> Event:
     """Return the event of a write into a tensor."""
-    frame = user_frame(caller)
-    data: dict[str, Any] = {"inputs": [number], "names": [""], "outputs": [number], "output_names": [""]}
-    data |= {"target": number, "version": list(versions), "through": through, "stack": stack_of(frame)}
-    return called("inplace", name, source_line(frame), data | {"grad": LIBRARY.torch.is_grad_enabled()})
+    grad: bool = LIBRARY.torch.is_grad_enabled()
+    return unheard_write(name, number, versions, through, user_frame(caller), grad=grad)
