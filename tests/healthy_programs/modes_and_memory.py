@@ -1,4 +1,5 @@
 """Grad modes switched in every way and switched back, arrays and storages that are written when nothing needs them."""
+
 import contextlib
 
 import numpy as np
