@@ -111,6 +111,17 @@ def told(recording: Recording) -> list[tuple[Any, ...]]:
     return found
 
 
+def modes(recording: Recording) -> list[tuple[Any, ...]]:
+    """What is said of each switch of grad mode or inference mode, and of modules called with other tensors."""
+    switches = [event for event in recording.events if event.kind == "grad-mode" and not event.data.get("own")]
+    replaced = [event for event in recording.events if event.op == "functional_call"]
+    keys = ("action", "grad", "before", "inference", "callee", "names")
+    return [
+        (event.op, event.source.line if event.source else 0, [event.data.get(key) for key in keys])
+        for event in (*switches, *replaced)
+    ]
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("pair", SHARED, ids=lambda pair: pair.name)
 def test_both_sources_tell_the_same(pair: Pair, tmp_path: Path) -> None:
@@ -121,3 +132,4 @@ def test_both_sources_tell_the_same(pair: Pair, tmp_path: Path) -> None:
         recordings.append(record(pair.buggy, tmp_path, engine=name))
 
     assert told(recordings[1]) == told(recordings[0])
+    assert modes(recordings[1]) == modes(recordings[0])
