@@ -38,16 +38,19 @@ class Clipping:
 
         def clip(*args: Any, **kwargs: Any) -> Any:
             given = args[0] if args else kwargs.get("parameters")
+            bound, caller = args[1] if len(args) > 1 else kwargs.get(_BOUNDS[name]), sys._getframe(1)
             read, passed = _as_read(given)
+            if passed is given:
+                unseen(self._report, name, read, bound, False, caller)
+                return original(*args, **kwargs)
             if args:
                 args = (passed, *args[1:])
-            elif passed is not given:
+            else:
                 kwargs = {**kwargs, "parameters": passed}
             try:
                 return original(*args, **kwargs)
             finally:
-                bound = args[1] if len(args) > 1 else kwargs.get(_BOUNDS[name])
-                unseen(self._report, name, read, bound, read is not given, sys._getframe(1))
+                unseen(self._report, name, read, bound, True, caller)
 
         return clip
 
