@@ -16,7 +16,7 @@ from .events import Event, Recording
 from .figure_schedule import FigureSchedule
 from .finite_differences.check import check_functions
 from .forks import in_this_process
-from .journal import Journal, Note
+from .journal import Journal, Maker, Note
 from .kept_snapshots import KeptSnapshots
 from .kept_steps import KEPT, KeptSteps
 from .lost_messages import lost_messages
@@ -131,6 +131,7 @@ class Recorder:
         self._journal = Journal()
         self.note: Callable[[Note], None] = self._journal.entries.append
         """Takes a note; the line of its event was mentioned."""
+        self.maker: Callable[[Maker], int] = self._journal.maker
         self.tensors = TensorTable(self._journal.rows, self._journal.settle)
         self.kept_calls = KeptCalls() if check and level == "full" else None
         self.figures = FigureSchedule(always=all_figures)
