@@ -45,11 +45,13 @@ _GRAPH = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names")
 
 def happened(recording: Recording) -> list[Any]:
     """Everything that a recording tells but calls, in words that do not depend on the engine."""
-    found = []
+    found, handles = [], dict[int, int]()
     for event in recording.events:
         if event.kind not in (*OPERATIONS, *KINDS_APART):
-            line = None if event.source is None else (event.source.line, event.source.function)
-            found.append((event.kind, event.op, line, _data(recording, event)))
+            line, data = event.source and (event.source.line, event.source.function), _data(recording, event)
+            if "handle" in data:  # which each process counts on
+                data["handle"] = handles.setdefault(data["handle"], len(handles))
+            found.append((event.kind, event.op, line, data))
     return found
 
 
