@@ -19,6 +19,7 @@ from ...queries.depth import grown
 from ...text.spelling import is_name
 from ...text.words import at, listed
 from .constant_results import NOTHING, Losses, both_zero, constant_results, lost_in, switched_off, vanished_value
+from .zero_layers import zero_layers
 from .zeroing_hooks import zeroing_hooks
 
 _DRAWN = (
@@ -100,6 +101,7 @@ def find(flow: Flow) -> Iterator[Case]:
         if not {"order", "grad_norm", "out_norm", "out_zero_share"} <= set(snapshot.measures):
             continue
         found = [*constant_results(flow, run, snapshot), *_zeroed(flow, run, snapshot)]
+        found = found or list(zero_layers(flow, run, snapshot))
         found = found or list(_mostly_lost(flow, run, snapshot))
         found = found or list(grown(flow, run, snapshot))
         found = found or list(_nearly_saturated(flow, run))

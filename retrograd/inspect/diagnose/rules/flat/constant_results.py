@@ -260,11 +260,18 @@ def both_zero(flow: Flow, row: int, they_get: str) -> Explained | None:
     if not is_a(event.op, Trait.CONTRACTION, Trait.SCALING):
         return None
     learning = [one for one in given if flow.has_history(one, row) or flow.requires_grad(one, row)]
-    ends = [limits_of(flow, one, row) for one in learning[:2]]
-    if len(learning) < 2 or any(one is None or list(one) != [0.0, 0.0] for one in ends):
+    factors = [one for one in learning if len(flow.facts(one).shape) > 1] if len(given) > 2 else learning  # no bias
+    if len(factors) < 2 or not all(_is_zero_now(flow, one, row) for one in factors[:2]):
         return None
     message = f"both factors of {event.op}{at(event.source)} are zero in every entry, so {they_get} a gradient of zero."
     return "zero-gradient", message, "start one of the two factors with other numbers than zeros; the other may be zero"
+
+
+def _is_zero_now(flow: Flow, tensor: int, row: int) -> bool:
+    """Whether a tensor, or what it is a view of, has no entry but zeros before a row."""
+    of = flow.facts(tensor).view_of
+    ends = limits_of(flow, tensor, row) or (None if of is None else limits_of(flow, of, row))
+    return ends is not None and list(ends) == [0.0, 0.0]
 
 
 def switched_off(flow: Flow, stops: tuple[int, list[int]], leaves: list[int], they_get: str) -> Explained | None:
