@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..errors import UsageError
+from ..interpreter import LOST
 from ..locks import lock
 from .event_data import LEVELS
 from .events import Event, Recording
@@ -89,6 +90,8 @@ def recorded(recorder: Recorder, *, every_thread: bool = True) -> Iterator[None]
     with ExitStack() as stack:
         stack.enter_context(references_hidden())
         stack.enter_context(counting_processes(lambda: recorder.missed("processes", ""), recorder.ledger))
+        for lost in LOST:
+            recorder.missed(PROBLEMS, lost)
         stack.enter_context(lost_messages(recorder.note_lost))
         for source in sources():
             stack.enter_context(source.watch(recorder, every_thread=every_thread, level=recorder.recording.level))

@@ -15,6 +15,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from ...errors import OutputError
+from ...interpreter import getframe
 from ..forks import in_this_process
 from ..program.frames import source_line, user_frame
 from ..program.modules import inner_modules
@@ -152,7 +153,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
 
     def dump(self) -> dict[str, Any]:
         """Write what there is now: the file of the run, and where the program stands."""
-        found = self._happen("dump", f"asked for{_at(user_frame(sys._getframe(1)))}")
+        found = self._happen("dump", f"asked for{_at(user_frame(getframe(1)))}")
         self.save()
         return found
 
@@ -274,7 +275,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         fired = self._triggers.of(moment)
         found = [self._happen("trigger", sentence, trigger=name) for name, sentence in fired]
         if found:
-            frame = user_frame(sys._getframe())
+            frame = user_frame(getframe())
             file = f"{os.path.splitext(self.file or 'run')[0]}.step{self.step}.json"
             again = repeated(meter, frame, [optimizer], file)
             for one in found:
@@ -293,7 +294,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         if self._action == "raise":
             raise TrainingWentWrong(told(happened))
         if self._action == "pdb":
-            pdb.Pdb().set_trace(user_frame(sys._getframe()))
+            pdb.Pdb().set_trace(user_frame(getframe()))
 
     def _happen(self, kind: str, text: str, **more: Any) -> dict[str, Any]:
         """Note something at the step under way."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from itertools import repeat
 from math import isfinite
@@ -13,6 +12,7 @@ from typing import Any
 from .....engine.aliasing.views import requires_grad
 from .....engine.switches.state import STATE
 from .....engine.tensors.base import TensorBase
+from .....interpreter import getframe
 from ....events import called
 from ....operators import Trait, canonical
 from ....program.frames import source_line
@@ -56,7 +56,7 @@ class Calls(Observer):
     # -- operations
     def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
         """An operator ran; as ``guarded`` as the others, but lines are followed on any thread."""
-        frame = sys._getframe(2)  # not: this and who tells
+        frame = getframe(2)  # not: this and who tells
         watching = self.watching
         here = watching.local.state
         latest = here.plan
@@ -145,7 +145,7 @@ class Calls(Observer):
     def _look_for_transforms(self, user: FrameType) -> None:
         """Tell of transforms that a call is the first within."""
         if STATE.transforms or self._transforms.open:
-            self._transforms.look(levels_now(), sys._getframe(2), user)
+            self._transforms.look(levels_now(), getframe(2), user)
 
     def _figures(self, out: TensorBase, *, whole: bool) -> Measured:
         """Return range and sum of a result, the sum alone where that will do; nothing of what nobody has written."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from types import FrameType
 from typing import Any
 
@@ -11,6 +10,7 @@ from .....engine.aliasing.views import requires_grad
 from .....engine.overriding import overrides
 from .....engine.tensors.base import TensorBase
 from .....engine.tensors.gradient import read_grad
+from .....interpreter import getframe
 from ....program.frames import INTERCEPTORS, source_line
 from ....program.stacks import stack_of
 from ....snapshot import SourceLine
@@ -87,7 +87,7 @@ class Leaves(Observer):
 
     def _caller(self) -> Caller | None:
         """Who called, if that is to be told."""
-        caller = caller_of(sys._getframe(2)) if self.watching.sink.wants() else None
+        caller = caller_of(getframe(2)) if self.watching.sink.wants() else None
         return None if caller is None or caller.internal or caller.frame is None else caller
 
     def _number(self, t: TensorBase, caller: Caller) -> tuple[SourceLine | None, list[str] | None, int]:
@@ -101,7 +101,7 @@ class Leaves(Observer):
 
 def _looks_itself(user: FrameType | None) -> bool:
     """Whether the user's line looks at ``.grad``, no function of ours that it called, as ``clip_grad_norm_``."""
-    frame: FrameType | None = sys._getframe(2)
+    frame: FrameType | None = getframe(2)
     while frame is not None and frame.f_code is not read_grad.__code__:
         frame = frame.f_back
     frame = frame and frame.f_back

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from .....engine.switches.state import STATE
 from .....engine.tensors.base import TensorBase
+from .....interpreter import getframe
 from ....program.frames import user_frame
 from ...array_writes import unheard_write
 from ..backward.facts import memory_of
@@ -49,5 +49,5 @@ class UnheardWrites(Observer):
         self._shared.steps += 1
 
     def _send(self, name: str, number: int, versions: tuple[int, int], through: str) -> None:
-        frame = user_frame(sys._getframe(3))
+        frame = user_frame(getframe(3))
         self.watching.send(unheard_write(name, number, versions, through, frame, grad=STATE.grad_enabled))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from .....engine.tensors.base import TensorBase
+from .....interpreter import getframe
 from ... import named_scopes
 from ...module_names import Called, Roots, below
 from ...stray_attributes import StrayAttributes
@@ -43,7 +43,7 @@ class Owners(Observer):
             note_module(call)
         modules = self.watching.here.modules
         around = modules[-1] if modules else ""
-        path = self._roots.path(module, around, sys._getframe(1))
+        path = self._roots.path(module, around, getframe(1))
         scopes.append(path if len(scopes) == len(modules) else f"{scopes[-1]}/{below(path, around)}")
         modules.append(path)
         kind = type(module)
@@ -116,12 +116,12 @@ class Owners(Observer):
         if action == "step":
             self._stepping.append(optimizer)
         self.watching.here.quiet = action != "made"
-        self._optimizers.works((self.watching,), action, optimizer, sys._getframe(3))
+        self._optimizers.works((self.watching,), action, optimizer, getframe(3))
 
     @guarded
     def scheduled(self, optimizer: Any) -> None:
         """A schedule has set the rates of an optimizer."""
-        self._optimizers.scheduled(optimizer, sys._getframe(1))
+        self._optimizers.scheduled(optimizer, getframe(1))
 
     def optimizer_done(self, action: str, optimizer: Any) -> None:
         """It is done."""
@@ -159,4 +159,4 @@ class Owners(Observer):
     def _evaluated(self) -> None:
         """Say what a closure left in ``.grad``."""
         if self._stepping:
-            self._optimizers.works((self.watching,), "evaluated", self._stepping[-1], sys._getframe(3))
+            self._optimizers.works((self.watching,), "evaluated", self._stepping[-1], getframe(3))

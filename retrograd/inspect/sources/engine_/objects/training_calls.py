@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
+from .....interpreter import getframe
 from ....program.frames import source_line, user_frame
 from ....snapshot import SourceLine
 from ...writers.training import ModuleChanges, tell_clip, tell_load, tell_mode, tell_scaling
@@ -46,4 +46,4 @@ class Clipping(Observer):
 
 
 def _line() -> SourceLine | None:
-    return source_line(user_frame(sys._getframe(2)))
+    return source_line(user_frame(getframe(2)))

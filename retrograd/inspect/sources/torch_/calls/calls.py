@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable, Sequence
 from operator import attrgetter
 from types import FrameType, NoneType
 from typing import Any, Protocol
 
+from .....interpreter import getframe
 from ....program.frames import is_users, user_frame
 from ....program.signals import let_pass
 from ...origins import Marks, Settled
@@ -190,7 +190,7 @@ class Caller:
     def of_python(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Rule, Run]:
         """Do the same for a function written in Python, whose frame stands three above."""
         try:
-            return self._pristine.of_python(func, args, kwargs, sys._getframe(3))
+            return self._pristine.of_python(func, args, kwargs, getframe(3))
         except Exception as problem:
             note_problem(problem)
             return judge(None), (func, args, kwargs)

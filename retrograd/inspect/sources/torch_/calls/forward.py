@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .....interpreter import getframe
 from ....event_data import Stack
 from ....events import Event, Facts
 from ....operators import Trait
@@ -126,7 +126,7 @@ class ForwardWriter:
         self._allocations.follow(call, numbers, written, outputs, results)
         measures = measured(call, numbers, outputs, results, more, self._ranges, self._allocations.hides)
         if self._transforms.open or "transformed" in more:
-            self._transforms.look(levels_now(), sys._getframe(1), call.frame)
+            self._transforms.look(levels_now(), getframe(1), call.frame)
         around = self._around(call, kind, call.marks.scope, inside.run)
         told = results if outputs or kind != "inplace" else (numbers[written[0]],)
         self.sink.note(

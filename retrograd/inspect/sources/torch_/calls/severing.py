@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from types import FrameType
 from typing import Any
 
+from .....interpreter import getframe
 from ....operators import Trait
 from ....program.frames import source_line, user_frame
 from ....program.modules import attributes_of, inner_modules
@@ -54,7 +54,7 @@ class Severing:
             causes = self._table.causes(given)
             if any(one.requires_grad for one in left) or not (causes or self._could_require(module, given)):
                 return
-            frame = user_frame(sys._getframe(2)) if marks.settled is None else marks.settled.frame
+            frame = user_frame(getframe(2)) if marks.settled is None else marks.settled.frame
             self._table.add(left, causes or (Severed(self._off(), source_line(frame), -1),))
 
     def _could_require(self, module: Any, given: list[Any]) -> bool:

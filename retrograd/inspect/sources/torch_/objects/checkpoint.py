@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from .....interpreter import getframe
 from ....program.frames import leave_no_frame, source_line, user_frame
 from ...base import Watch
 from ...importing import AfterImport
@@ -111,11 +112,11 @@ class Checkpoints:
 
     def _begin(self, action: str, block: int, name: str, more: dict[str, Any] | None = None) -> None:
         data = {**self._data(block, name), **(more or {})}
-        line = source_line(user_frame(sys._getframe(1)))
+        line = source_line(user_frame(getframe(1)))
         self._told.begin(self._watches(), action, data, line, self._run())
 
     def _end(self, block: int, name: str) -> None:
-        self._told.end(self._data(block, name), source_line(user_frame(sys._getframe(1))), self._run())
+        self._told.end(self._data(block, name), source_line(user_frame(getframe(1))), self._run())
 
     def _data(self, block: int, name: str) -> dict[str, Any]:
         data: dict[str, Any] = {"block": block, "function": name}

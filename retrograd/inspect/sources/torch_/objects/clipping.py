@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import FrameType, GeneratorType
 from typing import Any
 
+from .....interpreter import getframe
 from ....program.frames import source_line, user_frame
 from ...base import Watch
 from ...patches import Patches
@@ -38,7 +38,7 @@ class Clipping:
 
         def clip(*args: Any, **kwargs: Any) -> Any:
             given = args[0] if args else kwargs.get("parameters")
-            bound, caller = args[1] if len(args) > 1 else kwargs.get(_BOUNDS[name]), sys._getframe(1)
+            bound, caller = args[1] if len(args) > 1 else kwargs.get(_BOUNDS[name]), getframe(1)
             read, passed = _as_read(given)
             if passed is given:
                 unseen(self._report, name, read, bound, False, caller)

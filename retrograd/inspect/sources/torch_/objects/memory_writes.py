@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
+from .....interpreter import getframe
 from ....events import Event
 from ....program.frames import is_users, source_line, user_frame
 from ....tensor_table import TensorTable
@@ -42,7 +43,7 @@ class MemoryWrites:
 
         def writing(storage: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(storage, *args, **kwargs)
-            unseen(self._report_storage, name, storage, sys._getframe(2))
+            unseen(self._report_storage, name, storage, getframe(2))
             return result
 
         return writing
@@ -63,7 +64,7 @@ class MemoryWrites:
         def set_(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             before = unseen_version_of(tensor)
             result = original(tensor, *args, **kwargs)
-            unseen(self._report_set, tensor, before, sys._getframe(2))
+            unseen(self._report_set, tensor, before, getframe(2))
             return result
 
         return set_
@@ -84,7 +85,7 @@ class MemoryWrites:
     # -- DLPack
     def _wrap_to_dlpack(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def to_dlpack(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            unseen(self._hand_out, tensor, sys._getframe(2))
+            unseen(self._hand_out, tensor, getframe(2))
             return original(tensor, *args, **kwargs)
 
         return to_dlpack
@@ -96,7 +97,7 @@ class MemoryWrites:
     def _wrap_from_dlpack(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def _from_dlpack(*args: Any, **kwargs: Any) -> Any:
             made = original(*args, **kwargs)
-            unseen(self._report_made, made, sys._getframe(2))
+            unseen(self._report_made, made, getframe(2))
             return made
 
         return _from_dlpack
