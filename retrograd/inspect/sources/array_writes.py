@@ -68,8 +68,8 @@ def _written_there(number: int, versions: tuple[int, int], through: str) -> dict
 def array_write(file: str, tensor: str = "") -> SourceLine | None:
     """Return the first line that writes into an array shared with a tensor, best with the one of that name.
 
-    Where the program writes into nothing that is called so, into what ends in the same word: ``self.obs[0] = x`` for
-    ``from_numpy(obs)``; and where it has no such line either, the one that shares the memory.
+    Where the program writes into nothing that is called so, into what a function gave for it: ``self.obs[0] = x`` for
+    ``obs = env.step(a)``; and where it has no such line either, the one that shares the memory.
     """
     tree = parsed("".join(lines_of(file)))
     if tree is None:
@@ -81,7 +81,10 @@ def array_write(file: str, tensor: str = "") -> SourceLine | None:
         sharing.add(line)
     writes = list(_writes(tree))
     found = [one for one in writes if one[0] in shared]
-    best = [one for one in found if tensor and shared[one[0]] == tensor] or found or _alike(writes, shared)
+    best = [one for one in found if tensor and shared[one[0]] == tensor] or found
+    if not best:
+        returned = _returned(tree, shared)
+        best = [one for one in writes if one[0] in returned]
     if not best and len(sharing) == 1:
         best = [("", sharing.pop(), "")]
     return SourceLine(file, best[0][1], best[0][2]) if best else None
@@ -91,10 +94,26 @@ _Write = tuple[str, int, str]
 """What is written into, line and function."""
 
 
-def _alike(writes: list[_Write], shared: Mapping[str, str]) -> list[_Write]:
-    """Return the writes into attributes that are called like an array that is shared."""
-    words = {array.rpartition(".")[2] for array in shared}
-    return [one for one in writes if "." in one[0] and one[0].rpartition(".")[2] in words]
+def _returned(tree: ast.AST, shared: Mapping[str, str]) -> set[str]:
+    """Return what functions of the file give back that an array which is shared was assigned from: ``self.obs``."""
+    given: dict[str, set[str]] = {}
+    for function in ast.walk(tree):
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            back = (node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value)
+            given.setdefault(function.name, set()).update(part for value in back for part in _parts(value))
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            called = node.value.func
+            named = getattr(called, "attr", getattr(called, "id", ""))
+            if any(part in shared for target in node.targets for part in _parts(target)):
+                found |= given.get(named, set())
+    return found
+
+
+def _parts(value: ast.expr) -> list[str]:
+    """Return how a value is spelled, or each of several."""
+    return [ast.unparse(one) for one in (value.elts if isinstance(value, ast.Tuple) else [value])]
 
 
 def _shared(tree: ast.AST) -> Iterator[tuple[str, str, int]]:

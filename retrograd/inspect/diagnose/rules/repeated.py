@@ -101,9 +101,14 @@ def _compared(flow: Flow) -> tuple[list[Event], list[Event]] | None:
     if not asked_for and _adds_to_kept(flow, runs[1]):  # else what is looked at are the gradients of new leaves
         return None
     pair = _behind(flow, runs[0], -1), _behind(flow, runs[1], runs[0].end)
-    in_function = runs[0].source is not None and runs[0].source.function != "<module>"
-    wanted = _wants_them_equal(flow) or (not asked_for and in_function)
+    wanted = _wants_them_equal(flow) or (not asked_for and _in_a_function_of_its_own(flow, runs[0], shared))
     return pair if wanted and _same_data(flow, pair, runs[0], own_inputs=asked_for) else None
+
+
+def _in_a_function_of_its_own(flow: Flow, run: Run, shared: set[int]) -> bool:
+    """Whether a run is of a function that was called anew for each, and not of the loop beside what they share."""
+    made = {facts.source.function for facts in map(flow.facts, shared) if facts.source is not None}
+    return run.source is not None and run.source.function not in made
 
 
 def _adds_to_kept(flow: Flow, run: Run) -> bool:

@@ -76,9 +76,17 @@ def _longer_runs(flow: Flow, kept: list[Case]) -> Case | None:
         carried = carried_tensor(flow, runs[-2], runs[-1])
         if carried is None:
             continue
-        holder = next((case for case in kept if carried.tensor in case.subjects), None)
+        holder = next((case for case in kept if carried.tensor in case.subjects), None) or _held(flow, carried.tensor)
         return _longer_case(flow, runs, carried, holder)
     return None
+
+
+def _held(flow: Flow, tensor: int) -> Case | None:
+    """Return the case of a collection that has a tensor with others of its line, as the interpreter told on the way."""
+    line = flow.facts(tensor).source
+    alike = [one for one, facts in enumerate(flow.tensors) if facts.source == line and facts.lasted is not None]
+    known = line is not None and len(alike) >= LINKS and any(flow.facts(one).holder for one in alike)
+    return kept_case(flow, line, alike, len(alike)) if known else None
 
 
 def _longer_case(flow: Flow, runs: list[Run], carried: CarriedTensor, holder: Case | None) -> Case:
