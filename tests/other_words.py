@@ -52,7 +52,7 @@ def functional(text: str) -> str:
     """Return a program with functions for operators and methods, ``torch.subtract(a, b)``, and methods for functions.
 
     Operators become, in turn, functions with keywords, functions of the program's own, and writes over what is used
-    nowhere else.  Which operands are tensors is seen by running the program once on our engine, as far as that can run it.
+    nowhere else.  Which operands are tensors is seen by running the program once on our engine, if it can run it.
     """
     tree = ast.parse(text)
     sites = [node for node in ast.walk(tree) if _is_site(node)]

@@ -8,11 +8,10 @@ from typing import TypeVar
 
 from ...events import Event
 from ...snapshot import SourceLine
+from ..thresholds import ASKED_OF_A_LINE
 from .flow import Flow
 
 Answer = TypeVar("Answer")
-_ASKED = 10
-"""Leaves of one line that are asked about; the others get the answer of the last one of these."""
 
 
 def answer_per_leaf(flow: Flow, leaves: Iterable[int], ask: Callable[[int], Answer]) -> Iterator[tuple[int, Answer]]:
@@ -24,7 +23,7 @@ def answer_per_leaf(flow: Flow, leaves: Iterable[int], ask: Callable[[int], Answ
         if facts.source is None or facts.made_by is None:  # a parameter: where it was first used says little
             yield leaf, ask(leaf)
             continue
-        if asked[facts.source] < _ASKED:
+        if asked[facts.source] < ASKED_OF_A_LINE:
             asked[facts.source] += 1
             latest[facts.source] = ask(leaf)
         yield leaf, latest[facts.source]

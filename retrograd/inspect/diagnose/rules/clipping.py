@@ -14,6 +14,7 @@ from ..facts.flow import Flow
 from ..facts.ledger import last_before
 from ..text.spelling import receiver
 from ..text.words import at, listed, times
+from ..thresholds import BEYOND, HABIT
 
 KINDS = {
     "unclipped-gradient": Kind(
@@ -22,13 +23,8 @@ KINDS = {
         Stage.STATEMENT,
     ),
 }
-_CALLS = 2
-"""Calls that must have clipped nothing: one alone may have come before a loop."""
-
 _LATE = ["scale", "unscale_"]
 """What lies around a call that clips before the gradients are unscaled."""
-_BEYOND = 1e3
-"""A bound so many times larger than any gradient is none."""
 
 
 @dataclass(slots=True)
@@ -55,9 +51,9 @@ def find(flow: Flow) -> Iterator[Case]:
             clipped.update(leaves)
     for source, found in lines.items():
         stepped = [leaf for leaf in found.leaves if flow.leaf_events.get((leaf, "step"))]
-        if len(found.rows) >= _CALLS and stepped and clipped.isdisjoint(found.leaves):
+        if len(found.rows) >= HABIT and stepped and clipped.isdisjoint(found.leaves):
             yield _case(flow, source, found, stepped)
-        elif len(scaled := _scaled(flow, found)) >= _CALLS:
+        elif len(scaled := _scaled(flow, found)) >= HABIT:
             yield _scaled_case(flow, source, found, scaled[0])
 
 
@@ -72,7 +68,7 @@ def _of_nothing(flow: Flow) -> Iterator[Case]:
     leaves = sorted(leaf for leaf in flow.accumulated if flow.leaf_events.get((leaf, "step")))
     for source, events in lines.items():
         spent = all(event.data.get("read_once") and not event.data.get("inputs") for event in events[1:])
-        if len(events) < _CALLS or not spent or not leaves:
+        if len(events) < HABIT or not spent or not leaves:
             continue
         event, count = events[-1], len(events) - bool(events[0].data.get("inputs"))
         yield Case(
@@ -142,7 +138,7 @@ def _only_measures(flow: Flow, leaves: list[int], bound: object) -> bool:
     """Whether a bound lets everything pass, as of who wants the norm alone."""
     if not isinstance(bound, int | float) or not math.isfinite(bound):
         return True
-    return bound > _BEYOND * max((flow.largest_norm[leaf] for leaf in leaves), default=0.0)
+    return bound > BEYOND * max((flow.largest_norm[leaf] for leaf in leaves), default=0.0)
 
 
 def _is_waiting(flow: Flow, leaf: int, row: int) -> bool:

@@ -10,10 +10,12 @@ from typing import Any
 from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
+from ..facts.calls import CALLS
 from ..facts.flow import Flow
 from ..facts.lines import backward_line
 from ..text.phrases import NO_GRAPH
 from ..text.words import at, counted, shape_text
+from ..thresholds import DIFFERENT, MEASURED
 from .recomputed_in_rules import recomputed
 
 KINDS = {
@@ -22,11 +24,6 @@ KINDS = {
     "wrong-backward-count": Kind("a custom Function returns the wrong number of gradients", "error", Stage.STATEMENT),
     "wrong-double-backward": Kind("the second derivative is silently wrong", "error", Stage.STATEMENT),
 }
-
-_DIFFERS = 1e-2
-"""Relative difference from which on two derivatives are not the same."""
-_SAME = 1e-3
-"""Relative difference up to which a measured factor is a certain number."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -134,7 +131,7 @@ def _measured(flow: Flow) -> Iterator[Case]:
     forwards = [event for _, event in flow.of_kind("function", action="forward")]
     mutating = {event.op for event in forwards if any(map(flow.requires_grad, event.data.get("mutated", ())))}
     for _, event in flow.of_kind("function", action="checked"):
-        if event.data.get("relative_error", 0.0) >= _DIFFERS and event.op not in mutating:
+        if event.data.get("relative_error", 0.0) >= DIFFERENT and event.op not in mutating:
             case = _measured_case(event, _entries(flow, event))
             unrecorded = event.data.get("order") == 2 and event.data.get("missing") and NO_GRAPH in flow.error_text
             yield replace(case, explains_error=True) if unrecorded else case
@@ -209,9 +206,9 @@ def _correction(data: dict[str, Any], name: str, entries: int) -> str:
         return f"return the gradient of {name} in its place instead of None"
     if data.get("constant"):
         return f"multiply what backward returns for {name} by the incoming gradient"
-    if factor is not None and abs(factor + 1) < 1e-3:
+    if factor is not None and abs(factor + 1) < MEASURED:
         return f"change the sign of what backward returns for {name}"
-    if factor and entries > 1 and abs(factor / entries - 1) < _SAME:  # forward takes the mean
+    if factor and entries > 1 and abs(factor / entries - 1) < MEASURED:  # forward takes the mean
         return f"divide what backward returns for {name} by {name}.numel()"
     if factor:
         return f"multiply what backward returns for {name} by {1 / factor:.4g}"
@@ -235,7 +232,7 @@ def _constants(flow: Flow) -> Iterator[Case]:
 def _depends_on_input(flow: Flow, row: int, event: Event, name: str) -> bool:
     """Whether what forward kept on ctx was computed from its inputs, in floating point; random masks are not."""
     inputs = set(event.data.get("inputs", ()))
-    for call in range(max(row - 200, 0), row):
+    for call in _calls_of_forward(flow, row, event):
         data = flow.events[call].data
         spelled = data.get("output_names") or []
         if name in (one.rpartition(".")[2] for one in spelled):
@@ -243,6 +240,16 @@ def _depends_on_input(flow: Flow, row: int, event: Event, name: str) -> bool:
             floating = flow.facts(made).floating
             return floating and bool(flow.behind([made], call + 1, gradients=False).tensors & inputs)
     return True
+
+
+def _calls_of_forward(flow: Flow, row: int, event: Event) -> Iterator[int]:
+    """Yield the calls that a Function's forward made, last first; its own event comes when it is over."""
+    defined = tuple(event.data.get("forward_line") or ())
+    for call in range(row - 1, -1, -1):
+        if flow.events[call].kind in CALLS:
+            if not any((line.file, line.function) == (*defined[:1], *defined[2:]) for line in flow.lines(call)):
+                return
+            yield call
 
 
 def _constant_case(event: Event, name: str) -> Case:

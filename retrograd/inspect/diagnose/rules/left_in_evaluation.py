@@ -14,12 +14,11 @@ from ..facts.call_inputs import limits_of
 from ..facts.flow import Flow
 from ..facts.ledger import Step
 from ..text.words import at, counted, listed
+from ..thresholds import HABIT
 
 KINDS = {
     "left-in-evaluation": Kind("a module is trained in the mode that an evaluation left it in", "error", Stage.OMISSION)
 }
-_STEPS = 2
-"""Steps in the wrong mode: what is stepped once may have been computed before the switch."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -36,7 +35,7 @@ def find(flow: Flow) -> Iterator[Case]:
         leaves = [leaf for leaf in event.data.get("inputs", ()) if leaf in flow.accumulated]
         modules = event.data.get("modules", [])
         later = [step for step in modes.steps(leaves, row, modes.on_again(modules, row)) if step.row > row]
-        if len(later) < _STEPS:
+        if len(later) < HABIT:
             continue
         if modes.trained_before(leaves, modules, row):
             statistics, wrong = None, _evaluated(flow, leaves, row, later)

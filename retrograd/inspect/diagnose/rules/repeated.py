@@ -17,6 +17,7 @@ from ..facts.flow import Flow
 from ..facts.lines import call_text, same_call, same_shapes
 from ..facts.runs import Run
 from ..text.words import at
+from ..thresholds import DRAWN_ABOVE
 
 KINDS = {
     "nondeterminism": Kind("two equal runs differ", "warning", Stage.STRUCTURE),
@@ -333,7 +334,7 @@ def _brought_in(flow: Flow, event: Event) -> bool:
 
 
 def _draws_elsewhere(flow: Flow, event: Event, drawing: re.Pattern[str]) -> bool:
-    """Whether the lines just above a call, or its own, draw numbers that a seed of the engine's does not govern."""
+    """Whether the line of a call, or one just above it, draws numbers that a seed of the engine's does not govern."""
     return _line_that_draws(flow, event.source, drawing) is not None
 
 
@@ -342,7 +343,7 @@ def _line_that_draws(flow: Flow, source: SourceLine | None, drawing: re.Pattern[
     if source is None:
         return None
     lines = flow.recording.sources.get(source.file, {})
-    for number in range(source.line, source.line - 4, -1):
+    for number in range(source.line, source.line - DRAWN_ABOVE, -1):
         if drawing.search(lines.get(number, "")):
             return SourceLine(source.file, number, source.function)
     return None

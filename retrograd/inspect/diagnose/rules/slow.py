@@ -15,6 +15,7 @@ from ..facts.flow import Flow
 from ..facts.nodes import call_of, largest_graphs
 from ..facts.runs import Run
 from ..text.words import at, counted, operator_word, shape_text
+from ..thresholds import PART
 
 KINDS = {"slow-node": Kind("one node or line takes most of the backward time", "warning", Stage.COST)}
 _MANY = 100
@@ -138,7 +139,7 @@ def _lines_of_rule(flow: Flow, run: Run, row: int) -> Counter[SourceLine]:
         inside = line is not None and (line.file, line.function) == (defined[0], defined[2]) and line.line >= defined[1]
         if line and inside and event.kind in CALLS and flow.does(call, Trait.PART, Trait.WRITING):
             whole, part = _sizes(flow, call)
-            found[line] += whole >= _PART * part
+            found[line] += whole >= PART * part
     return found
 
 

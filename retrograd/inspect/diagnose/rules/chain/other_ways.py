@@ -19,6 +19,7 @@ from ...queries.distance import counts_by_size
 from ...roles.compared import alike
 from ...roles.trained import expected_gradients
 from ...text.words import at, listed
+from ...thresholds import CUTS_ALIKE
 from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
 
 
@@ -59,8 +60,6 @@ def _is_free(flow: Flow, tensor: int, row: int, free: set[int]) -> bool:
 
 _DELIBERATE = ("detach", "data")
 """Reasons of cuts that look as if they were meant: of one way among several that is worth a note."""
-_ALIKE = 3
-"""Cuts of one line that one line takes, of which no more are looked at."""
 
 
 def other_ways(flow: Flow) -> Iterator[Case]:
@@ -103,7 +102,7 @@ def _few(flow: Flow, cuts: Iterator[Cut]) -> Iterator[Cut]:
         taker, event = flow.events[cut.taker], flow.events[cut.row]
         place = taker.source, taker.op, event.source, event.op
         met[place] = met.get(place, 0) + 1
-        if met[place] <= _ALIKE:
+        if met[place] <= CUTS_ALIKE:
             yield cut
 
 

@@ -18,7 +18,8 @@ from ...facts.runs import Run
 from ...queries.depth import grown
 from ...text.spelling import is_name
 from ...text.words import at, listed
-from .constant_results import NOTHING, Losses, both_zero, constant_results, lost_in, switched_off, vanished_value
+from ...thresholds import HALF_OF_IT, LAYERS_ASKED, NOTHING, SMALLEST_NORMAL_HALF
+from .constant_results import Losses, both_zero, constant_results, lost_in, switched_off, vanished_value
 from .zero_layers import zero_layers
 from .zeroing_hooks import zeroing_hooks
 
@@ -84,11 +85,7 @@ _NEARLY, _MOSTLY, _HUGE = 0.95, 0.8, 100.0
 still learn are no excuse.  One end alone may be a mask."""
 _HALF = {"float16": 5.96e-8, "bfloat16": 9.2e-41}
 """Dtype -> smallest positive number."""
-_SMALLEST_NORMAL = 6.104e-5
-"""Of float16."""
 _REVIVING = "a smaller learning rate, another initialisation of the bias, or leaky_relu"
-_LAYERS = 16
-"""Calls of one line, at either end of a run, that are asked why they pass nothing on."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -122,7 +119,7 @@ def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     if not lost:
         return
     made = {node: call_of(flow, snapshot, node) for node in ran(snapshot) if _stops(snapshot, node)}
-    few = set(few_of_each_line(flow, {row for row in made.values() if row is not None}, _LAYERS))
+    few = set(few_of_each_line(flow, {row for row in made.values() if row is not None}, LAYERS_ASKED))
     stopping = {node: row for node, row in made.items() if row is not None and row in few}
     reported = set()
     losses = Losses(flow, run, snapshot)
@@ -314,13 +311,13 @@ def _is_remnant(event: Event) -> bool:
     size, low, high = grad.get("size", 0), grad.get("min"), grad.get("max")
     if not size or low is None or high is None or grad.get("zero", 0) < size / 2:
         return False
-    return bool(max(-low, high) < _SMALLEST_NORMAL)
+    return bool(max(-low, high) < SMALLEST_NORMAL_HALF)
 
 
 def _is_tiny(snapshot: GraphSnapshot, node: int) -> bool:
     """Whether a node passed on mostly less than the smallest normal number."""
     tiny = snapshot.measures.get("out_tiny_share", [])
-    return bool(tiny) and (tiny[node] or 0.0) >= 0.5
+    return bool(tiny) and (tiny[node] or 0.0) >= HALF_OF_IT
 
 
 def _half(flow: Flow, run: Run, place: tuple[int, int]) -> str:

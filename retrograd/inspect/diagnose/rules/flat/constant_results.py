@@ -13,9 +13,7 @@ from ...facts.call_inputs import limits_of
 from ...facts.flow import Flow
 from ...facts.runs import Run
 from ...text.words import at, listed
-
-NOTHING = 1e-12
-"""Norm of a gradient, and share of one that a node passes on, below which nothing is left."""
+from ...thresholds import CANCELLED, NOTHING
 
 
 def lost_in(flow: Flow, run: Run) -> list[int]:
@@ -79,8 +77,6 @@ def _gave_zero(snapshot: GraphSnapshot, node: int) -> bool:
     return any(norm is not None and norm < NOTHING for norm in norms)
 
 
-_ROUNDING = 1e-5
-"""Share of the gradient of a constant that may arrive behind it: what two ways to a leaf do not quite cancel."""
 _SIGMOID = "torch.sigmoid for a single output, or the dimension that holds the alternatives"
 _ONE_CLASS = (
     "torch.nn.functional.binary_cross_entropy_with_logits for a single output, or one output for each of the classes"
@@ -136,7 +132,7 @@ def _untaught(flow: Flow, run: Run, snapshot: GraphSnapshot, row: int) -> list[i
     """Return the leaves behind a call that no run gives more than the rounding errors of a gradient."""
     places = run.places(snapshot)
     given = [snapshot.measures["grad_norm"][places[node]] or 0.0 for node in flow.nodes(row) if node in places]
-    noise = _ROUNDING * max(given, default=0.0)
+    noise = CANCELLED * max(given, default=0.0)
     behind = flow.leaves_behind(flow.behind(flow.inputs(row), row)) if noise else set()
     return sorted(leaf for leaf in behind if _is_untaught(flow, leaf, noise))
 
