@@ -42,4 +42,5 @@ def test_nothing_is_found_in_other_words(path: Path, tmp_path: Path) -> None:
     if text.splitlines()[0].strip() and not text.startswith("#"):
         text = f"#\n{text}"
 
-    assert [(one.kind, one.line, one.message) for one in found(in_other_words(text), tmp_path)] == []
+    told = [one for one in found(in_other_words(text), tmp_path) if one.severity != "note"]  # comments may answer these
+    assert [(one.kind, one.line, one.message) for one in told] == []

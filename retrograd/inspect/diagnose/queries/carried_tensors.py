@@ -75,7 +75,8 @@ def _described(flow: Flow, found: tuple[int, int, int], run: Run, beside: int) -
     """
     tensor, maker, user = found
     made_at, used_at = living_line(flow, maker, run), living_line(flow, user, run)
-    spelled = flow.spelling.spelled(tensor, user)
+    names = [flow.spelling.spelled(tensor, user), *sorted(flow.spelling.names(tensor))]
+    spelled = next((name for name in names if "." in name), names[0])
     kept = not takes(flow.spelling.text(used_at), assigned(flow.spelling.text(made_at)))
     if "." in spelled or (
         kept and _hidden(flow, maker, user, used_at)

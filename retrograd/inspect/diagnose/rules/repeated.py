@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import takewhile
 
 from ...events import Event
@@ -36,11 +37,12 @@ _CALLS = ("operation", "inplace", "cut")
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the case of the first result that two equal stretches of the program do not share."""
-    pair = _reseeded(flow) or _compared(flow)
+    seeded = _reseeded(flow)
+    pair = seeded or _compared(flow)
     equal = pair and (_wants_them_equal(flow) or _with_same_settings(flow, *pair))
     differing = pair and _first_difference(flow, *pair, FROM_ANY if equal else ELSEWHERE)
-    if differing:
-        yield _case(flow, *differing)
+    if differing:  # who seeds, or asserts, wants the same; who only compares may want to see them differ
+        yield replace(_case(flow, *differing), severity=None if seeded or _asserts(flow) else "note")
     elif pair:
         yield from _numbers_drawn_elsewhere(flow, *pair)
 

@@ -139,11 +139,10 @@ def _carrying(flow: Flow, row: int) -> SourceLine | None:
 def _depths(flow: Flow, used: set[int]) -> dict[int, int]:
     """Return, of each recorded call that no backward run reached, how many such calls lie behind it in a row."""
     depth: dict[int, int] = {}
-    for kind in ("operation", "inplace"):
-        for row in flow.rows.get(kind, ()):
-            if row not in used and flow.has_node(row):
-                made = (flow.last_producer(given, row, gradients=True) for given in flow.inputs(row))
-                depth[row] = 1 + max((depth.get(one, 0) for one in made if one is not None), default=0)
+    for row in sorted([*flow.rows.get("operation", ()), *flow.rows.get("inplace", ())]):
+        if row not in used and flow.has_node(row):
+            made = (flow.last_producer(given, row, gradients=True) for given in flow.inputs(row))
+            depth[row] = 1 + max((depth.get(one, 0) for one in made if one is not None), default=0)
     return depth
 
 

@@ -264,7 +264,7 @@ def _place_of(name: str, node: Any, call: Call, edges: Edges, last: bool) -> int
     """
     if name in _RESULTS:
         return len(call.inputs) if last else None
-    position = 0 if name in _FIRST else 1 if name in _SECOND else 2 if name in _THIRD else None
+    position = _position_of(name)
     if position is None:
         return None
     adding = 1 if type(node).__name__.startswith(_ADDING) else 0
@@ -275,7 +275,12 @@ def _place_of(name: str, node: Any, call: Call, edges: Edges, last: bool) -> int
     if call.rule.op == "einsum":  # its first argument is the equation
         return position if position < len(call.inputs) else None
     position += adding if call.rule.op.startswith("add") or call.rule.op == "baddbmm" else 0
-    for place, where in enumerate(call.places):
-        if where == (position, -1):
+    for place, (where, within) in enumerate(call.places):
+        if within == -1 and position == (_position_of(where) if isinstance(where, str) else where):
             return place
     return None
+
+
+def _position_of(name: str) -> int | None:
+    """Return at which position PyTorch takes a tensor that nodes and callers call so, None if that differs."""
+    return 0 if name in _FIRST else 1 if name in _SECOND else 2 if name in _THIRD else None
