@@ -10,7 +10,8 @@ from ...base import Case
 from ...facts.flow import Flow
 from ...facts.runs import Run
 from ...text.words import at, listed
-from .constant_results import NOTHING, both_zero, is_zero, lost_in
+from ...thresholds import NOTHING
+from .constant_results import both_zero, is_zero, lost_in
 
 
 def zero_layers(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
