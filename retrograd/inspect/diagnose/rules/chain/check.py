@@ -14,7 +14,7 @@ from ...facts.lines import answer_per_leaf, made_inside
 from ...facts.runs import Run
 from ...queries.detached_values import number_cut, returned_cut, value_cut
 from ...roles.trained import expected_gradients, held_for_others, trained_then_frozen, without_any_grad
-from ...text.words import at, listed, operator_word
+from ...text.words import at, counted, listed, operator_word
 from .cut_words import NO_DERIVATIVE, cause_of, not_simply_attached, remedy_of, what_cut
 from .functions import lost_in_functions, zeros_of_functions
 from .other_ways import other_ways
@@ -44,19 +44,22 @@ class _Cut:
     row: int
     way: list[int]
     leaves: list[int] = field(default_factory=list)
+    against: str = ""
+    """Why it may be meant."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that cuts off a leaf whose gradient is wanted."""
     failed, idle = run_without_graph(flow), without_any_grad(flow)
-    cuts: dict[tuple[SourceLine | None, str], _Cut] = {}
+    cuts: dict[tuple[SourceLine | None, str, str], _Cut] = {}
     uncut: list[int] = []
     for leaf, found in answer_per_leaf(
         flow, _without_gradient(flow, failed, idle), lambda leaf: _cut_of(flow, leaf, failed, steps=leaf in idle)
     ):
         if found is not None:
             event = flow.events[found.row]
-            cuts.setdefault((cause_of(flow, found.row).line, event.data.get("reason", "")), found).leaves.append(leaf)
+            place = cause_of(flow, found.row).line, event.data.get("reason", ""), found.against
+            cuts.setdefault(place, found).leaves.append(leaf)
         else:
             uncut.append(leaf)
     if failed is None:
@@ -66,7 +69,7 @@ def find(flow: Flow) -> Iterator[Case]:
     yield from (case for case in others if case.subjects)  # what came back as a constant was not meant to
     for cut in cuts.values():
         yield _case(flow, cut, failed)
-    if not cuts:
+    if all(cut.against for cut in cuts.values()):
         yield from _copied_losses(flow)
         yield from (case for case in others if not case.subjects)
 
@@ -128,10 +131,9 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None, *, steps: bool) -> _Cut |
     row = next((call for call in way if _ends_here(flow, way, call) and not _inside_function(flow, call)), None)
     if row is None or flow.events[row].data.get("reason") in _OTHERS or _follows_rule(flow, row):
         return None
-    if _fills_another(flow, way, row):
-        return None
-    if leaf not in flow.got_gradient and _succeeded(flow, leaf, row):
-        return None
+    against = _against(flow, leaf, way, row)
+    if against:
+        return _Cut(row, way, against=against)
     if _looks_meant(flow, row) and leaf not in flow.got_gradient:
         others = list(_other_cuts(flow, leaf, row, runs))
         if any(flow.events[other].data.get("reason") in _OTHERS for other in others):
@@ -177,6 +179,15 @@ def _is_target(flow: Flow, row: int) -> bool:
         and any(flow.has_history(one, call) for one in flow.inputs(call) if one not in made)
         for call in takers
     )
+
+
+def _against(flow: Flow, leaf: int, way: list[int], row: int) -> str:
+    """Return what says that a cut is meant, nothing if nothing does."""
+    if _fills_another(flow, way, row):
+        return "what is cut off gives another leaf its values, on a line that does so for leaves that train"
+    if leaf not in flow.got_gradient and _succeeded(flow, leaf, row):
+        return "what was cut off became a leaf that trains in its place"
+    return ""
 
 
 def _way_in_last_step(flow: Flow, leaf: int, runs: list[Run]) -> list[int] | None:
@@ -298,6 +309,8 @@ def _case(flow: Flow, cut: _Cut, failed: Run | None, late: Run | None = None) ->
         op=event.op,
         severity="warning" if _inside_rule(flow, cut.row) else None,
         subjects=frozenset(cut.leaves),
+        because=_because(flow, cut, root),
+        against=cut.against,
         explains_error=failed is not None and bool(failed.error) and not _lacks_create_graph(flow, failed),
         marks=_marks(flow, cut, run, operator_word(event.op)),
         evidence={
@@ -307,6 +320,23 @@ def _case(flow: Flow, cut: _Cut, failed: Run | None, late: Run | None = None) ->
             "stays": reason in ("detach", "data") and bool(not_simply_attached(flow, cut.row)),
         },
     )
+
+
+_REASONS = {
+    "optimizer": "an optimizer has them",
+    "asked": "autograd.grad was asked for their gradient",
+    "read": "the program reads their .grad",
+    "used": "no optimizer tells what is trained, and they were used while gradients were recorded",
+}
+"""Why a gradient is expected, as ``expected_gradients`` says."""
+
+
+def _because(flow: Flow, cut: _Cut, root: str) -> tuple[str, ...]:
+    """Return what speaks for a cut to be the cause."""
+    wanted = {why for leaf, why in expected_gradients(flow).items() if leaf in cut.leaves}
+    event = flow.events[cut.row]
+    way = f"their values reach {root} by {counted(len(cut.way), 'call')}, of which {event.op}{at(event.source)}"
+    return (*(_REASONS[why] for why in sorted(wanted)), f"{way} is the first without a node")
 
 
 def _lacks_create_graph(flow: Flow, failed: Run) -> bool:

@@ -64,7 +64,7 @@ _DELIBERATE = ("detach", "data")
 
 def other_ways(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line at which a way of values ends that nobody ends on purpose."""
-    constants, reported = Constants(flow), set[SourceLine | None]()
+    constants, reported, silent = Constants(flow), set[SourceLine | None](), set[tuple[SourceLine | None, str]]()
     wanted = set(flow.optimized) or {*expected_gradients(flow), *flow.accumulated}
     for run in _usual_runs(flow):
         sums = _sums_behind(flow, run)
@@ -72,7 +72,11 @@ def other_ways(flow: Flow) -> Iterator[Case]:
         for cut in _few(flow, constants.cuts(run)):
             source = flow.events[cut.row].source
             leaves = flow.leaves_behind(flow.behind([cut.given], cut.row)) & wanted if source not in reported else set()
-            if leaves and (_scores_a_draw(flow, cut, leaves) or _never_changes(flow, cut, constants)):
+            against = _against(flow, cut, leaves, constants) if leaves else ""
+            if against:
+                if (source, against) not in silent:
+                    silent.add((source, against))
+                    yield replace(_way_case(flow, run, cut, sorted(leaves)), against=against)
                 continue
             case = _case_of(flow, run, cut, sums, sorted(leaves)) if leaves else None
             if leaves and penalised.issuperset(leaves) and not _served_elsewhere(flow, run, leaves):
@@ -191,6 +195,15 @@ def _adds(flow: Flow, row: int) -> bool:
         return sums or (flow.does(row, Trait.ADDITION) and flow.does(row, Trait.ELEMENTWISE))
     used = (call for out in flow.outputs(row) for call in flow.used_in.get(out, ()))
     return any(flow.does(call, Trait.REDUCTION) for call in used)
+
+
+def _against(flow: Flow, cut: Cut, leaves: set[int], constants: Constants) -> str:
+    """Return what says that a constant is to be one, nothing if nothing does."""
+    if _scores_a_draw(flow, cut, leaves):
+        return "what is cut off was drawn, and stands beside what its leaves make of it: its probability"
+    if _never_changes(flow, cut, constants):
+        return "what has no derivative there gave the same in every step, as a check of a range does"
+    return ""
 
 
 def _scores_a_draw(flow: Flow, cut: Cut, leaves: set[int]) -> bool:

@@ -131,7 +131,7 @@ def _running_sums(flow: Flow, kept: set[int], chained: set[int]) -> Iterator[Cas
                 by_line.setdefault(event.source, []).append(row)
     for source, rows in by_line.items():
         links = _links(flow, sorted(rows))
-        between = sum(1 for run in flow.runs if links and links[0] < run.begin < links[-1])
+        between = sum(links[0] < run.begin < links[-1] and _is_elsewhere(run, source) for run in flow.runs if links)
         number = bool(links) and flow.facts(flow.outputs(links[0])[0]).shape in NUMBERS
         if not number and between < SERIES:
             continue
@@ -144,9 +144,19 @@ def _running_sums(flow: Flow, kept: set[int], chained: set[int]) -> Iterator[Cas
             yield _sum_case(flow, source, links)
 
 
+def _is_elsewhere(run: Run, line: SourceLine | None) -> bool:
+    """Whether a run is of another line: what one statement does of itself is no loop."""
+    return run.source is None or line is None or run.source[:2] != line[:2]
+
+
+def _is_sum(flow: Flow, row: int) -> bool:
+    """Whether a call adds two tensors, as a layer does not that multiplies one of them first."""
+    return flow.does(row, Trait.ADDITION) and flow.does(row, Trait.ELEMENTWISE)
+
+
 def _gathers(flow: Flow, links: list[int]) -> bool:
     """Whether a chain collects what it is given, or picks of it, in place of adding it."""
-    return bool(links) and not flow.does(links[-1], Trait.ADDITION) and flow.does(links[-1], *_GATHERING)
+    return bool(links) and not _is_sum(flow, links[-1]) and flow.does(links[-1], *_GATHERING)
 
 
 def _each_of_its_own(flow: Flow, links: list[int]) -> bool:
@@ -168,7 +178,7 @@ def _links(flow: Flow, rows: list[int]) -> list[int]:
         if not out:
             continue
         carried = bool(made & set(flow.inputs(row)))
-        if flow.does(row, Trait.ADDITION, *_GATHERING) and (carried or not links):
+        if (_is_sum(flow, row) or flow.does(row, *_GATHERING)) and (carried or not links):
             links.append(row)
             made = set(out)
         elif carried:
@@ -228,7 +238,8 @@ def _kept_results(flow: Flow, cyclic: set[int]) -> Iterator[Case]:
             by_line.setdefault(facts.source, []).append(tensor)
     for made_at, tensors in by_line.items():
         rows = sorted(row for tensor in tensors for row in flow.made_in.get(tensor, ()) if flow.has_node(row))
-        steps = sum(flow.begun_between(one, other) for one, other in pairwise(rows))
+        begins = [run.begin for run in flow.runs if _is_elsewhere(run, made_at)]
+        steps = sum(bisect_left(begins, one) < bisect_left(begins, other) for one, other in pairwise(rows))
         if steps + 1 >= SERIES and not _only_saved(flow, made_at, tensors):
             recorded = [tensor for tensor in tensors if flow.made_in.get(tensor)]  # others are of steps not kept
             yield kept_case(flow, made_at, recorded, steps + 1 + len(tensors) - len(recorded))
