@@ -98,8 +98,12 @@ NEARLY_ALL = 0.9
 MIB = 2**20
 BLOW_UP = 8
 """How many times as large as what it was made of a saved value must be: layers widen by four."""
-SLOW_US = 20_000
-"""Microseconds of backward from which on time is worth a word: a fiftieth of a second of each step."""
+ENTRY_BY_ENTRY = 500
+"""Parts that a rule takes and writes, one by one, from which on it does so in a loop over entries."""
+MOVED = 20_000_000
+"""Entries that all calls of a loop move, together: what is less takes no time that anybody would notice."""
+LARGE_MATRIX = 256
+"""Rows of a matrix whose exponential takes long: its cost grows with their third power."""
 PART = 50
 """How many times larger a tensor must be than the part that a call takes of it: then filling zeros is the cost."""
 WORTH_TELLING = 0.1

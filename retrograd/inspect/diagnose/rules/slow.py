@@ -15,23 +15,9 @@ from ..facts.flow import Flow
 from ..facts.nodes import call_of, largest_graphs
 from ..facts.runs import Run
 from ..text.words import at, counted, operator_word, shape_text
-from ..thresholds import PART
+from ..thresholds import ENTRY_BY_ENTRY, HALF_OF_IT, LARGE_MATRIX, LOOP, MEDIANS, MOVED, PART, WORTH_TELLING
 
 KINDS = {"slow-node": Kind("one node or line takes most of the backward time", "warning", Stage.COST)}
-_MANY = 100
-"""Calls on one tensor before they count as a loop."""
-_PARTS = 500
-"""Parts that a rule takes and writes, one by one, from which on it does so in a loop over entries."""
-_PART = 50
-"""How many times larger the whole must be than the part that a call takes of it."""
-_MOVED = 20_000_000
-"""Entries that all calls of a loop move, together: what is less takes no time that anybody would notice."""
-_SHARE, _MOST = 0.1, 0.5
-"""Shares of the time of a backward pass from which on a loop, or a single node, counts."""
-_LARGE = 256
-"""Rows of a matrix whose exponential takes long."""
-_MEDIANS = 20
-"""How many times as long as the median node one takes that is much slower than the others."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -63,9 +49,9 @@ def _loops(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
         by_memory.setdefault(flow.facts(whole).storage or -whole, []).append(row)
     all_of_it = sum(time or 0.0 for time in times)
     for rows in by_memory.values():
-        whole, part = _sizes(flow, rows[0]) if len(rows) >= _MANY else (0, 1)
+        whole, part = _sizes(flow, rows[0]) if len(rows) >= LOOP else (0, 1)
         taken = sum(spent[row] for row in rows)
-        if whole >= _PART * part and len(rows) * whole >= _MOVED and taken >= _SHARE * all_of_it:
+        if whole >= PART * part and len(rows) * whole >= MOVED and taken >= WORTH_TELLING * all_of_it:
             yield _loop_case(flow, run, sorted(rows), (taken, all_of_it))
 
 
@@ -121,12 +107,12 @@ def _rules(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     times = snapshot.measures["time_us"]
     whole = sum(time or 0.0 for time in times)
     for node, spent in enumerate(times):
-        if not spent or spent < _MOST * whole:
+        if not spent or spent < HALF_OF_IT * whole:
             continue
         row = call_of(flow, snapshot, node)
         if row is not None and flow.events[row].kind == "function":
             lines = _lines_of_rule(flow, run, row)
-            if lines.total() >= _PARTS:
+            if lines.total() >= ENTRY_BY_ENTRY:
                 yield _rule_case(flow, run, row, (lines, spent, whole))
 
 
@@ -167,12 +153,12 @@ def _exponentials(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Cas
     times = [time or 0.0 for time in snapshot.measures["time_us"]]
     whole = sum(times)
     for node, spent in enumerate(times):
-        row = call_of(flow, snapshot, node) if spent >= max(_MOST * whole, _MEDIANS * median(times)) else None
+        row = call_of(flow, snapshot, node) if spent >= max(HALF_OF_IT * whole, MEDIANS * median(times)) else None
         if row is None or flow.events[row].op != "matrix_exp":
             continue
         others = _times_of(flow, run, snapshot, node)
-        large = flow.facts(flow.inputs(row)[0]).shape[-1] >= _LARGE
-        if large and len(others) > 1 and min(others) >= _MEDIANS * median(times):  # else it waited for something
+        large = flow.facts(flow.inputs(row)[0]).shape[-1] >= LARGE_MATRIX
+        if large and len(others) > 1 and min(others) >= MEDIANS * median(times):  # else it waited for something
             yield _exponential_case(flow, run, row, (spent, whole))
 
 

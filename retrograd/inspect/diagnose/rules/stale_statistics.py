@@ -11,6 +11,7 @@ from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..roles.trained import creation_row
 from ..text.words import at, listed
+from ..thresholds import HABIT
 
 KINDS = {
     "stale-statistics": Kind(
@@ -19,8 +20,6 @@ KINDS = {
         Stage.OMISSION,
     ),
 }
-_OFTEN = 2
-"""Stretches between backward passes in which parameters were written: once alone is a copy."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -72,7 +71,7 @@ def _never_moves(flow: Flow, tensor: int) -> bool:
 def _follows(flow: Flow, tensor: int) -> bool:
     """Whether the program wrote into a tensor again and again, between backward passes."""
     runs = {run.begin for row in flow.writes_into(tensor) if (run := flow.last_begun(row)) is not None}
-    return len(runs) >= _OFTEN
+    return len(runs) >= HABIT
 
 
 def _case(flow: Flow, event: Event, moved: list[int], line: SourceLine | None) -> Case:
