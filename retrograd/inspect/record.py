@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -84,15 +85,28 @@ def recording(
         recorder.tensors.close()
 
 
+def _while_alive(method: Callable[..., None]) -> Callable[..., None]:
+    """Return a function that calls a method of a recorder without holding it: wrappers are freed by the collector."""
+    held = weakref.WeakMethod(method)
+
+    def call(*args: Any) -> None:
+        living = held()
+        if living is not None:
+            living(*args)
+
+    return call
+
+
 @contextmanager
 def recorded(recorder: Recorder, *, every_thread: bool = True) -> Iterator[None]:
     """Send everything that happens until the block ends to a recorder; what a forked child does is none of it."""
     with ExitStack() as stack:
         stack.enter_context(references_hidden())
-        stack.enter_context(counting_processes(lambda: recorder.missed("processes", ""), recorder.ledger))
+        unseen, lost_message = _while_alive(recorder.missed), _while_alive(recorder.note_lost)
+        stack.enter_context(counting_processes(lambda: unseen("processes", ""), recorder.ledger))
         for lost in LOST:
             recorder.missed(PROBLEMS, lost)
-        stack.enter_context(lost_messages(recorder.note_lost))
+        stack.enter_context(lost_messages(lost_message))
         for source in sources():
             stack.enter_context(source.watch(recorder, every_thread=every_thread, level=recorder.recording.level))
         with in_this_process(stack.close) as stretch:
