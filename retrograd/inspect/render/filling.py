@@ -10,14 +10,11 @@ _COMMENT = re.compile(r"^ *//(?: .*)?\n", re.MULTILINE)
 
 
 def filled(name: str, parts: dict[str, str]) -> str:
-    """Return a page of ``assets`` with its slots filled in one pass, so that no part can smuggle a slot into another.
+    """Return a page of ``assets`` with its slots filled; parts are not looked at, so none can smuggle a slot into it.
 
-    A slot with a dot is a file of ``assets``: the page itself lists its style sheets and scripts.
+    A slot with a dot is a file of ``assets``, which may have slots itself: the page lists its style sheets and scripts.
     """
-    return _SLOT.sub(lambda found: _asset(found[1]) if "." in found[1] else parts[found[1]], _asset(name))
-
-
-def _asset(name: str) -> str:
-    """Return the text of a file in ``assets``, of scripts without the lines that are comments (12 kB of them)."""
-    found = (resources.files("retrograd.inspect.render") / "assets" / name).read_text(encoding="utf-8")
-    return _COMMENT.sub("", found) if name.endswith(".js") else found
+    page = (resources.files("retrograd.inspect.render") / "assets" / name).read_text(encoding="utf-8")
+    if name.endswith(".js"):
+        page = _COMMENT.sub("", page)  # 12 kB
+    return _SLOT.sub(lambda found: filled(found[1], parts) if "." in found[1] else parts[found[1]], page)

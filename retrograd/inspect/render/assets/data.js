@@ -1,8 +1,6 @@
 // ---- data: the block that Python wrote, as columns. Plain JSON for small graphs; for large ones typed arrays
 // behind a JSON header, gzipped, in base64 (see packing.py).
 
-const byId = (id) => document.getElementById(id);
-
 async function readData() {
   const block = JSON.parse(byId("data").textContent);
   if (!block.packed) return block;

@@ -79,23 +79,7 @@ function clearAll() {
   choose(-1);
 }
 
-function showHelp() {
-  const table = make("dl");
-  for (const [keys, words] of KEYS) table.append(make("dt", "", ...keys.split(" ").map((key) => make("kbd", key))), make("dd", words));
-  const close = make("button", "Close");
-  close.addEventListener("click", () => byId("help").close());
-  byId("help").replaceChildren(make("h2", "Keys"), table, close);
-  byId("help").showModal();
-}
-
-function nextTheme() {
-  const html = document.documentElement, themes = ["auto", "light", "dark"];
-  html.dataset.theme = themes[(themes.indexOf(html.dataset.theme) + 1) % themes.length];
-  showTheme();
-}
-
-function showTheme() {
-  byId("theme").textContent = `Theme: ${document.documentElement.dataset.theme}`;
+function themeChanged() {
   refreshLooks();
   schedule();
 }
@@ -106,10 +90,7 @@ function keyPressed(event) {
   const inPane = details.contains(event.target) || outline.contains(event.target) || event.target === slider;
   if (inPane && /^(Arrow|Page|Home|Enter| )/.test(event.key)) return;
   if (event.target.tagName === "BUTTON" && event.key === "Enter") return;
-  const row = KEYS.find(([, , acts]) => Object.hasOwn(acts, event.key));
-  if (!row) return;
-  event.preventDefault();
-  row[2][event.key]();
+  actOn(event);
 }
 
 function watchKeys() {

@@ -174,7 +174,7 @@ function drawRows(context, image, wide) {
 function drawLegend([low, high]) {
   const legend = byId("legend"), figure = FIGURES[state.figure];
   legend.replaceChildren();
-  const bar = document.createElement("canvas");
+  const bar = make("canvas");
   bar.width = 160; bar.height = 12;
   const context = bar.getContext("2d");
   for (let x = 0; x < 160; x++) { context.fillStyle = `rgb(${colour(x / 159).join(",")})`; context.fillRect(x, 0, 1, 12); }
@@ -182,46 +182,41 @@ function drawLegend([low, high]) {
   legend.append(`${figure.name}${figure.log ? ", logarithmic" : ""}: ${ends[0]}`, bar, `${ends[1]} · pink: not finite · grey: zero · empty: no gradient`);
 }
 
-function element(name, words, kind = "") {
-  const made = document.createElement(name);
-  made.textContent = words;
-  if (kind) made.className = kind;
-  return made;
-}
-
 function describe() {
   const details = byId("details"), row = state.row, cell = state.cell;
   details.replaceChildren();
   if (data.parameters.length && count) {
-    details.append(element("h2", data.parameters[row]), element("small", stepsOf(cell)));
-    const list = document.createElement("dl");
+    details.append(make("h2", data.parameters[row]), make("small", stepsOf(cell)));
+    const list = make("dl");
     const at = row * count + cell;
     const facts = [["gradient", `${short(valueAt("gradient", row, cell))} (${short(least[at])} to ${short(greatest[at])})`], ["update ratio", short(valueAt("ratio", row, cell))], ["zeros", short(valueAt("zeros", row, cell))], ["not finite", short(valueAt("bad", row, cell))]];
-    for (const [name, value] of facts) list.append(element("dt", name), element("dd", value));
+    for (const [name, value] of facts) list.append(make("dt", name), make("dd", value));
     details.append(list);
     for (const [figure, low, high] of [["gradient", least, greatest], ["ratio", null, null]]) {
-      details.append(element("h3", FIGURES[figure].name));
-      const curve = document.createElement("canvas");
+      details.append(make("h3", FIGURES[figure].name));
+      const curve = make("canvas");
       curve.className = "curve";
       details.append(curve);
       const part = (values) => values && values.subarray(row * count, (row + 1) * count);
       drawCurve(sized(curve, 110), part(grid[figure]), { low: part(low), high: part(high), log: true, left: 44 });
     }
   }
-  details.append(element("h3", data.happened.length ? "What happened" : "Nothing went wrong that was looked for"));
-  const list = element("ul", "", "happened");
+  details.append(make("h3", data.happened.length ? "What happened" : "Nothing went wrong that was looked for"));
+  const list = make("ul");
+  list.className = "happened";
   for (const one of data.happened) list.append(happening(one));
   details.append(list);
 }
 
 function happening(one) {
-  const item = element("li", "", one.kind);
-  item.append(element("b", `Step ${one.step.toLocaleString()}`), ` ${one.text}${one.at ? ` ${one.at}` : ""}`);
+  const item = make("li");
+  item.className = one.kind;
+  item.append(make("b", `Step ${one.step.toLocaleString()}`), ` ${one.text}${one.at ? ` ${one.at}` : ""}`);
   for (const finding of one.findings) {
-    item.append(element("small", `${finding.kind}: ${finding.message}`));
-    if (finding.remedy) item.append(element("small", `fix: ${finding.remedy}`));
+    item.append(make("small", `${finding.kind}: ${finding.message}`));
+    if (finding.remedy) item.append(make("small", `fix: ${finding.remedy}`));
   }
-  if (one.file) item.append(element("small", `Its graph: retrograd render ${one.file} -o step.html`));
+  if (one.file) item.append(make("small", `Its graph: retrograd render ${one.file} -o step.html`));
   item.addEventListener("click", () => { goTo(one.step); });
   return item;
 }

@@ -1,6 +1,5 @@
 // ---- what the page knows: stretches of steps, curves, and figures of each parameter
 
-const byId = (id) => document.getElementById(id);
 const floats = (text) => new Float32Array(Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0)).buffer);
 
 const data = JSON.parse(byId("data").textContent);

@@ -42,13 +42,7 @@ function nextEvent(by) {
   if (step === undefined) say("no further event"); else goTo(step);
 }
 
-const THEMES = ["auto", "light", "dark"];
-function nextTheme() {
-  const root = document.documentElement;
-  root.dataset.theme = THEMES[(THEMES.indexOf(root.dataset.theme) + 1) % THEMES.length];
-  byId("theme").textContent = `Theme: ${root.dataset.theme}`;
-  schedule();
-}
+const themeChanged = schedule;
 
 const KEYS = [
   ["arrows", "the parameter above or below, the steps before or behind", { ArrowUp: () => move(-1, 0), ArrowDown: () => move(1, 0), ArrowLeft: () => move(0, -1), ArrowRight: () => move(0, 1) }],
@@ -59,7 +53,7 @@ const KEYS = [
   ["l L", "next or previous curve", { l: () => nextOption(byId("line"), 1), L: () => nextOption(byId("line"), -1) }],
   ["/", "only parameters whose name matches", { "/": () => byId("search").focus() }],
   ["t", "light, dark, or as the system has it", { t: nextTheme }],
-  ["?", "this list", { "?": () => byId("help").showModal() }],
+  ["?", "this list", { "?": showHelp }],
 ];
 
 function filter() {
@@ -93,16 +87,10 @@ function start() {
   byId("fit").addEventListener("click", () => { [state.from, state.to] = whole(); schedule(); });
   byId("theme").textContent = `Theme: ${document.documentElement.dataset.theme}`;
   byId("theme").addEventListener("click", nextTheme);
-  const help = byId("help"), table = document.createElement("dl");
-  KEYS.forEach(([keys, words]) => table.append(element("dt", keys), element("dd", words)));
-  const close = element("button", "Close");
-  close.addEventListener("click", () => help.close());
-  help.append(element("h2", "Keys"), table, close);
-  byId("help-button").addEventListener("click", () => help.showModal());
+  byId("help-button").addEventListener("click", showHelp);
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || help.open || event.target.matches("select, input")) return;
-    const found = KEYS.map(([, , actions]) => actions[event.key]).find(Boolean);
-    if (found) { event.preventDefault(); found(); }
+    if (event.ctrlKey || event.metaKey || event.altKey || byId("help").open || event.target.matches("select, input")) return;
+    actOn(event);
   });
   byId("map").addEventListener("click", choose);
   byId("charts").addEventListener("wheel", (event) => {
