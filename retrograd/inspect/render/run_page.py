@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from ..watch.history import Array, Curves, halved
+from ..watch.history import FIGURES_OF_STEPS, Array, Column, Curves, halved
 from ..watch.watched_file import WatchedRun
 from .console_page import page_text
 from .drawing import text
@@ -20,8 +21,6 @@ _MOST_CELLS = 300_000
 """Parameters times stretches in the page; of more, stretches are joined."""
 _FEWEST = 200
 """Stretches that a page has at least."""
-_OF_STEPS = ("loss", "rate", "scale", "clip", "seconds", "nodes", "memory", "value")
-"""Figures of the steps as a whole."""
 
 
 def run_page(run: WatchedRun, theme: str = "auto") -> str:
@@ -36,10 +35,7 @@ def _data(run: WatchedRun) -> dict[str, Any]:
     """Return what the page's scripts read: numbers as base64 of little-endian float32."""
     owners = run.curves.owners("gradient")
     curves = _fitting(run.curves, len(owners))
-    lines = sorted(
-        (column for column in curves.columns if column.figure in _OF_STEPS),
-        key=lambda column: (_OF_STEPS.index(column.figure), column.owner),
-    )
+    lines = [Column(figure, owner) for figure in FIGURES_OF_STEPS for owner in sorted(curves.owners(figure))]
     return {
         "headline": headline(run),
         "first": _packed(curves.first),
@@ -49,12 +45,12 @@ def _data(run: WatchedRun) -> dict[str, Any]:
             for column in lines
         ],
         "parameters": [clean(owner) for owner in owners],
-        "gradient": _packed(_grid(curves, "gradient", owners, curves.median)),
-        "least": _packed(_grid(curves, "gradient", owners, curves.least)),
-        "greatest": _packed(_grid(curves, "gradient", owners, curves.greatest)),
-        "ratio": _packed(_ratio(curves, owners)),
-        "zeros": _packed(_grid(curves, "zeros", owners, curves.greatest)),
-        "bad": _packed(_grid(curves, "nonfinite", owners, curves.greatest)),
+        "gradient": _grid(curves.of("gradient", owner) for owner in owners),
+        "least": _grid(curves.of("gradient", owner, "least") for owner in owners),
+        "greatest": _grid(curves.of("gradient", owner, "greatest") for owner in owners),
+        "ratio": _grid(curves.update_ratio(owner) for owner in owners),
+        "zeros": _grid(curves.of("zeros", owner, "greatest") for owner in owners),
+        "bad": _grid(curves.of("nonfinite", owner, "greatest") for owner in owners),
         "happened": [_happened(one) for one in run.happened],
     }
 
@@ -64,20 +60,6 @@ def _fitting(curves: Curves, parameters: int) -> Curves:
     while len(curves) > max(_FEWEST, _MOST_CELLS // max(parameters, 1)):
         curves = halved(curves)
     return curves
-
-
-def _grid(curves: Curves, figure: str, owners: list[str], values: Array) -> Array:
-    """Return one figure of all parameters: a row for each."""
-    places = {column: place for place, column in enumerate(curves.columns)}
-    found = [places[figure, owner] for owner in owners]  # type: ignore[index]  # a column is the tuple of both
-    return values[:, found].T
-
-
-def _ratio(curves: Curves, owners: list[str]) -> Array:
-    """Return how much of its norm each step changed a parameter."""
-    updates, weights = (_grid(curves, figure, owners, curves.median) for figure in ("update", "weight"))
-    with np.errstate(all="ignore"):
-        return np.asarray(updates / weights)
 
 
 def _happened(one: dict[str, Any]) -> dict[str, Any]:
@@ -90,6 +72,11 @@ def _happened(one: dict[str, Any]) -> dict[str, Any]:
     shown = {name: clean(str(one.get(name, ""))) for name in ("kind", "text", "at", "trigger")}
     shown["file"] = clean(str(again.get("file", "")))
     return {**shown, "step": int(one.get("step", 0)), "findings": findings}
+
+
+def _grid(rows: Iterable[Array]) -> str:
+    """Return one figure of all parameters, a row for each, packed."""
+    return _packed(np.array(list(rows)))
 
 
 def _packed(values: Array) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..watch.comparison import differences
-from ..watch.history import Array, Curves
+from ..watch.history import FIGURES_OF_STEPS, Array, Curves
 from ..watch.watched_file import WatchedRun
 from .json_text import json_text
 from .labels import bytes_text, clean
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 WIDTH = 40
 """Characters of a row of bars."""
 _BARS = "▁▂▃▄▅▆▇█"
-_SCALARS = ("loss", "rate", "scale", "clip", "seconds", "nodes", "memory")
-"""Figures of a step as a whole, in the order in which they are shown."""
 
 
 def run_parts(run: WatchedRun, rows: int | None = None) -> Iterator[Any]:
@@ -166,7 +164,7 @@ def _table(*columns: str) -> Table:
 def _curves(curves: Curves) -> Table:
     """Return the figures of the steps as a whole."""
     table = _table("", "first", "last", "least", "greatest", "over the steps")
-    for figure in (*_SCALARS, "value"):
+    for figure in FIGURES_OF_STEPS:
         for owner in curves.owners(figure):
             values = curves.of(figure, owner)
             known = values[~np.isnan(values)]
@@ -181,17 +179,11 @@ def _parameters(curves: Curves, rows: int | None) -> Table:
     """Return a line for each parameter: gradient and update ratio at the end, and how the gradient went."""
     table = _table("parameter", "gradient", "update ratio", "zeros", "not finite", "over the steps")
     for owner in curves.owners("gradient")[:rows]:
-        gradient, ratio = curves.of("gradient", owner), update_ratio(curves, owner)
+        gradient, ratio = curves.of("gradient", owner), curves.update_ratio(owner)
         zeros, bad = curves.of("zeros", owner), curves.of("nonfinite", owner)
         cells = (number(_last(gradient)), number(_last(ratio)), _share(_last(zeros)), _share(_greatest(bad)))
         table.add_row(clean(owner), *cells, sparkline(gradient, log=True))
     return table
-
-
-def update_ratio(curves: Curves, owner: str) -> Array:
-    """Return by how much of its norm each step changed a parameter."""
-    with np.errstate(all="ignore"):
-        return np.asarray(curves.of("update", owner) / curves.of("weight", owner))
 
 
 def _last(values: Sequence[float] | Array) -> float:

@@ -50,17 +50,15 @@ class Difference:
 
 def profile(curves: Curves, owner: str) -> Profile:
     """Return what a parameter did."""
-    gradient, update, weight = (curves.of(figure, owner) for figure in ("gradient", "update", "weight"))
+    gradient, update = curves.of("gradient", owner), curves.of("update", owner)
     there = ~np.isnan(gradient)
     bad = curves.of("nonfinite", owner)
-    with np.errstate(all="ignore"):
-        ratio = update / weight
     return Profile(
         _share(there | (bad > 0)),
         _share((gradient > 0)[there]),
         _share((update > 0)[~np.isnan(update)]),
         _median(gradient),
-        _median(ratio),
+        _median(curves.update_ratio(owner)),
         bool((bad > 0).any()),
     )
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,11 @@ class Column(NamedTuple):
     owner: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+FIGURES_OF_STEPS = ("loss", "rate", "scale", "clip", "seconds", "nodes", "memory", "value")
+"""Figures of the steps as a whole, in the order in which they are shown."""
+
+
+@dataclass(frozen=True)
 class Curves:
     """Figures by stretches of steps, in order: ``least[i, j]`` of stretch ``i`` and column ``j``; NaN where none."""
 
@@ -42,10 +47,20 @@ class Curves:
     def __len__(self) -> int:
         return len(self.first)
 
-    def of(self, figure: str, owner: str = "") -> Array:
-        """Return the medians of one column; all NaN where there is none such."""
-        place = {column: number for number, column in enumerate(self.columns)}.get(Column(figure, owner))
-        return np.full(len(self), np.nan, np.float32) if place is None else self.median[:, place]
+    def of(self, figure: str, owner: str = "", which: Literal["least", "median", "greatest"] = "median") -> Array:
+        """Return one column, of each stretch the median or an extreme; all NaN where there is none such."""
+        place, values = self._places.get(Column(figure, owner)), getattr(self, which)
+        return np.full(len(self), np.nan, np.float32) if place is None else np.asarray(values[:, place])
+
+    def update_ratio(self, owner: str) -> Array:
+        """Return by which share of its norm each step changed a parameter."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self.of("update", owner) / self.of("weight", owner))
+
+    @functools.cached_property
+    def _places(self) -> dict[Column, int]:
+        """Where each column stands; a run of 500 parameters has 2,500."""
+        return {column: number for number, column in enumerate(self.columns)}
 
     def owners(self, figure: str) -> list[str]:
         """Return what there are columns of a figure of, in order."""

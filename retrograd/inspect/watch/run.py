@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 
 from ...errors import OutputError
 from ...interpreter import getframe
+from ..diagnose.text.words import at
 from ..forks import in_this_process
 from ..program.frames import source_line, user_frame
 from ..program.modules import inner_modules
@@ -153,7 +154,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
 
     def dump(self) -> dict[str, Any]:
         """Write what there is now: the file of the run, and where the program stands."""
-        found = self._happen("dump", f"asked for{_at(user_frame(getframe(1)))}")
+        found = self._happen("dump", f"asked for{at(source_line(user_frame(getframe(1))))}")
         self.save()
         return found
 
@@ -187,7 +188,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         while entry is not None and entry.tb_next is not None:
             entry = entry.tb_next
         frame = None if entry is None else user_frame(entry.tb_frame)
-        self._happen("exception", f"{type(error).__name__}: {error}{_at(frame)}")
+        self._happen("exception", f"{type(error).__name__}: {error}{at(source_line(frame))}")
 
     # -- watching
 
@@ -280,7 +281,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
             again = repeated(meter, frame, [optimizer], file)
             for one in found:
                 one["again"] = again
-                one["at"] = _at(frame).strip()
+                one["at"] = at(source_line(frame)).strip()
             self._write()
         return found
 
@@ -325,12 +326,6 @@ def _listed(given: Any) -> list[Any]:
     if isinstance(given, Mapping):
         return list(given.values())
     return list(given) if isinstance(given, (list, tuple)) else [given]
-
-
-def _at(frame: FrameType | None) -> str:
-    """Return `` at train.py:12`` for a frame."""
-    line = source_line(frame)
-    return "" if line is None else f" at {os.path.basename(line.file)}:{line.line}"
 
 
 def told(happened: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """What may go wrong in a step, a row each: ``TRIGGERS`` maps names to what judges a step.
 
 A trigger sees the figures of the step and what was usual before, and returns a sentence where something is wrong.
-Each fires once for one thing, so that a run that went wrong does not write a black box a step.
+Each fires once in a run, so that one that went wrong does not write a black box a step.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ DEFAULT = ("nonfinite", "exploding", "stopped", "update", "rate", "scale", "memo
 
 @dataclass
 class Triggers:
-    """Those that are armed; each fires once for one sentence without its numbers."""
+    """Those that are armed; each fires once in a run."""
 
     judges: dict[str, Judge]
     fired: set[str] = field(default_factory=set)
