@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Iterator
 
 from ...fixes import Fix
 from ...operators import canonical, operator
+from ..rules.nonfinite.cures import INSIDE
 from ..text.spelling import operand
+from ..thresholds import MEANT_AS_EPSILON
 from .program import callee, method
 from .site import Site, fix
-
-_BOUNDS = {
-    (-1.0, 1.0): "-1 + 1e-6, 1 - 1e-6",
-    (0.0, 1.0): "1e-6, 1 - 1e-6",
-    (1.0, math.inf): "min=1 + 1e-6",
-}
-"""Domain of an operator -> bounds that keep inside it."""
-
-
-_SMALL = 1e-2
-"""Up to here a constant that is added is meant to keep off zero."""
 
 
 def _away_from_pole(site: Site) -> Iterator[Fix]:
@@ -31,12 +21,10 @@ def _away_from_pole(site: Site) -> Iterator[Fix]:
     yield from _masked_before(site)
     found = _at_pole(site)
     if found is not None:
-        text, bound = (
-            operand(program.text(_without_epsilon(found))),
-            _BOUNDS.get(operator(site.case.op).domain, "min=1e-6"),
-        )
+        text = operand(program.text(_without_epsilon(found)))
+        bounded = f"{text}.{INSIDE.get(operator(site.case.op).domain, 'clamp(min=1e-6)')}"
         sentence = f"keep {text} away from the pole of {site.case.op}"
-        yield from fix(sentence, program.replaced(found, f"{text}.clamp({bound})"), tentative=True)
+        yield from fix(sentence, program.replaced(found, bounded), tentative=True)
 
 
 def _at_pole(site: Site) -> ast.expr | None:
@@ -61,7 +49,7 @@ def _is_taken_by(site: Site, given: ast.expr) -> bool:
 def _without_epsilon(node: ast.expr) -> ast.expr:
     """Return what a small constant is added to; an expression as it is where there is none."""
     added = node.right if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) else None
-    small = isinstance(added, ast.Constant) and isinstance(added.value, float) and added.value < _SMALL
+    small = isinstance(added, ast.Constant) and isinstance(added.value, float) and added.value < MEANT_AS_EPSILON
     return node.left if small and isinstance(node, ast.BinOp) else node
 
 

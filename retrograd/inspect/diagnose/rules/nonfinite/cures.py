@@ -28,7 +28,7 @@ _OF_SUM = "torch.logsumexp(x, dim) in place of the logarithm of a sum of exp"
 _OF_COUNTERPART = "F.logsigmoid(-scores) in place of log(1 - sigmoid(scores)), or binary_cross_entropy_with_logits"
 _OF_PRODUCTS = {Trait.POWER, Trait.REDUCTION, Trait.SCAN}
 """What grows like an exponential by multiplying what it is given."""
-_INSIDE = {
+INSIDE = {
     (-1.0, 1.0): "clamp(-1 + 1e-6, 1 - 1e-6)",
     (0.0, 1.0): "clamp(1e-6, 1 - 1e-6)",
     (1.0, math.inf): "clamp(min=1 + 1e-6)",
@@ -163,8 +163,8 @@ def _off_pole(sick: Sick) -> str:
             f"the {bound:g} that is to keep {name} off the pole is too small or comes too late: in place of another "
             f"epsilon on top, {name}.clamp(min=...) with a number that {_dtype(sick)} can tell from 0"
         )
-    if sick.operator.domain in _INSIDE:
-        return f"keep {name} inside: {op}({name}.{_INSIDE[sick.operator.domain]}){_of_angle(sick)}"
+    if sick.operator.domain in INSIDE:
+        return f"keep {name} inside: {op}({name}.{INSIDE[sick.operator.domain]}){_of_angle(sick)}"
     if sick.operator.is_a(Trait.LOGARITHMIC):
         return _of_logarithm(sick)
     if sick.operator.is_a(Trait.POWER) and sick.least < 0:
