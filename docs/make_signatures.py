@@ -33,6 +33,8 @@ PYTHON = {
 """What PyTorch's Python functions take beyond their schemas."""
 OF_NUMBERS = ("result_type",)
 """Functions that also take numbers alone; of others such overloads are those of Python's own operators."""
+MAY_MISS_DIM = ("aten::size", "aten::stride")
+"""Methods written in C++ that take ``dim=None`` beyond their schemas."""
 FREE = ("dtype", "input_dtype", "out_dtype", "layout", "device", "memory_format", "generator")
 """Arguments whose schema type says nothing of what Python passes."""
 
@@ -60,7 +62,8 @@ def parameters(schema: Any) -> Iterator[str]:
             keywords = True
             yield "*"
         name = "input" if a.name == "self" else a.name
-        yield f"{kind_of(a)} {name}{'=' if a.has_default_value() else ''}"
+        missing = "?" if name == "dim" and schema.name in MAY_MISS_DIM else ""
+        yield f"{kind_of(a)}{missing} {name}{'=' if a.has_default_value() else ''}"
 
 
 def lines() -> Iterator[str]:

@@ -19,7 +19,7 @@ _LAZY_MODULES = (
     "backends", "catalogue", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func",
     "functional", "inspect", "jit", "library", "linalg", "masked", "mps", "mtia", "multiprocessing", "nn", "ops",
     "optim", "overrides", "profiler", "random", "return_types", "serialization", "signal", "sparse", "special",
-    "storage", "testing", "types", "utils", "version", "xpu",
+    "storage", "testing", "types", "utils", "version", "xpu", "__config__",
 )  # fmt: skip
 """Modules of ours, each loaded when a program first looks at it."""
 _FROM_INSPECT = ("debug", "deliberate", "watch")

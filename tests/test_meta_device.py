@@ -249,3 +249,32 @@ def test_memory_that_is_not_there_is_never_written() -> None:
     assert not array.flags.writeable
     with pytest.raises(ValueError, match="writeable|WRITEABLE"):
         array.flags.writeable = True
+
+
+@differential
+def test_products_and_sums_of_any_size(torch: Any) -> Any:
+    """Shapes of products and sums need neither memory nor time; what does not fit is refused as ever."""
+    m = lambda *sizes, **rest: torch.empty(*sizes, device="meta", **rest)  # noqa: E731
+    large, weight = m(2**20, 2**20), m(2**17, 2**17, requires_grad=True)
+    (m(4, 2**17) @ weight).sum().backward()
+    made = [
+        large + 1, large @ m(2**20, 3), large.sum(0), large.mean((0, 1), True), weight.grad, large @ large[0],
+        torch.nn.Linear(2**16, 2**17, device="meta")(m(3, 2**16)), torch.addmm(m(4), m(2, 3), m(3, 4)),
+        torch.bmm(m(5, 2**18, 2**18), m(5, 2**18, 3)), m(2, 3).sum(0, dtype=torch.float64), m(2, 3).sum(()),
+        m(2, 3).to(torch.int64).sum(0), m(0, 3).sum(),
+    ]  # fmt: skip
+    return [
+        [[t.shape, t.dtype, t.stride()] for t in made],
+        raises("", torch.mm, m(2, 3), m(4, 5)), raises("", torch.addmm, m(3), m(2, 3), m(3, 4)),
+        raises("", torch.bmm, m(2, 3, 4), m(3, 4, 5)), raises("out of range", m(2, 3).sum, 5),
+    ]  # fmt: skip
+
+
+def test_sizes_beyond_all_addresses(monkeypatch: Any) -> None:
+    """Where the system gives few addresses, tensors of any size are made all the same: nothing reads them."""
+    from retrograd.engine.meta import memory
+
+    monkeypatch.setattr(memory, "_nothing", lambda: bytes(2**20))
+    monkeypatch.setattr(memory, "_start", lambda: 0)
+    t = retrograd.empty(2**20, 2**20, device="meta")
+    assert (t.shape, t.stride(), (t @ t).shape) == ((2**20, 2**20), (2**20, 1), (2**20, 2**20))

@@ -149,3 +149,17 @@ def test_forms_of_to(form: str) -> None:
     wanted = assert_agree(program)
     if wanted.error == "TypeError" and "foo" not in form:
         assert "received an invalid combination of arguments" in wanted.message or "only accepts" in wanted.message
+
+
+def test_modules_are_not_copied() -> None:
+    """``to(copy=True)`` is refused by modules, whose parameters stay what they are."""
+
+    def program(engine: Any) -> Any:
+        layer, found = engine.nn.Linear(1, 1), []
+        for args, kwargs in [(("cpu",), {"copy": True}), (("cpu", engine.float64, True, True), {})]:
+            with pytest.raises(RuntimeError, match="does not accept copy argument"):
+                layer.to(*args, **kwargs)
+            found.append(layer.weight.dtype)
+        return found
+
+    assert_agree(program)

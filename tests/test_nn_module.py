@@ -166,3 +166,46 @@ def test_F_a_module_with_whole_numbers_takes_a_memory_format(torch):
     """F-: ``to(memory_format=...)`` leaves counts alone, such as those of a norm, and is no device."""
     net = torch.nn.Sequential(torch.nn.Conv2d(2, 2, 3), torch.nn.BatchNorm2d(2)).to(memory_format=torch.channels_last)
     return [net[0].weight.is_contiguous(memory_format=torch.channels_last), net[1].num_batches_tracked.dtype.itemsize]
+
+
+@differential
+def test_submodules_are_put_in_place(torch: Any) -> Any:
+    """``set_submodule`` makes new names, unless strict, and takes modules only, in place of modules."""
+    nn, found = torch.nn, []
+    places = ["t.l", "t.q", "q", "q.r", "0", "t.l.weight", "x", "x.y", ""]
+    for strict in (False, True):
+        for name, module in [*[(name, nn.ReLU()) for name in places], ("t.l", 5), ("t.l", None)]:
+            m = nn.Module()
+            m.t, m.x = nn.Module(), 5
+            m.t.l = nn.Linear(1, 2)
+            try:
+                m.set_submodule(name, module, strict)
+            except (AttributeError, ValueError) as error:
+                found.append([type(error).__name__, str(error)])
+            else:
+                found.append([n for n, _ in m.named_modules()])
+    return found
+
+
+@differential
+def test_modules_with_other_bases(torch: Any) -> Any:
+    """``call_super_init`` passes arguments on to the next class; without it ``Module`` takes none."""
+
+    class Other:
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__()
+            self.got = args, kwargs
+
+    class Alone(torch.nn.Module, Other):
+        pass
+
+    class Both(torch.nn.Module, Other):
+        call_super_init = True
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+
+    return [
+        Both(1, a=2).got, hasattr(Alone(), "got"), torch.nn.Module.call_super_init,
+        raises("takes 1 positional argument but 2", Alone, 1), raises("unexpected keyword argument 'a'", Alone, a=1),
+    ]  # fmt: skip

@@ -7,6 +7,7 @@ import math
 import pickle
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -149,3 +150,56 @@ def test_reversed(torch: Any) -> Any:
     sizes = [(), (3,), (2, 3), (2, 2, 2)]
     tensors = [torch.arange(float(math.prod(size))).reshape(size).requires_grad_() for size in sizes]
     return [[reversed(t), reversed(t) is t] for t in tensors]
+
+
+@differential
+def test_sizes_meet_other_classes(torch: Any) -> Any:
+    """A size leaves it to other classes how they are added to it, and refuses numbers."""
+
+    class Other:
+        def __radd__(self, other: Any) -> Any:
+            return ["radd", tuple(other)]
+
+        def __rmul__(self, other: Any) -> Any:
+            return "rmul"
+
+    size = torch.Size([1, 2])
+    return [
+        size + Other(), size * Other(), size + (3,), (3,) + size, size * 2,
+        raises("concatenate", lambda: size + [3]), raises("concatenate", lambda: size + 5),
+        raises("non-int of type 'float'", lambda: size * 1.5),
+    ]  # fmt: skip
+
+
+@differential
+def test_sizes_of_no_dimension_in_particular(torch: Any) -> Any:
+    """``dim=None`` asks for all of them."""
+    x = torch.ones(2, 3)
+    return [x.size(None), x.size(dim=None), x.stride(None), x.stride(dim=None), x.size(dim=1), x.stride(dim=0)]
+
+
+@differential
+def test_old_constructor(torch: Any) -> Any:
+    """``new`` takes sizes or data, by place or by name, and data of its own dtype only."""
+    x = torch.zeros(1)
+    made = [x.new(size=(3, 4)), x.new(3, 4), x.new((3, 4)), x.new(torch.ones(2)), x.new(), x.new(data=[1, 2]),
+            x.new(torch.Size([2])), x.new(other=torch.ones(2)), x.new(2, device="cpu")]  # fmt: skip
+    return [
+        [[t.shape, t.dtype] for t in made], raises("expected", x.new, torch.ones(1).double()),
+        raises("must be a sequence", x.new, 1.5), torch.empty(2, 2)[0:0].data_ptr(),
+        raises("interpreted as an integer", torch.arange(3).apply_, lambda k: "text"),
+    ]  # fmt: skip
+
+
+@differential
+def test_warnings_of_scalars_come_once(torch: Any) -> Any:
+    """That a tensor that requires grad becomes a number is said once a process, or each time where all are wanted."""
+    torch.set_warn_always(False)
+    x = torch.ones(1, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        float(x)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        float(x)
+    return len(seen)

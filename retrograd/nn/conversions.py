@@ -50,6 +50,8 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     A memory format is for tensors of 4 or 5 dimensions; it is left out for others.
     """
     target = target_of(args, kwargs)
+    if target.copy:
+        raise RuntimeError(".to() does not accept copy argument")
     wanted = target.dtype
     if wanted is not None and not (wanted.is_floating_point or wanted.is_complex):
         raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={wanted}")

@@ -55,11 +55,21 @@ class Module:
     __module__ = "retrograd.nn.modules.module"
 
     training: bool
+    call_super_init: bool = False
+    """Whether ``__init__`` goes on to that of the next class, for modules with several bases."""
 
-    def __init__(self) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        goes_on = self.call_super_init
+        if not goes_on and (args or kwargs):
+            module_state.refuse_arguments(self, args, kwargs)
         self.__dict__.update(_parameters={}, _buffers={}, _modules={}, training=True)
         self._non_persistent_buffers_set: set[str] = set()
         hooked.start_hooks(self)
+        if goes_on:
+            super().__init__(*args, **kwargs)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
 
     # -- attributes
     def __setattr__(self, name: str, value: Any) -> None:

@@ -32,6 +32,14 @@ class _IncompatibleKeys(NamedTuple):
         return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
+def refuse_arguments(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """``TypeError`` for what ``Module.__init__`` does not take."""
+    name = f"{type(module).__name__}.__init__()"
+    if kwargs:
+        raise TypeError(f"{name} got an unexpected keyword argument '{next(iter(kwargs))}'")
+    raise TypeError(f"{name} takes 1 positional argument but {len(args) + 1} were given")
+
+
 def check_name(module: Any, kind: str, name: Any) -> None:
     """``TypeError`` or ``KeyError`` for a name that a new parameter, buffer or module cannot have."""
     table = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}[kind]
@@ -319,9 +327,11 @@ def set_member(self: Any, target: str, module: Any, strict: bool = False) -> Non
     if target == "":
         raise ValueError("Cannot set the submodule without a target name!")
     path, _, name = target.rpartition(".")
-    if not path and strict:
-        raise ValueError("Cannot set the submodule at the root with strict=True")
+    if not hasattr(module, "named_modules"):
+        raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
     parent = self.get_submodule(path)
     if strict and not hasattr(parent, name):
-        raise AttributeError(f"{typename(parent)} has no attribute `{name}`")
+        raise AttributeError(f"{type(parent).__name__} has no attribute `{name}`")
+    if hasattr(parent, name) and not hasattr(getattr(parent, name), "named_modules"):
+        raise AttributeError(f"`{name}` is not an nn.Module")
     setattr(parent, name, module)

@@ -49,6 +49,10 @@ class GradScaler:
         self._growth_interval, self._growth_tracker = growth_interval, 0
         self._start_stages()
 
+    @property
+    def _init_growth_tracker(self) -> int:
+        return self._growth_tracker
+
     def _start_stages(self) -> None:
         self._stages: weakref.WeakKeyDictionary[Any, _Stage] = weakref.WeakKeyDictionary()
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ..aliasing.strided import address, contiguous_strides
 from ..tensors.absent import AbsentMemory
@@ -44,7 +45,12 @@ def readable(shape: Sequence[int], numpy: np.dtype[Any], strides: Sequence[int] 
 
 def absent(shape: Sequence[int], numpy: np.dtype[Any], strides: Sequence[int] | None = None, offset: int = 0) -> Any:
     """The same as an array that refuses to be read."""
-    made = _array(AbsentMemory, shape, numpy, strides, offset)
+    try:
+        made = _array(AbsentMemory, shape, numpy, strides, offset)
+    except RuntimeError:  # since it is not read, it need not have addresses
+        steps = contiguous_strides(tuple(shape)) if strides is None else strides
+        small = _array(AbsentMemory, (1,), numpy, None, 0)
+        made = as_strided(small, tuple(shape), [s * numpy.itemsize for s in steps], subok=True)
     made.offset = offset
     return made
 

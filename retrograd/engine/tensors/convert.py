@@ -16,7 +16,7 @@ from ..execution import watchers
 from ..overriding.asked_functions import is_asked, scalar_of
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.state import STATE
-from ..warning import warn
+from ..warning import warn_once
 from .argument_checks import type_name_of
 from .base import TensorBase, tensor_class, wrap
 from .bits import CONJUGATE, class_of
@@ -309,7 +309,7 @@ def item(t: Any) -> Any:
 
 def _warn_scalar(t: Any) -> None:
     if requires_grad(t):
-        warn(
+        warn_once(
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
             "tensor.detach() first."
         )

@@ -34,7 +34,7 @@ class Size(tuple[int, ...]):
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, tuple):
-            if hasattr(other, "__array_ufunc__"):  # NumPy's, which adds element by element
+            if hasattr(other, "__radd__") and not isinstance(other, (int, float, complex)):  # as NumPy's arrays add
                 return NotImplemented
             raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
         return Size(tuple.__add__(self, other))
@@ -42,8 +42,12 @@ class Size(tuple[int, ...]):
     def __radd__(self, other: Any) -> Any:
         return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented
 
-    def __mul__(self, times: Any) -> Size:
-        return tuple.__new__(Size, tuple.__mul__(self, times))
+    def __mul__(self, times: Any) -> Any:
+        if hasattr(times, "__index__"):
+            return tuple.__new__(Size, tuple.__mul__(self, times))
+        if hasattr(times, "__rmul__") and not isinstance(times, (float, complex)):
+            return NotImplemented
+        raise TypeError(f"can't multiply sequence by non-int of type '{type(times).__name__}'")
 
     __rmul__ = __mul__
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,8 @@ from ..module import Module
 from ..utils.rnn import PackedSequence
 from .recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 
+_COMPUTED: weakref.WeakKeyDictionary[Module, dict[str, weakref.ref[Any]]] = weakref.WeakKeyDictionary()
+"""What stood under the names of weights the last time."""
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
@@ -31,9 +34,19 @@ class RNNBase(Module):
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(_probability(dropout))
         self.bidirectional, self.proj_size = bidirectional, proj_size
         self._check()
+        self._name_weights()
         for name, shape in self._shapes():
             setattr(self, name, Parameter(FUNCTIONS["empty"](*shape, device=device, dtype=dtype)))
+        _COMPUTED[self] = {name: weakref.ref(p) for name, p in self._parameters.items()}
         self.reset_parameters()
+
+    def _name_weights(self) -> None:
+        self._flat_weights_names = [name for name, _ in self._shapes()]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__dict__.setdefault("proj_size", 0)  # states from before there were projections
+        self._name_weights()
 
     def _check(self) -> None:
         """Warn of dropout without effect; raise ``TypeError`` or ``ValueError`` for sizes that cannot be."""
@@ -71,11 +84,47 @@ class RNNBase(Module):
                     yield f"weight_hr_l{layer}{suffix}", (self.proj_size, self.hidden_size)
 
     @property
+    def _flat_weights(self) -> list[Any]:
+        """What stands under the names of the weights: parameters, or what was computed of others in their place."""
+        known = self._parameters
+        computed = [name for name in self._flat_weights_names if name not in known]
+        if not computed:
+            return list(map(known.__getitem__, self._flat_weights_names))
+        found = known | self._computed(computed)
+        return [found[name] for name in self._flat_weights_names]
+
+    def _computed(self, names: list[str]) -> dict[str, Any]:
+        """What is computed in the place of parameters.
+
+        Whoever computes them counts how often they are looked at, as norms do, which are nearer to the truth each time.
+        So they are looked at as PyTorch does it: twice each, up to the first that is another one than the last time,
+        and then all once more.
+        """
+        last, found = _COMPUTED.get(self, {}), {}
+        for name in names:
+            found[name] = self._looked_at(name)
+            if name not in last or last[name]() is not found[name]:
+                found = {name: self._looked_at(name) for name in names}
+                refs = {name: weakref.ref(value) for name, value in found.items() if value is not None}
+                _COMPUTED[self] = {**last, **refs}
+                break
+        return found
+
+    def _looked_at(self, name: str) -> Any:
+        return getattr(self, name) if hasattr(self, name) else None
+
+    def _of_directions(self, flat: list[Any]) -> list[list[Any]]:
+        per = 2 + 2 * self.bias + bool(self.proj_size)
+        return [flat[i : i + per] for i in range(0, len(flat), per)]
+
+    @property
+    def _all_weights(self) -> list[list[str]]:
+        return self._of_directions(self._flat_weights_names)
+
+    @property
     def all_weights(self) -> list[list[Any]]:
         """The parameters of each direction of each layer."""
-        per = 2 + 2 * self.bias + bool(self.proj_size)
-        flat = list(self._parameters.values())
-        return [flat[i : i + per] for i in range(0, len(flat), per)]
+        return self._of_directions(self._flat_weights)
 
     def reset_parameters(self) -> None:
         """Draw all of them."""
@@ -117,28 +166,47 @@ class RNNBase(Module):
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {x.shape[-1]}"
             )
         started = [s if batched else s.unsqueeze(1) for s in states] or self._zeros(x, x.shape[at])
-        self._check_states(started, x.shape[at])
+        self._check_states(started, x)
         out, *finals = self._call(x, started, self.batch_first)
         return (out if batched else out.squeeze(at)), tuple(f if batched else f.squeeze(1) for f in finals)
 
     def _run_packed(self, sequence: Any, states: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         order, back = sequence.sorted_indices, sequence.unsorted_indices
-        started = [s if order is None else s.index_select(1, order) for s in states]
+        started = [self.permute_hidden(s, order) for s in states]
         started = started or self._zeros(sequence.data, int(sequence.batch_sizes[0]))
         data, *finals = self._call(sequence.data, started, batch_sizes=sequence.batch_sizes)
         return sequence._replace(data=data), tuple(f if back is None else f.index_select(1, back) for f in finals)
 
-    def _check_states(self, states: list[Any], batch: int) -> None:
-        for kind, state, zeros in zip(("[0]", "[1]"), states, self._zeros(states[0], batch), strict=False):
-            if state.shape != zeros.shape:
-                name = f"hidden{kind}" if self.mode == "LSTM" else "hidden"
-                raise RuntimeError(f"Expected {name} size {tuple(zeros.shape)}, got {list(state.shape)}")
+    def _check_states(self, states: list[Any], x: Any) -> None:
+        expected = [self.get_expected_hidden_size(x, None)]
+        if self.mode == "LSTM":
+            expected.append((*expected[0][:2], self.hidden_size))
+        for i, (state, size) in enumerate(zip(states, expected, strict=False)):
+            name = f"hidden[{i}]" if self.mode == "LSTM" else "hidden"
+            self.check_hidden_size(state, size, f"Expected {name} size {{}}, got {{}}")
+
+    def get_expected_hidden_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:  # noqa: A002
+        """The shape of hidden states for a batch."""
+        batch = input.shape[0 if self.batch_first else 1] if batch_sizes is None else int(batch_sizes[0])
+        layers = self.num_layers * (2 if self.bidirectional else 1)
+        return layers, batch, self.proj_size or self.hidden_size
+
+    def check_hidden_size(
+        self, hx: Any, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}"
+    ) -> None:
+        """``RuntimeError`` with both shapes in ``msg`` for states of another shape."""
+        if tuple(hx.shape) != tuple(expected_hidden_size):
+            raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
+
+    def permute_hidden(self, hx: Any, permutation: Any) -> Any:
+        """States with their batch in another order; ``None``: as they are."""
+        return hx if permutation is None else hx.index_select(1, permutation)
 
     def _call(self, x: Any, states: list[Any], *layout: bool, batch_sizes: Any = None) -> Any:
         hx = tuple(states) if self.mode == "LSTM" else states[0]
         given = (x, hx) if batch_sizes is None else (x, batch_sizes, hx)
         how = (self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
-        return FUNCTIONS[self.mode.lower()](*given, list(self._parameters.values()), *how, *layout)
+        return FUNCTIONS[self.mode.lower()](*given, self._flat_weights, *how, *layout)
 
 
 def _probability(given: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from types import GeneratorType
 from typing import Any
 
 from ...engine.observe import notify, observers
@@ -67,6 +68,9 @@ def clip_grad_norm_(
     ``RuntimeError`` for a norm that is not finite with ``error_if_nonfinite``.
     """
     given = _listed(parameters)
+    if not given and isinstance(parameters, GeneratorType):
+        text = "`parameters` is an empty generator, no gradient clipping will occur."
+        warnings.warn(text, stacklevel=3)
     _clipping("clip_grad_norm_", given, max_norm)
     total = get_total_norm(_gradients(given), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(given, max_norm, total, foreach)

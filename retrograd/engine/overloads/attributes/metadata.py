@@ -52,6 +52,8 @@ def storage_offset(self: Any) -> int:
 def data_ptr(self: Any) -> int:
     """Address of the first element."""
     array = memory_of(self)
+    if not array.size:
+        return 0
     return array.offset * array.itemsize if array.__class__ is AbsentMemory else address(array)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def _write_each(name: str, self: Any, others: tuple[Any, ...], function: Callabl
             )
     arrays = [self._array, *(_expanded(other, self._sig.shape) for other in others)]
     prepare_write(self)
-    convert = {"b": bool, "i": int, "u": int, "f": float, "c": complex}[self._sig.numpy.kind]
+    convert: Any = {"b": bool, "i": index, "u": index, "f": float, "c": complex}[self._sig.numpy.kind]
     written = np.array(arrays[0])
     for at in np.ndindex(*self._sig.shape):
         written[at] = convert(function(*[a[at].item() for a in arrays]))

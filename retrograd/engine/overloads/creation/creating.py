@@ -23,6 +23,7 @@ from ...tensors.base import LAZY, TensorBase, set_array, wrap
 from ...tensors.batches import refuse_comparison
 from ...tensors.bits import CONJUGATE, bits_of, memory_of
 from ...tensors.convert import array_from, refuse_foreign_bytes
+from ...tensors.devices import check_present
 from ...tensors.dtypes import get_default_dtype, to_numpy_dtype
 from ...tensors.layouts import preserve_format
 from ...tensors.numbers_ import checked_number
@@ -233,11 +234,22 @@ def new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, r
 
 
 @public("new", function=False)
-def new(self: Any, *size: Any) -> Any:
+def new(self: Any, *given: Any, size: Any = None, data: Any = None, other: Any = None, device: Any = None) -> Any:
     """Old constructor: sizes or data."""
-    if size and not isinstance(size[0], (int, Size)):
-        return finish(array_from(size[0], self._sig.numpy))
-    return finish(np.zeros(sizes_of(size) if size else (0,), self._sig.numpy))
+    data = other if data is None else data
+    if device is not None:
+        check_present(device)
+    if size is not None:
+        given = tuple(size)
+    if given and not isinstance(given[0], (int, Size)):
+        if isinstance(given[0], (float, complex)):
+            raise TypeError(f"new(): data must be a sequence (got {type(given[0]).__name__})")
+        data = given[0]
+    if isinstance(data, TensorBase) and data._sig.numpy != self._sig.numpy:
+        raise TypeError(f"new(): expected a tensor of {self.dtype}, but got one of {data.dtype}")
+    if data is not None:
+        return finish(array_from(data, self._sig.numpy))
+    return finish(np.zeros(sizes_of(given) if given else (0,), self._sig.numpy))
 
 
 @property_("real")

@@ -16,6 +16,10 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:  # noqa: A002
     """``input @ weight.T + bias``; recorded as torch composes it."""
     check_tensor("linear", input)
     check_tensor("linear", weight, 2, "weight")
+    refuse(
+        not (input.ndim and weight.ndim),
+        f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D",
+    )
     if bias is None or weight.ndim != 2:
         product = input.matmul(F.t(weight))
         return product if bias is None else product + bias

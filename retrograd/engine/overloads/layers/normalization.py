@@ -13,6 +13,7 @@ from ...calls.inert import refuse_gradients
 from ...calls.refusals import refuse, refuse_kind
 from ...execution import watchers
 from ...ops.layers.normalization import batch_statistics, inverse_deviation
+from ...ops.reductions.reduce import mean_of
 from ...overriding.dispatch_classes import asked_of
 from ...rules.by_number import plus
 from ...switches.modes import no_grad
@@ -68,6 +69,8 @@ def _batch_norm(x: Any, weight: Any, bias: Any, running: tuple[Any, Any], how: t
     real_argument("batch_norm", "momentum", 7, momentum)
     real_argument("batch_norm", "eps", 8, eps)
     _check_channels(x, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    for name, given in (("running_mean", running_mean), ("running_var", running_var)):
+        refuse(not training and given is None, f"{name} must be defined in evaluation mode")
     _check_dtypes(x, weight, bias, running_mean, running_var)
     if running_mean is not None:
         refuse_gradients("native_batch_norm", running_mean=running_mean, running_var=running_var)
@@ -81,10 +84,6 @@ def _batch_norm(x: Any, weight: Any, bias: Any, running: tuple[Any, Any], how: t
         _update(running_mean, mean, momentum)
         _update(running_var, variance * (count / max(count - 1, 1)), momentum)
         stats = (mean, inverse_deviation(variance, eps))
-    refuse(
-        not training and (running_mean is None or running_var is None),
-        "Expected running_mean and running_var to be defined when training=False",
-    )
     return F._batch_norm(x, weight, bias, running_mean, running_var, training, eps, stats)
 
 
@@ -161,14 +160,19 @@ def instance_norm(
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size torch.Size({list(input.shape)})"
         )
+    refuse(
+        not use_input_stats and (running_mean is None or running_var is None),
+        "Expected running_mean and running_var to be defined when use_input_stats is false",
+    )
     n, c = input.shape[:2]
     repeated: Any = [None if t is None else t.repeat(n) for t in (weight, bias)]
-    stats: Any = [None if t is None else t.detach().repeat(n) for t in (running_mean, running_var)]
+    dtype = input.dtype if weight is None else weight.dtype
+    stats: Any = [None if t is None else t.detach().to(dtype).repeat(n) for t in (running_mean, running_var)]
     x = input.contiguous().view(1, n * c, *input.shape[2:])
     out = _batch_norm(x, repeated[0], repeated[1], (stats[0], stats[1]), (use_input_stats, momentum, eps))
     for running, wide in zip((running_mean, running_var), stats, strict=True):
         if running is not None and use_input_stats:
-            running._array[...] = wide._array.reshape(n, c).mean(0)
+            running._array[...] = mean_of(wide._array.reshape(n, c), 0, False, None)
             bump_version(running)
     return out.view(tuple(input.shape))
 

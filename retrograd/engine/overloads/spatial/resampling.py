@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
+
+import numpy as np
 
 from ...calls.refusals import refuse
 from ...deprecations import discourage
 from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
+from ...tensors.argument_checks import type_name_of
 
 _MODES = {
     "nearest": ("upsample_nearest{}d", (1, 2, 3)),
@@ -44,9 +48,30 @@ def _wanted_size(x: Any, size: Any, factor: Any, recompute: Any) -> tuple[tuple[
     if factor is None:
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-        return tuple(int(n) for n in given), None
-    target = tuple(math.floor(float(n) * f) for n, f in zip(x.shape[2:], given, strict=True))
-    return target, None if recompute else tuple(float(f) for f in given)
+        return tuple(_whole(n) for n in given), None
+    factors = [_factor(f) for f in given]
+    target = tuple(math.floor(float(n) * f) for n, f in zip(x.shape[2:], factors, strict=True))
+    return target, None if recompute else tuple(factors)
+
+
+def _whole(size: Any) -> int:
+    """A size; ``TypeError`` for what is no integer, nor a tensor with one."""
+    if isinstance(size, bool) or not hasattr(size, "__index__"):
+        raise TypeError(f"interpolate(): argument 'size' must be int or a tuple of ints, not {type_name_of(size)}")
+    try:
+        return operator.index(size)
+    except TypeError:
+        raise TypeError("interpolate(): argument 'size' must be int, not a tensor of other numbers") from None
+
+
+def _factor(factor: Any) -> float:
+    """A scale; ``TypeError`` for what is no number."""
+    if not isinstance(factor, (int, float, np.number)):
+        raise TypeError(f"interpolate(): argument 'scale_factor' must be float, not {type_name_of(factor)}")
+    number = float(factor)
+    if not abs(number) < 2.0**62:
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
+    return number
 
 
 def _check_mode(x: Any, mode: str, align: Any, antialias: bool) -> None:
