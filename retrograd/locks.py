@@ -11,6 +11,8 @@ import threading
 import weakref
 from typing import Any
 
+from .interpreter import reopen
+
 _made: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
@@ -32,7 +34,7 @@ def _entered(made: Any) -> Any:
 def _open_all() -> None:
     """Open every lock, in a child; as the standard library does with its own."""
     for made in list(_made):
-        made._at_fork_reinit()
+        reopen(made)
 
 
 if hasattr(os, "register_at_fork"):

@@ -29,6 +29,10 @@ _OPERATORS: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.MatMult: ("matmul", operator.matmul),
 }
 """Operator -> a function of PyTorch of another name that does the same, and what Python does."""
+_LASTING = (ast.Add, ast.Sub)
+"""Operators that may write over what they take: neither they nor what made it needs its values in backward."""
+_UNSAVED = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.MatMult)
+"""Operators that do not save their result."""
 _OTHER_ORDER = ("where",)
 """Functions whose methods take their operands otherwise."""
 
@@ -47,13 +51,23 @@ def in_other_words(text: str, *, runs_on_ours: bool = True) -> str:
 def functional(text: str) -> str:
     """Return a program with functions for operators and methods, ``torch.subtract(a, b)``, and methods for functions.
 
-    Which operands are tensors is seen by running the program once on our engine, as far as that can run it.
+    Operators become, in turn, functions with keywords, functions of the program's own, and writes over what is used
+    nowhere else.  Which operands are tensors is seen by running the program once on our engine, if it can run it.
     """
     tree = ast.parse(text)
     sites = [node for node in ast.walk(tree) if _is_site(node)]
-    seen = _tensor_sites(text.replace("import torch\n", "import retrograd as torch\n"), len(sites))
+    seen, grown = _tensor_sites(text.replace("import torch\n", "import retrograd as torch\n"), len(sites))
     chosen = {site: number for number, site in enumerate(sites) if seen.get(number) and site.lineno == site.end_lineno}
+    chosen |= {site: -1 - number for site, number in chosen.items() if _overwrites(site, chosen, grown)}
     return _replaced(text, [(site, _as_function(text, site, chosen)) for site in _outermost(tree, chosen)])
+
+
+def _overwrites(site: Any, chosen: dict[Any, int], grown: set[int]) -> bool:
+    """Whether an operator may write over its first operand: a result that fits, and that nothing else has."""
+    if not isinstance(site, ast.BinOp) or not isinstance(site.op, _LASTING) or chosen[site] in grown:
+        return False
+    left = site.left
+    return left in chosen and isinstance(left, ast.BinOp) and isinstance(left.op, _UNSAVED)
 
 
 def _is_site(node: ast.AST) -> bool:
@@ -66,9 +80,13 @@ def _starred(call: ast.Call) -> bool:
     return any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords)
 
 
-def _tensor_sites(text: str, count: int) -> dict[int, bool]:
-    """Number of a site -> whether its operands were tensors each time; the program is run for that, unrecorded."""
+def _tensor_sites(text: str, count: int) -> tuple[dict[int, bool], set[int]]:
+    """Number of a site -> whether its operands were tensors each time; the program is run for that, unrecorded.
+
+    Also those whose results are larger, or of another dtype, than the first operand.
+    """
     seen: dict[int, bool] = {}
+    grown: set[int] = set()
     engine: Any = retrograd
     tensor = engine.Tensor
 
@@ -78,7 +96,10 @@ def _tensor_sites(text: str, count: int) -> dict[int, bool]:
 
     def operate(number: int, name: str, left: Any, right: Any) -> Any:
         note(number, left, right)
-        return next(run for other, run in _OPERATORS.values() if other == name)(left, right)
+        made = next(run for other, run in _OPERATORS.values() if other == name)(left, right)
+        if isinstance(left, tensor) and (left.shape, left.dtype) != (made.shape, made.dtype):
+            grown.add(number)
+        return made
 
     def call(number: int, owner: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         if owner is engine:
@@ -97,7 +118,7 @@ def _tensor_sites(text: str, count: int) -> dict[int, bool]:
         exec(compile(tree, "<instrumented>", "exec"), program.__dict__)
     np.random.seed(0)
     assert len(seen) <= count
-    return seen
+    return seen, grown
 
 
 class _Instrumented(ast.NodeTransformer):
@@ -158,7 +179,11 @@ def _as_function(text: str, site: Any, chosen: dict[Any, int]) -> str:
         return segment
 
     if isinstance(site, ast.BinOp):
-        return f"torch.{_OPERATORS[type(site.op)][0]}({read(site.left)}, {read(site.right)})"
+        name, left, right = _OPERATORS[type(site.op)][0], read(site.left), read(site.right)
+        if chosen[site] < 0:
+            return f"({left}).{name}_({right})"
+        forms = f"{name}({left}, {right})", f"{name}(input={left}, other={right})", f"{name}(q7, q8))({left}, {right})"
+        return ("torch.", "torch.", "(lambda q7, q8: torch.")[chosen[site] % 3] + forms[chosen[site] % 3]
     if isinstance(site.func.value, ast.Name) and site.func.value.id == "torch":
         first, *rest = [*map(read, site.args), *(f"{one.arg}={read(one.value)}" for one in site.keywords)]
         return f"({first}).{site.func.attr}({', '.join(rest)})"

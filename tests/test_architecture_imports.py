@@ -65,7 +65,7 @@ DATA = (
     "watch.history",
     "watch.watched_file",
 )
-DATA_MODULES = ("retrograd.locks", *[f"retrograd.inspect.{name}" for name in DATA])
+DATA_MODULES = ("retrograd.locks", "retrograd.interpreter", *[f"retrograd.inspect.{name}" for name in DATA])
 
 # Module or package → what of ours it may import. The longest matching name decides; each may import its own package.
 # "retrograd" alone means the face (retrograd/__init__.py), not everything below it.
@@ -75,9 +75,11 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "retrograd.__main__": ("retrograd.cli",),
     "retrograd.errors": (),
     "retrograd.pytest_plugin": ("retrograd.inspect",),
-    "retrograd.engine": ("retrograd.errors", "retrograd.locks"),
+    "retrograd.engine": ("retrograd.errors", "retrograd.locks", "retrograd.interpreter"),
+    "retrograd.locks": ("retrograd.interpreter",),
+    "retrograd.interpreter": (),
     **dict.fromkeys(FACE, ("retrograd.engine", *FACE)),
-    "retrograd.inspect": ("retrograd.errors", "retrograd.locks"),
+    "retrograd.inspect": ("retrograd.errors", "retrograd.locks", "retrograd.interpreter"),
     **dict.fromkeys(DATA_MODULES, ("retrograd.errors", *DATA_MODULES)),
     "retrograd.inspect.sources": ("retrograd.errors", *DATA_MODULES),
     "retrograd.inspect.sources.engine_": (
@@ -90,7 +92,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "retrograd.inspect.layout": ("retrograd.errors", *DATA_MODULES),
     "retrograd.inspect.render": ("retrograd.errors", "retrograd.inspect.layout", *DATA_MODULES),
     "retrograd.distributed": ("retrograd.errors", "retrograd._absent", "retrograd.engine"),
-    "retrograd.cli": ("retrograd.errors", "retrograd.inspect", "retrograd", *FACE),
+    "retrograd.cli": ("retrograd.errors", "retrograd.interpreter", "retrograd.inspect", "retrograd", *FACE),
 }
 
 # Distribution → where it may be imported. Standard library modules and ours are not listed.

@@ -1,4 +1,7 @@
-"""The diagnosis asks operators for their traits: it keeps no lists of their names, and compares no name with a word."""
+"""The diagnosis asks operators for their traits and judges by thresholds that stand in one file.
+
+It keeps no lists of names of operators, compares no name with a word, and has no numbers of its own.
+"""
 
 from __future__ import annotations
 
@@ -90,6 +93,42 @@ def test_no_name_is_compared_with_a_word() -> None:
     found = {(name, word) for name, tree in modules().items() for _, word in compared(tree)}
 
     assert found == set(WORDS)
+
+
+JUDGING = ("rules.", "queries.", "roles.")
+"""Rooms that judge; in the others a number bounds what is kept, or how long a sentence is."""
+NUMBERS = {
+    ("roles.compared", "_ELSE"): "a bit",
+    ("rules.errors.scene", "_SHORT"): "letters of a name",
+}
+"""Module and number that may stand there -> what it is."""
+
+
+def test_thresholds_stand_in_one_file() -> None:
+    """What is judged by a number is judged by one whose reason stands beside it, and that no other rule has, too."""
+    found = {
+        (name, ast.unparse(node.targets[0]))
+        for name, tree in modules().items()
+        for node in tree.body
+        if name.startswith(JUDGING) and isinstance(node, ast.Assign) and _is_number(node.value)
+    }
+    inline = [
+        (name, number.lineno, number.value)
+        for name, tree in modules().items()
+        for node in ast.walk(tree)
+        if name.startswith(JUDGING) and isinstance(node, ast.Compare)
+        for number in ast.walk(node)
+        if isinstance(number, ast.Constant) and type(number.value) is float and number.value not in (0.0, 1.0)
+    ]
+
+    assert found == set(NUMBERS)
+    assert inline == []
+
+
+def _is_number(node: ast.expr) -> bool:
+    parts = list(ast.walk(node))
+    plain = all(isinstance(one, (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)) for one in parts)
+    return plain and any(isinstance(one, ast.Constant) and type(one.value) in (int, float) for one in parts)
 
 
 @pytest.mark.parametrize("code", ['X = frozenset({"sub", "rsub"})', 'X = ("sub_", "add") + Y', 'X = {"mul": 1} | Y'])

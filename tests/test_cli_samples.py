@@ -76,7 +76,7 @@ def test_one_sample_is_built_and_shown(toy: Path) -> None:
 
     assert result.exit_code == 0, result.output
     assert "What to look for: nothing." in result.output
-    assert "Mul" in result.output
+    assert "mul" in result.output
     assert "x n1" in result.output
     assert "toy.py:9" in result.output
 
@@ -88,7 +88,7 @@ def test_one_sample_is_written(toy: Path) -> None:
     assert (result.exit_code, result.stdout) == (0, "")
     text = "".join(ElementTree.parse(toy.parent / "x.svg").getroot().itertext())
     assert "<A & B>" in text
-    assert "Mul" in text
+    assert "mul" in text
 
 
 def test_names_that_are_none(toy: Path) -> None:

@@ -82,7 +82,7 @@ def test_a_region_is_said_to_hide_what_it_hides(found: Any) -> None:
 def test_parameters_have_the_paths_of_their_modules(found: Any) -> None:
     """What the wrapper calls the module that it holds is no part of a name."""
     assert {"inner.weight", "inner.bias", "outer.weight", "outer.bias"} <= set(found["leaves False"])
-    assert "inner.weight and inner.bias" in found["kinds True"][0][2]
+    assert "fast.inner.weight and fast.inner.bias" in found["kinds True"][0][2]
 
 
 def test_lines_are_seen_when_it_runs_uncompiled(found: Any) -> None:

@@ -295,3 +295,22 @@ def test_a_finding_on_a_card_is_wrapped_and_whole() -> None:
 
     assert len(rows) > 2
     assert " ".join(rows) == f"⚠ {words}"
+
+
+def test_tensors_without_memory_do_no_harm() -> None:
+    """Sparse tensors and those on the meta device leave and enter graphs, and nothing goes wrong with recording."""
+    pytest.importorskip("torch")
+    text = """import torch
+w = torch.ones(3, 3, requires_grad=True)
+array = (w * 2).detach().numpy()
+left = (w * 2).detach().to_sparse().coalesce()
+kept = w.to_sparse().detach()
+bare = torch.ones(3, 3, device="meta", requires_grad=True)
+(bare * bare.detach() + bare.argmax()).sum()
+values, places = (w * torch.ones(3, 3)).to_sparse().to_dense().max(1)
+loss = (torch.sparse.mm(left, w) + values).sum()
+loss.backward()
+"""
+    found = recorded(text, "torch")
+    assert not [event for event in found.events if event.kind == "missed"]
+    assert ("detach", 4, "MulBackward0") not in cuts(found)

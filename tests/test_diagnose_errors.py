@@ -21,6 +21,7 @@ NOT_RAISED = (
     "incompatible tensor type",
     "is not possible",
     "derivative for (?:aten::)?(?P",
+    "in DataLoader worker process",  # tests/test_worker_errors.py
 )
 """Rows of exceptions that older and later versions raise."""
 

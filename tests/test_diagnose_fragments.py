@@ -135,7 +135,9 @@ for name, p in net.named_parameters():
 @pytest.mark.parametrize("written", ONE_TEN_ELEVEN.values(), ids=ONE_TEN_ELEVEN)
 def test_blocks_that_are_named_one_by_one_are_meant(written: str, tmp_path: Path) -> None:
     """Freezing 1, 10 and 11 by whole parts of their names is no accident."""
-    assert [one.message for one in findings(FREEZING.format(written), tmp_path)] == []
+    found = findings(FREEZING.format(written), tmp_path)
+
+    assert [one.message for one in found if one.severity != "note"] == []
 
 
 @pytest.mark.parametrize("written", BY_BEGINNING.values(), ids=BY_BEGINNING)

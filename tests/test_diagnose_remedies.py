@@ -256,7 +256,7 @@ def first(text: str, engine: str, folder: Path) -> Finding:
         (COPIES_TRAINED, "the model"),
         (SUMMED_IN_HALF, "w.half().pow(2).float() in place of w.half().pow(2), and leave dtype=torch.float16 out"),
         (UPDATED_AWAY, "make it a leaf again at program.py:8: delta = (...).detach().requires_grad_()"),
-        (DIVERGED, "take a smaller learning rate, or clip gradients"),
+        (DIVERGED, "a smaller learning rate: one step must change a weight by no more than a small part of it"),
         (TOO_LARGE, "scale w down"),
         (POLE, "keep w away from zero"),
         (INVERSE, "w.clamp(min=1e-6)"),

@@ -67,6 +67,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     before, after = trained(rg.sin), trained(rg.tanh)
     for name, recording in (("run", before), ("before", before), ("after", after)):
         write_output(encode_recording(recording), f"{name}.json")
+    for name in ("good", "bad"):  # runs of a training, alike
+        w = rg.ones(3, 1, requires_grad=True)
+        optimizer = rg.optim.SGD([w], lr=0.1)
+        with rg.watch(file=f"{name}.json"):
+            rg.tanh(rg.ones(4, 3) @ w).mean().backward()
+            optimizer.step()
     for rank in range(2):
         ranked = dataclasses.replace(before, rank=rank, world_size=2)
         write_output(encode_recording(ranked), f"run.rank{rank}.json")

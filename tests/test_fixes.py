@@ -176,7 +176,7 @@ def test_verified_change_is_reported_and_written_as_a_patch(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--verify", "--twice", "train.py"), "--twice and --verify were both given"),
+        (("--verify", "--twice", "train.py"), "--twice and --verify were given together"),
         (("--verify", "run.json"), "--verify runs a program, but a recording was given"),
         (("--verify", "-"), "can be read only once"),
         (("--patch", "missing/fix.diff", "train.py"), "missing"),

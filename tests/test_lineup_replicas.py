@@ -146,3 +146,25 @@ RIGHT = {
 def test_what_is_meant_is_no_finding(name: str) -> None:
     """Jobs whose ranks differ by design, or not at all."""
     assert told(*RIGHT[name]) == []
+
+
+def test_gradients_that_one_rank_changes_alone() -> None:
+    """What all ranks added up is scaled on one of them, and its copies part; scaled on all of them they do not."""
+    scaled = Event("inplace", op="mul", source=line(6), data={"gradient_of": 1, "target": 0})
+    extra = [(*reduced(*NAMES), scaled), reduced(*NAMES)]
+    alone = [rank(n, dict.fromkeys(NAMES, ALIKE), *extra[n]) for n in range(2)]
+    (one,) = told(*alone)
+
+    assert (one.kind, one.line) == ("unreduced-gradient", 6)
+    assert "the gradients of inner.bias on rank 0 alone" in one.message
+    assert told(*(rank(n, dict.fromkeys(NAMES, ALIKE), *extra[0]) for n in range(2))) == []
+
+
+def test_gradients_of_a_wrapper_that_one_rank_clips_alone() -> None:
+    """A wrapper adds gradients up by itself, in its backward."""
+    clip = Event("clip", op="clip_grad_norm_", source=line(8), data={"inputs": [0, 1]})
+    ends = [Event("backward", source=line(7), data={"run": 9}), Event("backward-end", source=line(7), data={"run": 9})]
+    (one,) = told(*(rank(n, dict.fromkeys(NAMES, ALIKE), called, *ends, *[clip] * n, wrapped=True) for n in range(2)))
+
+    assert (one.kind, one.line) == ("unreduced-gradient", 8)
+    assert "on rank 1 alone, after all ranks added them up at train.py:7" in one.message

@@ -23,6 +23,7 @@ NAMES = [
     *("autograd._get_sequence_nr", "autograd._make_grads", "autograd.graph._engine_run_backward"),
     *("_C._get_tracing_state", "_C.DisableTorchFunction", "_C._current_autograd_node"),
     *("_C._len_torch_dispatch_stack", "_C._functorch", "_C._functorch.peek_interpreter_stack", "_C._swap_tensor_impl"),
+    *("_C._from_dlpack", "nn.utils.stateless._functional_call", "_C._functorch.get_interpreter_stack"),
     *("overrides._get_current_function_mode_stack", "_C._get_function_stack_at"),
     *("overrides._len_torch_function_stack", "_C._len_torch_function_stack", "overrides.handle_torch_function"),
     *("autograd.function.BackwardCFunction", "autograd.Function.apply", "nn.modules.module._has_any_global_hook"),

@@ -68,3 +68,34 @@ def test_training_calls_are_told_with_their_lines(engine: str, capsys: pytest.Ca
     assert [step["settings"][0]["lr"] for step in steps] == pytest.approx([0.5, 0.5, 0.0, 0.0])
     assert [step["set_at"][1] if "set_at" in step else None for step in steps] == [None, None, 30, 30]
     assert [bool(step["still"]) for step in steps] == [False, False, True, True]
+
+
+MISSPELT = """import torch
+
+
+def main():
+    net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 1))
+    for p in net[0].parameters():
+        p.require_grad = False
+    net[1].requires_grad = False
+    for _ in range(3):
+        net(torch.ones(2, 3)).sum().backward()
+
+
+main()
+"""
+
+
+@pytest.mark.parametrize("engine", ["retrograd", "torch"])
+def test_attributes_that_switch_nothing_are_seen_while_their_modules_live(engine: str) -> None:
+    """The modules of a function are gone when it returns: each is told of once, before a backward run."""
+    pytest.importorskip(engine)
+    recorded, error = record(MISSPELT, engine)
+
+    assert error is None
+    told = [(one.op, one.data["path"], one.source.line) for one in of_kind(recorded, "stray")]
+    assert sorted(told) == [
+        ("require_grad", "net/0/bias", 7),
+        ("require_grad", "net/0/weight", 7),
+        ("requires_grad", "net/1", 8),
+    ]

@@ -11,7 +11,6 @@ import ctypes
 import os
 import select
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from types import FrameType
 
 from ..inspect.events import Event, Recording
 from ..inspect.program.frames import source_line, user_frame
+from ..interpreter import current_frames
 from .grace import handle_once, post_sentinel
 
 WATCHED = (signal.SIGTERM, signal.SIGINT)
@@ -127,7 +127,7 @@ def _die_of(number: signal.Signals) -> None:
 
 def where_it_is() -> FrameType | None:
     """Return the frame of the program's in which the main thread is now."""
-    return user_frame(sys._current_frames().get(threading.main_thread().ident or 0))
+    return user_frame(current_frames().get(threading.main_thread().ident or 0))
 
 
 def stopped(recorded: Recording, name: str) -> Recording:

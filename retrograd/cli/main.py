@@ -7,8 +7,6 @@ it, and the call of ``exec``.  By so many calls it reaches the limit of recursio
 
 from __future__ import annotations
 
-import sys
-
 from .interrupts import Interrupted, leave_by_interrupt, silent_interrupt
 
 
@@ -23,7 +21,7 @@ def main() -> None:
             run = requested_run()
             prepare = run.begin()
             error: BaseException | None = None
-            sys._getframe().f_trace_lines = False  # a debugger stepping past the program's end finds no line here
+            tracers.get_frame().f_trace_lines = False  # a debugger stepping past the program's end finds no line here
             try:
                 prepare()()
             except BaseException as raised:

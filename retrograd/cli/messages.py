@@ -12,6 +12,8 @@ from ..errors import OutputError, RetrogradError
 
 INTERRUPTED = "interrupted; what was not yet written is lost."
 """What is said of Ctrl-C, before the process dies of it."""
+_said: set[str] = set()
+"""Failures that were reported."""
 
 
 def one_line(text: str) -> str:
@@ -26,9 +28,14 @@ def say(text: str) -> None:
 
 
 def report_failure(error: Exception, shown: str) -> int:
-    """Print why an output was not written and return the exit code; a bug of ours is shown with its traceback."""
+    """Print why an output was not written and return the exit code; a bug of ours is shown with its traceback.
+
+    What is tried again and again, and fails each time in the same way, is said once.
+    """
     if isinstance(error, RetrogradError):
-        say(f"error: {error}")
+        if str(error) not in _said:
+            _said.add(str(error))
+            say(f"error: {error}")
         return error.exit_code
     _write_stderr("".join(traceback.format_exception(error)))
     say(f"error: {shown} could not be written: {type(error).__name__}: {error}. This is a bug of retrograd.")

@@ -17,13 +17,11 @@ round by modes and hooks.
 
 from __future__ import annotations
 
-import atexit
 import builtins
 import importlib.machinery
 import linecache
 import os
 import pkgutil
-import runpy
 import sys
 import threading
 import types
@@ -34,6 +32,7 @@ from typing import NoReturn
 
 from ..inspect.program.texts import keep_text, kept_text
 from ..inspect.sources.patches import Patches
+from ..interpreter import join_threads, module_runner, run_exit_handlers
 from .blamed import blame_nobody_below
 from .environment import Environment
 from .interrupts import leave_by_interrupt
@@ -150,12 +149,12 @@ def _end_as_python_does(tracers: Tracers) -> None:
     Both are what the interpreter calls when it ends; called again by it later they find nothing left to do.
     Joining by ``Thread.join`` would wait for ever for the idle workers of an executor that nobody shut down.
     """
-    run_handlers = partial(atexit._run_exitfuncs)  # a profiler would see the call of the function itself
+    run_handlers = partial(run_exit_handlers)  # a profiler would see the call of the function itself
     get_frame().f_trace_lines = False
     for give_back in giving_back(tracers):
         give_back()
     try:
-        threading._shutdown()  # type: ignore[attr-defined]
+        join_threads()
     except BaseException as error:  # Ctrl-C while waiting: python reports it and goes on, too
         show_ignored(error, threading)
     run_handlers()
@@ -185,7 +184,7 @@ def _prepare_script(target: Target, main: types.ModuleType) -> Execute:
     path = _absolute(target.text)
     if pkgutil.get_importer(path) is not None:
         sys.path[: 0 if sys.flags.safe_path else 1] = [path]
-        return partial(runpy._run_module_as_main, "__main__", alter_argv=False)  # type: ignore[attr-defined]
+        return partial(module_runner(), "__main__", alter_argv=False)
     _put_first(os.path.dirname(os.path.realpath(path)))
     return partial(exec, _code_of(path, main), main.__dict__)
 
@@ -208,7 +207,7 @@ def _code_of(path: str, main: types.ModuleType) -> types.CodeType:
 def _prepare_module(target: Target, _main: types.ModuleType) -> Execute:
     """A module by name, run by the function that ``python -m`` itself calls."""
     _put_first(current_folder())
-    return partial(runpy._run_module_as_main, target.text)  # type: ignore[attr-defined]
+    return partial(module_runner(), target.text)
 
 
 def _prepare_code(target: Target, main: types.ModuleType) -> Execute:

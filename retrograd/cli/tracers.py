@@ -7,14 +7,15 @@ From Python 3.12 on there are tools of ``sys.monitoring`` as well, and cProfile 
 
 from __future__ import annotations
 
-import _lsprof
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import repeat
 from typing import Any, NamedTuple
 
-get_frame, get_trace, get_profile = partial(sys._getframe), partial(sys.gettrace), partial(sys.getprofile)
+from ..interpreter import PROFILER, getframe
+
+get_frame, get_trace, get_profile = partial(getframe), partial(sys.gettrace), partial(sys.getprofile)
 set_trace, set_profile = partial(sys.settrace), partial(sys.setprofile)
 
 tuple_, map_, filter_ = tuple, map, filter
@@ -59,6 +60,6 @@ def giving_back(tracers: Tracers) -> list[Callable[[], object]]:
     tracer, profiler = tracers.trace, tracers.profile
     trace = partial(sys.settrace, tracer if callable(tracer) else None)
     profile = partial(sys.setprofile, profiler if callable(profiler) else None)
-    if isinstance(profiler, _lsprof.Profiler):
-        profile = partial(_lsprof.Profiler.enable, profiler)
+    if PROFILER is not None and isinstance(profiler, PROFILER):
+        profile = partial(PROFILER.enable, profiler)
     return [trace, profile, partial(tuple_, map_(set_events, tracers.tools, tracers.events))]

@@ -8,6 +8,8 @@ An observer is any object; those of these methods that it has are called, on the
   for one whose memory nobody has written yet;
 * writes: ``writing(op, args)`` when an in-place operation is tried and ``inplace(op, args, node, tensor, inputs)`` when
   it is done, ``writing_out(value, out)`` before one into ``out=``;
+* writes that no operator makes: ``storage_written(name, memory)`` of an array by its storage, and
+  ``memory_set(tensor, version)`` when a tensor was given other memory (``set_``), with its version before;
 * ``refused(name, args, error)`` when such a write, an operation or a way out of the graph raised;
 * ``compared(name, tensor, other)`` when two tensors are compared as wholes;
 * the way out of the graph: ``cut(reason, tensor, result)`` (``detach``, ``data``, ``item``, ``numpy``, …);

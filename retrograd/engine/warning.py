@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 
+from ..interpreter import getframe
 from .frames import ENGINE, outside
 
 _OURS = (ENGINE, os.path.join(os.path.dirname(os.path.dirname(ENGINE)), "nn", ""))
@@ -39,7 +39,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
     How many frames of ours are above differs: generated calls have fewer, functions that ask subclasses have more.
     """
-    frame = outside(sys._getframe(), _OURS) or sys._getframe()
+    frame = outside(getframe(), _OURS) or getframe()
     space = frame.f_globals
     registry = space.setdefault("__warningregistry__", {})
     warnings.warn_explicit(

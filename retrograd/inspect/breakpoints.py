@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import RetrogradError, UsageError
+from ..interpreter import getframe
 from .places import short_place
 from .program.frames import is_users, user_frame
 from .snapshot import SourceLine
@@ -123,7 +124,7 @@ class Breakpoint:
             raise BreakpointReached(f"Breakpoint: {text}.", "Look at that line, or use action='pdb' to look around.")
         print(f"retrograd: breakpoint: {text}", file=sys.stderr)
         if self.action == "pdb":
-            _ask(user_frame(sys._getframe(1)))
+            _ask(user_frame(getframe(1)))
 
 
 class _Debugger(pdb.Pdb):

@@ -16,7 +16,7 @@ leaf           a leaf's ``requires_grad``, ``.grad`` or memory was changed  full
 module         a module was called for the first time: its parameters       graph
 optimizer      an optimizer was made, stepped, or cleared gradients         graph
 stray          an attribute that switches nothing was set, as it turns out  full
-               when watching ends: ``module.requires_grad``
+               at some backward run or in the end: ``net.requires_grad``
 mode           a module was switched to training or evaluation              full
 load           a state was loaded into a module                             full
 scaling        a gradient scaler scaled a loss, or unscaled gradients       full
@@ -318,7 +318,7 @@ class CheckpointData(TypedDict, total=False):
     """Data of ``checkpoint``."""
 
     action: str
-    """``"forward"``, ``"recompute"`` or ``"ended"``."""
+    """``"forward"``, ``"recompute"`` or ``"ended"``; ``"reentrant"`` where a reentrant one computes its block."""
     function: str
     block: int
     first: int

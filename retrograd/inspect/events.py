@@ -23,7 +23,7 @@ from .columns import (
     source_from_plain,
     text_checked,
 )
-from .event_data import NAMES_KEYS, TENSOR_KEYS, TENSORS_KEYS
+from .event_data import LEVELS, NAMES_KEYS, TENSOR_KEYS, TENSORS_KEYS
 from .event_types import data_checked
 from .operators import canonical
 from .shared_keys import sharing_keys
@@ -230,7 +230,7 @@ class Recording:
             snapshots=_each_replaced(plain["snapshots"], snapshot_from_plain),
             events=_each_replaced(plain["events"], Event.from_plain),
             tensors=_each_replaced(plain.get("tensors", []), TensorFacts.from_plain),
-            level=text_checked(plain.get("level", "graph")),
+            level=_level(plain.get("level", LEVELS[0])),
             rank=_whole(plain.get("rank")),
             world_size=_whole(plain.get("world_size")),
             process=text_checked(plain.get("process", "")),
@@ -275,6 +275,13 @@ def _check_tensors_of(recording: Recording) -> None:
         for key in NAMES_KEYS:
             for name in entries_checked(data[key]) if key in data else ():
                 text_checked(name)
+
+
+def _level(value: Plain) -> str:
+    """Return a level of recording; raises ``ValueError`` for one there is not."""
+    if value not in LEVELS:
+        raise ValueError(f"there is no level {text_checked(value)!r}")
+    return str(value)
 
 
 def _whole(value: Plain) -> int | None:

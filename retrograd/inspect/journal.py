@@ -20,15 +20,24 @@ from .events import Event
 from .tensor_facts import TensorFacts
 
 Note = tuple[Any, ...]
-"""What makes the event, a ``Maker``, and behind it the facts."""
+"""What makes the event, a ``Maker`` or its number, and behind it the facts.
+
+A note of numbers, texts and tuples of these alone is none of those that Python's garbage collector looks through again
+and again, so those that are taken most often have a number in place of everything that they share.
+"""
 
 
 class Rows(dict[int, Any]):
-    """What is known of each tensor, by number; None where a note is going to fill it in."""
+    """What is known of each tensor, by number; where a note is going to fill it in, the number of its memory alone."""
 
     def __missing__(self, number: int) -> TensorFacts:
         """Return what stands for a tensor that was dropped; nothing that is written into it stays."""
         return TensorFacts()
+
+    def facts(self, number: int) -> TensorFacts:
+        """Return what is known of a tensor; where the note that was to tell never came, that is next to nothing."""
+        found = self[number]
+        return TensorFacts(storage=found) if isinstance(found, int) else found
 
 
 Maker = Callable[[Note, int, Rows], Event]
@@ -44,6 +53,7 @@ class Journal:
         self.rows = Rows()
         self.pieces: list[tuple[int, int]] = [(0, 0)]
         """Where entries follow one another without a gap: index of the first one, and its row."""
+        self._makers: list[Maker] = []
         self._made = 0
         """Entries that are events, from the beginning."""
         self._lock = reentrant_lock()
@@ -58,6 +68,11 @@ class Journal:
     def has_gaps(self) -> bool:
         """Whether something was dropped."""
         return self.pieces != [(0, 0)]
+
+    def maker(self, make: Maker) -> int:
+        """Return the number by which notes name what makes their events."""
+        self._makers.append(make)
+        return len(self._makers) - 1
 
     def add(self, event: Event) -> int:
         """Add an event, and return its row; other threads may add notes meanwhile."""
@@ -100,15 +115,20 @@ class Journal:
             finally:
                 self._making = False
 
+    def events(self) -> list[Event]:
+        """Return the events that were made: the entries themselves, unless another thread has added notes meanwhile."""
+        return self.entries if self._made == len(self.entries) else self.made()
+
     def made(self) -> list[Event]:
         """Return the events that were made, apart from the journal: a thread that runs on may still add to that."""
         return self.entries[: self._made]
 
     def _make(self) -> None:
-        entries, rows = self.entries, self.rows
+        entries, rows, makers = self.entries, self.rows, self._makers
         index, first = self.pieces[-1]
         for place in range(self._made, len(entries)):
             entry = entries[place]
             if entry.__class__ is tuple:
-                entries[place] = entry[0](entry, place - index + first, rows)
+                make = makers[entry[0]] if entry[0].__class__ is int else entry[0]
+                entries[place] = make(entry, place - index + first, rows)
             self._made = place + 1

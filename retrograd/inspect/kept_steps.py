@@ -175,7 +175,7 @@ class KeptSteps:
 
     def _add(self, begin: Mark, end: Mark) -> None:
         events, rows = self._events(begin, end), self._tensors.rows
-        tensors = (rows.get(number) for number in range(begin.tensor, end.tensor))
+        tensors = (rows.facts(number) for number in range(begin.tensor, end.tensor) if number in rows)
         form = form_of(events, tensors, self._graphs.sizes(begin.graph, end.graph))
         step = Step(self._count, begin, end, form, new=form.signs not in self._seen)
         step.handles = [event.data.get("handle", -1) for event in events if event.kind == "hook" and _registers(event)]
@@ -306,7 +306,7 @@ class KeptSteps:
         """Forget the tensors of a step that have died; those with a name may have been used later."""
         rows, living = self._tensors.rows, self._living
         for number in range(step.begin.tensor, step.end.tensor):
-            if number not in living and number in rows and (everything or not rows[number].name):
+            if number not in living and number in rows and (everything or not rows.facts(number).name):
                 del rows[number]
 
     def _like(self, step: Step) -> Step | None:

@@ -14,6 +14,8 @@ from .progress import LARGE_FILE, progress
 from .shared_parts import SharedParts
 
 _AGAIN = "Record it again with: retrograd trace SCRIPT -o run.json"
+_PARTS = frozenset({"snapshots", "events"})
+"""Of a file that has none of them, it is another that is meant: of findings, say."""
 _NOT_ONE = "Give a file that was written by: retrograd trace SCRIPT -o run.json"
 
 
@@ -64,15 +66,17 @@ def decode_recording(content: str | bytes, shown: str = "given") -> Recording:
     Raises ``RecordingError`` when ``content`` is cut off, no recording or of another schema.
     """
     plain = _parse(content, shown)
-    if not isinstance(plain, dict) or "schema" not in plain:
+    schema = plain.get("schema") if isinstance(plain, dict) else None
+    if schema is None or (schema == SCHEMA and _PARTS.isdisjoint(plain)):
         raise RecordingError(
             f"The file {shown} is JSON but no recording of retrograd.",
             _NOT_ONE,
         )
-    if plain["schema"] != SCHEMA:
+    if schema != SCHEMA:
+        newer = isinstance(schema, int) and schema > SCHEMA
         raise RecordingError(
-            f"The recording {shown} has schema {json.dumps(plain['schema'])[:40]}, this retrograd reads {SCHEMA}.",
-            "Record it again with this version, or render it with the version that wrote it.",
+            f"The recording {shown} has schema {json.dumps(schema)[:40]}, this retrograd reads {SCHEMA}.",
+            "It is of a newer retrograd: update this one." if newer else "Record it again with this version.",
         )
     try:
         return Recording.from_plain(plain)

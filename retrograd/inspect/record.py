@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,13 +11,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..errors import UsageError
+from ..interpreter import LOST
 from ..locks import lock
 from .event_data import LEVELS
 from .events import Event, Recording
 from .figure_schedule import FigureSchedule
 from .finite_differences.check import check_functions
 from .forks import in_this_process
-from .journal import Journal, Note
+from .journal import Journal, Maker, Note
 from .kept_snapshots import KeptSnapshots
 from .kept_steps import KEPT, KeptSteps
 from .lost_messages import lost_messages
@@ -83,13 +85,28 @@ def recording(
         recorder.tensors.close()
 
 
+def _while_alive(method: Callable[..., None]) -> Callable[..., None]:
+    """Return a function that calls a method of a recorder without holding it: wrappers are freed by the collector."""
+    held = weakref.WeakMethod(method)
+
+    def call(*args: Any) -> None:
+        living = held()
+        if living is not None:
+            living(*args)
+
+    return call
+
+
 @contextmanager
 def recorded(recorder: Recorder, *, every_thread: bool = True) -> Iterator[None]:
     """Send everything that happens until the block ends to a recorder; what a forked child does is none of it."""
     with ExitStack() as stack:
         stack.enter_context(references_hidden())
-        stack.enter_context(counting_processes(lambda: recorder.missed("processes", ""), recorder.ledger))
-        stack.enter_context(lost_messages(recorder.note_lost))
+        unseen, lost_message = _while_alive(recorder.missed), _while_alive(recorder.note_lost)
+        stack.enter_context(counting_processes(lambda: unseen("processes", ""), recorder.ledger))
+        for lost in LOST:
+            recorder.missed(PROBLEMS, lost)
+        stack.enter_context(lost_messages(lost_message))
         for source in sources():
             stack.enter_context(source.watch(recorder, every_thread=every_thread, level=recorder.recording.level))
         with in_this_process(stack.close) as stretch:
@@ -131,6 +148,7 @@ class Recorder:
         self._journal = Journal()
         self.note: Callable[[Note], None] = self._journal.entries.append
         """Takes a note; the line of its event was mentioned."""
+        self.maker: Callable[[Maker], int] = self._journal.maker
         self.tensors = TensorTable(self._journal.rows, self._journal.settle)
         self.kept_calls = KeptCalls() if check and level == "full" else None
         self.figures = FigureSchedule(always=all_figures)

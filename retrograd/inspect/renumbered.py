@@ -36,8 +36,8 @@ class Reader:
             steps.finish()
         journal.settle()
         if steps is None or not journal.has_gaps:
-            rows = [row or TensorFacts() for row in list(journal.rows.values())]
-            return journal.made() if last else journal.entries, rows
+            rows = [journal.rows.facts(number) for number in list(journal.rows)]
+            return journal.made() if last else journal.events(), rows
         state = len(journal), len(journal.rows)
         if state != self._state or last:
             made = _Renumbering(journal, steps, self._graphs.numbers)
@@ -66,8 +66,7 @@ class _Renumbering:
             for handle, kept in zip(step.handles, like.handles, strict=True)
         }
         self._graphs = {number: place for place, number in enumerate(graphs)}
-        rows = journal.rows
-        self._rows = {number: rows[number] or TensorFacts() for number in sorted(rows)}
+        self._rows = {number: journal.rows.facts(number) for number in sorted(journal.rows)}
         self.numbers = {number: place for place, number in enumerate(self._rows)}
         self._unknown = 0
         self._memories: dict[int, int] = {}

@@ -122,13 +122,18 @@ class TensorTable:
 
     def entered(self, number: int) -> TensorFacts:
         """Return what was known of a tensor when it was numbered; what notes say of it, if they are to fill its row."""
-        facts: TensorFacts | None = self._rows[number]
-        return self[number] if facts is None else facts
+        facts: TensorFacts | int = self._rows[number]
+        return self[number] if isinstance(facts, int) else facts
 
     def view_of(self, number: int) -> int | None:
         """Return what a tensor is a view or an alias of; those whose rows notes are to fill are none."""
-        facts: TensorFacts | None = self._rows[number]
-        return None if facts is None else facts.view_of
+        facts: TensorFacts | int = self._rows[number]
+        return None if isinstance(facts, int) else facts.view_of
+
+    def memory_of(self, number: int) -> int | None:
+        """Return the number of a tensor's memory, None if it has none; makes no events."""
+        facts: TensorFacts | int = self._rows[number]
+        return facts if isinstance(facts, int) else facts.storage
 
     def known(self, tensor: Any) -> int | None:
         """Return the number of a tensor, None if it was not seen."""
@@ -174,7 +179,7 @@ class TensorTable:
                 memories.references[place] = _ref(memory)
             known.numbers[key] = number = self._next
             self._next = number + 1
-            rows[number] = None
+            rows[number] = storage
             known.references[key] = _ref(tensor)
             if len(known.numbers) > self._most:
                 self._throw_out()
@@ -184,8 +189,8 @@ class TensorTable:
         """Fill the rows that were reserved for notes which could not be taken."""
         with self._lock:
             rows = self.rows
-            for number in [number for number, facts in rows.items() if facts is None]:
-                rows[number] = TensorFacts()
+            for number in [number for number, facts in rows.items() if isinstance(facts, int)]:
+                rows[number] = TensorFacts(storage=rows[number])
 
     def moved(
         self, tensor: Any, shape: tuple[int, ...], dtype: str, layout: tuple[int, ...] | None, memory: Any
@@ -245,13 +250,16 @@ class TensorTable:
         self._turned.append(number)
 
     def unnamed_leaves(self) -> list[Any]:
-        """Return the living leaves that require a gradient, are no parameters, and were not returned before."""
+        """Return the living leaves that require a gradient, are no parameters, and were not returned before.
+
+        Those whose rows notes are to fill are none.
+        """
         turned, self._turned = self._turned, []
         begin, self._looked = self._looked, self._next
         wanted: set[int] = set()
         for number in chain(turned, range(begin, self._looked)):
-            facts = self.entered(number)
-            if facts.requires_grad and facts.leaf and not facts.parameter:
+            facts = self._rows[number]
+            if not isinstance(facts, int) and facts.requires_grad and facts.leaf and not facts.parameter:
                 wanted.add(number)
         if not wanted:
             return []
@@ -284,8 +292,8 @@ class TensorTable:
         """Ask who holds results of which several of one line have outlived their step, once for each line."""
         rows, lines = self.rows, dict[Any, list[Any]]()
         for reference, number in self._known.pairs():
-            facts, living = rows[number], reference()
-            old = facts is not None and facts.made_by is not None and facts.made_by < self._begun[0]
+            facts, living = rows.facts(number), reference()
+            old = facts.made_by is not None and facts.made_by < self._begun[0]
             if old and living is not None and not facts.leaf and facts.source is not None:
                 lines.setdefault(facts.source, []).append((number, living))
         for line, living in lines.items():
@@ -299,14 +307,13 @@ class TensorTable:
         """Forget all tensors, and leave the rows, which say now who was still alive."""
         self._ask_holders()
         for reference, number in self._known.pairs():
-            if self.rows[number] is None:  # a program that was interrupted while a note was taken leaves a row without
+            if isinstance(self.rows[number], int):  # a program was interrupted while a note was taken
                 self.fill()
             self.rows[number].kept = reference() is not None
         row, living = self._counted_at
         rows = self.rows
         for number in living:
-            if (facts := rows[number]) is not None:
-                facts.lasted = row
+            rows.facts(number).lasted = row
         with self._lock:  # other threads may go on
             for table in (self._known, self._memories):
                 table.clear()

@@ -91,4 +91,6 @@ class ClipData(TypedDict, total=False):
     """Those whose gradients it was to clip."""
     bound: float
     """``max_norm`` or ``clip_value``."""
+    read_once: bool
+    """They were given as an iterator: what had been read before is not among ``inputs``."""
     run: int

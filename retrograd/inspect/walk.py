@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 from ..errors import NoGraphError, NotATensorError
+from ..interpreter import getframe
 from .snapshot import GraphSnapshot
 from .sources import source_of
 from .sources.base import Source
@@ -28,7 +28,7 @@ def walk(
         print(len(snapshot), "nodes", sum(filter(None, snapshot.saved_bytes)), "bytes")
     """
     roots = as_roots(obj)
-    frame = sys._getframe(depth) if find_names else None
+    frame = getframe(depth) if find_names else None
     return one_source(roots).snapshot(roots, frame, label=label, params=_named(params), find_names=find_names)
 
 

@@ -6,7 +6,7 @@ net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Dropo
 picture, maps = torch.randn(2, 4), []
 for _ in range(2):
     x = picture.clone().requires_grad_(True)
-    net(x).sum().backward()
+    net(x).sum().backward()  # retrograd: deliberate
     maps.append(x.grad)
 assert not torch.equal(maps[0], maps[1])  # dropout must be active here
 print(torch.equal(maps[0], maps[1]), bool((maps[0] - maps[1]).abs().mean() > 0))

@@ -10,12 +10,14 @@ from contextlib import ExitStack
 from typing import Any
 
 from ...inspect.events import Recording
+from ...inspect.late_patches import Patched, patched
 from ...inspect.program.signals import let_pass
 from ...inspect.record import recording
 from ...inspect.render import RenderOptions
 from ...inspect.render.formats.json_ import RENDERER
 from ...inspect.sources.patches import Patches
 from ...inspect.writing import write_output
+from ...interpreter import ENDS_PROCESSES
 from ..environment import Environment
 from ..launcher import launched
 from ..lifeline import lifeline, stopped, where_it_is
@@ -83,8 +85,8 @@ class Child:
         self._recorded.complete = False
         self._watching.enter_context(lifeline(self._stopped))
         self._patches.wrap(os, "_exit", self._wrap_exit)
-        if "multiprocessing.util" in sys.modules:
-            self._patches.wrap(sys.modules["multiprocessing.util"], "_exit_function", self._wrap_last_function)
+        module, name = ENDS_PROCESSES
+        self._watching.enter_context(patched([Patched(module, name, self._wrap_last_function)]))
 
     def finish(self, error: BaseException | None) -> None:
         """End the recording and leave it in the nest."""

@@ -7,13 +7,14 @@ from typing import Any, NoReturn
 
 import click
 
+from ...errors import OutputError, UsageError
 from ...inspect.render.console_page import print_page
 from ...inspect.render.run_tables import run_parts
-from ...inspect.watch.run import MEMORY, watch
+from ...inspect.watch.run import FORMS, MEMORY, watch
 from ...inspect.watch.triggers import DEFAULT, TRIGGERS
-from ...inspect.writing import check_writable
+from ...inspect.writing import STDOUT, check_writable, write_output
 from .. import messages, results
-from ..options import ScriptCommand, program_options
+from ..options import ScriptCommand, output_options, program_options
 from ..requested import Prepare, RunRequested
 from ..runner import Run, leave
 from ..target import Target, choose
@@ -28,13 +29,7 @@ from ..tracers import NONE, Tracers
 )
 @click.argument("words", nargs=-1, metavar="SCRIPT [ARGS]...", type=click.UNPROCESSED)
 @program_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(),
-    metavar="FILE",
-    help="Write the run, every 30 seconds and when it ends: .html is a page, anything else the data.",
-)
+@output_options("watch", *FORMS)
 @click.option("--every", type=click.IntRange(min=1), default=1, show_default=True, help="Steps between two readings.")
 @click.option("--replay", is_flag=True, help="Run a step in which something goes wrong again, recorded and diagnosed.")
 @click.option(
@@ -42,20 +37,24 @@ from ..tracers import NONE, Tracers
     "triggers",
     multiple=True,
     type=click.Choice(sorted(TRIGGERS)),
-    help=f"What to look for; may be repeated.  [default: {', '.join(DEFAULT)}]",
+    metavar="NAME",
+    help=f"What to look for; may be repeated: {', '.join(TRIGGERS)}.  [default: {', '.join(DEFAULT)}]",
 )
 @click.option("--stop", is_flag=True, help="End the program by an exception where something goes wrong.")
 @click.option("--memory", type=click.IntRange(min=1), default=MEMORY // 1_000_000, show_default=True, help="MB kept.")
 @click.option("--resume", is_flag=True, help="Go on in FILE, as after a restart from a checkpoint.")
 @click.option("-q", "--quiet", is_flag=True, help="Do not print the table of the run when it has ended.")
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> None:
-    """Run SCRIPT exactly as python would, and keep figures of every step: loss, gradients, weights, updates.
+    """Follow a training: losses, gradients, weights, updates.
 
-    What goes wrong is said when it happens: values that are not finite, gradients that explode or stop, steps that
-    are too large, a rate of zero, a collapsing scale, growing memory.  With --replay that step is run again in a copy
-    of the process, recorded and diagnosed.  `retrograd stats FILE` shows a run that was written.  The exit code is the
+    SCRIPT runs exactly as python would run it; FILE is written every 30 seconds and when it has ended.  What goes
+    wrong is said when it happens: values that are not finite, gradients that explode or stop, steps that are too
+    large, a rate of zero, a collapsing scale, growing memory.  With --replay that step is run again in a copy of the
+    process, recorded and diagnosed.  `retrograd stats FILE` shows a run that was written.  The exit code is the
     script's.
     """
+    if asked["fmt"] and not asked["output"]:
+        raise UsageError("-f names the format of a file, but there is no -o.", "Add -o FILE, or -o - for stdout.")
     output = results.absolute(asked["output"])
     if output is not None:
         check_writable(output)
@@ -78,7 +77,8 @@ class WatchedProgram:
         """Begin to watch and return what prepares the program."""
         asked = self._asked
         self._watch = watch(
-            file=asked["output"],
+            file=None if asked["output"] == STDOUT else asked["output"],
+            fmt=asked["fmt"] or None,
             every=asked["every"],
             replay=asked["replay"],
             triggers=asked["triggers"] or None,
@@ -92,18 +92,28 @@ class WatchedProgram:
     def end(self, error: BaseException | None, tracers: Tracers = NONE) -> NoReturn:
         """End the process as the program ended, its run written and shown."""
         ending = self._run.end(error, tracers)
+        failure = 0
         with self._run.before.restored():
             watched = self._watch
             if watched is not None and not ending.forked:
                 if ending.error is not None:
                     watched.failed(ending.error)
                 watched.close()
-                self._show(watched)
-        leave(ending)
+                failure = self._shown(watched)
+        leave(ending, failure)
 
-    def _show(self, watched: watch) -> None:
+    def _shown(self, watched: watch) -> int:
+        """Print the table of the run, say what was written, and return our exit code."""
         stream = messages.first_stderr()
         if not self._asked["quiet"] and stream is not None:
-            print_page(run_parts(watched.run), stream)
+            try:
+                print_page(run_parts(watched.run), stream)
+            except BrokenPipeError:
+                pass
+            except Exception as error:
+                return messages.report_failure(error, "the table")
+        if self._asked["output"] == STDOUT:
+            write_output(watched.text(), STDOUT)
         if watched.file is not None:
             messages.say(f"wrote {os.path.relpath(watched.file)}")
+        return OutputError.exit_code if watched.file is None and self._asked["output"] is not None else 0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from ...interpreter import getframe
 from .. import observe
 from ..frames import outside
 from ..tensors.tensor import Tensor
@@ -52,7 +52,7 @@ def _described(value: Any) -> str:
 
 def _user_line() -> str:
     """The innermost line outside the engine."""
-    frame = outside(sys._getframe())
+    frame = outside(getframe())
     return "?" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .. import observe
 from ..execution.backward import backward as run_backward
 from ..function.function import Function
 from ..switches.modes import enable_grad, no_grad
@@ -49,13 +50,19 @@ class CheckpointFunction(Function):
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         """The results of ``run_function(*args)``."""
         check_backward_validity(args)
-        ctx.run_function = run_function
+        ctx.function = run_function
         ctx.rng_state = remembered(preserve_rng_state)
         ctx.tensor_places = [i for i, value in enumerate(args) if isinstance(value, Tensor)]
         ctx.other_inputs = [None if isinstance(value, Tensor) else value for value in args]
         ctx.save_for_backward(*(args[i] for i in ctx.tensor_places))
-        with no_grad():
-            return run_function(*args)
+        if observe.observers:
+            observe.notify("checkpoint", "reentrant", ctx)
+        try:
+            with no_grad():
+                return run_function(*args)
+        finally:
+            if observe.observers:
+                observe.notify("checkpoint", "ended", ctx)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -71,7 +78,7 @@ class CheckpointFunction(Function):
             inputs[place] = tensor
         detached = detach_variable(tuple(inputs))
         with replayed(ctx.rng_state), enable_grad():
-            outputs = ctx.run_function(*detached)
+            outputs = ctx.function(*detached)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]
         if not pairs:

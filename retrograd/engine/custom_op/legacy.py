@@ -5,10 +5,10 @@ A declaration says name and schema; kernels and the two halves of the gradient a
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...interpreter import getframe
 from ..warning import warn
 from . import registry as op_registry
 from .fake_mode import refuse_context
@@ -30,7 +30,7 @@ from .schema_parser import parse_schema
 
 
 def _caller(stacklevel: int) -> str:
-    frame = sys._getframe(stacklevel + 1)
+    frame = getframe(stacklevel + 1)
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 

@@ -8,12 +8,12 @@ tensors that hold it, so that a graph dies with its last reference, without the 
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections import OrderedDict
 from heapq import heappop
 from typing import TYPE_CHECKING, Any
 
+from ...interpreter import getframe
 from .. import observe
 from ..execution import watchers
 from ..frames import outside, program_stack
@@ -122,7 +122,7 @@ class GraphNode:
 
     def _remember_origin(self) -> None:
         """Under anomaly mode: where this node was made, and during which node's backward."""
-        frame = outside(sys._getframe(1))  # the user wants to see the line that called the operation
+        frame = outside(getframe(1))  # the user wants to see the line that called the operation
         self.metadata["traceback_"] = program_stack(frame)
         if state.STATE.nodes:
             self.metadata["parent_"] = state.STATE.nodes[-1]

@@ -9,7 +9,7 @@ what; ``text`` reads the program's lines and makes sentences.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from ..deliberate import COMMENT
@@ -24,6 +24,7 @@ from .base import Case, Check, Kind, finding_of
 from .facts.finite import bad_runs
 from .facts.flow import Flow
 from .facts.runs import Run
+from .queries.effects import certain_effects
 from .remedies import Fixes
 from .rules.together import cases_of
 from .text.words import at
@@ -65,7 +66,8 @@ def diagnose(recording: Recording, *, dropped: list[Dropped] | None = None) -> l
         for finding in rg.inspect.diagnose(rg.inspect.load("run.json")):
             print(finding.file, finding.line, finding.message, finding.remedy)
 
-    ``dropped`` takes what was found and is not reported, since something else explains it, with the reason.
+    ``dropped`` takes what was found and is not reported, with the reason: something else explains it, more speaks
+    against it than for it, or it is certain and no rule knows the cause.
     """
     table = kinds()
     with collector_paused():
@@ -73,7 +75,8 @@ def diagnose(recording: Recording, *, dropped: list[Dropped] | None = None) -> l
         cases = [_as_caught(case, flow) for check in all_checks().values() for case in check.find(flow)]
         weighed = _weighed(_ordered(cases, table), flow)
         if dropped is not None:
-            dropped += [Dropped(finding_of(case, table[case.kind]), why) for case, why in weighed if why]
+            silent = [*((case, why) for case, why in weighed if why), *_unexplained(flow, cases)]
+            dropped += [Dropped(finding_of(case, table[case.kind]), why) for case, why in silent]
         fixes = Fixes(flow)
         kept = [case for case, why in weighed if not why]
         return [replace(finding_of(case, table[case.kind]), fixes=fixes.of(case)) for case in kept]
@@ -167,6 +170,15 @@ def _weighed(cases: list[Case], flow: Flow) -> list[tuple[Case, str]]:
             of_error = case if case.explains_error and of_error is None else of_error
         weighed.append((case, reason))
     return weighed
+
+
+def _unexplained(flow: Flow, cases: list[Case]) -> Iterator[tuple[Case, str]]:
+    """Yield the effects that are certain and that no case is about, with what is known of each."""
+    told = set().union(*(case.subjects for case in cases))
+    bad = any(case.kind in all_checks()["nonfinite"].kinds for case in cases)
+    for case in certain_effects(flow):
+        if not case.subjects <= told and not (bad and case.kind in all_checks()["nonfinite"].kinds):
+            yield case, case.against
 
 
 def _is_meant(case: Case, flow: Flow) -> bool:

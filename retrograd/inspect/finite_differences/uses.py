@@ -6,6 +6,9 @@ from collections import defaultdict
 
 from ..events import Event, Recording
 
+_DERIVATIVES = ("grad", "jvp")
+"""Levels of transforms that differentiate."""
+
 
 class Uses:
     """By name of a Function: which of its outputs went on into the graph, and whether it was differentiated twice."""
@@ -37,8 +40,23 @@ def _taken(event: Event) -> list[int]:
 
 
 def _differentiated_twice(recording: Recording) -> set[str]:
-    """Return the names of Functions whose backward was itself recorded, with another run to come."""
+    """Return the names of Functions whose backward was itself recorded, with another run to come.
+
+    Transforms of ``torch.func`` record every backward; what matters is whether one of them, or a run, is around it.
+    """
     runs = {event.data.get("run", -1): event.data for event in recording.events if event.kind == "backward"}
     recorded = {run for run, data in runs.items() if data.get("create_graph") and run != max(runs)}
+    found, transformed, levels = set[str](), set[int](), 0
+    for event in recording.events:
+        run, action = event.data.get("run", -1), event.data.get("action")
+        if event.kind == "transform" and "levels" in event.data:
+            levels = sum(level in _DERIVATIVES for level in event.data["levels"])
+        elif event.kind == "backward" and levels:
+            transformed.add(run)
+        elif event.kind == "function" and action == "forward" and levels > 1:
+            found.add(event.op)
+    outside = max(runs.keys() - transformed, default=-1)
+    within = {event.data["run"] for event in recording.events if "nodes" in event.data and "run" in event.data}
+    kept = {run for run in transformed & within if run < outside}
     rules = (event for event in recording.events if event.data.get("action") == "backward")
-    return {event.op for event in rules if event.data.get("run") in recorded}
+    return found | {event.op for event in rules if event.data.get("run") in (recorded - transformed) | kept}

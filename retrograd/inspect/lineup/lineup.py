@@ -11,6 +11,7 @@ from ..events import Recording
 from ..garbage import collector_paused
 from ..graph_diff import MAY_DIFFER, TOLERANCE, GraphDiff, diff_graphs
 from ..snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
+from .changed_alone import ChangedAlone, changed_alone
 from .divergence import Divergence, divergence
 from .endings import Ending, endings
 from .gradients import NonFinite, NormGap, Partial, first_nonfinite, norm_gaps, partial_gradients
@@ -39,6 +40,8 @@ class Lineup:
     """Of ranks: parameters that part."""
     turn: OtherTurn | None = None
     """Of ranks: gradients that meet in one collective and do not belong together."""
+    alone: ChangedAlone | None = None
+    """Of ranks: gradients that some of them change after all have added them up."""
     missing: list[int] = field(default_factory=list)
     """Ranks of the job of which there is no recording."""
     graphs: GraphDiff | None = None
@@ -77,6 +80,7 @@ class Lineup:
             "endings": [one.to_plain() for one in self.endings],
             "missing_ranks": [*self.missing],
             "apart": self.apart and self.apart.to_plain(),
+            "changed_alone": self.alone and self.alone.to_plain(),
             "result": self.result and self.result.to_plain(),
             "step": self.step,
             "graphs": self.graphs and self.graphs.to_plain(),
@@ -94,7 +98,7 @@ def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: fl
     found.norms = norm_gaps(runs, tolerance, ranks=ranks)
     found.endings = endings(runs)
     if ranks:
-        found.apart, found.turn = replicas_apart(runs), other_turn(runs)
+        found.apart, found.turn, found.alone = replicas_apart(runs), other_turn(runs), changed_alone(runs)
         world = max(recording.world_size or 0 for recording in recordings)
         found.missing = [number for number in range(world) if number not in numbers]
     if len(runs) == 2:

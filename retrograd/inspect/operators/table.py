@@ -256,6 +256,7 @@ TRAITS: dict[Trait, str] = {
         gaussian_nll_loss hinge_embedding_loss huber_loss kl_div l1_loss linear_cross_entropy margin_ranking_loss
         mse_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nll_loss poisson_nll_loss
         smooth_l1_loss soft_margin_loss triplet_margin_loss triplet_margin_with_distance_loss""",
+    Trait.CLASSES: "cross_entropy linear_cross_entropy multi_margin_loss multilabel_margin_loss nll_loss",
     Trait.RANDOM: """
         alpha_dropout bernoulli binomial cauchy dropout dropout1d dropout2d dropout3d exponential
         feature_alpha_dropout feature_dropout fractional_max_pool2d fractional_max_pool3d geometric gumbel_softmax

@@ -92,6 +92,8 @@ class Trait(StrEnum):
     """Results have the length one along a dimension."""
     LOSS = "loss"
     """Measures predictions against targets."""
+    CLASSES = "classes"
+    """Takes the numbers of classes for its target."""
     RANDOM = "random"
     """Draws random numbers, unless it is switched off."""
     DROPOUT = "dropout"

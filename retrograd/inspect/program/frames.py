@@ -186,6 +186,16 @@ def stack_position(frame: FrameType | None) -> list[tuple[CodeType, int]]:
     return places
 
 
+def function_around(code: CodeType) -> str:
+    """Return the function that code is, or of which it is a part: a lambda or a comprehension stands in another one."""
+    if not code.co_name.startswith("<"):
+        return code.co_name
+    parts = code.co_qualname.split(".")
+    while parts and parts[-1].startswith("<"):
+        parts.pop()
+    return parts[-1] if parts else "<module>"
+
+
 def source_line(frame: FrameType | None) -> SourceLine | None:
     """Say where a frame stands; for one of a library which line of the user led there, and inside what it is."""
     if frame is None:
@@ -195,7 +205,7 @@ def source_line(frame: FrameType | None) -> SourceLine | None:
     if known is None:
         if not is_users(code):
             return _line_around(frame)
-        line = SourceLine(code.co_filename, frame.f_lineno or code.co_firstlineno, code.co_name)
+        line = SourceLine(code.co_filename, frame.f_lineno or code.co_firstlineno, function_around(code))
         known = _lines[key] = ((code,), line)
     return known[1]
 
@@ -211,7 +221,7 @@ def _line_around(inner: FrameType) -> SourceLine:
     if known is None:
         code = frame.f_code
         inside = "" if outer is None else _place_inside(inner.f_code, inner.f_lineno)
-        line = SourceLine(code.co_filename, frame.f_lineno or code.co_firstlineno, code.co_name, inside)
+        line = SourceLine(code.co_filename, frame.f_lineno or code.co_firstlineno, function_around(code), inside)
         known = _lines[key] = ((inner.f_code, code), line)
     return known[1]
 
@@ -237,7 +247,7 @@ def last_line(entry: TracebackType | None) -> SourceLine | None:
         return None
     code = shown.tb_frame.f_code
     inside = "" if inner is shown else _place_inside(inner.tb_frame.f_code, inner.tb_lineno)
-    return SourceLine(code.co_filename, shown.tb_lineno or code.co_firstlineno, code.co_name, inside)
+    return SourceLine(code.co_filename, shown.tb_lineno or code.co_firstlineno, function_around(code), inside)
 
 
 def place_key(frame: FrameType | None) -> tuple[object, ...]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import functools
 import gc
-import sys
 import types
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from ...interpreter import getframe
 from .frames import is_users, read_locals
 from .modules import attributes_of
 
@@ -57,7 +57,7 @@ def holder_of(thing: Any) -> str:
 
 def _frames() -> Iterator[types.FrameType]:
     """Yield the frames of the program that run on this thread."""
-    frame: types.FrameType | None = sys._getframe(1)
+    frame: types.FrameType | None = getframe(1)
     while frame is not None:
         if is_users(frame.f_code):
             yield frame

@@ -35,8 +35,10 @@ class Path(NamedTuple):
         return around is None or not self.whole
 
 
-_latest: BoundedDict[tuple[int, int], Path] = BoundedDict(20_000)
-"""The latest path by code and instruction of its innermost frame: mostly a place is reached the same way again."""
+_latest: BoundedDict[tuple[int, int], tuple[Path, ...]] = BoundedDict(20_000)
+"""The latest few paths by code and instruction of the innermost frame: mostly a place is reached the same way again."""
+_WAYS = 8
+"""Paths of one place that are remembered."""
 _known: BoundedDict[tuple[int, ...], tuple[tuple[CodeType, ...], list[Stack]]] = BoundedDict(20_000)
 
 
@@ -47,11 +49,13 @@ def stack_of(frame: FrameType | None) -> list[Stack]:
 
 def path_to(frame: FrameType) -> Path:
     """Return the way to a frame, with its stack."""
-    path = _latest.get(key := (id(frame.f_code), frame.f_lasti))
-    if path is None or not path.leads_to(frame):
-        path = _follow(frame)
-        if len(path.steps) <= _MAX_STEPS:
-            _latest[key] = path
+    known = _latest.get(key := (id(frame.f_code), frame.f_lasti), ())
+    for path in known:
+        if path.leads_to(frame):
+            return path
+    path = _follow(frame)
+    if len(path.steps) <= _MAX_STEPS:
+        _latest[key] = (path, *known[: _WAYS - 1])
     return path
 
 

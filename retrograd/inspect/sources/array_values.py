@@ -44,7 +44,7 @@ _product: Callable[[Array, Array], Any] = getattr(np.vdot, "_implementation", np
 """``np.vdot`` where no array can have rules of its own, if NumPy lets us: asking for them takes as long as it does."""
 _count: Callable[[Array], Any] = getattr(np.count_nonzero, "_implementation", np.count_nonzero)
 """``np.count_nonzero`` of all entries in the same way."""
-_FEW = 32
+FEW = 32
 """Up to so many entries are read quicker as Python numbers than by NumPy."""
 
 
@@ -70,7 +70,7 @@ def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | Non
     """
     size = array.size
     ones = _ONES.get(array.dtype.char) if array.__class__ is np.ndarray else None
-    if ones is not None and _FEW < size <= _QUICK:  # as ``row_range_and_sum``
+    if ones is not None and FEW < size <= _QUICK:  # as ``row_range_and_sum``
         row = array.ravel("K")
         low, high = row.item(row.argmin()), row.item(row.argmax())
         if -_SAFE < low * size and high * size < _SAFE:
@@ -81,11 +81,8 @@ def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | Non
         return None, None
     if not size:
         return None, 0.0
-    if size <= _FEW:
-        entries = array.ravel().tolist()
-        total = sum(entries)
-        if math.isfinite(total):
-            return (min(entries), max(entries)), total
+    if size <= FEW and (few := few_range_and_sum(array.ravel().tolist())) is not None:
+        return few
     if ones is not None and array.flags.forc:
         flat = array.ravel("K")
         low, high = flat.item(flat.argmin()), flat.item(flat.argmax())
@@ -105,7 +102,7 @@ def sum_of_ordinary(array: Array) -> float | None:
     """
     ones = _ONES.get(array.dtype.char) if array.__class__ is np.ndarray else None
     size = array.size
-    if ones is None or size <= _FEW:
+    if ones is None or size <= FEW:
         return None
     if size <= _QUICK:
         total: float = _product(array.ravel("K"), ones[size]).item()  # of which NumPy never warns
@@ -122,6 +119,12 @@ def bad_parts(array: Array) -> tuple[float, float] | None:
     if not has_data(array) or np.isfinite(array).all():
         return None
     return (math.nan, math.nan) if np.isnan(array).any() else (math.inf, math.inf)
+
+
+def few_range_and_sum(entries: Sequence[float]) -> tuple[tuple[float, float], float] | None:
+    """The same of a few numbers; None if it is not finite."""
+    total = sum(entries)
+    return ((min(entries), max(entries)), total) if isfinite(total) else None
 
 
 def row_range_and_sum(row: Array) -> tuple[tuple[float, float], float] | None:
@@ -277,7 +280,7 @@ def gradient_figures(array: Array) -> tuple[float, ...] | None:
     elif array.dtype.itemsize < 4:
         array = array.astype(np.float32)
     flat = array.ravel(order="K")
-    if size <= _FEW:
+    if size <= FEW:
         entries = flat.tolist()
         total = sum(entries)
         if math.isfinite(total):

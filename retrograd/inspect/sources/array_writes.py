@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..events import Event
+from ..events import Event, called
+from ..program.frames import source_line
+from ..program.stacks import stack_of
 from ..program.syntax import parsed
 from ..program.texts import lines_of
 from ..snapshot import SourceLine
@@ -47,16 +49,27 @@ def write_event(
     Where the file has no line that writes, it is the one that ``handed_out`` the memory.
     """
     line = (None if frame is None else array_write(frame.f_code.co_filename, name)) or handed_out
+    return Event("inplace", "numpy", line, _written_there(number, (version, version), "numpy") | {"grad": True})
+
+
+def unheard_write(
+    name: str, number: int, versions: tuple[int, int], through: str, frame: FrameType | None, *, grad: bool
+) -> Event:
+    """Return the event of a write by a method that no engine tells of as of its operators."""
+    data = _written_there(number, versions, through) | {"stack": stack_of(frame), "grad": grad}
+    return called("inplace", name, source_line(frame), data)
+
+
+def _written_there(number: int, versions: tuple[int, int], through: str) -> dict[str, Any]:
     data: dict[str, Any] = {"inputs": [number], "names": [""], "outputs": [number], "output_names": [""]}
-    data |= {"target": number, "version": [version, version], "through": "numpy", "grad": True}
-    return Event("inplace", "numpy", line, data)
+    return data | {"target": number, "version": list(versions), "through": through}
 
 
 def array_write(file: str, tensor: str = "") -> SourceLine | None:
     """Return the first line that writes into an array shared with a tensor, best with the one of that name.
 
-    Where the program writes into nothing that is called so, into what ends in the same word: ``self.obs[0] = x`` for
-    ``from_numpy(obs)``; and where it has no such line either, the one that shares the memory.
+    Where the program writes into nothing that is called so, into what a function gave for it: ``self.obs[0] = x`` for
+    ``obs = env.step(a)``; and where it has no such line either, the one that shares the memory.
     """
     tree = parsed("".join(lines_of(file)))
     if tree is None:
@@ -68,7 +81,10 @@ def array_write(file: str, tensor: str = "") -> SourceLine | None:
         sharing.add(line)
     writes = list(_writes(tree))
     found = [one for one in writes if one[0] in shared]
-    best = [one for one in found if tensor and shared[one[0]] == tensor] or found or _alike(writes, shared)
+    best = [one for one in found if tensor and shared[one[0]] == tensor] or found
+    if not best:
+        returned = _returned(tree, shared)
+        best = [one for one in writes if one[0] in returned]
     if not best and len(sharing) == 1:
         best = [("", sharing.pop(), "")]
     return SourceLine(file, best[0][1], best[0][2]) if best else None
@@ -78,10 +94,26 @@ _Write = tuple[str, int, str]
 """What is written into, line and function."""
 
 
-def _alike(writes: list[_Write], shared: Mapping[str, str]) -> list[_Write]:
-    """Return the writes into attributes that are called like an array that is shared."""
-    words = {array.rpartition(".")[2] for array in shared}
-    return [one for one in writes if "." in one[0] and one[0].rpartition(".")[2] in words]
+def _returned(tree: ast.AST, shared: Mapping[str, str]) -> set[str]:
+    """Return what functions of the file give back that an array which is shared was assigned from: ``self.obs``."""
+    given: dict[str, set[str]] = {}
+    for function in ast.walk(tree):
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            back = (node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value)
+            given.setdefault(function.name, set()).update(part for value in back for part in _parts(value))
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            called = node.value.func
+            named = getattr(called, "attr", getattr(called, "id", ""))
+            if any(part in shared for target in node.targets for part in _parts(target)):
+                found |= given.get(named, set())
+    return found
+
+
+def _parts(value: ast.expr) -> list[str]:
+    """Return how a value is spelled, or each of several."""
+    return [ast.unparse(one) for one in (value.elts if isinstance(value, ast.Tuple) else [value])]
 
 
 def _shared(tree: ast.AST) -> Iterator[tuple[str, str, int]]:

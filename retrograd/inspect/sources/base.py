@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..events import Event
 from ..figure_schedule import FigureSchedule
-from ..journal import Note
+from ..journal import Maker, Note
 from ..snapshot import Cut, GraphSnapshot, SourceLine
 from ..tensor_table import TensorTable
 from .kept_calls import Array, KeptCalls
@@ -28,6 +28,8 @@ class Sink(Protocol):
     """Where calls of Functions are kept for a comparison with finite differences, if there is to be one."""
     note: Callable[[Note], None]
     """Takes what an event is made of when somebody reads; ``mention`` its line before."""
+    maker: Callable[[Maker], int]
+    """Gives what makes events of notes a number, by which notes may name it."""
     figures: FigureSchedule
     """In which backward runs every figure of a gradient is taken."""
 

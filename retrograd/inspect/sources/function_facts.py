@@ -7,7 +7,7 @@ import functools
 import inspect
 import textwrap
 from collections.abc import Container, Iterator
-from types import CodeType, ModuleType
+from types import CellType, CodeType, ModuleType
 from typing import Any
 
 from ..program.frames import is_foreign, last_return
@@ -102,7 +102,7 @@ def _stored_by_helpers(function: Any, code: CodeType) -> dict[str, int]:
     """Return those lines of functions of the same file that a function gives its ``ctx`` to."""
     tree, _ = _tree(code)
     context = code.co_varnames[0] if code.co_argcount else "ctx"
-    names = getattr(inspect.unwrap(function), "__globals__", {})
+    names = _names_seen(inspect.unwrap(function))
     found: dict[str, int] = {}
     for node in ast.walk(tree) if tree else ():
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
@@ -112,6 +112,12 @@ def _stored_by_helpers(function: Any, code: CodeType) -> dict[str, int]:
         if helper is not None and helper.co_filename == code.co_filename and places and places[0] < helper.co_argcount:
             found |= _stored_at(helper, places[0])
     return found
+
+
+def _names_seen(function: Any) -> dict[str, Any]:
+    """Return what a function sees from outside: variables of its module, and those of functions that it stands in."""
+    free = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {**function.__globals__, **{name: cell.cell_contents for name, cell in free if cell != CellType()}}
 
 
 def _stored_at(code: CodeType, place: int = 0) -> dict[str, int]:

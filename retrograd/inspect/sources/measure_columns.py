@@ -62,7 +62,7 @@ def measured_columns(taken: Taken) -> Columns:
     size = len(taken.passing.measured_by)
     columns: Columns = {name: [None] * size for name in MEASURES}
     for place, row in enumerate(taken.sequence):
-        columns["order"][row] = place
+        columns["order"][row], columns["thread"][row] = place, 0
     _put_times(columns, taken)
     keys, table = taken.figures.close()
     if len(table):
@@ -107,7 +107,6 @@ def _put_times(columns: Columns, taken: Taken) -> None:
         following = np.minimum(following, own[rows])
     _write(columns, "time_us", rows, (following - ran) / 1e3)
     _write(columns, "started_us", rows, (ran - taken.started) / 1e3)
-    _write(columns, "thread", rows, np.zeros(len(rows), np.int64))
 
 
 def _put_gradients(columns: Columns, rows: Array, table: Array) -> None:

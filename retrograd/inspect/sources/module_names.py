@@ -6,9 +6,10 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple
 
+from ..bounded import BoundedDict
 from ..program.frames import user_frames
 from ..program.loops import loop_variables
-from ..program.modules import held_parameters, inner_modules, is_module
+from ..program.modules import attributes_of, held_parameters, inner_modules, is_module
 from ..program.names import (
     MAX_LEVELS,
     MAX_VISITS,
@@ -20,6 +21,9 @@ from ..program.names import (
 )
 from ..references import Reference
 from ..tensor_table import TensorTable
+
+_MOST_HOLDERS = 100
+"""Modules of which it is asked whether they hold another one: a list may have thousands."""
 
 
 class Root:
@@ -83,6 +87,8 @@ class Roots:
         """How many there were."""
         self._named: dict[str, Root] = {}
         """The outermost modules by their names, in order of their first call."""
+        self._beside: BoundedDict[int, tuple[Reference, str]] = BoundedDict(10_000)
+        """Modules that were found beside another one, in a list or dictionary: these need not be looked for."""
         self._met = met
         """Told of modules that are called outside of others for the first time."""
 
@@ -127,7 +133,13 @@ class Roots:
                 root.refresh()
                 if id(module) in root.paths:
                     return root
-        holder, spelled = outermost(module, caller)
+        beside = self._beside.pop(id(module), None)
+        if beside is not None and beside[0]() is module:
+            holder, spelled = module, beside[1]
+        else:
+            holder, spelled, others = outermost(module, caller)
+            for path, one in others:
+                self._beside[id(one)] = Reference(one), path
         name = spelled.rpartition(".")[2].replace("/", "∕")
         kind = type(holder).__name__
         root = Root(holder, self._unused(kind if name in ("", "self") else name), spelled or kind)
@@ -144,8 +156,10 @@ class Roots:
         return unused
 
 
-def outermost(module: Any, caller: FrameType) -> tuple[Any, str]:
+def outermost(module: Any, caller: FrameType) -> tuple[Any, str, list[tuple[str, Any]]]:
     """Return the largest module that the user's variables hold and that a module is part of, and its variable.
+
+    If it is the module itself, also what else of that kind was found beside it.
 
     The outermost frame has the say, and loops have none: what a function calls ``net`` may be the program's ``model``.
     Lists, dictionaries and plain objects are looked into where no variable itself holds it: ``trainer.net``.  The
@@ -157,14 +171,16 @@ def outermost(module: Any, caller: FrameType) -> tuple[Any, str]:
     level.sort(key=lambda pair: pair[0] == "self")  # any other name of the same module says more
     seen: set[int] = set()
     for _ in range(MAX_LEVELS if held_parameters(module) else 1):
-        held = [(path, one) for path, one in level if is_module(one) and _holds(one, module)]
-        if held:
+        modules = [(path, one) for path, one in level if is_module(one)]
+        held = [(path, one) for path, one in modules if one is module]
+        within = [pair for pair in modules if attributes_of(pair[1]).get("_modules")][:_MOST_HOLDERS]
+        if held := [*(pair for pair in within if _holds(pair[1], module)), *held]:
             path, holder = max(held, key=lambda pair: len(list(inner_modules(pair[1]))))
-            return holder, path
+            return holder, path, modules if holder is module else []
         holders = [(path, one) for path, one in level if not is_module(one) and id(one) not in seen]
         seen.update(id(one) for _, one in holders)
         level = [item for path, one in holders for item in contents(path, one)][:MAX_VISITS]
-    return module, ""
+    return module, "", []
 
 
 def _holds(holder: Any, module: Any) -> bool:

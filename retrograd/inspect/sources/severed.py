@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ..program.signals import let_pass
 from ..references import Reference
 from ..snapshot import SourceLine
 
@@ -40,6 +41,15 @@ class Taken(NamedTuple):
     first: int
     """Number of its first node."""
     causes: Causes
+
+
+def address_of(tensor: Any) -> int:
+    """Return where the entries of a tensor begin, 0 of one that has no memory of its own: sparse ones, say."""
+    try:
+        return int(tensor.data_ptr())
+    except Exception as failure:
+        let_pass(failure)
+        return 0
 
 
 class _Known(Reference):
@@ -92,7 +102,7 @@ class SeveredTensors:
         """Return what ended the gradients of these things, each cause once."""
         known = [self.known[id(thing)][1] for thing in things if id(thing) in self.known] if self.known else []
         if self._arrays:
-            keys = [("memory", thing.data_ptr()) for thing in things if hasattr(thing, "data_ptr")]
+            keys = [("memory", address_of(thing)) for thing in things if hasattr(thing, "data_ptr")]
             known += [self.known[key][1] for key in keys if key in self.known]
         if len(known) < 2:
             return known[0] if known else ()

@@ -1,12 +1,14 @@
 """Attributes that switch nothing: ``module.requires_grad = True``, and ``requires_grad`` misspelt on a parameter.
 
-Python lets a program set any attribute, so nothing refuses these.  They are looked for once, when watching ends.
+Python lets a program set any attribute, so nothing refuses these.  They are looked for when watching ends, and before
+some backward runs: the modules of a function are gone when it returns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
+from functools import cache
 from typing import Any, NamedTuple
 
 from ..events import Event
@@ -28,13 +30,29 @@ class Stray(NamedTuple):
     parameters: list[Any]
 
 
-def report_strays(sink: Sink, modules: list[tuple[str, Any]]) -> None:
-    """Send an event for each such attribute of modules and of what they hold."""
-    for stray in strays_of(modules):
-        numbers = [sink.tensors.known(parameter) for parameter in stray.parameters]
-        known = [number for number in numbers if number is not None]
-        data = {"path": stray.path, "value": stray.value, "inputs": known}
-        sink(Event("stray", stray.name, line_assigning(stray.name, sink.files()), data))
+class StrayAttributes:
+    """Tells one recording of each such attribute of modules and of what they hold, once."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._told: set[tuple[str, str, bool]] = set()
+        self._runs = 0
+
+    def run_begins(self, modules: Callable[[], list[tuple[str, Any]]]) -> None:
+        """A backward run begins: look at named modules before the 1st, 2nd, 4th, 8th, ... run, for they may die."""
+        self._runs += 1
+        if not self._runs & (self._runs - 1):
+            self.look(modules())
+
+    def look(self, modules: list[tuple[str, Any]]) -> None:
+        """Send an event for each that was not told yet."""
+        for stray in strays_of(modules):
+            key = (stray.path, stray.name, stray.value)
+            if key not in self._told:
+                self._told.add(key)
+                known = map(self._sink.tensors.known, stray.parameters)
+                data = {"path": stray.path, "value": stray.value, "inputs": [one for one in known if one is not None]}
+                self._sink(Event("stray", stray.name, line_assigning(stray.name, self._sink.files()), data))
 
 
 def strays_of(modules: list[tuple[str, Any]]) -> Iterator[Stray]:
@@ -57,5 +75,6 @@ def _switches(holder: Any) -> Iterator[tuple[str, bool]]:
             yield name, value
 
 
+@cache
 def _is_alike(name: str) -> bool:
     return abs(len(name) - len(_SWITCH)) <= 5 and SequenceMatcher(None, name, _SWITCH).ratio() >= _ALIKE

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ...interpreter import getframe
 from ..program.frames import read_locals
 from .engines import MEASURED, Engine, StepReader
 from .guarded import Guard
@@ -219,7 +220,7 @@ class Meter:
         parameters = held_by(optimizer)
         same = known is not None and len(known.parameters) == len(parameters)
         if known is None or not same or any(a is not b for a, b in zip(known.parameters, parameters, strict=True)):
-            names = names_of(self._engine, parameters, self._reading.names, sys._getframe())
+            names = names_of(self._engine, parameters, self._reading.names, getframe())
             known = self._optimizers[id(optimizer)] = _Optimizer(self._engine, optimizer, names, self._history)
         return known
 

@@ -15,6 +15,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from ...errors import OutputError
+from ...interpreter import getframe
 from ..forks import in_this_process
 from ..program.frames import source_line, user_frame
 from ..program.modules import inner_modules
@@ -31,6 +32,8 @@ from .replay import Before
 from .triggers import Moment, Triggers, Usual, armed
 from .watched_file import WatchedRun, encoded, load_run
 
+FORMS = ("html", "json")
+"""Forms in which a run is written: a page, or data that `retrograd stats`, `diff` and `render` read."""
 MEMORY = 24_000_000
 """Bytes of figures kept if nobody says otherwise."""
 FLUSH = 30.0
@@ -66,7 +69,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
     happened.  ``replay``: the step in which a trigger fires is run again under full recording, in a copy of the
     process, and diagnosed; buffers and states of generators are noted in each step for that.  ``file``: where the run
     is written, every ``flush`` seconds and when it ends; recordings of repeated steps lie beside it.  ``resume``: go
-    on in that file, the break marked.
+    on in that file, the break marked.  ``fmt``: ``"html"`` for a page, ``"json"`` for data, else as the suffix says.
 
     Raises ``OutputError`` where the file cannot be written, ``ValueError`` for a trigger that there is not.  What goes
     wrong with watching later is said once and does not reach the program.
@@ -86,12 +89,14 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         flush: float = FLUSH,
         resume: bool = False,
         script: str = "",
+        fmt: str | None = None,
     ) -> None:
         if every < 1:
             raise ValueError(f"every is {every}; it must be at least 1")
         self.file = None if file is None else os.path.abspath(file)
         if self.file is not None:
             check_writable(self.file)
+        self._form = fmt or ("html" if (self.file or "").endswith((".html", ".htm")) else "json")
         self._history = History(memory)
         self.happened: list[dict[str, Any]] = []
         """What triggers found, notes of the program, and new starts of it; each with ``step`` and ``kind``."""
@@ -148,7 +153,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
 
     def dump(self) -> dict[str, Any]:
         """Write what there is now: the file of the run, and where the program stands."""
-        found = self._happen("dump", f"asked for{_at(user_frame(sys._getframe(1)))}")
+        found = self._happen("dump", f"asked for{_at(user_frame(getframe(1)))}")
         self.save()
         return found
 
@@ -156,7 +161,11 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         """Write the file of the run; raises ``OutputError``."""
         self._written = time.monotonic()
         if self.file is not None:
-            write_output(run_page(self.run) if _is_page(self.file) else encoded(self.run), self.file)
+            write_output(self.text(), self.file)
+
+    def text(self) -> str:
+        """Return the run as it is written: a page, or data."""
+        return run_page(self.run) if self._form == "html" else encoded(self.run)
 
     def close(self) -> None:
         """Stop watching and write the file; once is enough, more does no harm."""
@@ -236,7 +245,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
             self.save()
         except OutputError as error:
             if self.file is not None and sys.stderr is not None:
-                print(f"retrograd: {error}", file=sys.stderr)
+                print(f"retrograd: error: {error}", file=sys.stderr)
             self.file = None
 
     def _buffers(self) -> list[Any]:
@@ -266,7 +275,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         fired = self._triggers.of(moment)
         found = [self._happen("trigger", sentence, trigger=name) for name, sentence in fired]
         if found:
-            frame = user_frame(sys._getframe())
+            frame = user_frame(getframe())
             file = f"{os.path.splitext(self.file or 'run')[0]}.step{self.step}.json"
             again = repeated(meter, frame, [optimizer], file)
             for one in found:
@@ -285,7 +294,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         if self._action == "raise":
             raise TrainingWentWrong(told(happened))
         if self._action == "pdb":
-            pdb.Pdb().set_trace(user_frame(sys._getframe()))
+            pdb.Pdb().set_trace(user_frame(getframe()))
 
     def _happen(self, kind: str, text: str, **more: Any) -> dict[str, Any]:
         """Note something at the step under way."""
@@ -298,17 +307,13 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         """Take in what the file has from before, and mark the break."""
         if self.file is None or not os.path.exists(self.file):
             return
-        if _is_page(self.file):
+        if self._form == "html":
             raise ValueError("a page cannot be gone on with: give a file whose name ends in .json, and resume that")
         earlier = load_run(self.file)
         self._history.take_in(earlier.curves)
         self.happened += earlier.happened
         self._first = earlier.steps
         self._happen("resumed", f"started again after step {earlier.steps}")
-
-
-def _is_page(file: str) -> bool:
-    return file.endswith((".html", ".htm"))
 
 
 def _own_buffers(module: Any) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import GeneratorType
 from typing import Any
 
@@ -24,10 +24,10 @@ def _gradients(parameters: Any) -> list[Any]:
     return [p.grad for p in _listed(parameters) if p.grad is not None]
 
 
-def _clipping(function: str, parameters: list[Any], bound: Any) -> None:
-    """Let whoever watches know."""
+def _clipping(function: str, parameters: list[Any], bound: Any, given: Any) -> None:
+    """Let whoever watches know, also whether what was given can be read once only."""
     if observers:
-        notify("clipping", function, parameters, bound)
+        notify("clipping", function, parameters, bound, isinstance(given, Iterator))
 
 
 def get_total_norm(
@@ -71,7 +71,7 @@ def clip_grad_norm_(
     if not given and isinstance(parameters, GeneratorType):
         text = "`parameters` is an empty generator, no gradient clipping will occur."
         warnings.warn(text, stacklevel=3)
-    _clipping("clip_grad_norm_", given, max_norm)
+    _clipping("clip_grad_norm_", given, max_norm, parameters)
     total = get_total_norm(_gradients(given), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(given, max_norm, total, foreach)
     return total
@@ -80,7 +80,7 @@ def clip_grad_norm_(
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Bring every entry of the gradients into ``[-clip_value, clip_value]``, in place."""
     given = _listed(parameters)
-    _clipping("clip_grad_value_", given, clip_value)
+    _clipping("clip_grad_value_", given, clip_value, parameters)
     with no_grad():
         for gradient in _gradients(given):
             gradient.clamp_(-float(clip_value), float(clip_value))

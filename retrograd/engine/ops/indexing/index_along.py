@@ -177,6 +177,8 @@ def _index_reduce(self: Any, dim: int, index: Any, source: Any, reduce: str, inc
     if reduce == "mean" or not include_self:
         kernel = "div_floor_cpu" if include_self else "index_reduce_func_exclude_input_init"
         refuse_kind(kernel, self.dtype, "fciu")
+    else:
+        refuse_kind("index_func_", self.dtype, "fciu")
     out = np.array(self)
     values = _slices_of(self, dim, index, source, "index_reduce")
     reduced_at(at_least_1d(out), _at(self, dim, index, "index_reduce"), values, reduce, include_self)

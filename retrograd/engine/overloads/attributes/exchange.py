@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import observe
 from ...aliasing.owners import share
 from ...aliasing.views import requires_grad
 from ...table.public import FUNCTIONS, public
@@ -23,6 +24,8 @@ def dlpack(self: Any, *, stream: Any = None, max_version: Any = None, dl_device:
     if bits_of(self):
         raise BufferError("Can't export tensors with the conjugate bit set, use tensor.resolve_conj()")
     share(self._array)
+    if observe.observers:
+        observe.notify("cut", "dlpack", self, self._array)
     return self._array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import observe
 from ...aliasing.history import rebase_history
 from ...aliasing.inplace import bump_version, prepare_write
 from ...aliasing.memory_formats import check_memory_format, format_of, strides_in
@@ -84,6 +85,7 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
         )
     edges = tuple([gradient_edge(t) for t in operands]) if records else ()
     prepare_write(self)
+    before = storage_of(self).version
     storage_of(self).root = root
     bits = bits_of(self)
     set_array(self, array)
@@ -93,6 +95,8 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
         self._meta.accumulator = None  # graphs that were recorded before lead to the leaf that it was
     if records:
         rebase_history(self, _NotImplemented(edges, self._sig.alone))
+    if observe.observers:
+        observe.notify("memory_set", self, before)
     return self
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import observe
 from ...aliasing.shared_memory import is_in_shared_memory
 from ...aliasing.strided import Geometry, address, root_array, strided
 from ...deprecations import discourage
@@ -98,6 +99,7 @@ class UntypedStorage:
     def fill_(self, value: Any) -> Any:
         """Write one value everywhere."""
         self._items()[...] = value
+        self._wrote("fill_")
         return self
 
     def copy_(self, source: Any, non_blocking: Any = None) -> Any:
@@ -107,7 +109,12 @@ class UntypedStorage:
                 f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
             )
         self._memory.view(np.uint8)[...] = source._memory.view(np.uint8)
+        self._wrote("copy_")
         return self
+
+    def _wrote(self, method: str) -> None:
+        if observe.observers:
+            observe.notify("storage_written", method, self._memory)
 
     def clone(self) -> Any:
         """The same items in memory of their own."""
@@ -166,6 +173,7 @@ class UntypedStorage:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._items()[index] = value
+        self._wrote("setitem")
 
     def _text(self) -> str:
         return f"[torch.storage.UntypedStorage(device=cpu) of size {len(self)}]"

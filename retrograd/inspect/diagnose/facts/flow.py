@@ -273,6 +273,15 @@ class Flow(CallTable):
         return found
 
     @cached_property
+    def reentrant_blocks(self) -> list[Event]:
+        """What reentrant checkpoints computed without gradients, in order, without the blocks within another one."""
+        found: list[Event] = []
+        for _, event in self.of_kind("checkpoint", action="reentrant"):
+            if "end" in event.data and not (found and event.data["first"] < found[-1].data["end"]):
+                found.append(event)
+        return found
+
+    @cached_property
     def runs_asking(self) -> dict[int, list[Run]]:
         """Tensor -> the runs that were asked for its gradient by name."""
         found: dict[int, list[Run]] = defaultdict(list)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...events import Event
+from ...snapshot import SourceLine
 from .flow import Flow
 
 
@@ -14,10 +15,13 @@ def hangs_on(hook: Event) -> str:
 def hook_that_failed(flow: Flow) -> Event | None:
     """Return the registration of the hook in whose code the program ended, if it ended in one."""
     source = flow.error.source if flow.error else None
-    name = source.function if source else None
     registered = [event for _, event in flow.of_kind("hook", action="registered")]
-    return next((event for event in reversed(registered) if _own_name(event) == name), None)
+    return next((event for event in reversed(registered) if source is not None and is_code_of(event, source)), None)
 
 
-def _own_name(registered: Event) -> str:
-    return str(registered.data.get("hook")).rpartition(".")[2]
+def is_code_of(registered: Event, line: SourceLine) -> bool:
+    """Whether a line is one of the code of a hook; a lambda stands where it was registered."""
+    name = str(registered.data.get("hook")).rpartition(".")[2]
+    if name.startswith("<"):
+        return registered.source is not None and registered.source[:2] == line[:2]
+    return line.function == name

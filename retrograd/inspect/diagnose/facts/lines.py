@@ -8,11 +8,10 @@ from typing import TypeVar
 
 from ...events import Event
 from ...snapshot import SourceLine
+from ..thresholds import ASKED_OF_A_LINE
 from .flow import Flow
 
 Answer = TypeVar("Answer")
-_ASKED = 10
-"""Leaves of one line that are asked about; the others get the answer of the last one of these."""
 
 
 def answer_per_leaf(flow: Flow, leaves: Iterable[int], ask: Callable[[int], Answer]) -> Iterator[tuple[int, Answer]]:
@@ -24,7 +23,7 @@ def answer_per_leaf(flow: Flow, leaves: Iterable[int], ask: Callable[[int], Answ
         if facts.source is None or facts.made_by is None:  # a parameter: where it was first used says little
             yield leaf, ask(leaf)
             continue
-        if asked[facts.source] < _ASKED:
+        if asked[facts.source] < ASKED_OF_A_LINE:
             asked[facts.source] += 1
             latest[facts.source] = ask(leaf)
         yield leaf, latest[facts.source]
@@ -68,3 +67,18 @@ def call_text(event: Event) -> str:
     """Return a call in short, with the name of its first result that has one: ``y = dropout(...)``."""
     name = next(filter(None, event.data.get("output_names") or ()), "")
     return f"{name} = {event.op}(...)" if name else f"{event.op}(...)"
+
+
+def made_inside(flow: Flow, row: int, function: Event, part: str) -> bool:
+    """Whether a call is made by the forward, or the backward, of a custom Function."""
+    file, first, name = function.data.get(f"{part}_line") or ("", 0, "")
+    last = function.data.get(f"{part}_end", 0)
+    return any((one.file, one.function) == (file, name) and first <= one.line <= last for one in flow.lines(row))
+
+
+def backward_line(event: Event) -> SourceLine | None:
+    """Return the line at which the backward of a Function returns, or its definition."""
+    defined = event.data.get("backward_line") or []
+    if len(defined) != 3:
+        return event.source
+    return SourceLine(defined[0], event.data.get("return_line") or defined[1], defined[2])

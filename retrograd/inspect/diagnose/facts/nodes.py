@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from ...events import Event
@@ -36,15 +36,13 @@ def call_of(flow: Flow, snapshot: GraphSnapshot, node: int) -> int | None:
     return None if seq is None else flow.call_of_node(snapshot.first_seq + seq)
 
 
-_CHECKPOINT = re.compile(r"\bcheckpoint(_sequential)?\(")
-
-
 def checkpoint_around(flow: Flow, row: int) -> SourceLine | None:
-    """Return the line of the checkpoint that switched gradients off for a call; None if a block of the user's did."""
-    data = flow.events[row].data
-    if data.get("grad") is not False or "switch" in data:
+    """Return the line of the reentrant checkpoint that computed a call without gradients, None for another call."""
+    if flow.events[row].data.get("grad") is not False:
         return None
-    return next((line for line in flow.lines(row) if _CHECKPOINT.search(flow.spelling.text(line))), None)
+    blocks = flow.reentrant_blocks
+    place = bisect_right(blocks, row, key=lambda event: event.data["first"]) - 1
+    return blocks[place].source if place >= 0 and row < blocks[place].data["end"] else None
 
 
 def switch_around(flow: Flow, row: int) -> Event | None:

@@ -13,6 +13,8 @@ from ..text.spelling import assigned, hands_over, passed_on, sets_attribute, tak
 
 _CODE = re.compile(r"[A-Za-z_(][\w.,() \[\]'\"]*$")
 """Names that can stand in a statement, which words such as "a (3, 4) tensor" cannot."""
+_PLACE = re.compile(r"(?P<all>.+)\[\d+\]$")
+"""An entry of a list or tuple."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,9 @@ class CarriedTensor:
         name = self.name if _CODE.match(self.name) else "it"
         if name.startswith("("):  # (h, c)
             return f"{name[1:-1]} = " + ", ".join(f"{one.strip()}.detach()" for one in name[1:-1].split(","))
-        return f"{name} = tuple(t.detach() for t in {name})" if self.several else f"{name} = {name}.detach()"
+        place = _PLACE.match(name)  # the others of its list or tuple were made with it, and an entry of a tuple stays
+        name = place["all"] if place else name
+        return f"{name} = tuple(t.detach() for t in {name})" if self.several or place else f"{name} = {name}.detach()"
 
 
 def carried_tensor(flow: Flow, earlier: Run, later: Run) -> CarriedTensor | None:
@@ -71,7 +75,8 @@ def _described(flow: Flow, found: tuple[int, int, int], run: Run, beside: int) -
     """
     tensor, maker, user = found
     made_at, used_at = living_line(flow, maker, run), living_line(flow, user, run)
-    spelled = flow.spelling.spelled(tensor, user)
+    names = [flow.spelling.spelled(tensor, user), *sorted(flow.spelling.names(tensor))]
+    spelled = next((name for name in names if "." in name), names[0])
     kept = not takes(flow.spelling.text(used_at), assigned(flow.spelling.text(made_at)))
     if "." in spelled or (
         kept and _hidden(flow, maker, user, used_at)

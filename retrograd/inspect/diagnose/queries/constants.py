@@ -19,9 +19,7 @@ from ...operators import Trait, is_a
 from ..facts.call_inputs import limits_and_sum
 from ..facts.flow import Flow
 from ..facts.runs import Run
-
-_SUM = 1e-4
-"""Relative difference of sums that were added up in another order."""
+from ..thresholds import REORDERED
 
 
 class Departure(NamedTuple):
@@ -74,7 +72,8 @@ class RoundTrips:
     def _comes(self, tensor: int, low: float, high: float, total: float) -> None:
         """Look where the values of a tensor come from that no call made of others."""
         found = self._gone.get(_key(prod(self._flow.facts(tensor).shape), low, high)) if _tells(low, high) else None
-        if found is not None and isclose(found.total, total, rel_tol=_SUM, abs_tol=_SUM * max(abs(low), abs(high))):
+        most = REORDERED * max(abs(low), abs(high))
+        if found is not None and isclose(found.total, total, rel_tol=REORDERED, abs_tol=most):
             self.of_tensor.setdefault(tensor, found)
 
 
@@ -166,7 +165,7 @@ class Constants:
         while todo:
             tensor, before, back = todo.pop()
             left = self._departure(tensor)
-            if left is not None and since < left.row < before:
+            if left is not None and since < left.row <= before:
                 if self._is_known(left.tensor, left.row):
                     return Cut(taker, operand, left.row, left.tensor, came_back=True)
                 todo.append((left.tensor, left.row, True))

@@ -15,9 +15,8 @@ from ..facts.flow import Flow
 from ..facts.nodes import call_of, ran
 from ..facts.runs import Run
 from ..text.words import at, counted, listed, operator_word
+from ..thresholds import CALLS_OF_A_STEP, FADED, LAYERS_ASKED, MADE_BY_DEPTH, SERIES, VANISHED
 
-_CALLS = 4
-"""Calls from a gradient to the point that a step arrives at: it may be scaled, clipped and averaged on the way."""
 Step = tuple[int, int]
 """Row of the call that made a point of a descent, and the point before."""
 
@@ -52,7 +51,7 @@ def _steps(flow: Flow, run: Run) -> dict[int, Step]:
 def _point_before(flow: Flow, row: int) -> int | None:
     """Return the tensor whose gradient a call takes a step by."""
     level = [row]
-    for _ in range(_CALLS):
+    for _ in range(CALLS_OF_A_STEP):
         given = [(one, call) for call in level for one in flow.inputs(call)]
         made = [(one, flow.last_producer(one, call)) for one, call in given]
         taken = [(one, by) for one, by in made if by is not None and flow.is_gradient(by)]
@@ -68,16 +67,6 @@ def _asked_for(flow: Flow, gradient: int, row: int) -> int | None:
     return dict(zip(data.get("outputs", ()), data.get("inputs", ()), strict=False)).get(gradient)
 
 
-_SPAN = 1e6
-"""Ratio of gradients along the depth that counts as vanished or exploded."""
-_SHARE = 1e4
-"""Ratio of gradients at the two ends of a depth from which on that depth is what makes gradients small or large."""
-_FADED = 1e-9
-"""Share of a gradient that is left at the other end of a depth below which the first steps teach nothing."""
-_DEPTH = 5
-"""Repetitions of one line from which on it is a depth."""
-_BESIDE = 16
-"""Depths beside each other that are looked at."""
 _SMALLER_STEPS = (
     "a smaller inner step size: where it times the curvature is above 2, each step multiplies what is wrong; or fewer "
     "steps, or clip the gradients that they take"
@@ -105,21 +94,21 @@ def grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     if not norms:
         return
     largest, smallest = max(norms.values()), min(norms.values())
-    descent = _growing_descent(flow, run, snapshot) if largest > _SPAN else None
+    descent = _growing_descent(flow, run, snapshot) if largest > VANISHED else None
     if descent is not None:
         yield _depth_case(flow, run, descent, [leaf for leaf in norms if norms[leaf] == largest], _SMALLER_STEPS)
         return
-    lines = [line for line in _lines(snapshot) if len(line.nodes) >= _DEPTH]
+    lines = [line for line in _lines(snapshot) if len(line.nodes) >= SERIES]
     if not lines:
         return
-    if largest > _SPAN:
+    if largest > VANISHED:
         line = _depth_of(snapshot, lines, partial(_makes_grow, snapshot), lambda one: -one.gain)
         if line is not None:
             yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] == largest])
-    elif smallest < largest / _SPAN:
+    elif smallest < largest / VANISHED:
         line = _depth_of(snapshot, lines, partial(_makes_shrink, snapshot), lambda one: one.gain)
         if line is not None and not _taught_past(flow, run, line, norms):
-            yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] < largest / _SPAN])
+            yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] < largest / VANISHED])
     else:  # what is used at each depth, or gets as little at every depth, does not show it in its own gradient
         yield from _faded(flow, run, lines, norms)
 
@@ -130,7 +119,7 @@ def _growing_descent(flow: Flow, run: Run, snapshot: GraphSnapshot) -> _Line | N
     found = []
     for rows in descents(flow, run):
         nodes = [places[node] for row in rows for node in flow.nodes(row)[-1:] if node in places]
-        if len({flow.events[row].source for row in rows}) == 1 and len(nodes) >= _DEPTH:
+        if len({flow.events[row].source for row in rows}) == 1 and len(nodes) >= SERIES:
             found.append(_Line(flow.events[rows[0]].source, nodes))
     line = max(found, key=lambda one: _growth(snapshot, one), default=None)
     return line if line is not None and _grows(snapshot, line) else None
@@ -145,14 +134,14 @@ def _growth(snapshot: GraphSnapshot, line: _Line) -> float:
 def _faded(flow: Flow, run: Run, lines: list[_Line], norms: dict[int, float]) -> Iterator[Case]:
     """Yield the case of a depth at whose far end next to nothing is left, however small all gradients are."""
     snapshot = flow.graph_of(run)
-    for share in (_FADED, 1 / _SPAN):
+    for share in (FADED, 1 / VANISHED):
         line = _depth_of(snapshot, lines, partial(_shrinks, snapshot, share=share), lambda one: one.gain)
         row = None if line is None else call_of(flow, snapshot, line.nodes[-1])
         if line is None or row is None:
             continue
         behind = flow.leaves_behind(flow.behind(flow.inputs(row), row)).intersection(norms)
-        if share != _FADED or _iterates(flow, snapshot, line):  # only what nothing but the far end teaches
-            behind = {leaf for leaf in behind if norms[leaf] < _ends(snapshot, line)[0] / _SPAN}
+        if share != FADED or _iterates(flow, snapshot, line):  # only what nothing but the far end teaches
+            behind = {leaf for leaf in behind if norms[leaf] < _ends(snapshot, line)[0] / VANISHED}
             behind -= {leaf for node in line.nodes for leaf in _taken(flow, snapshot, node)}
         behind -= _taught_past(flow, run, line, norms)
         if behind:
@@ -240,9 +229,9 @@ def _depths_within(snapshot: GraphSnapshot, after: dict[int, list[int]], line: _
         for following in after.get(node, ()):
             longest[following] = max(longest.get(following, passed), passed)
     length = max((count for count, _ in before.values()), default=0)
-    if length + 1 < _DEPTH:
+    if length + 1 < SERIES:
         return
-    for last in [node for node, (count, _) in before.items() if count == length][:_BESIDE]:
+    for last in [node for node, (count, _) in before.items() if count == length][:LAYERS_ASKED]:
         nodes, node = [], last
         while node >= 0:
             nodes.append(node)
@@ -253,7 +242,7 @@ def _depths_within(snapshot: GraphSnapshot, after: dict[int, list[int]], line: _
 
 def _makes_grow(snapshot: GraphSnapshot, line: _Line) -> bool:
     """Whether the gradient grows along a line, and by what the line does to it."""
-    return line.gain > math.log(_SHARE) and _grows(snapshot, line)
+    return line.gain > math.log(MADE_BY_DEPTH) and _grows(snapshot, line)
 
 
 def _makes_shrink(snapshot: GraphSnapshot, line: _Line) -> bool:
@@ -261,12 +250,12 @@ def _makes_shrink(snapshot: GraphSnapshot, line: _Line) -> bool:
 
     Where other lines make up for what one takes away, the gradient that it gets does not shrink.
     """
-    return line.gain < -math.log(_SHARE) and _shrinks(snapshot, line, share=1 / _SHARE)
+    return line.gain < -math.log(MADE_BY_DEPTH) and _shrinks(snapshot, line, share=1 / MADE_BY_DEPTH)
 
 
 def _grows(snapshot: GraphSnapshot, line: _Line) -> bool:
     """Whether the gradient is much larger at the far end of a line."""
-    return _growth(snapshot, line) > _SHARE
+    return _growth(snapshot, line) > MADE_BY_DEPTH
 
 
 def _shrinks(snapshot: GraphSnapshot, line: _Line, share: float) -> bool:
@@ -341,7 +330,7 @@ def _differentiated(flow: Flow, run: Run, line: _Line) -> tuple[_Line, GraphSnap
     snapshot = flow.graph_of(taken[-1])
     if not {"order", "grad_norm", "out_norm"} <= set(snapshot.measures):
         return None
-    deep = [one for one in _lines(snapshot) if len(one.nodes) >= _DEPTH]
+    deep = [one for one in _lines(snapshot) if len(one.nodes) >= SERIES]
     found = _depth_of(snapshot, deep, lambda one: True, lambda one: -abs(one.gain))
     return None if found is None else (found, snapshot)
 

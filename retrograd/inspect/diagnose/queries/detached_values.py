@@ -109,6 +109,15 @@ def _rewrapped(flow: Flow, row: int, roots: list[int]) -> bool:
     return any(flow.is_leaf(one) and not flow.made_in.get(one) and flow.facts(one).shape in shapes for one in roots)
 
 
+def _is_made_in_each_step(flow: Flow, leaf: int) -> bool:
+    """Whether a leaf was made of plain values, as its line makes one for each pass."""
+    made = flow.facts(leaf).made_by
+    if made is None or not flow.does(made, Trait.ENTERING) or flow.inputs(made) or leaf in flow.optimized:
+        return False
+    rows = flow.made_at(flow.events[made].source, flow.events[made].op)
+    return flow.begun_between(rows[0], rows[-1])
+
+
 def _is_wrapped(flow: Flow, tensor: int) -> bool:
     """Whether a leaf that requires grad was made by no call, in memory that another tensor had before."""
     alone = flow.is_leaf(tensor) and flow.requires_grad(tensor) and not flow.made_in.get(tensor)
@@ -159,7 +168,7 @@ def _entering(flow: Flow, behind: Reached) -> set[int]:
     rows = _entries(flow, behind)
     for tensor in behind.tensors:  # made by no recorded call, as from_numpy does: known from its first use on
         used = flow.used_in.get(tensor)
-        plain = not flow.requires_grad(tensor) or _is_wrapped(flow, tensor)
+        plain = not flow.requires_grad(tensor) or _is_wrapped(flow, tensor) or _is_made_in_each_step(flow, tensor)
         if used and plain and min(flow.made_in.get(tensor, used)) >= used[0]:
             rows.add(used[0])
     return rows

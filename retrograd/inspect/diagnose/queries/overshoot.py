@@ -13,13 +13,7 @@ from ..facts.call_inputs import limits_of
 from ..facts.flow import Flow
 from ..facts.ledger import Step
 from ..facts.runs import Run
-
-_GROWN = 1e3
-"""Ratio from which on a loss, or what a weight makes of the data, has grown beyond all noise."""
-_MORE = 10.0
-"""The same of what a weight makes of the data, where the loss shows that it goes on like that."""
-_RISES = 3
-"""Steps after which a loss must have risen, one after another, where none of them alone does it."""
+from ..thresholds import GROWING, GROWN, RISES
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +79,12 @@ def _rise(losses: list[float]) -> tuple[int, int, float] | None:
     while first and losses[first - 1] < losses[first]:
         first -= 1
     stretch = losses[first : peak + 1]
-    if len(stretch) < 2 or not losses[peak] > _GROWN * max(stretch[0], 1.0) or min(losses[peak:]) <= stretch[0]:
+    if len(stretch) < 2 or not losses[peak] > GROWN * max(stretch[0], 1.0) or min(losses[peak:]) <= stretch[0]:
         return None
     if math.isinf(losses[peak]) and len(stretch) == 2:
-        return first, peak, _GROWN
-    sudden = any(after > _GROWN * max(before, 1.0) for before, after in pairwise(stretch))
-    return (first, peak, _MORE) if sudden or len(stretch) > _RISES else None
+        return first, peak, GROWN
+    sudden = any(after > GROWN * max(before, 1.0) for before, after in pairwise(stretch))
+    return (first, peak, GROWING) if sudden or len(stretch) > RISES else None
 
 
 def _overshoot(flow: Flow, first: Run, last: Run, share: float, losses: tuple[float, ...]) -> Overshoot | None:
@@ -135,4 +129,4 @@ def _is_ordinary(flow: Flow, first: Run, found: Overshoot) -> bool:
         return True
     norm = (flow.norms_in(first).get(found.leaf) or [None])[-1]
     size = math.sqrt(max(math.prod(flow.facts(found.leaf).shape), 1))
-    return norm is not None and norm / size < _GROWN
+    return norm is not None and norm / size < GROWN

@@ -24,16 +24,21 @@ def _with_graph(site: Site) -> Iterator[Fix]:
 
 def _freed(site: Site) -> Iterator[Fix]:
     """What is carried from one pass to the next is detached there; else the first pass keeps its graph."""
-    program, statement = site.program, site.statement
-    loop = program.loop(statement)
+    yield from _carried(site)
+    loop = site.program.loop(site.statement)
+    found = site.first(lambda one: callee(one) in _RUNNING)
+    if isinstance(found, ast.Call):
+        change = site.program.with_keyword(found, "retain_graph", "True")
+        yield from fix("keep the graph for the next pass", change, tentative=loop is not None)
+
+
+def _carried(site: Site) -> Iterator[Fix]:
+    """What takes the graph of one pass into the next is detached in between."""
+    program, loop = site.program, site.program.loop(site.statement)
     tensor = str(site.case.evidence.get("tensor", ""))
     if loop is not None and tensor.isidentifier() and program.carries(loop, tensor):
         change = program.put_after(loop.body[-1], _detaching(site, tensor))
         yield from fix(f"detach {tensor} at the end of each iteration", change)
-    found = site.first(lambda one: callee(one) in _RUNNING)
-    if isinstance(found, ast.Call):
-        change = program.with_keyword(found, "retain_graph", "True")
-        yield from fix("keep the graph for the next pass", change, tentative=loop is not None)
 
 
 def _detaching(site: Site, name: str) -> str:
@@ -99,6 +104,7 @@ FIXES = {
     "checkpoint-mismatch": _with_random_state,
     "missing-create-graph": _with_graph,
     "freed-graph": _freed,
+    "inplace-modified": _carried,
     "graph-growth": _kept,
     "create-graph-cycle": _cycle,
 }

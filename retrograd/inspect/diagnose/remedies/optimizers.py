@@ -93,11 +93,16 @@ def _held(site: Site) -> Iterator[Fix]:
     if given is None or not missing:
         return
     inner = method(given, "parameters")
-    if isinstance(inner, ast.Attribute):  # a part of the model: all of it
-        whole = program.text(inner.value)
-        yield from fix(f"give it all parameters of {whole}", program.replaced(inner, whole))
     owners = list(dict.fromkeys(_owner(name) for name in missing))
-    if all(_in_scope(site, owner.split("[")[0]) for owner in owners):
+    if isinstance(inner, ast.Attribute):  # a part of the model: what stands beside it, or all of it
+        whole = program.text(inner.value)
+        known = {program.text(target) for one in _assigned_before(site) for target in one.targets}
+        beside = [[one for part in name.split(".")[:-1] if (one := f"{whole}.{part}") in known] for name in missing]
+        if all(beside):
+            owners = list(dict.fromkeys(found[0] for found in beside))
+        else:
+            yield from fix(f"give it all parameters of {whole}", program.replaced(inner, whole))
+    if all(_in_scope(site, owner.split("[")[0].split(".")[0]) or "." in owner for owner in owners):
         parts = ", ".join(owner if owner in missing else f"*{owner}.parameters()" for owner in owners)
         own = parts[1:] if len(owners) == 1 and parts.startswith("*") else f"[{parts}]"
         twin = _has_twin(site, found, program.text(given))
@@ -130,9 +135,13 @@ def _has_groups(given: ast.expr) -> bool:
 
 def _in_scope(site: Site, name: str) -> bool:
     """Whether a variable is assigned before the line, in its function or in the file."""
-    bound = [one for one in site.program.statements if one.lineno < site.line and isinstance(one, ast.Assign)]
     places = (site.program.function(site.statement), site.program.tree)
-    return any(site.program.binds(one, name) and site.program.function(one) in places for one in bound)
+    return any(site.program.binds(one, name) and site.program.function(one) in places for one in _assigned_before(site))
+
+
+def _assigned_before(site: Site) -> list[ast.Assign]:
+    """Return the assignments before the line."""
+    return [one for one in site.program.statements if one.lineno < site.line and isinstance(one, ast.Assign)]
 
 
 def _registered(site: Site) -> Iterator[Fix]:

@@ -302,7 +302,7 @@ def _entries(flow: Flow, tensor: int, row: int) -> tuple[int, int] | None:
         tensor, before = flow.inputs(made)[0], made
 
 
-_TOWARDS_LABELS = (Trait.ARRANGING, Trait.SCALING, Trait.PROBABILITY, Trait.LOGARITHMIC, Trait.LINEAR)
+_TOWARDS_LABELS = (Trait.ARRANGING, Trait.SCALING, Trait.PROBABILITY, Trait.LOGARITHMIC)
 """Calls between the scores of a classifier and the loss that holds them to labels."""
 
 
@@ -354,4 +354,4 @@ def _takes_labels(flow: Flow, call: int) -> bool:
     inputs = flow.inputs(call)
     trained = [one for one in inputs if flow.has_history(one, call) or flow.requires_grad(one, call)]
     held = is_regression(flow, call) or flow.does(call, Trait.LOSS, Trait.PRODUCT, Trait.INDEXING)
-    return held and len(trained) == 1 and (len(inputs) > 1 or flow.does(call, Trait.LOSS))
+    return held and len(trained) == 1 and (len(inputs) > 1 or flow.does(call, Trait.CLASSES))

@@ -193,7 +193,7 @@ def used_again(flow: Flow, leaf: int, run: Run | None) -> Again | None:
 
 
 def _alike(flow: Flow, leaf: int) -> list[int]:
-    """Return the parameters of the same shape and last name that modules hold beside a leaf: ``fc1.weight``."""
+    """Return the parameters of one shape that modules hold beside a leaf: of its own, or as ``fc1.weight``."""
     found: list[int] = []
     for _, event in flow.of_kind("module"):
         named = event.data.get("parameters", {})
@@ -201,6 +201,7 @@ def _alike(flow: Flow, leaf: int) -> list[int]:
         for name, one in named.items() if names else ():
             parts, own = name.split("."), names[0].split(".")
             beside = parts[:-2] == own[:-2] and parts[-1] == own[-1] and len(parts) == len(own)
+            beside = beside or parts[:-1] == own[:-1]
             if one != leaf and beside and flow.facts(one).shape == flow.facts(leaf).shape:
                 found.append(one)
     return found

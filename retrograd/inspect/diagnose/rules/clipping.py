@@ -14,6 +14,7 @@ from ..facts.flow import Flow
 from ..facts.ledger import last_before
 from ..text.spelling import receiver
 from ..text.words import at, listed, times
+from ..thresholds import BEYOND, HABIT
 
 KINDS = {
     "unclipped-gradient": Kind(
@@ -22,13 +23,8 @@ KINDS = {
         Stage.STATEMENT,
     ),
 }
-_CALLS = 2
-"""Calls that must have clipped nothing: one alone may have come before a loop."""
-
 _LATE = ["scale", "unscale_"]
 """What lies around a call that clips before the gradients are unscaled."""
-_BEYOND = 1e3
-"""A bound so many times larger than any gradient is none."""
 
 
 @dataclass(slots=True)
@@ -42,6 +38,7 @@ class _Clipped:
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that clips in vain, each time, what nothing else clips in time."""
+    yield from _of_nothing(flow)
     lines: dict[SourceLine | None, _Clipped] = {}
     clipped: set[int] = set()
     for row, event, leaves in _clips(flow):
@@ -54,13 +51,36 @@ def find(flow: Flow) -> Iterator[Case]:
             clipped.update(leaves)
     for source, found in lines.items():
         stepped = [leaf for leaf in found.leaves if flow.leaf_events.get((leaf, "step"))]
-        if len(found.rows) >= _CALLS and stepped and clipped.isdisjoint(found.leaves):
+        if len(found.rows) >= HABIT and stepped and clipped.isdisjoint(found.leaves):
             yield _case(flow, source, found, stepped)
-        elif len(scaled := _scaled(flow, found)) >= _CALLS:
+        elif len(scaled := _scaled(flow, found)) >= HABIT:
             yield _scaled_case(flow, source, found, scaled[0])
 
 
 CHECK = Check("accumulation", KINDS, find)
+
+
+def _of_nothing(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that is given an iterator with nothing left, each time, while steps are taken."""
+    lines: dict[SourceLine | None, list[Event]] = {}
+    for _, event in flow.of_kind("clip"):
+        lines.setdefault(event.source, []).append(event)
+    leaves = sorted(leaf for leaf in flow.accumulated if flow.leaf_events.get((leaf, "step")))
+    for source, events in lines.items():
+        spent = all(event.data.get("read_once") and not event.data.get("inputs") for event in events[1:])
+        if len(events) < HABIT or not spent or not leaves:
+            continue
+        event, count = events[-1], len(events) - bool(events[0].data.get("inputs"))
+        yield Case(
+            kind="unclipped-gradient",
+            message=f"{event.op}{at(source)} clips nothing, {times(count)}: the iterator that it is given is "
+            "exhausted, for an iterator or generator can be read only once, so the gradients of "
+            f"{listed(flow.name(leaf) for leaf in leaves)} are never clipped.",
+            remedy="keep the parameters in a list, where the iterator is made: list(...)",
+            source=source,
+            op=event.op,
+            evidence={"leaves": [flow.name(leaf) for leaf in leaves], "calls": count},
+        )
 
 
 def _clips(flow: Flow) -> Iterator[tuple[int, Event, list[int]]]:
@@ -118,7 +138,7 @@ def _only_measures(flow: Flow, leaves: list[int], bound: object) -> bool:
     """Whether a bound lets everything pass, as of who wants the norm alone."""
     if not isinstance(bound, int | float) or not math.isfinite(bound):
         return True
-    return bound > _BEYOND * max((flow.largest_norm[leaf] for leaf in leaves), default=0.0)
+    return bound > BEYOND * max((flow.largest_norm[leaf] for leaf in leaves), default=0.0)
 
 
 def _is_waiting(flow: Flow, leaf: int, row: int) -> bool:

@@ -14,12 +14,11 @@ from ..facts.call_inputs import limits_and_sum, limits_of
 from ..facts.flow import Flow
 from ..text.spelling import operand
 from ..text.words import at
+from ..thresholds import ROUNDED_CHANCES
 
 KINDS = {
     "loss-contract": Kind("a loss is given numbers of another sort than it takes", "warning", Stage.STATEMENT),
 }
-_ROUND = 1e-3
-"""How far sums of rounded probabilities may be from 1, and logarithms of them above 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ class Operand:
         if total is None or not shape or not self.lies(0.0, 1.0):
             return False
         rows = math.prod(shape) / shape[1 if len(shape) > 1 else 0]
-        return rows > 1 and abs(total - rows) <= _ROUND * rows
+        return rows > 1 and abs(total - rows) <= ROUNDED_CHANCES * rows
 
     def is_squashed(self) -> bool:
         """Whether the call that computed it squashes whatever comes into (0, 1), as softmax and sigmoid do."""
@@ -105,17 +104,17 @@ def _squashed(one: Operand) -> bool:
 
 def _above_zero(one: Operand) -> bool:
     limits = one.limits
-    return limits is not None and limits[1] > _ROUND
+    return limits is not None and limits[1] > ROUNDED_CHANCES
 
 
 def _below_zero(one: Operand) -> bool:
     limits = one.limits
-    return limits is not None and limits[0] < -_ROUND
+    return limits is not None and limits[0] < -ROUNDED_CHANCES
 
 
 def _outside_unit(one: Operand) -> bool:
     limits = one.limits
-    return limits is not None and (limits[0] < -_ROUND or limits[1] > 1 + _ROUND)
+    return limits is not None and (limits[0] < -ROUNDED_CHANCES or limits[1] > 1 + ROUNDED_CHANCES)
 
 
 def _truth_values(one: Operand) -> bool:

@@ -8,13 +8,9 @@ from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..text.words import at, counted, listed
+from ..thresholds import HABIT, STEADY
 
 KINDS = {"equal-units": Kind("all units of a layer are equal in every step", "error", Stage.STRUCTURE)}
-_STEPS = 3
-"""Steps before each of which they must have been equal: after the first one, most that began so are not."""
-
-_LAYERS = 2
-"""Layers that must have begun so: one alone has others around it whose units differ."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -25,13 +21,13 @@ def find(flow: Flow) -> Iterator[Case]:
         if not all(step.finds_alike(leaf) for step in steps):
             continue
         moved = [step for step in steps if step.told and flow.ledger.fresh(step, leaf) and not step.leaves_alone(leaf)]
-        if len(moved) >= _STEPS:
+        if len(moved) >= STEADY:
             found.append(leaf)
     if found:
         yield _case(flow, sorted(found))
         return
     begun = [leaf for leaf in flow.accumulated if _begins_constant(flow, leaf)]
-    if len(begun) >= _LAYERS:
+    if len(begun) >= HABIT:
         yield _begun_case(flow, sorted(begun))
 
 

@@ -10,9 +10,12 @@ from typing import Any
 from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
+from ..facts.calls import CALLS
 from ..facts.flow import Flow
+from ..facts.lines import backward_line
 from ..text.phrases import NO_GRAPH
 from ..text.words import at, counted, shape_text
+from ..thresholds import DIFFERENT, MEASURED
 from .recomputed_in_rules import recomputed
 
 KINDS = {
@@ -21,11 +24,6 @@ KINDS = {
     "wrong-backward-count": Kind("a custom Function returns the wrong number of gradients", "error", Stage.STATEMENT),
     "wrong-double-backward": Kind("the second derivative is silently wrong", "error", Stage.STATEMENT),
 }
-
-_DIFFERS = 1e-2
-"""Relative difference from which on two derivatives are not the same."""
-_SAME = 1e-3
-"""Relative difference up to which a measured factor is a certain number."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -39,14 +37,6 @@ def find(flow: Flow) -> Iterator[Case]:
 
 
 CHECK = Check("function", KINDS, find)
-
-
-def _return_line(event: Event) -> SourceLine | None:
-    """Return the line at which a backward returns, or its definition."""
-    defined = event.data.get("backward_line") or []
-    if len(defined) != 3:
-        return event.source
-    return SourceLine(defined[0], event.data.get("return_line") or defined[1], defined[2])
 
 
 def _returned(flow: Flow) -> Iterator[Case]:
@@ -74,7 +64,7 @@ def _count_case(flow: Flow, event: Event, forward: Event | None, wanted: int, go
     missing = (
         f" ({', '.join(names[got:wanted])} {'is' if wanted - got == 1 else 'are'} missing)" if got < wanted else ""
     )
-    source = _return_line(event)
+    source = backward_line(event)
     return Case(
         kind="wrong-backward-count",
         message=f"{event.op}.backward{at(source)} returns {counted(got, 'gradient')}, but forward has "
@@ -98,7 +88,7 @@ def _shape_cases(flow: Flow, event: Event, forward: Event) -> Iterator[Case]:
         if not fatal and _is_rightly_summed(flow, forward, place, gradient):
             continue
         name = names[place] if place < len(names) else f"input {place}"
-        source = _return_line(event)
+        source = backward_line(event)
         yield Case(
             kind="wrong-backward-shape",
             message=f"{event.op}.backward{at(source)} returns a gradient of shape {shape_text(gradient)} for {name}, "
@@ -141,7 +131,7 @@ def _measured(flow: Flow) -> Iterator[Case]:
     forwards = [event for _, event in flow.of_kind("function", action="forward")]
     mutating = {event.op for event in forwards if any(map(flow.requires_grad, event.data.get("mutated", ())))}
     for _, event in flow.of_kind("function", action="checked"):
-        if event.data.get("relative_error", 0.0) >= _DIFFERS and event.op not in mutating:
+        if event.data.get("relative_error", 0.0) >= DIFFERENT and event.op not in mutating:
             case = _measured_case(event, _entries(flow, event))
             unrecorded = event.data.get("order") == 2 and event.data.get("missing") and NO_GRAPH in flow.error_text
             yield replace(case, explains_error=True) if unrecorded else case
@@ -184,11 +174,11 @@ def _measured_case(event: Event, entries: int) -> Case:
     """Return the case of one derivative that differs."""
     data = event.data
     if data.get("reason") in _REASONS:
-        return _circumstance_case(event, event.source or _return_line(event))
+        return _circumstance_case(event, event.source or backward_line(event))
     second = data.get("order") == 2
     names, place = data.get("parameters", []), data.get("argument", 0)
     name = names[place] if place < len(names) else f"input {place}"
-    source = event.source or _return_line(event)
+    source = event.source or backward_line(event)
     factor = data.get("factor")
     share = f" ({factor:.4g} times as much, for every entry)" if factor and not data.get("missing") else ""
     to = "the incoming gradient" if data.get("incoming") else f"{name}{data.get('index') or ''}"
@@ -216,9 +206,9 @@ def _correction(data: dict[str, Any], name: str, entries: int) -> str:
         return f"return the gradient of {name} in its place instead of None"
     if data.get("constant"):
         return f"multiply what backward returns for {name} by the incoming gradient"
-    if factor is not None and abs(factor + 1) < 1e-3:
+    if factor is not None and abs(factor + 1) < MEASURED:
         return f"change the sign of what backward returns for {name}"
-    if factor and entries > 1 and abs(factor / entries - 1) < _SAME:  # forward takes the mean
+    if factor and entries > 1 and abs(factor / entries - 1) < MEASURED:  # forward takes the mean
         return f"divide what backward returns for {name} by {name}.numel()"
     if factor:
         return f"multiply what backward returns for {name} by {1 / factor:.4g}"
@@ -242,7 +232,7 @@ def _constants(flow: Flow) -> Iterator[Case]:
 def _depends_on_input(flow: Flow, row: int, event: Event, name: str) -> bool:
     """Whether what forward kept on ctx was computed from its inputs, in floating point; random masks are not."""
     inputs = set(event.data.get("inputs", ()))
-    for call in range(max(row - 200, 0), row):
+    for call in _calls_of_forward(flow, row, event):
         data = flow.events[call].data
         spelled = data.get("output_names") or []
         if name in (one.rpartition(".")[2] for one in spelled):
@@ -250,6 +240,16 @@ def _depends_on_input(flow: Flow, row: int, event: Event, name: str) -> bool:
             floating = flow.facts(made).floating
             return floating and bool(flow.behind([made], call + 1, gradients=False).tensors & inputs)
     return True
+
+
+def _calls_of_forward(flow: Flow, row: int, event: Event) -> Iterator[int]:
+    """Yield the calls that a Function's forward made, last first; its own event comes when it is over."""
+    defined = tuple(event.data.get("forward_line") or ())
+    for call in range(row - 1, -1, -1):
+        if flow.events[call].kind in CALLS:
+            if not any((line.file, line.function) == (*defined[:1], *defined[2:]) for line in flow.lines(call)):
+                return
+            yield call
 
 
 def _constant_case(event: Event, name: str) -> Case:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
-from ..facts.hooks import hangs_on, hook_that_failed
+from ..facts.hooks import hangs_on, hook_that_failed, is_code_of
 from ..text.phrases import OVERLAPPING
 from ..text.spelling import is_name, out_of_place, receiver
 from ..text.words import at, counted, function_name, times
@@ -31,10 +30,6 @@ def find(flow: Flow) -> Iterator[Case]:
 
 
 CHECK = Check("hooks", KINDS, find)
-
-
-_NEAR = 50
-"""Events between a hook's write and the note that it ran."""
 
 
 def _removed(flow: Flow) -> dict[int, int]:
@@ -104,10 +99,14 @@ def _mutating(flow: Flow) -> Iterator[Case]:
     """Yield a case for each hook that changed the gradient it was given."""
     reported: set[object] = set()
     registered = {event.data.get("handle"): event for _, event in flow.of_kind("hook", action="registered")}
+    asked: set[object] = set()
     for row, event in flow.of_kind("hook", action="ran", in_place=True):
+        if event.data.get("handle") in asked:
+            continue
+        asked.add(event.data.get("handle"))
         began = registered.get(event.data.get("handle"), event)
         hook = function_name(event.data.get("hook") or began.data.get("hook")) or "a hook"
-        write = _write_of(flow, row, str(hook))
+        write = _write_of(flow, row, began)
         source = write.source if write is not None else began.source or event.source
         if hangs_on(event) == "post-accumulate" or source in reported:
             continue
@@ -150,17 +149,19 @@ def _refused(flow: Flow) -> Iterator[Case]:
     )
 
 
-def _write_of(flow: Flow, row: int, hook: str) -> Event | None:
-    """Return the write in place that a hook did just before it was noted as having run, or after."""
-    codes = (hook.rpartition(".")[2], "__call__")
-    for kind in ("inplace", "cut"):
-        rows = flow.rows.get(kind, [])
-        near = rows[bisect_right(rows, row - _NEAR) : bisect_left(rows, row + _NEAR)]
-        near = [at_row for at_row in near if flow.target(at_row) is not None]
-        for at_row in sorted(near, key=lambda one: abs(one - row)):
-            if any(line.function in codes for line in flow.lines(at_row)):
-                return flow.events[at_row]
-    return None
+def _write_of(flow: Flow, row: int, hook: Event) -> Event | None:
+    """Return the write in place, in the backward pass that a hook ran in, of its code that was nearest to that."""
+    run = next((run for run in flow.runs if run.number == flow.events[row].data.get("run")), None)
+    rows = [one for kind in ("inplace", "cut") for one in flow.rows.get(kind, ())]
+    inside = [one for one in rows if run is None or run.begin < one < run.end]
+    writes = [one for one in inside if any(_runs(hook, line) for line in flow.lines(one))]
+    nearest = min((one for one in writes if flow.target(one) is not None), key=lambda one: abs(one - row), default=None)
+    return None if nearest is None else flow.events[nearest]
+
+
+def _runs(hook: Event, line: SourceLine) -> bool:
+    """Whether a line is one of a hook, which may be an object that is called."""
+    return is_code_of(hook, line) or line.function == "__call__"
 
 
 def _silent(flow: Flow) -> Iterator[Case]:

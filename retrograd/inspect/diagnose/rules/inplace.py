@@ -13,6 +13,7 @@ from ..base import Case, Check, Kind, Stage
 from ..facts.calls import held_by
 from ..facts.flow import Flow
 from ..facts.runs import Run
+from ..queries.carried_tensors import carried_tensor
 from ..text.phrases import MODIFIED
 from ..text.spelling import out_of_place, statement, written_name
 from ..text.words import at, listed, operator_word
@@ -96,8 +97,35 @@ def _modified(flow: Flow, run: Run) -> Iterator[Case]:
         seen = [clash for clash in _clashes(flow, run, calls, kept) if not _is_silent(flow, clash.write)]
         exact = [clash for clash in seen if failed in clash.savers]
         for clash in exact[-1:] or seen[:1]:  # the first write after the call that failed had saved
-            yield _inside_function(flow, clash) or _written(flow, clash, run)
+            yield _inside_function(flow, clash) or _carried(flow, clash, run) or _written(flow, clash, run)
             return
+
+
+def _carried(flow: Flow, clash: _Clash, run: Run) -> Case | None:
+    """Return the case of a tensor that takes the graph of the pass before along, whose weights a step has changed."""
+    earlier = next((one for one in reversed(flow.runs) if one.end < clash.write and not one.nested), None)
+    shared = (
+        earlier is not None
+        and earlier.source == run.source
+        and not flow.reached_by(earlier).calls.isdisjoint(clash.savers)
+    )
+    carried = carried_tensor(flow, earlier, run) if earlier is not None and shared else None
+    if carried is None or flow.events[clash.write].kind != "optimizer":
+        return None
+    name, step = carried.name, flow.events[clash.write]
+    return Case(
+        kind="inplace-modified",
+        message=f"{name}, used again{at(carried.used_at)}, still carries the graph of the iteration before, and "
+        f"{step.data.get('name') or step.op}.step(){at(step.source)} has changed {flow.name(clash.saved)} in place "
+        "since, which that graph had saved for backward.",
+        remedy=f"{carried.detached} at the start of each iteration, or add up plain numbers: .item()",
+        source=carried.used_at,
+        op=flow.events[carried.user].op,
+        subjects=frozenset({clash.saved, carried.tensor}),
+        explains_error=True,
+        marks=flow.marks(run, [carried.maker], "of the iteration before"),
+        evidence={"tensor": name, "written": list(step.source or ())},
+    )
 
 
 def _inside_function(flow: Flow, clash: _Clash) -> Case | None:

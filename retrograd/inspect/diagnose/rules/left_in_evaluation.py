@@ -1,4 +1,4 @@
-"""Modules that an evaluation switched to its mode, and that go on being trained in it."""
+"""Modules that are trained in the mode of evaluation: since one took place, or from the beginning."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...events import Event
+from ...operators import Trait
 from ..base import Case, Check, Kind, Stage
+from ..facts.call_inputs import limits_of
 from ..facts.flow import Flow
 from ..facts.ledger import Step
 from ..text.words import at, counted, listed
+from ..thresholds import HABIT
 
 KINDS = {
     "left-in-evaluation": Kind("a module is trained in the mode that an evaluation left it in", "error", Stage.OMISSION)
 }
-_STEPS = 2
-"""Steps in the wrong mode: what is stepped once may have been computed before the switch."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -34,9 +35,16 @@ def find(flow: Flow) -> Iterator[Case]:
         leaves = [leaf for leaf in event.data.get("inputs", ()) if leaf in flow.accumulated]
         modules = event.data.get("modules", [])
         later = [step for step in modes.steps(leaves, row, modes.on_again(modules, row)) if step.row > row]
-        if len(later) >= _STEPS and modes.trained_before(leaves, modules, row) and _evaluated(flow, leaves, row, later):
+        if len(later) < HABIT:
+            continue
+        if modes.trained_before(leaves, modules, row):
+            statistics, wrong = None, _evaluated(flow, leaves, row, later)
+        else:
+            statistics = _empty_statistics(flow, leaves, row)
+            wrong = statistics is not None and not modes.steps(leaves, -1, row) and _holds_all(flow, event)
+        if wrong:
             told.add(event.source)
-            yield _case(flow, event, leaves, later)
+            yield _case(flow, event, later, statistics)
 
 
 CHECK = Check("mode", KINDS, find)
@@ -88,18 +96,39 @@ def _evaluated(flow: Flow, leaves: list[int], row: int, later: list[Step]) -> bo
     return any(not flow.has_node(use) for use in uses)
 
 
-def _case(flow: Flow, event: Event, leaves: list[int], later: list[Step]) -> Case:
-    """Return the case of one line."""
+def _holds_all(flow: Flow, event: Event) -> bool:
+    """Whether a switched module has all that is trained, as no layer does that alone is to stay as it is."""
+    return set(event.data.get("inputs", ())) >= flow.optimized.keys() & flow.accumulated.keys()
+
+
+def _empty_statistics(flow: Flow, leaves: list[int], after: int) -> int | None:
+    """Return the first call beside these leaves that normalises by statistics with which nothing was done yet."""
+    for row in sorted({row for leaf in leaves for row in flow.used_in.get(leaf, ()) if row > after}):
+        if flow.does(row, Trait.NORMALISATION):
+            kept = [one for one in flow.inputs(row) if not flow.requires_grad(one) and not flow.has_history(one, row)]
+            ends = [list(limits) for one in kept if (limits := limits_of(flow, one, row)) is not None]
+            if [0.0, 0.0] in ends and [1.0, 1.0] in ends:
+                return row
+    return None
+
+
+def _case(flow: Flow, event: Event, later: list[Step], statistics: int | None) -> Case:
+    """Return the case of one line; ``statistics``: the call that uses such as nothing was collected in."""
     step = later[0].event.source
     paths = listed(event.data.get("names", ()))
     module = flow.spelling.text(event.source).strip().partition(".eval(")[0]
+    why = ""
+    if statistics is not None:
+        call = flow.events[statistics]
+        why = f": {call.op}{at(call.source)} takes means of 0 and variances of 1, which nothing has collected"
     name = module if module.replace(".", "").replace("_", "").isalnum() else event.data.get("type", "the module")
     return Case(
         kind="left-in-evaluation",
         message=f"{name} is in evaluation mode since {event.op}(){at(event.source)}, and nothing switches it back: "
-        f"{counted(len(later), 'further step')}{at(step)} train it in that mode, in which {paths} compute something "
-        "else than in training.",
-        remedy=f"{name}.train() before the training goes on, as at the beginning of each epoch",
+        f"{counted(len(later), 'further step' if statistics is None else 'step')}{at(step)} train it in that mode, in "
+        f"which {paths} compute something else than in training{why}.",
+        remedy=f"{name}.train() before the training {'goes on' if statistics is None else 'begins'}, as at the "
+        "beginning of each epoch",
         source=event.source,
         op=event.op,
         subjects=frozenset(),

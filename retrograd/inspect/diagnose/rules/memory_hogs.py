@@ -16,6 +16,7 @@ from ..facts.nodes import call_of, largest_graphs
 from ..facts.runs import Run
 from ..text.spelling import is_name
 from ..text.words import at, shape_text
+from ..thresholds import BLOW_UP, HALF_OF_IT, MIB, MOST_OF_IT, NEARLY_ALL
 
 
 def is_one_hot(flow: Flow, tensor: int, row: int) -> bool:
@@ -61,9 +62,6 @@ def _entries(flow: Flow, write: int, tensor: int) -> int:
 KINDS = {
     "memory-hog": Kind("one node keeps most of the saved memory", "warning", Stage.COST),
 }
-MIB = 2**20
-_BLOW_UP = 8
-"""How many times as large as the largest tensor behind it a saved value must be."""
 _SMALLER = (
     "compute it without the large intermediate (such as |a|^2 + |b|^2 - 2 a @ b.T for pairwise distances), in chunks, "
     "or under torch.utils.checkpoint"
@@ -122,10 +120,10 @@ def _hog(flow: Flow, graph: _Graph) -> Case | None:
     row = call_of(flow, graph.snapshot, graph.saved.index(graph.largest))
     saves = [] if row is None else flow.events[row].data.get("saves", ())
     kept = [t for t in saves if not flow.is_leaf(t) and not _is_weight(flow, t)]
-    if row is None or not kept or graph.largest < 0.5 * graph.total:
+    if row is None or not kept or graph.largest < HALF_OF_IT * graph.total:
         return None
     tensor = max(kept, key=lambda one: _size(flow, one))
-    if 2 * _bytes(flow, tensor) < graph.largest or _size(flow, tensor) < _BLOW_UP * _largest_origin(flow, tensor, row):
+    if 2 * _bytes(flow, tensor) < graph.largest or _size(flow, tensor) < BLOW_UP * _largest_origin(flow, tensor, row):
         return None
     if _made_by_a_layer(flow, tensor, row):
         return None
@@ -162,8 +160,8 @@ def _made_by_a_layer(flow: Flow, tensor: int, row: int) -> bool:
 
 def _paired(flow: Flow, graph: _Graph) -> Case | None:
     """Return the case of entries broadcast against each other: several nodes keep values of the size that this gave."""
-    keeping = [size for size in graph.saved if size >= 0.9 * graph.largest]
-    if len(keeping) < 2 or sum(keeping) < 0.8 * graph.total:
+    keeping = [size for size in graph.saved if size >= NEARLY_ALL * graph.largest]
+    if len(keeping) < 2 or sum(keeping) < MOST_OF_IT * graph.total:
         return None
     for row in sorted(flow.reached_by(graph.run).calls):
         event = flow.events[row]
@@ -173,8 +171,8 @@ def _paired(flow: Flow, graph: _Graph) -> Case | None:
         if (
             flow.does(row, Trait.ELEMENTWISE)
             and sizes
-            and size >= _BLOW_UP * max(sizes)
-            and 4 * size >= 0.9 * graph.largest
+            and size >= BLOW_UP * max(sizes)
+            and _bytes(flow, made[0]) >= NEARLY_ALL * graph.largest
         ):
             name = flow.name(made[0], event.source)
             shown = name if flow.spelling.has_name(made[0]) else "a result"
@@ -191,7 +189,7 @@ def _paired(flow: Flow, graph: _Graph) -> Case | None:
 def _lookup(flow: Flow, graph: _Graph) -> Case | None:
     """Return the case of a product with a one-hot matrix, of which most of what a graph saves is kept."""
     row = call_of(flow, graph.snapshot, graph.saved.index(graph.largest))
-    if row is None or not flow.does(row, Trait.CONTRACTION) or graph.largest < 0.5 * graph.total:
+    if row is None or not flow.does(row, Trait.CONTRACTION) or graph.largest < HALF_OF_IT * graph.total:
         return None
     event = flow.events[row]
     kept = [one for one in event.data.get("saves", ()) if not (flow.requires_grad(one) or flow.has_history(one, row))]

@@ -1,8 +1,12 @@
-"""One network that goes by two names where a copy was meant: what is to follow it slowly moves with it at once."""
+"""One network that goes by two names where a copy was meant: what is to follow it slowly moves with it at once.
+
+And parameters that are put away to come back to, but not copied: steps change what was put away as well.
+"""
 
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -40,6 +44,8 @@ def find(flow: Flow) -> Iterator[Case]:
         pair = None if -1 in writes.values() else _pair(flow, line, writes)
         if pair is not None:
             yield _case(flow, line, pair, sorted(set(writes.values())))
+        elif (kept := _kept_alive(flow, [row for row, leaf in writes.items() if leaf >= 0])) is not None:
+            yield _restored_case(flow, line, *kept, sorted(set(writes.values()) - {-1}))
 
 
 CHECK = Check("unused", KINDS, find)
@@ -61,6 +67,38 @@ def _copies_itself(flow: Flow, row: int) -> bool:
     """Whether a call copies into memory what is there."""
     given = flow.inputs(row)
     return flow.does(row, Trait.WRITING) and len({flow.facts(one).storage for one in given}) == 1 < len(given)
+
+
+def _kept_alive(flow: Flow, rows: list[int]) -> tuple[SourceLine, int] | None:
+    """Return the line that put away what these calls copy onto itself, and how many steps changed it since."""
+    lines, steps = set[SourceLine](), list[int]()
+    for row in rows:
+        target = flow.target(row)
+        given = next((one for one in flow.inputs(row) if one != target), None)
+        if target is None or given is None or not _copies_itself(flow, row):
+            return None
+        facts = flow.facts(given)
+        if facts.made_by is None or facts.source is None or facts.source == flow.events[row].source:
+            return None
+        lines.add(facts.source)
+        stepped = flow.leaf_events.get((flow.leaf_itself(target), "step"), [])
+        steps.append(bisect_left(stepped, row) - bisect_left(stepped, facts.made_by))
+    return (lines.pop(), max(steps)) if len(lines) == 1 and min(steps) > 0 else None
+
+
+def _restored_case(flow: Flow, line: SourceLine, kept: SourceLine, steps: int, leaves: list[int]) -> Case:
+    """Return the case of parameters that come back as they are."""
+    names = listed(flow.name(leaf) for leaf in leaves)
+    copied = "is copied onto itself" if len(leaves) == 1 else "are copied onto themselves"
+    return Case(
+        kind="missing-copy",
+        message=f"{names} {copied}{at(line)}, which restores nothing: what was put away{at(kept)} is no copy, it "
+        f"shares their memory, and {counted(steps, 'step')} of the optimizer changed it as well since then.",
+        remedy="put copies away: copy.deepcopy(...) of the state, or .detach().clone() of each tensor",
+        source=kept,
+        subjects=frozenset(leaves),
+        evidence={"leaves": [flow.name(leaf) for leaf in leaves], "steps": steps},
+    )
 
 
 def _names(flow: Flow, line: SourceLine, leaf: int) -> set[str]:

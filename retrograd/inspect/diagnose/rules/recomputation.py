@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Iterator
 
 from ...events import Event
@@ -11,15 +10,13 @@ from ...operators import Trait, is_a
 from ...random_functions import FROM_ANY
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..facts.call_inputs import draws_numbers
+from ..facts.call_inputs import draws_numbers, other_sums
 from ..facts.flow import Flow
 from ..facts.lines import call_text, calls_between, result_shapes, same_call, same_shapes
 from ..text.words import at, listed, shape_text
 
 KINDS = {"checkpoint-mismatch": Kind("recomputation differs from forward", "error", Stage.STATEMENT)}
 _MISMATCH = ("different metadata", "recomputed values", "number of tensors was saved")
-_ABOVE = 12
-"""Statements above a call among which it is looked for what decided on it."""
 _STOPPED = "_StopRecomputationError"
 """PyTorch ends a recomputation as soon as it has what backward needs."""
 
@@ -41,7 +38,7 @@ def find(flow: Flow) -> Iterator[Case]:
             if twin is None or not (_same_call(first, again, event, twin) and same_shapes(flow, event, twin)):
                 yield _by_chance(flow, first, event) or _block_case(flow, first, event, twin)
                 return
-            if _other_numbers(event, twin):
+            if other_sums(event, twin):
                 random = draws_numbers(event) and first.data.get("keeps_random_state") is False
                 value_case = _by_chance(flow, first, event) or _value_case(first, event, twin)
                 yield _random_case(first, event) if random else value_case
@@ -72,20 +69,12 @@ def _inside(flow: Flow, event: Event) -> list[Event]:
     return [call for call in calls if not is_a(call.op, Trait.READING)]
 
 
-def _other_numbers(event: Event, twin: Event) -> bool:
-    """Whether a call that was made again gave other values, by the sums of its results."""
-    for one, other in zip(event.data.get("checksum", ()), twin.data.get("checksum", ()), strict=False):
-        if one is not None and other is not None and not math.isclose(one, other, rel_tol=1e-4, abs_tol=1e-4):
-            return not (math.isnan(one) and math.isnan(other))
-    return False
-
-
 def _repeats(flow: Flow, event: Event, twin: Event | None) -> bool:
     """Whether a call that was made again gave the same values; without figures, what has a generator of its own may."""
     sums = event.data.get("checksum") or [None]
     if twin is None or None in sums:
         return "generator=" in flow.spelling.text(event.source)
-    return not _other_numbers(event, twin)
+    return not other_sums(event, twin)
 
 
 def _random_case(first: Event, event: Event) -> Case:
@@ -111,7 +100,7 @@ def _by_chance(flow: Flow, first: Event, event: Event) -> Case | None:
     for line in flow.lines_of(event):
         if line == first.source:
             break
-        for fragment in reversed(flow.spelling.statements(line)[-_ABOVE:]):
+        for fragment in reversed(flow.spelling.statements(line)):
             drawn = _drawn_by(fragment.tree) if fragment.first >= _head(flow, line) else ""
             if drawn:
                 source = SourceLine(line.file, fragment.first, line.function)

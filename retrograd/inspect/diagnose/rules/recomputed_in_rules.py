@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
@@ -10,13 +9,11 @@ from collections.abc import Iterator
 from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case
-from ..facts.call_inputs import draws_numbers
+from ..facts.call_inputs import draws_numbers, other_sums
 from ..facts.flow import Flow
 from ..facts.runs import Run
 from ..text.words import at
-
-_LOOKED_AT = 3
-"""Recomputations of each Function that are looked at."""
+from ..thresholds import RECOMPUTATIONS_ASKED
 
 
 def recomputed(flow: Flow) -> Iterator[Case]:
@@ -32,12 +29,12 @@ def recomputed(flow: Flow) -> Iterator[Case]:
         place = bisect_right(rules, run.end, key=lambda one: one[0])
         rule = rules[place][1] if place < len(rules) else None
         known = None if rule is None else forwards.get((rule.op, rule.data.get("node")))
-        if outer is None or rule is None or known is None or looked_at[rule.op] == _LOOKED_AT:
+        if outer is None or rule is None or known is None or looked_at[rule.op] == RECOMPUTATIONS_ASKED:
             continue
         looked_at[rule.op] += 1
         draw = _other_draw(flow, *known, run, outer)
         if draw is not None:
-            looked_at[rule.op] = _LOOKED_AT
+            looked_at[rule.op] = RECOMPUTATIONS_ASKED
             yield _case(flow, known[1], rule, run, draw)
 
 
@@ -55,7 +52,7 @@ def _other_draw(flow: Flow, row: int, forward: Event, run: Run, outer: Run) -> i
     for one, other in zip(mine[-len(theirs) :], theirs, strict=False):
         if _place(flow, one) != _place(flow, other):
             return None
-        if _other_values(flow.events[one], flow.events[other]):
+        if other_sums(flow.events[one], flow.events[other]):
             return other if draws_numbers(flow.events[other]) else None
     return None
 
@@ -67,12 +64,6 @@ def _place(flow: Flow, row: int) -> tuple[SourceLine | None, str]:
 def _calls(flow: Flow, tensor: int, before: int, since: int) -> list[int]:
     """Return the calls whose values went into a tensor, since a row."""
     return sorted(call for call in flow.behind([tensor], before, gradients=False).calls if call > since)
-
-
-def _other_values(one: Event, other: Event) -> bool:
-    """Whether two calls gave other values, by the sums of their results."""
-    pairs = zip(one.data.get("checksum", ()), other.data.get("checksum", ()), strict=False)
-    return any(a is not None and b is not None and not math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-6) for a, b in pairs)
 
 
 def _case(flow: Flow, forward: Event, rule: Event, run: Run, draw: int) -> Case:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import takewhile
 
 from ...events import Event
@@ -17,6 +18,7 @@ from ..facts.flow import Flow
 from ..facts.lines import call_text, same_call, same_shapes
 from ..facts.runs import Run
 from ..text.words import at
+from ..thresholds import DRAWN_ABOVE
 
 KINDS = {
     "nondeterminism": Kind("two equal runs differ", "warning", Stage.STRUCTURE),
@@ -35,11 +37,12 @@ _CALLS = ("operation", "inplace", "cut")
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the case of the first result that two equal stretches of the program do not share."""
-    pair = _reseeded(flow) or _compared(flow)
+    seeded = _reseeded(flow)
+    pair = seeded or _compared(flow)
     equal = pair and (_wants_them_equal(flow) or _with_same_settings(flow, *pair))
     differing = pair and _first_difference(flow, *pair, FROM_ANY if equal else ELSEWHERE)
-    if differing:
-        yield _case(flow, *differing)
+    if differing:  # who seeds, or asserts, wants the same; who only compares may want to see them differ
+        yield replace(_case(flow, *differing), severity=None if seeded or _asserts(flow) else "note")
     elif pair:
         yield from _numbers_drawn_elsewhere(flow, *pair)
 
@@ -101,9 +104,14 @@ def _compared(flow: Flow) -> tuple[list[Event], list[Event]] | None:
     if not asked_for and _adds_to_kept(flow, runs[1]):  # else what is looked at are the gradients of new leaves
         return None
     pair = _behind(flow, runs[0], -1), _behind(flow, runs[1], runs[0].end)
-    in_function = runs[0].source is not None and runs[0].source.function != "<module>"
-    wanted = _wants_them_equal(flow) or (not asked_for and in_function)
+    wanted = _wants_them_equal(flow) or (not asked_for and _in_a_function_of_its_own(flow, runs[0], shared))
     return pair if wanted and _same_data(flow, pair, runs[0], own_inputs=asked_for) else None
+
+
+def _in_a_function_of_its_own(flow: Flow, run: Run, shared: set[int]) -> bool:
+    """Whether a run is of a function that was called anew for each, and not of the loop beside what they share."""
+    made = {facts.source.function for facts in map(flow.facts, shared) if facts.source is not None}
+    return run.source is not None and run.source.function not in made
 
 
 def _adds_to_kept(flow: Flow, run: Run) -> bool:
@@ -328,7 +336,7 @@ def _brought_in(flow: Flow, event: Event) -> bool:
 
 
 def _draws_elsewhere(flow: Flow, event: Event, drawing: re.Pattern[str]) -> bool:
-    """Whether the lines just above a call, or its own, draw numbers that a seed of the engine's does not govern."""
+    """Whether the line of a call, or one just above it, draws numbers that a seed of the engine's does not govern."""
     return _line_that_draws(flow, event.source, drawing) is not None
 
 
@@ -337,7 +345,7 @@ def _line_that_draws(flow: Flow, source: SourceLine | None, drawing: re.Pattern[
     if source is None:
         return None
     lines = flow.recording.sources.get(source.file, {})
-    for number in range(source.line, source.line - 4, -1):
+    for number in range(source.line, source.line - DRAWN_ABOVE, -1):
         if drawing.search(lines.get(number, "")):
             return SourceLine(source.file, number, source.function)
     return None

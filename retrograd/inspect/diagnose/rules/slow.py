@@ -15,25 +15,15 @@ from ..facts.flow import Flow
 from ..facts.nodes import call_of, largest_graphs
 from ..facts.runs import Run
 from ..text.words import at, counted, operator_word, shape_text
+from ..thresholds import ENTRY_BY_ENTRY, HALF_OF_IT, LARGE_MATRIX, LOOP, MEDIANS, MOVED, PART, WORTH_TELLING
 
 KINDS = {"slow-node": Kind("one node or line takes most of the backward time", "warning", Stage.COST)}
-_SLOW_US = 20_000
-"""Microseconds from which on time is worth a word."""
-_MANY = 100
-"""Calls from one line before they count as a loop."""
-_PART = 50
-"""How many times larger the whole must be than the part that a call takes of it."""
-_MEDIANS = 20
-"""How many times as long as the median node one takes that is much slower than the others."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of the largest graph of each line that runs backward."""
     for run, snapshot in largest_graphs(flow):
-        times = snapshot.measures.get("time_us")
-        if run.began.get("device"):
-            continue  # nobody knows how long it took there
-        if times is not None and sum(time or 0.0 for time in times) >= _SLOW_US:
+        if "time_us" in snapshot.measures and not run.began.get("device"):  # nobody knows how long it took there
             yield from _loops(flow, run, snapshot)
             yield from _rules(flow, run, snapshot)
             yield from _exponentials(flow, run, snapshot)
@@ -42,25 +32,27 @@ def find(flow: Flow) -> Iterator[Case]:
 CHECK = Check("cost", KINDS, find)
 
 
-# -- one line in a loop
+# -- parts of one tensor in a loop
 
 
 def _loops(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
-    """Yield a case for each line whose many nodes each fill a gradient much larger than their own."""
+    """Yield a case for each tensor of which many nodes each fill a gradient much larger than their own part."""
     times = snapshot.measures["time_us"]
-    by_line: dict[SourceLine | None, list[int]] = {}
-    for node, source in enumerate(snapshot.source):
-        by_line.setdefault(source, []).append(node)
-    for source, nodes in by_line.items():
-        found = [] if len(nodes) < _MANY else [row for n in nodes if (row := call_of(flow, snapshot, n)) is not None]
-        rows = [row for row in dict.fromkeys(found) if flow.does(row, Trait.PART, Trait.WRITING)]
-        if len(rows) < _MANY:
-            continue
-        spent = sum(times[node] or 0.0 for node in nodes)
-        whole, part = _sizes(flow, rows[0])
-        rest = sum(time or 0.0 for time in times)
-        if whole >= _PART * part and spent >= _SLOW_US and spent >= 0.1 * rest:
-            yield _loop_case(flow, run, rows, (source, spent, rest))
+    spent: dict[int, float] = {}
+    for node, time in enumerate(times):
+        row = call_of(flow, snapshot, node)
+        if row is not None and flow.does(row, Trait.PART, Trait.WRITING) and flow.inputs(row):
+            spent[row] = spent.get(row, 0.0) + (time or 0.0)
+    by_memory: dict[int, list[int]] = {}
+    for row in spent:
+        whole = _whole(flow, row)
+        by_memory.setdefault(flow.facts(whole).storage or -whole, []).append(row)
+    all_of_it = sum(time or 0.0 for time in times)
+    for rows in by_memory.values():
+        whole, part = _sizes(flow, rows[0]) if len(rows) >= LOOP else (0, 1)
+        taken = sum(spent[row] for row in rows)
+        if whole >= PART * part and len(rows) * whole >= MOVED and taken >= WORTH_TELLING * all_of_it:
+            yield _loop_case(flow, run, sorted(rows), (taken, all_of_it))
 
 
 def _whole(flow: Flow, row: int) -> int:
@@ -77,9 +69,10 @@ def _sizes(flow: Flow, row: int) -> tuple[int, int]:
     return prod(flow.facts(whole).shape), max([1, *sizes])
 
 
-def _loop_case(flow: Flow, run: Run, rows: list[int], spent_at: tuple[SourceLine | None, float, float]) -> Case:
-    """Return the case of one line in a loop."""
-    source, spent, whole = spent_at
+def _loop_case(flow: Flow, run: Run, rows: list[int], spent_of: tuple[float, float]) -> Case:
+    """Return the case of one tensor, at the line that takes most of its parts."""
+    spent, whole = spent_of
+    source = Counter(flow.events[row].source for row in rows).most_common(1)[0][0]
     event = flow.events[rows[0]]
     tensor = _whole(flow, rows[0])
     name = flow.name(tensor, source)
@@ -114,12 +107,12 @@ def _rules(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     times = snapshot.measures["time_us"]
     whole = sum(time or 0.0 for time in times)
     for node, spent in enumerate(times):
-        if not spent or spent < max(_SLOW_US, 0.5 * whole):
+        if not spent or spent < HALF_OF_IT * whole:
             continue
         row = call_of(flow, snapshot, node)
         if row is not None and flow.events[row].kind == "function":
             lines = _lines_of_rule(flow, run, row)
-            if lines.total() >= _MANY:
+            if lines.total() >= ENTRY_BY_ENTRY:
                 yield _rule_case(flow, run, row, (lines, spent, whole))
 
 
@@ -132,7 +125,7 @@ def _lines_of_rule(flow: Flow, run: Run, row: int) -> Counter[SourceLine]:
         inside = line is not None and (line.file, line.function) == (defined[0], defined[2]) and line.line >= defined[1]
         if line and inside and event.kind in CALLS and flow.does(call, Trait.PART, Trait.WRITING):
             whole, part = _sizes(flow, call)
-            found[line] += whole >= _PART * part
+            found[line] += whole >= PART * part
     return found
 
 
@@ -160,11 +153,12 @@ def _exponentials(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Cas
     times = [time or 0.0 for time in snapshot.measures["time_us"]]
     whole = sum(times)
     for node, spent in enumerate(times):
-        row = call_of(flow, snapshot, node) if spent >= max(_SLOW_US, 0.5 * whole) else None
-        if row is None or flow.events[row].op != "matrix_exp" or spent < _MEDIANS * median(times):
+        row = call_of(flow, snapshot, node) if spent >= max(HALF_OF_IT * whole, MEDIANS * median(times)) else None
+        if row is None or flow.events[row].op != "matrix_exp":
             continue
         others = _times_of(flow, run, snapshot, node)
-        if len(others) > 1 and min(others) >= _SLOW_US:  # what is slow only once waited for something else
+        large = flow.facts(flow.inputs(row)[0]).shape[-1] >= LARGE_MATRIX
+        if large and len(others) > 1 and min(others) >= MEDIANS * median(times):  # else it waited for something
             yield _exponential_case(flow, run, row, (spent, whole))
 
 

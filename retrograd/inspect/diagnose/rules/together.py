@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from ...lineup.changed_alone import ChangedAlone
 from ...lineup.divergence import Difference
 from ...lineup.gradients import NormGap, Partial
 from ...lineup.lineup import Lineup
@@ -41,6 +42,8 @@ def cases_of(found: Lineup) -> Iterator[Case]:
         yield _other_turn(found, found.turn)
     elif found.apart is not None:
         yield _apart(found.apart)
+    if found.alone is not None:
+        yield _changed_alone(found, found.alone)
     copied = copies_at_first(found.runs)
     for gap in found.norms:
         if gap.reduced and not gap.expected and copied.get(gap.name, True):
@@ -153,6 +156,22 @@ def _apart(one: Apart) -> Case:
         remedy=_TOGETHER_AGAIN[one.why].format(wrapper=one.wrapper),
         source=one.source,
         op="backward",
+        evidence=one.to_plain(),
+    )
+
+
+def _changed_alone(found: Lineup, one: ChangedAlone) -> Case:
+    """Gradients that no longer are the same on all ranks."""
+    ranks = listed(found.names[number] for number in one.runs)
+    return Case(
+        kind="unreduced-gradient",
+        message=f"{one.op}{at(one.source)} changes the gradients of {listed(one.names)} on {ranks} alone, after all "
+        f"ranks added them up{at(one.reduced)}: the copies of these parameters part, for each rank steps by another "
+        "gradient.",
+        remedy="let every rank do it: a condition on the rank may be around what prints and saves, not around what "
+        "changes gradients",
+        source=one.source,
+        op=one.op,
         evidence=one.to_plain(),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -53,7 +54,9 @@ def find(flow: Flow) -> Iterator[Case]:
     if not any(run.accumulates or run.inputs for run in flow.runs):
         return
     failed = next((run for run in flow.runs if UNUSED in run.error), None)
-    ends = dict(answer_per_leaf(flow, _unreached(flow, failed), lambda leaf: _end_of(flow, leaf)))
+    unreached, silent = _unreached(flow, failed)
+    yield from (_silent_case(flow, leaves, against) for against, leaves in silent.items())
+    ends = dict(answer_per_leaf(flow, unreached, lambda leaf: _end_of(flow, leaf)))
     blocks = [] if failed else list(unused_blocks(flow, {leaf for leaf, end in ends.items() if end.row is None}))
     for block in blocks:
         yield _case_of_block(flow, block)
@@ -71,26 +74,51 @@ def find(flow: Flow) -> Iterator[Case]:
 CHECK = Check("unused", KINDS, find)
 
 
-def _unreached(flow: Flow, failed: Run | None) -> list[int]:
-    """Return the leaves that are wanted, get nothing and whose values reach no loss at all."""
+def _unreached(flow: Flow, failed: Run | None) -> tuple[list[int], dict[str, list[int]]]:
+    """Return the leaves that are wanted, get nothing and whose values reach no loss at all.
+
+    Also those of them that may be meant to stay so, by what speaks for that.
+    """
+    found, silent = list[int](), defaultdict[str, list[int]](list)
     if failed is not None:
         reached = flow.reached_by(failed).tensors
-        return [leaf for leaf in failed.inputs if leaf not in reached]
+        return [leaf for leaf in failed.inputs if leaf not in reached], silent
     if any(run.error for run in flow.runs) or not flow.got_gradient:
-        return []
-    roots = {root for run in flow.runs for root in run.roots}
-    wanted, leading, aside = expected_gradients(flow), flow.leading_to(roots), _set_aside(flow)
-    unreached = [
-        leaf
-        for leaf, why in wanted.items()
-        if leaf not in flow.got_gradient
-        and leaf not in leading
-        and why != "asked"  # else the run had raised: the program said that it may be unused
-        and (why != "used" or flow.spelling.has_name(leaf))
-        and (flow.used_in.get(leaf) or why == "optimizer" or flow.facts(leaf).parameter or awaited(flow, leaf))
-        and leaf not in aside
-    ]
-    return [leaf for leaf in unreached if flow.facts(leaf).parameter or not _last_of_a_loop(flow, leaf)]
+        return found, silent
+    leading, aside = flow.leading_to({root for run in flow.runs for root in run.roots}), _set_aside(flow)
+    for leaf, why in expected_gradients(flow).items():
+        if leaf not in flow.got_gradient and leaf not in leading:
+            against = _against(flow, leaf, why, aside)
+            (silent[against] if against else found).append(leaf)
+    return found, silent
+
+
+def _against(flow: Flow, leaf: int, why: str, aside: set[int]) -> str:
+    """Return what speaks against the gradient of a leaf being missed, nothing if it is; ``why`` it was expected."""
+    parameter = flow.facts(leaf).parameter
+    if why == "asked":
+        return "autograd.grad was asked for it and did not refuse: allow_unused=True says that it may be unused"
+    if why == "used" and not flow.spelling.has_name(leaf):
+        return "no optimizer says that it is to be trained, and the program has no name for it"
+    if not (flow.used_in.get(leaf) or why == "optimizer" or parameter or awaited(flow, leaf)):
+        return "nothing uses it, it is no parameter, and nobody waits for its gradient"
+    if leaf in aside:
+        return "only optimizers that never step have it, while others step"
+    if not parameter and _last_of_a_loop(flow, leaf):
+        return "it is what a loop of such leaves arrived at, which no pass follows"
+    return ""
+
+
+def _silent_case(flow: Flow, leaves: list[int], against: str) -> Case:
+    """Return the case of leaves without gradient that may be meant to have none."""
+    return Case(
+        kind="unused-parameter",
+        message=f"{_called(leaves, list(map(flow.name, leaves)))} got no gradient, and no loss depends on "
+        f"{'it' if len(leaves) == 1 else 'them'}.",
+        source=flow.facts(leaves[0]).source,
+        subjects=frozenset(leaves),
+        against=against,
+    )
 
 
 def _last_of_a_loop(flow: Flow, leaf: int) -> bool:
@@ -116,7 +144,8 @@ def _set_aside(flow: Flow) -> set[int]:
 def _end_of(flow: Flow, leaf: int) -> _End:
     """Follow the values of a leaf to the last call with a name, and look what the program did with that name."""
     made = {row for tensor in flow.descendants([leaf]).tensors for row in flow.made_in.get(tensor, ())}
-    reached = sorted(row for row in made if flow.has_node(row) or _kept_cut(flow, row))
+    last = flow.runs[-1].begin if flow.runs else len(flow.events)  # what comes after it is only looked at
+    reached = sorted(row for row in made if row < last and (flow.has_node(row) or _kept_cut(flow, row)))
     if any(map(flow.has_node, reached)):  # then what an evaluation computed tells nothing
         reached = [row for row in reached if flow.has_node(row) or flow.events[row].data.get("grad")]
     for row in reversed(reached):

@@ -13,6 +13,7 @@ from .calls.call_describer import CallDescriber
 from .calls.calls import Calls
 from .calls.leaves import Leaves
 from .calls.severing import Severing
+from .calls.unheard_writes import UnheardWrites
 from .calls.writes import Writes
 from .objects.checkpoints import Checkpoints
 from .objects.functions import Functions
@@ -34,6 +35,7 @@ def observers_for(watching: Watching, take_snapshot: TakeSnapshot) -> list[Obser
         found += [TrainingCalls(watching), GradModes(watching, describer.switches), FunctionalCalls(watching)]
         runs.look = shared.look
         found += [Calls(watching, describer, shared), Writes(watching, describer, shared), Leaves(watching)]
+        found.append(UnheardWrites(watching, describer, shared))
     if watching.wants("backward"):
         nodes = Nodes(watching)
         runs.prepare = nodes.prepare

@@ -175,6 +175,13 @@ class Watching:
         """The number of a known tensor's memory."""
         return self.sink.tensors.memory(memory_of(t._array))
 
+    def describe_anew(self, t: TensorBase) -> None:
+        """A tensor has got other memory: what is known of it is as of now."""
+        memory, layout = t._array, None
+        if memory.base is not None:
+            memory, layout = memory_of(memory), layout_of(memory)
+        self.sink.tensors.moved(t, *shape_and_dtype(t._sig), layout, memory)
+
     def enter(self, t: TensorBase, source: SourceLine | None, name: str) -> int:
         """Number a tensor that is new."""
         memory, layout = t._array, None

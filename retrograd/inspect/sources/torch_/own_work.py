@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import (
     BuiltinFunctionType,
@@ -52,7 +53,7 @@ class _OwnWork:
         torch: Any = LIBRARY.torch
         self._tensor, self._held = torch.Tensor, vars(torch.Tensor)
         self._in_c = vars(torch._C.TensorBase)
-        self._disabled = private().unheard
+        self._disabled, self._count_modes = private().unheard, private().count_modes
         self._length = len(self._held) - len(self.patches())
         """Entries of the class where the program has patched nothing."""
         self._lock, self.depth = reentrant_lock(), 0
@@ -69,9 +70,17 @@ class _OwnWork:
                 found[name] = value
         return found
 
+    def is_unpatched(self) -> bool:
+        """Whether it is known without a look at each that the program has patched nothing."""
+        return len(self._held) == self._length and self._held.get("detach") is self._in_c["detach"]
+
+    def is_needless(self) -> bool:
+        """Whether work with plain tensors is not heard of anyway: no mode is on, and nothing is patched."""
+        return self.is_unpatched() and not self._count_modes()
+
     def begin(self) -> AbstractContextManager[Any]:
         """Return what is to be entered around work of ours."""
-        if len(self._held) == self._length and self._held.get("detach") is self._in_c["detach"]:
+        if self.is_unpatched():
             return self._disabled()  # type: ignore[no-any-return]
         if not self.depth and not self.patches():
             self._length = len(self._held)  # the program has only added to the class
@@ -114,6 +123,11 @@ class _Unpatched:
 @functools.cache
 def _of_process() -> _OwnWork:
     return _OwnWork()
+
+
+def asked_by_nobody() -> Callable[[], bool]:
+    """Return what tells whether ``own_work`` is needless around a look at plain tensors."""
+    return _of_process().is_needless
 
 
 def own_work() -> AbstractContextManager[Any]:

@@ -62,6 +62,8 @@ _PATCHED = {
     "autograd._engine_run_backward": "backward passes are not recorded",
     "autograd._make_grads": "backward passes that PyTorch refuses are not recorded",
     "_C._swap_tensor_impl": "tensors that were swapped keep the facts of before",
+    "_C._from_dlpack": "tensors made by DLPack come from nowhere",
+    "nn.utils.stateless._functional_call": "modules that are called with other tensors than their own are not told",
 }
 """Names that are wrapped where they stand, and what is lost without them."""
 

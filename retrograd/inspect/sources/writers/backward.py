@@ -55,19 +55,21 @@ class BackwardPass:
         self.line, self._last = line, Event("backward", source=line, data=self.data)
         return self._last
 
-    def ended(self, line: SourceLine | None, error: BaseException | None, measured: dict[str, Any]) -> None:
-        """The run is over."""
-        data = {"run": self.number, **measured, **({} if error is None else described(error))}
-        self._last = Event("backward-end", source=line, data=data)
+    def ended(
+        self, line: SourceLine | None, error: BaseException | None, measured: dict[str, Any], *, refused: bool = False
+    ) -> None:
+        """The run is over, or was ``refused`` before anything ran."""
+        raised = {} if error is None else described(error)
+        if refused and self._last is not None:
+            self._last.data |= raised
+        self._last = Event("backward-end", source=line, data={"run": self.number, **measured, **raised})
         self.watch.sink(self._last)
 
     def failed(self, line: SourceLine | None, error: BaseException) -> None:
         """The call raised: it was refused, or its run has ended and was found wanting."""
         if self._last is None:
-            began = self.begins(line)
-            began.data |= described(error)
-            self.watch.sink(began)
-            self.ended(line, error, {})
+            self.watch.sink(self.begins(line))
+            self.ended(line, error, {}, refused=True)
         else:
             self._last.data |= described(error)
 

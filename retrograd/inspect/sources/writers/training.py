@@ -69,10 +69,17 @@ def tell_scaling(watch: Watch, function: str, given: Any, line: SourceLine | Non
 
 
 def tell_clip(
-    watch: Watch, function: str, parameters: Sequence[Any], bound: Any, run: int | None, line: SourceLine | None
+    watch: Watch,
+    function: str,
+    parameters: Sequence[Any],
+    bound: Any,
+    run: int | None,
+    line: SourceLine | None,
+    *,
+    read_once: bool,
 ) -> None:
-    """Gradients of these parameters are clipped, if they have any."""
-    data: dict[str, Any] = {"inputs": watch.numbers(parameters, line), "bound": float(bound)}
+    """Gradients of these parameters are clipped, if they have any; ``read_once``: an iterator gave them."""
+    data: dict[str, Any] = {"inputs": watch.numbers(parameters, line), "bound": float(bound), "read_once": read_once}
     if run is not None:
         data["run"] = run
     watch.sink(Event("clip", function, line, data))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ....interpreter import getframe
 from ...program.frames import user_frame
 from ...sources.array_values import has_data
 from ...sources.patches import Patches
@@ -156,7 +157,7 @@ class _Observer:
     def backward_called(self, api: str, outputs: Sequence[Any], *_: Any) -> None:
         """Tell of a run into leaves."""
         if api == "backward":
-            self._hearing.backward(outputs, user_frame(sys._getframe(1)))
+            self._hearing.backward(outputs, user_frame(getframe(1)))
 
 
 def _array(tensor: Any) -> Array:

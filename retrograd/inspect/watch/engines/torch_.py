@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ....interpreter import getframe
 from ...program.frames import user_frame
 from ...sources.patches import Patches
 from ...sources.torch_.library import LIBRARY, loaded_torch
@@ -183,7 +184,7 @@ def _telling_backward(original: Callable[..., Any], hearing: Hearing) -> Callabl
 
     def run(roots: Any, *args: Any, **kwargs: Any) -> Any:
         if kwargs.get("accumulate_grad"):
-            hearing.backward(roots, user_frame(sys._getframe(2)))
+            hearing.backward(roots, user_frame(getframe(2)))
         return original(roots, *args, **kwargs)
 
     return run

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ....events import Event
 from ....operators import Trait
 from ....snapshot import SourceLine
 from ...base import Case, Check, Kind, Stage
 from ...facts.failures import run_without_graph
 from ...facts.flow import Flow
-from ...facts.lines import answer_per_leaf
+from ...facts.lines import answer_per_leaf, made_inside
 from ...facts.runs import Run
 from ...queries.detached_values import number_cut, returned_cut, value_cut
 from ...roles.trained import expected_gradients, held_for_others, trained_then_frozen, without_any_grad
-from ...text.words import at, listed, operator_word
-from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
+from ...text.words import at, counted, listed, operator_word
+from .cut_words import NO_DERIVATIVE, cause_of, not_simply_attached, remedy_of, what_cut
+from .functions import lost_in_functions, zeros_of_functions
 from .other_ways import other_ways
 
 KINDS = {
@@ -44,28 +44,46 @@ class _Cut:
     row: int
     way: list[int]
     leaves: list[int] = field(default_factory=list)
+    against: str = ""
+    """Why it may be meant."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that cuts off a leaf whose gradient is wanted."""
     failed, idle = run_without_graph(flow), without_any_grad(flow)
-    cuts: dict[tuple[SourceLine | None, str], _Cut] = {}
+    cuts: dict[tuple[SourceLine | None, str, str], _Cut] = {}
+    uncut: list[int] = []
     for leaf, found in answer_per_leaf(
         flow, _without_gradient(flow, failed, idle), lambda leaf: _cut_of(flow, leaf, failed, steps=leaf in idle)
     ):
         if found is not None:
             event = flow.events[found.row]
-            cuts.setdefault((cause_of(flow, found.row).line, event.data.get("reason", "")), found).leaves.append(leaf)
+            place = cause_of(flow, found.row).line, event.data.get("reason", ""), found.against
+            cuts.setdefault(place, found).leaves.append(leaf)
+        else:
+            uncut.append(leaf)
+    if failed is None:
+        yield from lost_in_functions(flow, _ways_of(flow, uncut))
+        yield from zeros_of_functions(flow)
     others = list(other_ways(flow)) if failed is None else []
     yield from (case for case in others if case.subjects)  # what came back as a constant was not meant to
     for cut in cuts.values():
         yield _case(flow, cut, failed)
-    if not cuts:
+    if all(cut.against for cut in cuts.values()):
         yield from _copied_losses(flow)
         yield from (case for case in others if not case.subjects)
 
 
 CHECK = Check("chain", KINDS, find)
+
+
+def _ways_of(flow: Flow, leaves: list[int]) -> Iterator[tuple[int, list[int]]]:
+    """Yield those of the leaves that an optimizer has and whose values reach a loss, with a way on which they do."""
+    runs = [run for run in flow.runs if not run.nested and not run.error and run.accumulates]
+    for leaf in leaves:
+        way = _way_in_last_step(flow, leaf, runs) if leaf in flow.optimized and leaf not in flow.got_gradient else None
+        if way is not None:
+            yield leaf, way
 
 
 def _copied_losses(flow: Flow) -> Iterator[Case]:
@@ -113,13 +131,63 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None, *, steps: bool) -> _Cut |
     row = next((call for call in way if _ends_here(flow, way, call) and not _inside_function(flow, call)), None)
     if row is None or flow.events[row].data.get("reason") in _OTHERS or _follows_rule(flow, row):
         return None
-    if _fills_another(flow, way, row):
-        return None
-    if leaf not in flow.got_gradient and _succeeded(flow, leaf, row):
-        return None
+    against = _against(flow, leaf, way, row)
+    if against:
+        return _Cut(row, way, against=against)
+    if _looks_meant(flow, row) and leaf not in flow.got_gradient:
+        others = list(_other_cuts(flow, leaf, row, runs))
+        if any(flow.events[other].data.get("reason") in _OTHERS for other in others):
+            return None
+        if _is_target(flow, row) and (other := next((one for one in others if not _is_target(flow, one)), None)):
+            return _Cut(other, [other, way[-1]])
     if flow.events[row].data.get("reason") == "detach" and (back := returned_cut(flow, leaf, runs)) is not None:
         return _Cut(back, [back])  # the way that was meant: what is detached on another is held fixed on purpose
     return _Cut(row, way)
+
+
+def _looks_meant(flow: Flow, row: int) -> bool:
+    """Whether a call was written to leave the graph, or stands where gradients are off."""
+    event = flow.events[row]
+    return event.data.get("reason") in ("detach", "data") or event.data.get("grad") is False
+
+
+def _other_cuts(flow: Flow, leaf: int, row: int, runs: list[Run]) -> Iterator[int]:
+    """Yield the other cuts that end a way from a leaf to a loss, in the last step of each line that runs backward."""
+    for run in {run.source: run for run in runs}.values():
+        since = max((other.end for other in flow.runs if other.end < run.begin and other.accumulates), default=-1)
+        behind = flow.values_behind(run).calls
+        for cut in flow.rows.get("cut", ()):
+            if since < cut < run.begin and cut != row and cut in behind and leaf in _behind_cut(flow, cut):
+                yield cut
+
+
+def _behind_cut(flow: Flow, row: int) -> set[int]:
+    """Return what would have got gradients through a call that ends them, nothing if none arrive there either."""
+    if flow.events[row].data.get("reason") in _OTHERS:
+        run = flow.last_begun(row)
+        return set() if run is None else flow.reached_by(run).tensors
+    taken = any(flow.has_node(call) for out in flow.outputs(row) for call in flow.used_in.get(out, ()))
+    return flow.behind(flow.inputs(row), row).tensors if taken else set()
+
+
+def _is_target(flow: Flow, row: int) -> bool:
+    """Whether what a cut gave is only compared with something that has a history: held still, so that this moves."""
+    made = flow.outputs(row)
+    takers = [call for out in made for call in flow.used_in.get(out, ())]
+    return bool(takers) and all(
+        flow.does(call, Trait.LOSS, Trait.DISTANCE)
+        and any(flow.has_history(one, call) for one in flow.inputs(call) if one not in made)
+        for call in takers
+    )
+
+
+def _against(flow: Flow, leaf: int, way: list[int], row: int) -> str:
+    """Return what says that a cut is meant, nothing if nothing does."""
+    if _fills_another(flow, way, row):
+        return "what is cut off gives another leaf its values, on a line that does so for leaves that train"
+    if leaf not in flow.got_gradient and _succeeded(flow, leaf, row):
+        return "what was cut off became a leaf that trains in its place"
+    return ""
 
 
 def _way_in_last_step(flow: Flow, leaf: int, runs: list[Run]) -> list[int] | None:
@@ -213,19 +281,12 @@ def _ends_here(flow: Flow, way: list[int], row: int) -> bool:
 def _inside_function(flow: Flow, row: int) -> bool:
     """Whether a call belongs to the forward of a custom Function, which records no graph of its own by design."""
     forwards = flow.of_kind("function", action="forward")
-    return any(later > row and _inside(flow, row, event, "forward") for later, event in forwards)
+    return any(later > row and made_inside(flow, row, event, "forward") for later, event in forwards)
 
 
 def _inside_rule(flow: Flow, row: int) -> bool:
     """Whether a call belongs to the backward of a custom Function, of which a check of its own tells more."""
-    return any(_inside(flow, row, event, "backward") for _, event in flow.of_kind("function", action="forward"))
-
-
-def _inside(flow: Flow, row: int, function: Event, part: str) -> bool:
-    """Whether a call is made by the forward, or the backward, of a custom Function."""
-    file, first, name = function.data.get(f"{part}_line") or ("", 0, "")
-    last = function.data.get(f"{part}_end", 0)
-    return any((one.file, one.function) == (file, name) and first <= one.line <= last for one in flow.lines(row))
+    return any(made_inside(flow, row, event, "backward") for _, event in flow.of_kind("function", action="forward"))
 
 
 def _case(flow: Flow, cut: _Cut, failed: Run | None, late: Run | None = None) -> Case:
@@ -248,10 +309,34 @@ def _case(flow: Flow, cut: _Cut, failed: Run | None, late: Run | None = None) ->
         op=event.op,
         severity="warning" if _inside_rule(flow, cut.row) else None,
         subjects=frozenset(cut.leaves),
+        because=_because(flow, cut, root),
+        against=cut.against,
         explains_error=failed is not None and bool(failed.error) and not _lacks_create_graph(flow, failed),
         marks=_marks(flow, cut, run, operator_word(event.op)),
-        evidence={"leaves": [flow.name(leaf) for leaf in cut.leaves], "reason": reason, "path": _path(flow, cut.way)},
+        evidence={
+            "leaves": [flow.name(leaf) for leaf in cut.leaves],
+            "reason": reason,
+            "path": _path(flow, cut.way),
+            "stays": reason in ("detach", "data") and bool(not_simply_attached(flow, cut.row)),
+        },
     )
+
+
+_REASONS = {
+    "optimizer": "an optimizer has them",
+    "asked": "autograd.grad was asked for their gradient",
+    "read": "the program reads their .grad",
+    "used": "no optimizer tells what is trained, and they were used while gradients were recorded",
+}
+"""Why a gradient is expected, as ``expected_gradients`` says."""
+
+
+def _because(flow: Flow, cut: _Cut, root: str) -> tuple[str, ...]:
+    """Return what speaks for a cut to be the cause."""
+    wanted = {why for leaf, why in expected_gradients(flow).items() if leaf in cut.leaves}
+    event = flow.events[cut.row]
+    way = f"their values reach {root} by {counted(len(cut.way), 'call')}, of which {event.op}{at(event.source)}"
+    return (*(_REASONS[why] for why in sorted(wanted)), f"{way} is the first without a node")
 
 
 def _lacks_create_graph(flow: Flow, failed: Run) -> bool:

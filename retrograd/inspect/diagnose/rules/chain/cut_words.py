@@ -107,8 +107,8 @@ def _left_the_graph(flow: Flow, row: int, cause: Cause, root: str, reason: str) 
         run = next((run for run in flow.runs if run.begin > row), None)
         how = f"{event.written}(...)" if hasattr(builtins, event.written) else f".{event.written}()"
         return f"the value of {name} leaves the graph as a plain number through {how}{at(source)}, " + (
-            f"and {root} is a new leaf that is not connected to it"
-            if any(flow.is_leaf(one) for one in (run.roots if run else ()))
+            f"and {root} is a new leaf that is not connected to it{_said_to_need_gradients(flow, run.roots)}"
+            if run is not None and any(map(flow.is_leaf, run.roots))
             else f"so what {root} gets of it is a constant"
         )
     if reason == "copy":
@@ -117,6 +117,12 @@ def _left_the_graph(flow: Flow, row: int, cause: Cause, root: str, reason: str) 
         return f"{copied} copies the values into a new leaf, which cuts the chain from {root}"
     word = ".data" if reason == "data" else f".{event.written}()"
     return f"the chain from {root} is cut by {word} of {name}{at(source)}"
+
+
+def _said_to_need_gradients(flow: Flow, roots: list[int]) -> str:
+    """Return what to add where a statement made a leaf of a loss, without which backward would have raised."""
+    rows = [row for root in roots for row in flow.leaf_events.get((root, "requires_grad"), ())]
+    return f"; requires_grad_(){at(flow.events[rows[0]].source)} only hides that" if rows else ""
 
 
 def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
@@ -137,7 +143,7 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
         return f"use a differentiable function in place of {event.op}, such as {_smooth(event)}"
     if cause.mode == "inference_mode" or reason == "inference":
         return _NO_INFERENCE
-    if reason in ("detach", "data") and (other := _not_simply_attached(flow, row) or _without_layer(line)):
+    if reason in ("detach", "data") and (other := not_simply_attached(flow, row) or _without_layer(line)):
         return other
     if reason in ("detach", "data") and "numpy()" not in line:
         given = (event.data.get("names") or [""])[0]
@@ -158,7 +164,7 @@ def _without_layer(line: str) -> str:
     return "" if "numpy()" in line else _attached(line)
 
 
-def _not_simply_attached(flow: Flow, row: int) -> str:
+def not_simply_attached(flow: Flow, row: int) -> str:
     """Return what to write in place of a cut that must stay where it is, nothing for one that can be left out."""
     name = (flow.events[row].data.get("names") or [""])[0] or "it"
     users = [call for out in flow.outputs(row) for call in flow.used_in.get(out, ()) if call > row]

@@ -19,6 +19,7 @@ from ...queries.distance import counts_by_size
 from ...roles.compared import alike
 from ...roles.trained import expected_gradients
 from ...text.words import at, listed
+from ...thresholds import CUTS_ALIKE
 from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
 
 
@@ -59,13 +60,11 @@ def _is_free(flow: Flow, tensor: int, row: int, free: set[int]) -> bool:
 
 _DELIBERATE = ("detach", "data")
 """Reasons of cuts that look as if they were meant: of one way among several that is worth a note."""
-_ALIKE = 3
-"""Cuts of one line that one line takes, of which no more are looked at."""
 
 
 def other_ways(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line at which a way of values ends that nobody ends on purpose."""
-    constants, reported = Constants(flow), set[SourceLine | None]()
+    constants, reported, silent = Constants(flow), set[SourceLine | None](), set[tuple[SourceLine | None, str]]()
     wanted = set(flow.optimized) or {*expected_gradients(flow), *flow.accumulated}
     for run in _usual_runs(flow):
         sums = _sums_behind(flow, run)
@@ -73,7 +72,11 @@ def other_ways(flow: Flow) -> Iterator[Case]:
         for cut in _few(flow, constants.cuts(run)):
             source = flow.events[cut.row].source
             leaves = flow.leaves_behind(flow.behind([cut.given], cut.row)) & wanted if source not in reported else set()
-            if leaves and (_scores_a_draw(flow, cut, leaves) or _never_changes(flow, cut, constants)):
+            against = _against(flow, cut, leaves, constants) if leaves else ""
+            if against:
+                if (source, against) not in silent:
+                    silent.add((source, against))
+                    yield replace(_way_case(flow, run, cut, sorted(leaves)), against=against)
                 continue
             case = _case_of(flow, run, cut, sums, sorted(leaves)) if leaves else None
             if leaves and penalised.issuperset(leaves) and not _served_elsewhere(flow, run, leaves):
@@ -103,7 +106,7 @@ def _few(flow: Flow, cuts: Iterator[Cut]) -> Iterator[Cut]:
         taker, event = flow.events[cut.taker], flow.events[cut.row]
         place = taker.source, taker.op, event.source, event.op
         met[place] = met.get(place, 0) + 1
-        if met[place] <= _ALIKE:
+        if met[place] <= CUTS_ALIKE:
             yield cut
 
 
@@ -192,6 +195,15 @@ def _adds(flow: Flow, row: int) -> bool:
         return sums or (flow.does(row, Trait.ADDITION) and flow.does(row, Trait.ELEMENTWISE))
     used = (call for out in flow.outputs(row) for call in flow.used_in.get(out, ()))
     return any(flow.does(call, Trait.REDUCTION) for call in used)
+
+
+def _against(flow: Flow, cut: Cut, leaves: set[int], constants: Constants) -> str:
+    """Return what says that a constant is to be one, nothing if nothing does."""
+    if _scores_a_draw(flow, cut, leaves):
+        return "what is cut off was drawn, and stands beside what its leaves make of it: its probability"
+    if _never_changes(flow, cut, constants):
+        return "what has no derivative there gave the same in every step, as a check of a range does"
+    return ""
 
 
 def _scores_a_draw(flow: Flow, cut: Cut, leaves: set[int]) -> bool:

@@ -10,6 +10,7 @@ from ...facts.flow import Flow
 from ...facts.ledger import last_before
 from ...text.spelling import receiver
 from ...text.words import at, listed, times
+from ...thresholds import HABIT
 from .lost_shares import lost_shares
 
 KINDS = {
@@ -17,8 +18,6 @@ KINDS = {
         "gradients are cleared between `backward()` and the step that is to use them", "error", Stage.STATEMENT
     ),
 }
-_STEPS = 2
-"""Steps that must have missed a gradient; what is cleared on purpose, as in a warm-up, is not cleared in every step."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -29,10 +28,10 @@ def find(flow: Flow) -> Iterator[Case]:
     for rows in steps.values():
         held = set().union(*(held_by(flow.events[row]) for row in rows))
         leaves = sorted(held.intersection(flow.accumulated))
-        if len(rows) >= _STEPS and leaves and not _used_otherwise(flow, rows, held):
+        if len(rows) >= HABIT and leaves and not _used_otherwise(flow, rows, held):
             missed = [_cleared_before(flow, leaves, row) for row in rows]
             cleared = [row for row in missed if row is not None]
-            if len(cleared) >= _STEPS and not any(_is_used(flow, leaf) for leaf in leaves):
+            if len(cleared) >= HABIT and not any(_is_used(flow, leaf) for leaf in leaves):
                 yield _case(flow, leaves, rows, cleared[0], step_first=missed[0] is None)
     yield from lost_shares(flow)
 

@@ -16,9 +16,7 @@ from ...facts.ledger import last_before
 from ...facts.runs import Run
 from ...text.spelling import receiver
 from ...text.words import at, times
-
-_STEPS = 2
-"""Steps that must have lost gradients alike: one alone may have been a batch left out."""
+from ...thresholds import HABIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ def lost_shares(flow: Flow) -> Iterator[Case]:
     most = max(map(len, steps.values()), default=0)
     for rows in steps.values():
         held = set().union(*(held_by(flow.events[row]) for row in rows)).intersection(flow.accumulated)
-        lost = _lost(flow, min(held), rows) if held and len(rows) == most >= _STEPS else None
+        lost = _lost(flow, min(held), rows) if held and len(rows) == most >= HABIT else None
         if lost is not None and _is_divided(flow, lost.run, lost.shares):
             yield _case(flow, lost, rows[0])
 

@@ -10,6 +10,7 @@ from ....operators import canonical
 from ....snapshot import SourceLine
 from ...facts.failures import Raised
 from ...facts.flow import Flow
+from ...facts.hooks import is_code_of
 from ...text.words import at, function_name, operator_word, shape_text
 
 _SHORT = 3
@@ -267,8 +268,8 @@ class Scene:
         """The registration of the hook that failed: in its own code, on a module, or as the last that ran."""
         run = self.raised.run
         registered = [event for _, event in self.flow.of_kind("hook", action="registered")]
-        function = self.raised.line.function if self.raised.line else ""
-        inside = [event for event in registered if function_name(event.data.get("hook")) == function]
+        line = self.raised.line
+        inside = [event for event in registered if line is not None and is_code_of(event, line)]
         ran = [event for row, event in self.flow.of_kind("hook", action="ran") if run and run.begin < row < run.end]
         if inside or not ran or self.at_module:
             hung = [event for event in registered if "backward" in event.data.get("method", "")]
@@ -319,7 +320,7 @@ class Scene:
     def in_hook(self) -> bool:
         """Whether the exception was raised in the code of a hook."""
         event, line = self.hook_event, self.raised.line
-        return event is not None and line is not None and function_name(event.data.get("hook")) == line.function
+        return event is not None and line is not None and is_code_of(event, line)
 
     @property
     def function_or_node(self) -> str:

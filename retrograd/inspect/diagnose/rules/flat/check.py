@@ -11,13 +11,16 @@ from ....snapshot import GraphSnapshot
 from ...base import Case, Check, Kind, Stage
 from ...facts.call_inputs import known_limits, limits_of, overflowed_behind
 from ...facts.flow import Flow
+from ...facts.ledger import Step
 from ...facts.lines import few_of_each_line
 from ...facts.nodes import call_of, ran
 from ...facts.runs import Run
 from ...queries.depth import grown
 from ...text.spelling import is_name
 from ...text.words import at, listed
-from .constant_results import NOTHING, Losses, both_zero, constant_results, lost_in, switched_off, vanished_value
+from ...thresholds import HALF_OF_IT, LAYERS_ASKED, NOTHING, SMALLEST_NORMAL_HALF
+from .constant_results import Losses, both_zero, constant_results, lost_in, switched_off, vanished_value
+from .zero_layers import zero_layers
 from .zeroing_hooks import zeroing_hooks
 
 _DRAWN = (
@@ -82,11 +85,7 @@ _NEARLY, _MOSTLY, _HUGE = 0.95, 0.8, 100.0
 still learn are no excuse.  One end alone may be a mask."""
 _HALF = {"float16": 5.96e-8, "bfloat16": 9.2e-41}
 """Dtype -> smallest positive number."""
-_SMALLEST_NORMAL = 6.104e-5
-"""Of float16."""
 _REVIVING = "a smaller learning rate, another initialisation of the bias, or leaky_relu"
-_LAYERS = 16
-"""Calls of one line, at either end of a run, that are asked why they pass nothing on."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -99,6 +98,7 @@ def find(flow: Flow) -> Iterator[Case]:
         if not {"order", "grad_norm", "out_norm", "out_zero_share"} <= set(snapshot.measures):
             continue
         found = [*constant_results(flow, run, snapshot), *_zeroed(flow, run, snapshot)]
+        found = found or list(zero_layers(flow, run, snapshot))
         found = found or list(_mostly_lost(flow, run, snapshot))
         found = found or list(grown(flow, run, snapshot))
         found = found or list(_nearly_saturated(flow, run))
@@ -119,7 +119,7 @@ def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     if not lost:
         return
     made = {node: call_of(flow, snapshot, node) for node in ran(snapshot) if _stops(snapshot, node)}
-    few = set(few_of_each_line(flow, {row for row in made.values() if row is not None}, _LAYERS))
+    few = set(few_of_each_line(flow, {row for row in made.values() if row is not None}, LAYERS_ASKED))
     stopping = {node: row for node, row in made.items() if row is not None and row in few}
     reported = set()
     losses = Losses(flow, run, snapshot)
@@ -160,6 +160,14 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int], st
         half = _half(flow, run, place) and not overflowed_behind(flow, row)  # behind an overflow is nothing to scale
         return _underflow(flow, run, place, leaves) if half else None
     kind, message, remedy = explained
+    step = _step_before(flow, run, row, behind) if kind in ("dead-relu", "saturation") else None
+    evidence = {"flat_share": event.data.get("flat_share", 0.0), "input": list(limits)}
+    if step is not None:
+        rate = step.setting(next(iter(step.held)), "lr")
+        message += f" It was not so before {step.event.data.get('name') or 'the optimizer'}.step()"
+        message += f"{at(step.event.source)} moved the weights, by lr={rate:g}."
+        remedy = "a smaller learning rate, by which a step leaves the units where they work"
+        evidence["rate"] = rate
     return Case(
         kind=kind,
         message=message,
@@ -168,8 +176,23 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int], st
         op=event.op,
         subjects=frozenset(leaves),
         marks=flow.marks(run, [row], "the gradient stops here"),
-        evidence={"flat_share": event.data.get("flat_share", 0.0), "input": list(limits)},
+        evidence=evidence,
     )
+
+
+def _step_before(flow: Flow, run: Run, row: int, leaves: set[int]) -> Step | None:
+    """Return the only step since the pass before, if a call at the same place was not flat there."""
+    event = flow.events[row]
+    earlier = [one for one in flow.runs if one.end < run.begin and one.source == run.source and not one.nested]
+    if not earlier:
+        return None
+    before = flow.values_behind(earlier[-1]).calls
+    calls = [call for call in flow.made_at(event.source, event.op) if call in before]
+    if not calls or any(flow.events[call].data.get("flat_share", 0.0) > _NEARLY for call in calls):
+        return None
+    steps = [one for one in flow.ledger.steps if earlier[-1].end < one.row < row and not leaves.isdisjoint(one.held)]
+    rated = [one for one in steps if isinstance(one.setting(next(iter(one.held)), "lr"), int | float)]
+    return rated[0] if len(rated) == 1 else None
 
 
 def _explained(event: Event, limits: tuple[float, float], they_get: str) -> tuple[str, str, str] | None:
@@ -288,13 +311,13 @@ def _is_remnant(event: Event) -> bool:
     size, low, high = grad.get("size", 0), grad.get("min"), grad.get("max")
     if not size or low is None or high is None or grad.get("zero", 0) < size / 2:
         return False
-    return bool(max(-low, high) < _SMALLEST_NORMAL)
+    return bool(max(-low, high) < SMALLEST_NORMAL_HALF)
 
 
 def _is_tiny(snapshot: GraphSnapshot, node: int) -> bool:
     """Whether a node passed on mostly less than the smallest normal number."""
     tiny = snapshot.measures.get("out_tiny_share", [])
-    return bool(tiny) and (tiny[node] or 0.0) >= 0.5
+    return bool(tiny) and (tiny[node] or 0.0) >= HALF_OF_IT
 
 
 def _half(flow: Flow, run: Run, place: tuple[int, int]) -> str:

@@ -13,9 +13,7 @@ from ...facts.call_inputs import limits_of
 from ...facts.flow import Flow
 from ...facts.runs import Run
 from ...text.words import at, listed
-
-NOTHING = 1e-12
-"""Norm of a gradient, and share of one that a node passes on, below which nothing is left."""
+from ...thresholds import CANCELLED, NOTHING
 
 
 def lost_in(flow: Flow, run: Run) -> list[int]:
@@ -79,8 +77,6 @@ def _gave_zero(snapshot: GraphSnapshot, node: int) -> bool:
     return any(norm is not None and norm < NOTHING for norm in norms)
 
 
-_ROUNDING = 1e-5
-"""Share of the gradient of a constant that may arrive behind it: what two ways to a leaf do not quite cancel."""
 _SIGMOID = "torch.sigmoid for a single output, or the dimension that holds the alternatives"
 _ONE_CLASS = (
     "torch.nn.functional.binary_cross_entropy_with_logits for a single output, or one output for each of the classes"
@@ -136,7 +132,7 @@ def _untaught(flow: Flow, run: Run, snapshot: GraphSnapshot, row: int) -> list[i
     """Return the leaves behind a call that no run gives more than the rounding errors of a gradient."""
     places = run.places(snapshot)
     given = [snapshot.measures["grad_norm"][places[node]] or 0.0 for node in flow.nodes(row) if node in places]
-    noise = _ROUNDING * max(given, default=0.0)
+    noise = CANCELLED * max(given, default=0.0)
     behind = flow.leaves_behind(flow.behind(flow.inputs(row), row)) if noise else set()
     return sorted(leaf for leaf in behind if _is_untaught(flow, leaf, noise))
 
@@ -260,11 +256,18 @@ def both_zero(flow: Flow, row: int, they_get: str) -> Explained | None:
     if not is_a(event.op, Trait.CONTRACTION, Trait.SCALING):
         return None
     learning = [one for one in given if flow.has_history(one, row) or flow.requires_grad(one, row)]
-    ends = [limits_of(flow, one, row) for one in learning[:2]]
-    if len(learning) < 2 or any(one is None or list(one) != [0.0, 0.0] for one in ends):
+    factors = [one for one in learning if len(flow.facts(one).shape) > 1] if len(given) > 2 else learning  # no bias
+    if len(factors) < 2 or not all(_is_zero_now(flow, one, row) for one in factors[:2]):
         return None
     message = f"both factors of {event.op}{at(event.source)} are zero in every entry, so {they_get} a gradient of zero."
     return "zero-gradient", message, "start one of the two factors with other numbers than zeros; the other may be zero"
+
+
+def _is_zero_now(flow: Flow, tensor: int, row: int) -> bool:
+    """Whether a tensor, or what it is a view of, has no entry but zeros before a row."""
+    of = flow.facts(tensor).view_of
+    ends = limits_of(flow, tensor, row) or (None if of is None else limits_of(flow, of, row))
+    return ends is not None and list(ends) == [0.0, 0.0]
 
 
 def switched_off(flow: Flow, stops: tuple[int, list[int]], leaves: list[int], they_get: str) -> Explained | None:

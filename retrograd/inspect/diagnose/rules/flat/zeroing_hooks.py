@@ -12,9 +12,8 @@ from ...facts.flow import Flow
 from ...facts.hooks import hangs_on
 from ...text.spelling import receiver
 from ...text.words import at, counted, function_name, listed
+from ...thresholds import ASKED_OF_A_LINE
 
-_ASKED = 10
-"""Tensors with hooks of one line that are asked what lies behind them."""
 _OF_MODULE = "BackwardHookFunction"
 """The node at which PyTorch calls backward hooks of modules."""
 
@@ -35,7 +34,7 @@ def zeroing_hooks(flow: Flow) -> Iterator[Case]:
     lost = _never_more_than_zero(flow)
     for line in [*_on_tensors(flow), *_on_modules(flow, lost)]:
         behind = set[int]()
-        for tensor, row in list(line.tensors.items())[:_ASKED]:
+        for tensor, row in list(line.tensors.items())[:ASKED_OF_A_LINE]:
             behind |= {tensor} if flow.trainable([tensor]) else flow.leaves_behind(flow.behind([tensor], row))
         starved = sorted(behind & lost)
         partly = bool(behind.intersection(flow.optimized)) and line.zeroed > 1

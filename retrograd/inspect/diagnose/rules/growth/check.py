@@ -17,6 +17,7 @@ from ...facts.runs import Run
 from ...queries.carried_tensors import CarriedTensor, carried_tensor
 from ...text.spelling import argument, rebound
 from ...text.words import at, counted, in_code
+from ...thresholds import GROWN_GRAPH, SERIES
 from .kept import NUMBERS, carried_for_nothing, collected_passes, ends_of_passes, kept_case, put_away
 
 KINDS = {
@@ -31,11 +32,6 @@ _GATHERING = (Trait.JOINING, Trait.WRITING, Trait.EXTREME, Trait.FILLING)
 _CLEARING = ("grad-cleared", "grad-set", "zero_grad")
 """What takes the old gradient, with its history, out of ``.grad``."""
 _PUTTING = frozenset({"append", "appendleft", "add", "push", "extend", "put"})
-LINKS = 5
-"""Links of one line before a running sum without backward in between counts as growing.
-
-Of anything but a single number: backward runs in between, for within one step a sum is an ordinary computation.
-"""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -71,14 +67,22 @@ def _longer_runs(flow: Flow, kept: list[Case]) -> Case | None:
     for runs in by_line.values():
         sizes = [len(flow.reached_by(run).calls) for run in runs]
         growing = len(runs) >= 3 and all(one < other for one, other in pairwise(sizes))
-        if not growing or sizes[-1] < 1.5 * sizes[0]:
+        if not growing or sizes[-1] < GROWN_GRAPH * sizes[0]:
             continue
         carried = carried_tensor(flow, runs[-2], runs[-1])
         if carried is None:
             continue
-        holder = next((case for case in kept if carried.tensor in case.subjects), None)
+        holder = next((case for case in kept if carried.tensor in case.subjects), None) or _held(flow, carried.tensor)
         return _longer_case(flow, runs, carried, holder)
     return None
+
+
+def _held(flow: Flow, tensor: int) -> Case | None:
+    """Return the case of a collection that has a tensor with others of its line, as the interpreter told on the way."""
+    line = flow.facts(tensor).source
+    alike = [one for one, facts in enumerate(flow.tensors) if facts.source == line and facts.lasted is not None]
+    known = line is not None and len(alike) >= SERIES and any(flow.facts(one).holder for one in alike)
+    return kept_case(flow, line, alike, len(alike)) if known else None
 
 
 def _longer_case(flow: Flow, runs: list[Run], carried: CarriedTensor, holder: Case | None) -> Case:
@@ -127,28 +131,38 @@ def _running_sums(flow: Flow, kept: set[int], chained: set[int]) -> Iterator[Cas
                 by_line.setdefault(event.source, []).append(row)
     for source, rows in by_line.items():
         links = _links(flow, sorted(rows))
-        between = sum(1 for run in flow.runs if links and links[0] < run.begin < links[-1])
+        between = sum(links[0] < run.begin < links[-1] and _is_elsewhere(run, source) for run in flow.runs if links)
         number = bool(links) and flow.facts(flow.outputs(links[0])[0]).shape in NUMBERS
-        if not number and between < LINKS:
+        if not number and between < SERIES:
             continue
         if not between and (_gathers(flow, links) or _each_of_its_own(flow, links)):
             continue
         if not between and sum(not kept.isdisjoint(flow.inputs(row)) for row in links) >= 2:
             continue
-        if len(links) >= LINKS or (between >= 2 and len(links) >= 2):
+        if len(links) >= SERIES or (between >= 2 and len(links) >= 2):
             chained.update(*(flow.inputs(row) for row in links), *(flow.outputs(row) for row in links))
             yield _sum_case(flow, source, links)
 
 
+def _is_elsewhere(run: Run, line: SourceLine | None) -> bool:
+    """Whether a run is of another line: what one statement does of itself is no loop."""
+    return run.source is None or line is None or run.source[:2] != line[:2]
+
+
+def _is_sum(flow: Flow, row: int) -> bool:
+    """Whether a call adds two tensors, as a layer does not that multiplies one of them first."""
+    return flow.does(row, Trait.ADDITION) and flow.does(row, Trait.ELEMENTWISE)
+
+
 def _gathers(flow: Flow, links: list[int]) -> bool:
     """Whether a chain collects what it is given, or picks of it, in place of adding it."""
-    return bool(links) and not flow.does(links[-1], Trait.ADDITION) and flow.does(links[-1], *_GATHERING)
+    return bool(links) and not _is_sum(flow, links[-1]) and flow.does(links[-1], *_GATHERING)
 
 
 def _each_of_its_own(flow: Flow, links: list[int]) -> bool:
     """Whether the last terms of a sum come from leaves of their own, as norms of weights do; steps share theirs."""
     terms: list[set[int]] = []
-    for before, row in pairwise(links[-4:]):
+    for before, row in pairwise(links[-SERIES:]):
         carried = set(flow.outputs(before))
         if not carried.isdisjoint(flow.inputs(row)):  # else what was made of the sum so far is added to something
             terms.append(flow.leaves_behind(flow.behind(set(flow.inputs(row)) - carried, row)))
@@ -164,7 +178,7 @@ def _links(flow: Flow, rows: list[int]) -> list[int]:
         if not out:
             continue
         carried = bool(made & set(flow.inputs(row)))
-        if flow.does(row, Trait.ADDITION, *_GATHERING) and (carried or not links):
+        if (_is_sum(flow, row) or flow.does(row, *_GATHERING)) and (carried or not links):
             links.append(row)
             made = set(out)
         elif carried:
@@ -224,11 +238,12 @@ def _kept_results(flow: Flow, cyclic: set[int]) -> Iterator[Case]:
             by_line.setdefault(facts.source, []).append(tensor)
     for made_at, tensors in by_line.items():
         rows = sorted(row for tensor in tensors for row in flow.made_in.get(tensor, ()) if flow.has_node(row))
-        steps = sum(flow.begun_between(one, other) for one, other in pairwise(rows))
-        if steps + 1 >= LINKS and not _only_saved(flow, made_at, tensors):
+        begins = [run.begin for run in flow.runs if _is_elsewhere(run, made_at)]
+        steps = sum(bisect_left(begins, one) < bisect_left(begins, other) for one, other in pairwise(rows))
+        if steps + 1 >= SERIES and not _only_saved(flow, made_at, tensors):
             recorded = [tensor for tensor in tensors if flow.made_in.get(tensor)]  # others are of steps not kept
             yield kept_case(flow, made_at, recorded, steps + 1 + len(tensors) - len(recorded))
-        elif steps + 1 < LINKS and len(ends := ends_of_passes(flow, tensors)) >= LINKS:
+        elif steps + 1 < SERIES and len(ends := ends_of_passes(flow, tensors)) >= SERIES:
             yield kept_case(flow, made_at, ends, len(ends))
 
 
@@ -264,7 +279,7 @@ def _kept_meanwhile(flow: Flow, cyclic: set[int]) -> Iterator[Case]:
     for made_at, tensors in by_line.items():
         rows = sorted(tensors.keys() - later)
         steps = sum(bisect_right(ends, one) < bisect_left(ends, other) for one, other in pairwise(rows))
-        if steps + 1 >= LINKS:
+        if steps + 1 >= SERIES:
             yield kept_case(flow, made_at, [tensors[row] for row in rows], steps + 1)
 
 

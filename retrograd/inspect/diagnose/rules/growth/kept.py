@@ -12,6 +12,7 @@ from ...base import Case
 from ...facts.flow import Flow
 from ...text.spelling import assigned, passed_on
 from ...text.words import at, counted
+from ...thresholds import LONG_HISTORY, NEARLY_ALL, SERIES
 
 NUMBERS = ((), (1,))
 """Shapes of a single number, as metrics are."""
@@ -64,10 +65,6 @@ def put_away(flow: Flow, name: str, made_at: SourceLine | None) -> SourceLine | 
     return found or spelling.handing(name, made_at)
 
 
-FEW = 5
-"""Forward passes of one line from which on they count as steps."""
-
-
 def ends_of_passes(flow: Flow, tensors: list[int]) -> list[int]:
     """Return the numbers among results of one line that each end a forward pass of their own; none if one is used.
 
@@ -94,7 +91,7 @@ def collected_passes(flow: Flow) -> Iterator[list[int]]:
         for row, _ in flow.of_kind(kind):
             parts = list(dict.fromkeys(flow.inputs(row))) if flow.does(row, Trait.JOINING) and row not in taken else []
             lines = {flow.facts(one).source for one in parts}
-            if len(parts) >= FEW and len(lines) == 1 and _are_passes(flow, parts, row, taken):
+            if len(parts) >= SERIES and len(lines) == 1 and _are_passes(flow, parts, row, taken):
                 yield parts
 
 
@@ -115,10 +112,6 @@ def _takes_leaves(flow: Flow, calls: set[int]) -> bool:
     return any(flow.trainable(flow.inputs(row)) for row in calls)
 
 
-STEPS = 20
-"""Steps from which on a history is long enough to tell of."""
-
-
 def carried_for_nothing(flow: Flow) -> Iterator[Case]:
     """Yield a case for the first line that takes its own result again and again, while values leave at every step."""
     if flow.error is not None:
@@ -130,10 +123,10 @@ def carried_for_nothing(flow: Flow) -> Iterator[Case]:
         weights = frozenset(flow.trainable(flow.inputs(row))) if idle else None
         if weights:
             by_line.setdefault((flow.events[row].source, flow.events[row].op, weights), []).append(row)
-    long = [rows for rows in by_line.values() if len(rows) >= STEPS]
+    long = [rows for rows in by_line.values() if len(rows) >= LONG_HISTORY]
     depth = _depths(flow, used) if long else {}
-    chains = (_chain(rows, depth) for rows in long)
-    found = [links for links in chains if len(links) >= STEPS and _watched(flow, links) and _carrying(flow, links[-1])]
+    chains = [links for rows in long if len(links := _chain(rows, depth)) >= LONG_HISTORY]
+    found = [links for links in chains if _watched(flow, links) and _carrying(flow, links[-1])]
     if found:
         yield _case(flow, found[0])
 
@@ -146,11 +139,10 @@ def _carrying(flow: Flow, row: int) -> SourceLine | None:
 def _depths(flow: Flow, used: set[int]) -> dict[int, int]:
     """Return, of each recorded call that no backward run reached, how many such calls lie behind it in a row."""
     depth: dict[int, int] = {}
-    for kind in ("operation", "inplace"):
-        for row in flow.rows.get(kind, ()):
-            if row not in used and flow.has_node(row):
-                made = (flow.last_producer(given, row, gradients=True) for given in flow.inputs(row))
-                depth[row] = 1 + max((depth.get(one, 0) for one in made if one is not None), default=0)
+    for row in sorted([*flow.rows.get("operation", ()), *flow.rows.get("inplace", ())]):
+        if row not in used and flow.has_node(row):
+            made = (flow.last_producer(given, row, gradients=True) for given in flow.inputs(row))
+            depth[row] = 1 + max((depth.get(one, 0) for one in made if one is not None), default=0)
     return depth
 
 
@@ -168,7 +160,7 @@ def _watched(flow: Flow, links: list[int]) -> bool:
     """Whether values with a history left for plain numbers in nearly every step: nothing else is wanted of them."""
     left = [row for row in flow.rows.get("cut", ()) if flow.does(row, Trait.READING)]
     steps = {bisect_left(links, row) for row in left}
-    return len(steps - {0}) >= 0.9 * len(links)
+    return len(steps - {0}) >= NEARLY_ALL * len(links)
 
 
 def _case(flow: Flow, links: list[int]) -> Case:

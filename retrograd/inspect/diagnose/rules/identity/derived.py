@@ -9,9 +9,7 @@ from ...base import Case
 from ...facts.flow import Flow
 from ...roles.trained import kept_results
 from ...text.words import at
-
-_PASSES = 2
-"""Passes that must have used a result which was made once."""
+from ...thresholds import HABIT
 
 
 def derived(flow: Flow) -> Iterator[Case]:
@@ -19,7 +17,7 @@ def derived(flow: Flow) -> Iterator[Case]:
     begins = [run.begin for run in flow.runs]
     for result, (leaf, row) in kept_results(flow).items():
         stretches = {bisect_left(begins, use) for use in flow.used_in.get(result, ()) if use > row}
-        if len(stretches - {len(begins)}) >= _PASSES:
+        if len(stretches - {len(begins)}) >= HABIT:
             yield _case(flow, leaf, row, result, len(stretches))
 
 

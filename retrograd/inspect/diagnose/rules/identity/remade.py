@@ -10,9 +10,7 @@ from ...base import Case
 from ...facts.flow import Flow
 from ...roles.trained import is_parameter, without_use
 from ...text.words import at, counted, listed
-
-_PASSES = 2
-"""Passes with parameters of their own."""
+from ...thresholds import HABIT
 
 
 def remade(flow: Flow) -> Iterator[Case]:
@@ -30,7 +28,7 @@ def remade(flow: Flow) -> Iterator[Case]:
     for source, leaves in lines.items():
         passes = set().union(*(runs[leaf] for leaf in leaves))
         copied = _copied(flow, leaves, idle)
-        if len(passes) >= _PASSES and (copied or all(is_parameter(flow, leaf) for leaf in leaves)):
+        if len(passes) >= HABIT and (copied or all(is_parameter(flow, leaf) for leaf in leaves)):
             yield _case(flow, source, leaves, copied, len(passes))
 
 

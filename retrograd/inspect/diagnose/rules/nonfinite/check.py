@@ -12,6 +12,7 @@ from ...facts.flow import Flow
 from ...facts.runs import Run
 from ...queries.depth import grown
 from ...queries.overshoot import overshoots
+from ...thresholds import CANCELLING, GROWN_BEFORE
 from .ancestors import Ancestor, ancestor, came_with_data, from_bad_data, has_infinity, has_nan, in_data
 from .in_backward import behind_transforms, in_backward, in_earlier_backward, spoils_weights
 from .in_forward import in_forward
@@ -21,10 +22,6 @@ KINDS = {
     "nan-input": Kind("the NaN is in the data", "error", Stage.VALUES),
     "overflow": Kind("finite in float32, infinite in the dtype used", "error", Stage.VALUES),
 }
-_BLOWN_UP = 1e6
-"""Inputs of a call that overflows because something else had grown already."""
-_CANCELLING = 1e18
-"""Inputs of a sum of products, finite each, whose terms overflow to infinities of both signs: NaN at once."""
 _SIZES = (Trait.LINEAR, Trait.SCALING, Trait.CONTRACTION, Trait.REDUCTION, Trait.SCAN, Trait.EXPONENTIAL, Trait.CAST)
 """What makes an infinity of finite numbers only by their size, where it has no poles."""
 
@@ -130,7 +127,7 @@ def _blown_up(flow: Flow, states: Finiteness, row: int, run: Run) -> bool:
     made, given = states.made[row], largest_input(flow, row)
     product = is_a(flow.events[row].op, Trait.SCALING, Trait.CONTRACTION)
     cancelled = made.nan and not from_bad_data(states, row) and product
-    if not given >= (_CANCELLING if cancelled else _BLOWN_UP) or (made.nan and not cancelled):
+    if not given >= (CANCELLING if cancelled else GROWN_BEFORE) or (made.nan and not cancelled):
         return False
     earlier = (one for one in flow.runs if one.end < run.begin and one.snapshot is not None and not one.nested)
     return any(

@@ -13,11 +13,8 @@ from ...facts.call_inputs import input_names, known_limits, largest_input
 from ...facts.finite import Finiteness, state_of
 from ...facts.flow import Flow
 from ...text.spelling import operand
+from ...thresholds import GROWN_BEFORE, MEANT_AS_EPSILON
 
-_SMALL = 1e-2
-"""Up to here a constant that is added, or a bound, is meant to keep off zero."""
-_POLELESS = 1e6
-"""From this size of its input on it is the size, and no pole, that makes a power infinite."""
 _OF_SOFTMAX = (
     "take it in one: torch.log_softmax(scores, dim), or F.cross_entropy(scores, target), in place of the logarithm of "
     "a softmax"
@@ -117,12 +114,12 @@ def cure(sick: Sick) -> str:
     if sick.operator.is_a(Trait.SPREAD) and (_of_single_entries(flow, row) or not _varies(flow, row)):
         return f"{op} of a single entry has no value: leave such a batch out, or use unbiased=False"
     grown = largest_input(flow, row)
-    if made is not None and made.inf and sick.operator.poles and grown < _POLELESS:
+    if made is not None and made.inf and sick.operator.poles and grown < GROWN_BEFORE:
         return _off_pole(sick)
     grows = sick.operator.is_a(Trait.EXPONENTIAL) and not sick.operator.traits & _OF_PRODUCTS
     if made is not None and made.inf and grows:
         return f"subtract the maximum before {op}, or use logsumexp / log_softmax: stay among logarithms"
-    if made is not None and made.inf and not (sick.operator.poles and grown < _POLELESS):
+    if made is not None and made.inf and not (sick.operator.poles and grown < GROWN_BEFORE):
         return _smaller(flow, row, op, sick.name)
     if sick.operator.poles or sick.operator.domain != (-math.inf, math.inf):
         return _off_pole(sick)
@@ -242,7 +239,7 @@ def _small_bound(sick: Sick) -> float | None:
         return None
     event = sick.flow.events[maker]
     numbers = [one for key, one in event.data.get("arguments", {}).items() if key not in ("dim", "dtype")]
-    small = [float(one) for one in numbers if type(one) in (int, float) and 0 < one <= _SMALL]
+    small = [float(one) for one in numbers if type(one) in (int, float) and 0 < one <= MEANT_AS_EPSILON]
     kept = operator(event.op).traits & {Trait.ADDITION, Trait.CLAMPING, Trait.EXTREME}
     return small[0] if kept and len(small) == 1 else None
 

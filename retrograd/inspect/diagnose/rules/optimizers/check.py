@@ -139,8 +139,9 @@ def _is_born_before_use(flow: Flow, leaf: int) -> bool:
 
 
 def _used_within(flow: Flow, leaf: int, module: str) -> bool:
-    """Whether it is a module that calls what takes a leaf in a graph."""
-    scopes = [flow.events[row].data.get("scope", "") for row in flow.used_in.get(leaf, ()) if flow.has_node(row)]
+    """Whether it is a module that calls what takes a leaf in a graph; what comes after the last loss looks at it."""
+    used = [row for row in flow.used_in.get(leaf, ()) if flow.has_node(row) and row < flow.runs[-1].begin]
+    scopes = [flow.events[row].data.get("scope", "") for row in used]
     return bool(module and scopes) and all(scope.split("/")[0] == module for scope in scopes)
 
 

@@ -22,7 +22,8 @@ from ...text.words import at, listed
 def forgotten(flow: Flow, missing: list[int], held: set[int]) -> Case | None:
     """Return the case of leaves that get gradients in step after step and that nobody trains, loads or freezes."""
     often = {leaf for leaf in missing if len(flow.accumulated[leaf]) > 1}
-    leaves = [leaf for one in (*_networks(flow, often, held), _lone(flow, often, held)) for leaf in one]
+    networks = (*_networks(flow, often, held), _lone(flow, often, held), _begun_equal(flow, often, held))
+    leaves = {leaf for one in networks for leaf in one}
     return _case(flow, sorted(leaves)) if leaves else None
 
 
@@ -54,6 +55,22 @@ def _lone(flow: Flow, leaves: set[int], held: set[int]) -> list[int]:
     beside = held - own
     lone = [leaf for leaf in leaves - own if not loaded(flow, leaf)]
     return [leaf for leaf in lone if flow.facts(leaf).parameter or _is_switched_on(flow, leaf, beside)]
+
+
+def _begun_equal(flow: Flow, leaves: set[int], held: set[int]) -> list[int]:
+    """Return the program's own parameters that began as constants, in modules that have no others.
+
+    As the weights of a loss.  A judge has weights that were drawn or loaded; what only a constant fills has nothing
+    to say until it is trained.
+    """
+    others, settled = set[int](), used_as_they_are(flow)
+    for _, event in flow.of_kind("module"):
+        own = held_by(event)
+        if own & (held | settled) or any(_drawn(flow, leaf) for leaf in own):
+            others |= own
+    named = set().union(*(held_by(event) for _, event in flow.of_kind("module")))
+    lines = {leaf: flow.facts(leaf).source for leaf in leaves & named - others}
+    return [leaf for leaf, line in lines.items() if line is not None and not line.inside and flow.facts(leaf).parameter]
 
 
 def _is_switched_on(flow: Flow, leaf: int, beside: set[int]) -> bool:

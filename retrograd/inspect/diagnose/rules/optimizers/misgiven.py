@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from itertools import groupby, permutations
 
 from ....events import Event
@@ -38,25 +39,26 @@ def _idle_case(flow: Flow, missing: list[int], made: int) -> Case:
     """Return the case of an optimizer that was given another network than the one it steps for."""
     optimizer = flow.events[made]
     names = listed(flow.name(leaf) for leaf in missing)
-    held = listed(flow.name(leaf) for leaf in optimizer.data.get("parameters", {}).values())
+    held = optimizer.data.get("parameters", {}).values()
     message = (
         f"the optimizer made{at(optimizer.source)} steps after backward runs that reach none of what it holds "
-        f"({held}): {names} get gradients there, and no optimizer has them."
+        f"({listed(map(flow.name, held))}): {names} get gradients there, and no optimizer has them."
     )
-    return misgiven_case(
-        flow, missing, optimizer, message, f"give the optimizer the parameters that its loss depends on: {names}"
-    )
+    remedy = f"give the optimizer the parameters that its loss depends on: {names}"
+    return misgiven_case(flow, missing, optimizer, message, remedy, held)
 
 
-def misgiven_case(flow: Flow, missing: list[int], optimizer: Event, message: str, remedy: str) -> Case:
-    """Return the case of an optimizer that was given other tensors than its steps are meant for."""
+def misgiven_case(
+    flow: Flow, missing: list[int], optimizer: Event, message: str, remedy: str, idle: Collection[int] = ()
+) -> Case:
+    """Return the case of an optimizer that was given other tensors than its steps are meant for; ``idle``: those."""
     return Case(
         kind="optimizer-mismatch",
         message=message,
         remedy=remedy,
         source=optimizer.source,
         op=optimizer.data.get("type", ""),
-        subjects=frozenset(missing),
+        subjects=frozenset([*missing, *idle]),
         evidence={"missing": [flow.name(leaf) for leaf in missing], "stale": []},
     )
 

@@ -10,30 +10,22 @@ from ...facts.call_inputs import limits_of
 from ...facts.flow import Flow
 from ...facts.ledger import Optimizer, Step
 from ...text.words import at, counted, listed
+from ...thresholds import LAST_DIGIT, SEEN, SERIES, USUAL_RATE
 from .naming import line_of_rate, optimizer_name
-
-_STEPS = 5
-"""Steps that must all have been as small: schedules begin with some."""
-_ROUNDING = 2.0**-22
-"""Share of a number in float32 up to which a change is of the size of rounding: twice the space to the next one."""
-_USUAL = 1e-3
-"""A rate that optimizers have where none is given; by that the gradients at hand would be of use,"""
-_SHOWS = 1e-5
-"""for steps would change weights by at least this share."""
 
 
 def creeping(flow: Flow) -> Iterator[Case]:
     """Yield a case for each optimizer all of whose steps are too small to change anything."""
     for optimizer in flow.ledger.optimizers.values():
         shares = _shares(flow, optimizer)
-        if shares and max(shares.values()) < _ROUNDING:
+        if shares and max(shares.values()) < LAST_DIGIT:
             yield _case(flow, optimizer, shares)
 
 
 def _shares(flow: Flow, optimizer: Optimizer) -> dict[int, float]:
     """Return by how large a share of itself steps change each leaf at most, as far as a better rate would show."""
     found: dict[int, float] = {}
-    if len(optimizer.steps) < _STEPS or any(not step.told for step in optimizer.steps):
+    if len(optimizer.steps) < SERIES or any(not step.told for step in optimizer.steps):
         return {}
     for leaf in optimizer.leaves:
         if leaf not in flow.accumulated:
@@ -44,7 +36,7 @@ def _shares(flow: Flow, optimizer: Optimizer) -> dict[int, float]:
         if largest is None or None in changes or len(rates) != 1 or flow.ledger.moved_by_hand(leaf):
             return {}
         (rate,), change = rates, max(one for one in changes if one is not None)
-        if rate and change / rate * _USUAL > _SHOWS * largest:
+        if rate and change / rate * USUAL_RATE > SEEN * largest:
             found[leaf] = change / largest
     return found
 
@@ -77,7 +69,8 @@ def _case(flow: Flow, optimizer: Optimizer, shares: dict[int, float]) -> Case:
         message=f"{counted(len(optimizer.steps), 'step')} of {optimizer_name(flow, optimizer)}{at(step.event.source)} "
         f"move next to nothing, for the learning rate is lr={rate:g}, set{at(source)}: each changes {names} by about "
         f"{max(shares.values()):.1g} of its size, which is no more than rounding, although gradients arrive.",
-        remedy=f"a larger learning rate: lr={_USUAL:g} would change it by {max(shares.values()) * _USUAL / rate:.1g}",
+        remedy=f"a larger learning rate: lr={USUAL_RATE:g} would change it by "
+        f"{max(shares.values()) * USUAL_RATE / rate:.1g}",
         source=source,
         op=optimizer.event.data.get("type", ""),
         severity="warning",

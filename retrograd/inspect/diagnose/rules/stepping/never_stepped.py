@@ -11,10 +11,8 @@ from ...facts.ledger import Optimizer, Step
 from ...facts.runs import Run
 from ...roles.trained import used_gradients
 from ...text.words import at, listed
+from ...thresholds import HABIT
 from .naming import optimizer_name
-
-_PASSES = 2
-"""Backward passes that must have brought gradients in vain."""
 
 
 def never_stepped(flow: Flow) -> Iterator[Case]:
@@ -23,13 +21,13 @@ def never_stepped(flow: Flow) -> Iterator[Case]:
         return  # it did not come to that
     ledger, taken = flow.ledger, used_gradients(flow)
     for optimizer in ledger.optimizers.values():
-        if len(optimizer.steps) >= _PASSES:
+        if len(optimizer.steps) >= HABIT:
             continue
         leaves = [leaf for leaf in optimizer.leaves if leaf in flow.accumulated]
         runs = [run for run in flow.runs if run.accumulates and not flow.arrival_rows(run).keys().isdisjoint(leaves)]
         moved = any(ledger.fresh(step, leaf) for leaf in leaves for step in ledger.steps_of.get(leaf, ()))
         if (
-            len(runs) >= _PASSES
+            len(runs) >= HABIT
             and not moved
             and not any(leaf in taken or flow.ledger.moved_by_hand(leaf) for leaf in leaves)
         ):
@@ -78,4 +76,4 @@ def _step_instead(flow: Flow, optimizer: Optimizer, runs: list[Run]) -> Step | N
             nobody_between = flow.run_after(run.begin)
             if nobody_between is None or nobody_between.begin > following.row:
                 found.append(following)
-    return found[0] if len(found) >= _PASSES else None
+    return found[0] if len(found) >= HABIT else None

@@ -10,10 +10,8 @@ from ...facts.flow import Flow
 from ...facts.ledger import Optimizer, Step
 from ...facts.runs import Run
 from ...text.words import at, listed
+from ...thresholds import HABIT
 from .naming import optimizer_name
-
-_STEPS = 2
-"""Steps that must have used both: one may come of how the training begins."""
 
 
 class _Mixed(NamedTuple):
@@ -37,7 +35,7 @@ def other_turns(flow: Flow) -> Iterator[Case]:
             mixed = _mixed(flow, optimizer, step, runs)
             if mixed is not None:
                 found.append(mixed)
-                if len(found) == _STEPS:
+                if len(found) == HABIT:
                     yield _case(flow, optimizer, found[0])
                     break
 

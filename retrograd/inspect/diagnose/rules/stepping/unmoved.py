@@ -10,14 +10,9 @@ from ...facts.call_inputs import LARGEST
 from ...facts.flow import Flow
 from ...facts.ledger import Optimizer, Step
 from ...text.words import at, listed, times
+from ...thresholds import HIDDEN_BY_EPSILON, OFTEN_ZERO, SEEN, STEADY
 from .naming import line_of_rate, optimizer_name
 
-_STEPS = 3
-"""Steps in a row that must have changed nothing: schedules begin or end at zero."""
-_SHOWS = 1e-5
-"""Changes of this size are seen in a float32 of up to about 80."""
-_TINY = 1e-6
-"""Slopes below this may be hidden by the epsilon of optimizers that divide by them."""
 _WIDE = ("float32", "float64", "complex64", "complex128")
 
 
@@ -50,7 +45,7 @@ def _idle_since(flow: Flow, optimizer: Optimizer, leaf: int) -> int | None:
     zeros = 0
     while zeros < len(rates) and rates[-1 - zeros] == 0 and rates[-1 - zeros] is not None:
         zeros += 1
-    enough = zeros == len(rates) > 1 or (zeros >= _STEPS and 4 * zeros >= len(rates))
+    enough = zeros == len(rates) > 1 or (zeros >= STEADY and zeros >= OFTEN_ZERO * len(rates))
     begin = len(rates) - zeros
     served = any(flow.ledger.fresh(step, leaf) for step in steps[begin:])
     return begin if enough and served and not _others(flow, optimizer, leaf) else None
@@ -87,7 +82,7 @@ def _is_stuck(flow: Flow, optimizer: Optimizer, leaf: int) -> bool:
     """Whether each step left a leaf as it was, in spite of a gradient and of a rate that is not zero."""
     steps = [step for step in optimizer.steps if leaf in step.held]
     return (
-        len(steps) >= _STEPS
+        len(steps) >= STEADY
         and not _others(flow, optimizer, leaf)
         and all(step.told and step.leaves_alone(leaf) and _is_to_move(flow, step, leaf) for step in steps)
     )
@@ -107,8 +102,9 @@ def _is_large(flow: Flow, optimizer: Optimizer, leaf: int) -> bool:
         rate = step.setting(leaf, "lr")
         norm = flow.events[flow.ledger.fresh(step, leaf)[-1]].data["grad_norm"]
         slope = norm / math.sqrt(size)
-        scale = 1.0 if step.setting(leaf, "betas") and slope > _TINY else slope  # those with moments divide by it
-        if rate * scale < _SHOWS:
+        divided = bool(step.setting(leaf, "betas")) and slope > HIDDEN_BY_EPSILON  # as those with moments do
+        scale = 1.0 if divided else slope
+        if rate * scale < SEEN:
             return False
     return True
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -10,6 +9,7 @@ from typing import Any
 
 from .....engine import observe
 from .....engine.switches.state import peek_number
+from .....interpreter import getframe
 from .....locks import lock
 from ....program.frames import forget_judgements, user_frame
 from ...base import Node
@@ -98,9 +98,9 @@ class Lines:
     def inplace(self, op: Any, args: Any, node: Node | None, tensor: Any, inputs: Any) -> None:
         """Note the user's line of the nodes of an in-place write, if it made some."""
         if self.tables is not None and node is not None:
-            marks, caller = self.tables.here(self._begin), caller_of(sys._getframe(1))
+            marks, caller = self.tables.here(self._begin), caller_of(getframe(1))
             call = caller.function or f"{spelled(op.name)}_"
-            marks.note(marks.end, peek_number(), user_frame(sys._getframe(1)), call)
+            marks.note(marks.end, peek_number(), user_frame(getframe(1)), call)
 
     def backward_began(self, roots: list[tuple[Node, int]]) -> None:
         """Nodes made from here on belong to the run."""
@@ -112,7 +112,7 @@ class Lines:
         if self.tables is not None:
             marks, number = self.tables.here(self._begin), peek_number()
             if number > marks.end:
-                marks.gap(number, user_frame(sys._getframe(1)))
+                marks.gap(number, user_frame(getframe(1)))
 
     def enter(self, scope: str, word: str = "") -> None:
         """Nodes made on this thread from here on belong to a module; ``word`` is the class of a layer of ours."""
@@ -135,7 +135,7 @@ class Follower:
 
     def operation(self, op: Any, args: Any, node: Node | None, inputs: Any, outputs: Any, took: int) -> None:
         """An operator was called."""
-        frame = sys._getframe(2)  # not: this and who tells
+        frame = getframe(2)  # not: this and who tells
         if node is None:
             LINES.follow(node, None, frame, "")
             return

@@ -136,10 +136,10 @@ class Measures:
     def ends(self, results: Any, now: int) -> None:
         """Note what the innermost running node ends with."""
         if self._running:
-            _, place = self._running.pop()
+            node, place = self._running.pop()
             if place is not None:
                 row, began, _, arrived, _ = self._ran[place]
-                self._ran[place] = (row, began, now, arrived, self._all(results))
+                self._ran[place] = (row, began, now, arrived, self._all(node, results))
 
     # -- nodes of a sweep
     def swept(self, node: Node, grads: list[Any], results: Sequence[Any], began: int, ended: int) -> None:
@@ -184,12 +184,12 @@ class Measures:
             arrived = self.figures(grads[0]) if grads and grads[0] is not None else None
             self._ran.append((row, None, None, arrived, None))
 
-    def _all(self, results: Sequence[Any]) -> Figures | list[Figures]:
+    def _all(self, node: Node, results: Sequence[Any]) -> Figures | list[Figures]:
         """The figures of all that a node passes on; of a single gradient without a list."""
         found: list[Figures] = []
-        figures = self.figures
-        for gradient in results:  # a list comprehension would be one call more
-            if (one := figures(gradient)) is not None:
+        figures, edges = self.figures, () if node.accumulates else node._edges
+        for gradient, edge in zip(results, edges, strict=False):
+            if edge is not None and (one := figures(gradient)) is not None:
                 found.append(one)
         return found[0] if len(found) == 1 else found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from types import FrameType
 from typing import Any
 
 from .....engine.tensors.base import TensorBase
+from .....interpreter import getframe
 from ....program.frames import source_line, user_frame
 from ....program.signals import let_pass
 from ....snapshot import GraphSnapshot, SourceLine
@@ -53,7 +53,7 @@ class Runs(Observer):
         several = given is not None and any(root.numel() != 1 for root in roots)
         weights = [g for g in _tensors(given) if g.requires_grad] if create else []
         asked = Asked(api, roots, _tensors(inputs), weights, several, bool(retain), bool(create))
-        self._calls.stack.append(self._told(asked, source_line(user_frame(sys._getframe(1)))))
+        self._calls.stack.append(self._told(asked, source_line(user_frame(getframe(1)))))
 
     def _told(self, asked: Asked, line: SourceLine | None) -> BackwardPass:
         return BackwardPass(self.watching, asked, self.watching.sink.begin_run(), self.watching.thread(), line)
@@ -62,7 +62,7 @@ class Runs(Observer):
     def backward_began(self, roots: list[tuple[Node, int]]) -> None:
         """Report a run and its graph; a run inside a run has none of its own."""
         watching, here = self.watching, self.watching.here
-        frame, engine = user_frame(sys._getframe(1)), sys._getframe(3)  # around this, its guard and ``notify``
+        frame, engine = user_frame(getframe(1)), getframe(3)  # around this, its guard and ``notify``
         told = self._calls.stack[-1] if self._calls.stack else self._told(_NOTHING, None)
         event = told.begins(source_line(frame))
         run, snapshot = Run(told, id(engine)), None
@@ -124,7 +124,7 @@ class Runs(Observer):
         """A call is over: one that never came to run is reported now, and gradients without a graph are cuts."""
         if not self._calls.stack:
             return
-        told, line = self._calls.stack.pop(), source_line(user_frame(sys._getframe(1)))
+        told, line = self._calls.stack.pop(), source_line(user_frame(getframe(1)))
         if error is not None:
             told.failed(line, error)
             self.watching.sink.explain(error, line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import threading
 import weakref
 from collections.abc import Collection, Sequence
@@ -14,6 +13,7 @@ from .....engine.switches import state
 from .....engine.switches.state import STATE
 from .....engine.tensors.base import TensorBase
 from .....engine.tensors.tensor import Tensor
+from .....interpreter import getframe
 from ....bounded import BoundedDict
 from ....events import Event
 from ....operators import Operator, operator
@@ -69,7 +69,7 @@ class CallDescriber:
         """Who called, if that is to be recorded."""
         if not self.watching.sink.wants():
             return None
-        caller = caller_of(sys._getframe(4))  # not: this, who asks and its guard, who told that
+        caller = caller_of(getframe(4))  # not: this, who asks and its guard, who told that
         return None if caller.internal or caller.frame is None else caller
 
     def around(self, here: ThreadState, kind: str = "") -> Surroundings:

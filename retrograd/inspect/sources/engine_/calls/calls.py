@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from itertools import repeat
 from math import isfinite
@@ -13,6 +12,7 @@ from typing import Any
 from .....engine.aliasing.views import requires_grad
 from .....engine.switches.state import STATE
 from .....engine.tensors.base import TensorBase
+from .....interpreter import getframe
 from ....events import called
 from ....operators import Trait, canonical
 from ....program.frames import source_line
@@ -38,6 +38,8 @@ from .saved import saved_numbers, saved_positions
 _PLAIN = frozenset({int, float, bool, str, type(None)})
 """Types of arguments that hold no tensors within."""
 _NONE: tuple[int, ...] = ()
+_ASKED_FOR = ("copy", "dlpack")
+"""Ways out of the graph that are functions themselves."""
 _MADE = 64
 """Results after which a call of the user counts as a new one: a loop comes to the same place again and again."""
 
@@ -54,7 +56,7 @@ class Calls(Observer):
     # -- operations
     def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
         """An operator ran; as ``guarded`` as the others, but lines are followed on any thread."""
-        frame = sys._getframe(2)  # not: this and who tells
+        frame = getframe(2)  # not: this and who tells
         watching = self.watching
         here = watching.local.state
         latest = here.plan
@@ -143,7 +145,7 @@ class Calls(Observer):
     def _look_for_transforms(self, user: FrameType) -> None:
         """Tell of transforms that a call is the first within."""
         if STATE.transforms or self._transforms.open:
-            self._transforms.look(levels_now(), sys._getframe(2), user)
+            self._transforms.look(levels_now(), getframe(2), user)
 
     def _figures(self, out: TensorBase, *, whole: bool) -> Measured:
         """Return range and sum of a result, the sum alone where that will do; nothing of what nobody has written."""
@@ -181,8 +183,11 @@ class Calls(Observer):
         line = source_line(caller.frame)
         data = self._describer.given([], [], line)
         describer = self._describer
+        shared = self.watching.sink.tensors.memory(memory_of(t._array)) is not None
         data["outputs"] = describer.numbers_of_results([t], names := describer.names.of_outputs(caller, [t]), line)
         data["output_names"] = names
+        if shared:  # of an array that a tensor gave
+            describer.aliases[data["outputs"][0]] = "numpy"
         if unwritten:
             describer.allocations.allocated(t)
         describer.measure(data, [t])
@@ -218,7 +223,7 @@ class Calls(Observer):
     def _cut(self, reason: str, t: TensorBase, result: Any) -> None:
         """Send what left the graph, or a plain operation where nothing of a graph was left."""
         caller = self._describer.caller()
-        if caller is None or (caller.function and reason != "copy"):  # a function of ours reads a value for itself
+        if caller is None or (caller.function and reason not in _ASKED_FOR):  # a function of ours reads for itself
             return
         line = source_line(caller.frame)
         texts = self._describer.names.texts(caller)
@@ -240,7 +245,7 @@ class Calls(Observer):
             parameter = isinstance(result, TensorBase) and result._meta is not None and result._meta.is_parameter
             reason = "Parameter" if parameter else form or reason
         self._describer.send(called(kind, reason, line, data), texts, data["outputs"])
-        if reason == "numpy":
+        if reason in ("numpy", "dlpack"):
             self._shared.goes_out(t, data["inputs"][0], caller.frame)
 
     def _reason(self, site: Site, inputs: Any, outputs: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from types import FrameType
 from typing import Any
 
@@ -11,16 +10,16 @@ from .....engine.aliasing.views import requires_grad
 from .....engine.overriding import overrides
 from .....engine.tensors.base import TensorBase
 from .....engine.tensors.gradient import read_grad
+from .....interpreter import getframe
 from ....program.frames import INTERCEPTORS, source_line
 from ....program.stacks import stack_of
 from ....snapshot import SourceLine
 from ...call_data import worthy
 from ...writers.leaves import leaf_event, read_event
 from ..backward.entries import array_of
-from ..backward.facts import layout_of, memory_of
 from ..backward.nodes import any_nonzero
 from ..told_events import event_as_told
-from ..watching import Observer, Watching, guarded, shape_and_dtype
+from ..watching import Observer, Watching, guarded
 from .caller import Caller, caller_of
 from .names import Names
 
@@ -48,10 +47,7 @@ class Leaves(Observer):
     @guarded
     def swapped(self, t: TensorBase) -> None:
         """A tensor has got another one's memory."""
-        memory, layout = t._array, None
-        if memory.base is not None:
-            memory, layout = memory_of(memory), layout_of(memory)
-        self.watching.sink.tensors.moved(t, *shape_and_dtype(t._sig), layout, memory)
+        self.watching.describe_anew(t)
 
     @guarded
     def grad_set(self, t: TensorBase, value: Any) -> None:
@@ -91,7 +87,7 @@ class Leaves(Observer):
 
     def _caller(self) -> Caller | None:
         """Who called, if that is to be told."""
-        caller = caller_of(sys._getframe(2)) if self.watching.sink.wants() else None
+        caller = caller_of(getframe(2)) if self.watching.sink.wants() else None
         return None if caller is None or caller.internal or caller.frame is None else caller
 
     def _number(self, t: TensorBase, caller: Caller) -> tuple[SourceLine | None, list[str] | None, int]:
@@ -105,7 +101,7 @@ class Leaves(Observer):
 
 def _looks_itself(user: FrameType | None) -> bool:
     """Whether the user's line looks at ``.grad``, no function of ours that it called, as ``clip_grad_norm_``."""
-    frame: FrameType | None = sys._getframe(2)
+    frame: FrameType | None = getframe(2)
     while frame is not None and frame.f_code is not read_grad.__code__:
         frame = frame.f_back
     frame = frame and frame.f_back

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from types import FrameType
 from typing import Any
@@ -11,6 +10,7 @@ from .....engine.aliasing.views import gradient_edge, has_history, requires_grad
 from .....engine.nodes.node import edge_parts
 from .....engine.switches.state import STATE
 from .....engine.tensors.base import TensorBase
+from .....interpreter import getframe
 from ....operators import Trait, operator
 from ....program.frames import source_line
 from ...severed import Severed, SeveredTensors, Taken
@@ -32,7 +32,7 @@ class Severing(Observer):
         """An operator ran."""
         tables = self._lines.tables
         if tables is not None and (node is None or tables.severed.known):
-            self._operation(op, args, node, inputs, outputs, sys._getframe(2))
+            self._operation(op, args, node, inputs, outputs, getframe(2))
 
     @guarded
     def _operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, frame: FrameType) -> None:
@@ -72,7 +72,7 @@ class Severing(Observer):
         tables = self._lines.tables
         if tables is None or result is None or self.watching.here.runs:
             return
-        caller = caller_of(sys._getframe(3))
+        caller = caller_of(getframe(3))
         left = [result] if isinstance(result, _PLAIN) or hasattr(result, "__array_interface__") else []
         if not left or caller.internal or caller.frame is None or (caller.function and reason != "copy"):
             return  # a function of ours reads a value for itself

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
+from .....interpreter import getframe
 from ....program.frames import source_line, user_frame
 from ...object_numbers import ObjectNumbers
 from ...writers import checkpoints
@@ -26,7 +26,7 @@ class Checkpoints(Observer):
         function = getattr(region, "function", frame.function)
         name = str(getattr(function, "__qualname__", type(function).__name__))
         data: dict[str, Any] = {"block": self._blocks.of(frame), "function": name}
-        line, run = source_line(user_frame(sys._getframe(1))), self.watching.run_number
+        line, run = source_line(user_frame(getframe(1))), self.watching.run_number
         if action == "ended":
             self._told.end(data, line, run)
             return

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from .....engine.function.node import user_backward
 from .....engine.tensors.base import TensorBase
+from .....interpreter import getframe
 from ....program.frames import source_line, user_frame
 from ...writers import functions
 from ..watching import Observer, Watching, guarded, version
@@ -54,7 +54,7 @@ class Functions(Observer):
         changed = [t for t, was in written if version(t) != was and id(t) not in returned]
         number = node._number - self.watching.begin if node._edges else None
         applied = functions.Applied(node._forward_cls, args, outputs, changed, node, number)
-        line = source_line(user_frame(sys._getframe(1)))
+        line = source_line(user_frame(getframe(1)))
         self._told.applied(self.watching, applied, self.watching.run_number, line)
 
     @guarded

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from types import CodeType
 from typing import Any
 
 from .....engine.graph import internals
 from .....engine.switches import modes
+from .....interpreter import getframe
 from ....program.frames import is_ours
 from ...base import Sink
 from ...grad_switches import GradSwitches, Modes, Switching
@@ -26,7 +26,7 @@ class GradModes(Observer):
         """A mode was switched by an object, or by the function of this name."""
         bare = isinstance(switched, str)
         op, holder = (switched, None) if bare else (type(switched).__name__, switched)
-        self._switches.switched(Switching(action, holder, op, Modes(*before), Modes(*now)), sys._getframe(3))
+        self._switches.switched(Switching(action, holder, op, Modes(*before), Modes(*now)), getframe(3))
 
 
 def switches_of(sink: Sink) -> GradSwitches:

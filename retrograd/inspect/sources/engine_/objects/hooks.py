@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from types import FrameType
 from typing import Any
 
 from .....engine.nodes.node import GraphNode
 from .....engine.tensors.base import TensorBase
+from .....interpreter import getframe
 from ....program.frames import source_line, user_frame
 from ....snapshot import SourceLine
 from ... import array_values as values
@@ -37,14 +37,14 @@ class Hooks(Observer):
         """A hook is about to be registered."""
         if getattr(hook, "__module__", "") == _OF_MODULES:
             return
-        line, on = source_line(user_frame(sys._getframe(1))), dict[str, Any]()
+        line, on = source_line(user_frame(getframe(1))), dict[str, Any]()
         if isinstance(target, TensorBase):
             on["tensor"] = self.watching.number(target, line)
         elif isinstance(target, GraphNode) and not target.accumulates:
             on["node"] = target._sequence_nr() - self.watching.begin
         elif kind == "module":
             on |= {"owner": self._modules.of(target), "type": type(target).__name__}
-            on["method"] = _method(sys._getframe(1))
+            on["method"] = _method(getframe(1))
         self._coming = kind, hook, on, line
 
     @guarded
@@ -57,7 +57,7 @@ class Hooks(Observer):
     @guarded
     def unhooked(self, handle: int) -> None:
         """A handle was removed."""
-        self._told.removed(handle, source_line(user_frame(sys._getframe(1))))
+        self._told.removed(handle, source_line(user_frame(getframe(1))))
 
     @guarded
     def hook_began(self, handle: int, hook: Any, given: Any) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from .....engine.tensors.base import TensorBase
+from .....interpreter import getframe
 from ... import named_scopes
 from ...module_names import Called, Roots, below
-from ...stray_attributes import report_strays
+from ...stray_attributes import StrayAttributes
 from ...writers.owners import Optimizers, tell_module
 from ..backward.lines import Lines
 from ..calls.caller import note_module
@@ -26,6 +26,7 @@ class Owners(Observer):
         self._lines = lines
         self._call: Any = None
         self._roots = Roots(self._met)
+        self._strays = StrayAttributes(watching.sink)
         lines.modules = self._roots.modules
         self._optimizers = Optimizers(StepReader(), TensorBase, watching.sink.among_ranks)
         self._stepping: list[Any] = []
@@ -42,7 +43,7 @@ class Owners(Observer):
             note_module(call)
         modules = self.watching.here.modules
         around = modules[-1] if modules else ""
-        path = self._roots.path(module, around, sys._getframe(1))
+        path = self._roots.path(module, around, getframe(1))
         scopes.append(path if len(scopes) == len(modules) else f"{scopes[-1]}/{below(path, around)}")
         modules.append(path)
         kind = type(module)
@@ -85,10 +86,16 @@ class Owners(Observer):
         """Look for what modules were told in vain; break the circle, for a recording to die with its last reference."""
         if self.watching.wants("full"):
             try:
-                report_strays(self.watching.sink, self._roots.modules())
+                self._strays.look(self._roots.modules())
             except Exception as failure:  # never the program's business
                 report_problem(self.watching, failure)
         self._roots.close()
+
+    @guarded
+    def backward_began(self, roots: Any) -> None:
+        """A backward run begins."""
+        if self.watching.wants("full"):
+            self._strays.run_begins(self._roots.modules)
 
     def _met(self, called: Called) -> None:
         """Send what an outermost module holds."""
@@ -109,12 +116,12 @@ class Owners(Observer):
         if action == "step":
             self._stepping.append(optimizer)
         self.watching.here.quiet = action != "made"
-        self._optimizers.works((self.watching,), action, optimizer, sys._getframe(3))
+        self._optimizers.works((self.watching,), action, optimizer, getframe(3))
 
     @guarded
     def scheduled(self, optimizer: Any) -> None:
         """A schedule has set the rates of an optimizer."""
-        self._optimizers.scheduled(optimizer, sys._getframe(1))
+        self._optimizers.scheduled(optimizer, getframe(1))
 
     def optimizer_done(self, action: str, optimizer: Any) -> None:
         """It is done."""
@@ -152,4 +159,4 @@ class Owners(Observer):
     def _evaluated(self) -> None:
         """Say what a closure left in ``.grad``."""
         if self._stepping:
-            self._optimizers.works((self.watching,), "evaluated", self._stepping[-1], sys._getframe(3))
+            self._optimizers.works((self.watching,), "evaluated", self._stepping[-1], getframe(3))

@@ -28,6 +28,8 @@ class _Kept(NamedTuple):
     number: int
     digest: int
     version: int
+    steps: int
+    """How many steps optimizers had taken, which write as they like."""
 
 
 class SharedMemory:
@@ -39,6 +41,8 @@ class SharedMemory:
         """Memory that is shared, by id."""
         self._kept: dict[int, _Kept] = {}
         """By id of the array."""
+        self.steps = 0
+        """How many steps optimizers have taken."""
 
     def comes_in(self, function: str, t: TensorBase) -> None:
         """A function made a tensor: some take over the memory of an array."""
@@ -89,7 +93,8 @@ class SharedMemory:
             self._compare(id(array), frame)
         if len(self._kept) < MOST and array.nbytes <= LARGEST:
             storage = storage_of(t)
-            self._kept[id(array)] = _Kept(Reference(array), Reference(storage), number, digest(array), storage.version)
+            seen = digest(array), storage.version, self.steps
+            self._kept[id(array)] = _Kept(Reference(array), Reference(storage), number, *seen)
 
     def _compare(self, key: int, frame: FrameType | None) -> None:
         """Report an array that was changed, but not by the engine, and note it as it is now."""
@@ -97,9 +102,9 @@ class SharedMemory:
         array, storage = (None, None) if kept is None else (kept.array(), kept.storage())
         if kept is None or array is None or storage is None:
             return
-        now = kept._replace(digest=digest(array), version=storage.version)
+        now = kept._replace(digest=digest(array), version=storage.version, steps=self.steps)
         self._kept[key] = now
-        if now.digest != kept.digest and now.version == kept.version:
+        if now.digest != kept.digest and now[4:] == kept[4:]:
             self._watching.send(write_event(kept.number, self._name(kept.number), frame, now.version))
 
     def _name(self, number: int) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
+from .....interpreter import getframe
 from ....program.frames import source_line, user_frame
 from ....snapshot import SourceLine
 from ...writers.training import ModuleChanges, tell_clip, tell_load, tell_mode, tell_scaling
@@ -40,10 +40,10 @@ class Clipping(Observer):
     """Sends ``clip``, also where there is nothing to clip."""
 
     @guarded
-    def clipping(self, function: str, parameters: list[Any], bound: Any) -> None:
+    def clipping(self, function: str, parameters: list[Any], bound: Any, read_once: bool) -> None:
         """Gradients are about to be clipped."""
-        tell_clip(self.watching, function, parameters, bound, self.watching.run_number, _line())
+        tell_clip(self.watching, function, parameters, bound, self.watching.run_number, _line(), read_once=read_once)
 
 
 def _line() -> SourceLine | None:
-    return source_line(user_frame(sys._getframe(2)))
+    return source_line(user_frame(getframe(2)))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from types import CodeType
 from typing import Any
 
 from .....engine import transforms
 from .....engine.switches.state import STATE
+from .....interpreter import getframe
 from ...base import Sink
 from ...transforms import Levels, Transforms, functional_call
 from ..watching import Observer, guarded
@@ -25,7 +25,7 @@ class FunctionalCalls(Observer):
     def functional_called(self, given: dict[str, Any]) -> None:
         """A module is about to be called so."""
         watching = self.watching
-        watching.send(functional_call(given, sys._getframe(2), lambda them: [watching.number(one) for one in them]))
+        watching.send(functional_call(given, getframe(2), lambda them: [watching.number(one) for one in them]))
 
 
 def transforms_of(sink: Sink) -> Transforms:

@@ -73,7 +73,7 @@ class RunWriter:
         self._asked: tuple[list[Any], Asked] | None = (list(roots), asked)
         self._told: BackwardPass | None = None
         self._marks = marks
-        self._nested = nested
+        self._nested, self._refused = nested, False
         self._snapshot: GraphSnapshot | None = None
         self._leaves_at_start: list[Node] = []
         """Nodes of leaves that the run starts at: nobody else holds them, and our hooks would go with them."""
@@ -98,8 +98,8 @@ class RunWriter:
                     roots, frame, label="backward", table=self._table(), repeats=self.watch.repeats
                 )
                 self._snapshot.first_seq -= self._marks.begin
-            except NoGraphError:  # PyTorch is about to say so itself
-                pass
+            except NoGraphError:
+                self._refused = True  # PyTorch is about to say so itself
             except Exception as failure:
                 let_pass(failure)
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
@@ -170,7 +170,7 @@ class RunWriter:
         self.measures = self._snapshot = None
         self._leaves_at_start.clear()
         if self._told is not None:
-            self._told.ended(source_line(frame), error, measured)
+            self._told.ended(source_line(frame), error, measured, refused=self._refused)
 
     def returned(self, gradients: Any, frame: FrameType | None) -> None:
         """Say where the gradients that ``grad`` returned come from."""

@@ -22,13 +22,16 @@ _HOMES = frozenset({"builtins", "torch", "torch.nn.parameter"})
 class Form:
     """Arguments of certain types, under certain keywords; functions pick from all values, those of keywords last."""
 
-    __slots__ = ("lists", "others", "places", "tensors")
+    __slots__ = ("lists", "others", "places", "plain", "tensors")
 
-    def __init__(self, count: int, names: Sequence[str], kinds: Sequence[type], tensor: type) -> None:
-        """``count``: how many stand at positions."""
+    def __init__(self, count: int, names: Sequence[str], kinds: Sequence[type], types: tuple[type, type]) -> None:
+        """``count``: how many stand at positions; ``types``: the class of all tensors, and that of parameters."""
+        tensor = types[0]
         where = [*range(count), *names]
         inside = [place for place, kind in enumerate(kinds) if issubclass(kind, tensor)]
         self.places: tuple[Place, ...] = tuple((where[place], -1) for place in inside)
+        self.plain = all(kinds[place] in types for place in inside)
+        """Whether no tensor is of a class that may have ways of its own."""
         self.tensors = _picker(inside)
         self.others = _picker([place for place in range(len(kinds)) if place not in inside])
         self.lists = tuple(place for place, kind in enumerate(kinds) if holds(kind))
@@ -38,8 +41,8 @@ class Form:
 class Forms:
     """The forms of the calls that were seen."""
 
-    def __init__(self, tensor: type) -> None:
-        self._tensor = tensor
+    def __init__(self, tensor: type, parameter: type) -> None:
+        self._tensor, self._parameter = tensor, parameter
         self._known: BoundedDict[tuple[Any, ...], Form] = BoundedDict(10_000)
 
     def of(self, args: tuple[Any, ...], kwargs: dict[str, Any], values: Sequence[Any]) -> Form | None:
@@ -48,7 +51,7 @@ class Forms:
         key = (kinds, *kwargs) if kwargs else kinds
         form = self._known.get(key)
         if form is None:
-            form = Form(len(args), list(kwargs), kinds, self._tensor)
+            form = Form(len(args), list(kwargs), kinds, (self._tensor, self._parameter))
             if all(kind.__module__ in _HOMES for kind in kinds):
                 self._known[key] = form
         for place in form.lists:

@@ -1,4 +1,4 @@
-"""The facts of one call of a PyTorch function, as noted; its event is made from them when somebody reads."""
+"""Notes of calls of PyTorch functions, and the events that are made of them when somebody reads."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from typing import Any, NamedTuple
 
 from ....event_data import Stack
 from ....events import Event, Facts
-from ....journal import Maker, Note, Rows
+from ....journal import Note, Rows
+from ...base import Sink
 from ...call_data import Measured, call_data, give_names, say_made
 from ...surroundings import Surroundings
 from ..values.far import FarFacts
 from ..values.ranges import Figures
 from .call_sites import Site
 from .names import assigned
+from .tensors import Fresh, facts_of
 
 Ways = dict[int, str]
 """Number of a tensor that shares memory behind the version counter's back -> how it came to be."""
 
 
 class CallFacts(NamedTuple):
-    """One call; as a plain tuple it is a note."""
+    """One call; as a plain tuple it is a note, which holds what is the program's or shared by its number alone."""
 
-    make: Maker
+    make: int
     kind: str
-    site: Site
-    ways: Ways
-    """Those of the whole recording, in the making."""
+    site: int
     around: Surroundings
     inputs: tuple[int, ...]
     names: tuple[str, ...]
@@ -33,76 +33,97 @@ class CallFacts(NamedTuple):
     arguments: dict[str, Any] | None
     nodes: tuple[int, int] | None
     outputs: tuple[int, ...]
+    fresh: Fresh | None
+    """What fills the row of a result alone that is new."""
     saves: tuple[int, ...]
     """Tensors that its nodes keep."""
     measures: Figures | FarFacts
     """Ranges and sums of the results, by turns; empty where nothing was read."""
-    stack: list[Stack] | None
-    """The user's frames, where they are worth knowing."""
+    stack: int
+    """The user's frames, where they are worth knowing; else -1."""
     more: dict[str, Any] | None
     """What few calls have."""
 
-    def way(self, rows: Rows) -> str:
-        """Return how an in-place write reached the memory."""
-        assert self.more is not None
-        target: int = self.more["target"]
-        return self.ways.get(target, "") or ("view" if rows[target].view_of is not None else "")
 
-    def enter_results(self, row: int, rows: Rows) -> None:
+class CallNotes:
+    """Knows what the notes of one recording name by number, and makes events of them."""
+
+    def __init__(self, sink: Sink, sites: list[Site], ways: Ways) -> None:
+        """``sites`` and ``ways`` are those of the whole recording, in the making."""
+        self._sites, self._ways = sites, ways
+        self._stacks: list[list[Stack]] = []
+        self._places: dict[int, int] = {}
+        """id of a stack -> its number."""
+        self.make = sink.maker(self._event)
+        """The number of what makes the events."""
+
+    def stack(self, stack: list[Stack]) -> int:
+        """Return the number of a stack, which lives as long as the recording from now on."""
+        number = self._places.get(id(stack))
+        if number is None:
+            number = self._places[id(stack)] = len(self._stacks)
+            self._stacks.append(stack)
+        return number
+
+    def _event(self, note: Note, row: int, rows: Rows) -> Event:
+        """Make the event of a call; ``Maker``."""
+        call = CallFacts._make(note)
+        site = self._sites[call.site]
+        if call.fresh is not None:
+            rows[call.outputs[0]] = facts_of(call.fresh, site.target[0], row, site.line)
+        way = self._way(call, rows) if call.kind == "inplace" else ""
+        give_names(call.inputs, call.names, rows)
+        self._enter_results(call, site.rule.reason, row, rows)
+        return Event.later(call.kind, site.rule.op, site.line, self._described, (note, way))
+
+    def _way(self, call: CallFacts, rows: Rows) -> str:
+        """Return how an in-place write reached the memory."""
+        assert call.more is not None
+        target: int = call.more["target"]
+        return self._ways.get(target, "") or ("view" if rows[target].view_of is not None else "")
+
+    def _enter_results(self, call: CallFacts, way: str, row: int, rows: Rows) -> None:
         """Say of new results which event made them, and what they share memory with."""
-        inputs, way = self.inputs, self.site.rule.reason
-        say_made(self.outputs, inputs, row, rows)
-        for number in self.outputs:
+        inputs = call.inputs
+        say_made(call.outputs, inputs, row, rows)
+        for number in call.outputs:
             facts = rows[number]
             if way in ("data", "detach") and inputs:
                 facts.view_of = inputs[0]
-                self.ways[number] = way
+                self._ways[number] = way
             elif facts.view_of is None and inputs and number not in inputs:
-                self._follow(number, rows)
+                self._follow(number, inputs[0], rows)
 
-    def _follow(self, number: int, rows: Rows) -> None:
+    def _follow(self, number: int, first: int, rows: Rows) -> None:
         """A view of a tensor that shares memory unseen shares it, too."""
-        first = self.inputs[0]
         facts, source = rows[number], rows[first]
         if facts.storage is not None and facts.storage == source.storage:
             facts.view_of = first
-            if first in self.ways:
-                self.ways[number] = self.ways[first]
+            if first in self._ways:
+                self._ways[number] = self._ways[first]
 
-    def data(self, way: str) -> dict[str, Any]:
-        """Return the data of the event."""
-        figures = list[Measured]()
-        if not isinstance(self.measures, FarFacts):
-            lows, highs, sums = self.measures[::3], self.measures[1::3], self.measures[2::3]
+    def _described(self, facts: Facts) -> dict[str, Any]:
+        """Return the data of an event."""
+        note, way = facts
+        call = CallFacts._make(note)
+        site, figures = self._sites[call.site], list[Measured]()
+        if not isinstance(call.measures, FarFacts):
+            lows, highs, sums = call.measures[::3], call.measures[1::3], call.measures[2::3]
             ends = zip(lows, highs, sums, strict=True)
             figures = [(None if low is None or high is None else (low, high), total) for low, high, total in ends]
         data = call_data(
-            self.around,
-            (self.inputs, self.names),
-            (self.outputs, assigned(self.site.spelling, len(self.outputs))),
+            call.around,
+            (call.inputs, call.names),
+            (call.outputs, assigned(site.spelling, len(call.outputs))),
             figures,
-            written=self.site.other_name,
-            arguments=self.arguments,
-            nodes=self.nodes and list(self.nodes),
-            saves=list(self.saves),
-            stack=self.stack,
+            written=site.other_name,
+            arguments=call.arguments,
+            nodes=call.nodes and list(call.nodes),
+            saves=list(call.saves),
+            stack=None if call.stack < 0 else self._stacks[call.stack],
         )
-        if self.kind == "inplace":
+        if call.kind == "inplace":
             data["through"] = way
-        if isinstance(self.measures, FarFacts):
-            self.measures.add_to(data)
-        return data | self.more if self.more else data
-
-
-def event_of_call(note: Note, row: int, rows: Rows) -> Event:
-    """Make the event of a call; ``Maker``."""
-    call = CallFacts._make(note)
-    way = call.way(rows) if call.kind == "inplace" else ""
-    give_names(call.inputs, call.names, rows)
-    call.enter_results(row, rows)
-    return Event.later(call.kind, call.site.rule.op, call.site.line, _described, (note, way))
-
-
-def _described(facts: Facts) -> dict[str, Any]:
-    note, way = facts
-    return CallFacts._make(note).data(way)
+        if isinstance(call.measures, FarFacts):
+            call.measures.add_to(data)
+        return data | call.more if call.more else data

@@ -26,6 +26,8 @@ _NAMED = frozenset({"dtype", "device"})
 class Site:
     """One function, called at one instruction of the user with tensors at the same places."""
 
+    number: int
+    """Its place among the sites of the recording, by which notes name it."""
     code: CodeType | None
     """Kept, so that its id stays its own."""
     rule: Rule
@@ -79,6 +81,8 @@ class Sites:
         """``mention`` is told of lines."""
         self._mention = mention
         self._known: BoundedDict[tuple[Any, ...], Site] = BoundedDict(50_000)
+        self.all: list[Site] = []
+        """By number; those of events that nobody has read are needed, however many there were since."""
 
     def at(self, call: Call) -> Site:
         """Return the place of a call."""
@@ -88,6 +92,7 @@ class Sites:
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._look_at(call, code)
+            self.all.append(known)
         return known
 
     def _look_at(self, call: Call, code: CodeType | None) -> Site:
@@ -97,6 +102,7 @@ class Sites:
             spelling = UNKNOWN
         self._mention(line)
         return Site(
+            number=len(self.all),
             code=code,
             rule=call.rule,
             line=line,

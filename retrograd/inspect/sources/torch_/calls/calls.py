@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable, Sequence
 from operator import attrgetter
-from types import FrameType
+from types import FrameType, NoneType
 from typing import Any, Protocol
 
+from .....interpreter import getframe
 from ....program.frames import is_users, user_frame
 from ....program.signals import let_pass
 from ...origins import Marks, Settled
 from ..library import LIBRARY
-from ..own_work import own_work
+from ..own_work import asked_by_nobody, own_work
 from ..private import private
 from ..problems import note_problem
-from .argument_forms import TOO_MANY, Forms, Place, entries_of, holds, tensors_in
+from .argument_forms import TOO_MANY, Form, Forms, Place, entries_of, holds, tensors_in
 from .pristine import Pristine, Run
 from .rules import UNCOUNTED, Rule, judge
 
@@ -28,9 +28,11 @@ class Call:
 
     __slots__ = (
         *("after", "args", "before", "direct", "error", "form", "frame", "grad", "inference", "inputs", "kwargs"),
-        *("marks", "others", "places", "required", "result", "rule", "settled", "versions"),
+        *("marks", "others", "places", "plain", "required", "result", "rule", "settled", "versions"),
     )
 
+    plain: bool
+    """Whether nobody but PyTorch is asked when its tensors are looked at."""
     form: Hashable
     """Equal for calls whose arguments are of the same types, and whose tensors stand at the same places."""
     inputs: Sequence[Any]
@@ -63,19 +65,18 @@ class Call:
         self.result: Any = None
         self.error: BaseException | None = None
 
-    def read_inputs(self, forms: Forms, tensor_type: type) -> None:
-        """Find the tensors among the arguments and note their versions."""
-        values = (*self.args, *self.kwargs.values()) if self.kwargs else self.args
-        form = forms.of(self.args, self.kwargs, values)
-        if form is None:
-            self._read_each(tensor_type)
-        else:
-            self.form, self.places = form, form.places
-            self.inputs, self.others = form.tensors(values), form.others(values)
+    def read_inputs(self, form: Form, values: tuple[Any, ...]) -> None:
+        """Pick the tensors out of all values, and note their versions."""
+        self.form, self.places = form, form.places
+        self.inputs, self.others = form.tensors(values), form.others(values)
+        self.note_versions()
+
+    def note_versions(self) -> None:
+        """Note the versions of the tensors, and which require a gradient."""
         self.versions = versions_of(self.inputs)
         self.required = tuple(map(_requires_grad, self.inputs))
 
-    def _read_each(self, tensor_type: type) -> None:
+    def read_each(self, tensor_type: type) -> None:
         """Look at each argument, and into lists."""
         inputs, places, others = list[Any](), list[Place](), list[Any]()
         given: list[tuple[int | str, Any]] = [*enumerate(self.args), *self.kwargs.items()]
@@ -95,6 +96,7 @@ class Call:
                     places += [(position, place)] * len(within)
         self.inputs, self.places, self.others = inputs, places, others
         self.form = (len(self.args), *places)
+        self.note_versions()
 
     def outputs(self, tensor_type: type) -> list[Any]:
         """Return the tensors that came out."""
@@ -164,7 +166,9 @@ class Caller:
         self._pristine = Pristine()
         self._rules = self._pristine.rules
         self._tensor: type = torch.Tensor
-        self._forms = Forms(torch.Tensor)
+        self._plain = frozenset({torch.Tensor, torch.nn.Parameter, NoneType})
+        self._forms = Forms(torch.Tensor, torch.nn.Parameter)
+        self._asked_by_nobody = asked_by_nobody()
         self._grad_mode = torch.is_grad_enabled
         self._inference = torch.is_inference_mode_enabled
 
@@ -186,7 +190,7 @@ class Caller:
     def of_python(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Rule, Run]:
         """Do the same for a function written in Python, whose frame stands three above."""
         try:
-            return self._pristine.of_python(func, args, kwargs, sys._getframe(3))
+            return self._pristine.of_python(func, args, kwargs, getframe(3))
         except Exception as problem:
             note_problem(problem)
             return judge(None), (func, args, kwargs)
@@ -197,8 +201,14 @@ class Caller:
         """Note what goes into a call; ``before`` is the thread's counter of nodes."""
         try:
             call = Call(rule, args[1::-1] if rule.swapped else args, kwargs, marks)
-            with own_work():
-                call.read_inputs(self._forms, self._tensor)
+            values = (*call.args, *kwargs.values()) if kwargs else call.args
+            form = self._forms.of(call.args, kwargs, values)
+            call.plain = form is not None and form.plain and self._asked_by_nobody()
+            if form is not None and call.plain:
+                call.read_inputs(form, values)
+            else:
+                with own_work():
+                    call.read_each(self._tensor) if form is None else call.read_inputs(form, values)
             call.inference, call.before = self._inference(), before
             call.grad = self._grad_mode() and not call.inference
         except Exception as problem:
@@ -217,9 +227,13 @@ class Caller:
                 call.direct, call.frame = _is_direct(frame), user_frame(frame)
             else:
                 call.direct, call.frame = False, settled.frame
-            with own_work():
+            if call.plain and type(call.result) in self._plain:
                 for listener in listeners:
                     listener(call, inside)
+            else:
+                with own_work():
+                    for listener in listeners:
+                        listener(call, inside)
         except Exception as problem:
             note_problem(problem)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....event_data import Values
-from ....operators import Operator
 from ....program.signals import let_pass
 from ...array_values import Array, flat_share, is_finite, pole_in, range_and_sum, summary
 from ..library import LIBRARY
@@ -104,21 +103,34 @@ def _summarize_inputs(
     hidden: Hidden,
 ) -> None:
     """Add the inputs of a call that made something not finite, and those at which its slope is infinite."""
-    made_bad, does = bool(values), call.rule.operator
+    made_bad, pole_at = bool(values), _pole_at(call)
+    if not made_bad and pole_at is None:
+        return
     written = set(call.written())
     for place, tensor in enumerate(call.inputs):
         number = str(numbers[place])
-        if place in written or number in values or hidden(numbers[place], tensor):
+        if not (made_bad or place == pole_at) or place in written or number in values:
             continue
-        array = read(tensor)
+        array = None if hidden(numbers[place], tensor) else read(tensor)
         if array is None or not array.size:
             continue
         if made_bad:
             values[number] = summary(array)
-        if does.poles and call.places[place] == (does.operand, -1):
-            where = _pole(call, array, does)
-            if where is not None:
-                values.setdefault(number, summary(array))["pole"] = where
+        where = pole_in(call.rule.operator, array) if place == pole_at else None
+        if where is not None:
+            values.setdefault(number, summary(array))["pole"] = where
+
+
+def _pole_at(call: Call) -> int | None:
+    """Return the place of the input at which the slope may be infinite, None if there is none."""
+    does = call.rule.operator
+    if not does.poles or (place := (does.operand, -1)) not in call.places:
+        return None
+    if does.name == "pow":  # of powers those below one
+        power = call.args[1] if len(call.args) > 1 else None
+        if not isinstance(power, float) or power >= 1.0:
+            return None
+    return call.places.index(place)
 
 
 def add_entered(more: dict[str, Any], call: Call, numbers: Sequence[int], known: int, readable: Readable) -> None:
@@ -137,15 +149,6 @@ def add_entered(more: dict[str, Any], call: Call, numbers: Sequence[int], known:
             found[str(numbers[place])] = [*limits, total]
     if found:
         more["entered"] = found
-
-
-def _pole(call: Call, array: Array, does: Operator) -> list[int] | None:
-    """Return the index of the first entry at which the slope is infinite."""
-    if does.name == "pow":
-        power = call.args[1] if len(call.args) > 1 else None
-        if not isinstance(power, float) or power >= 1.0:
-            return None
-    return pole_in(does, array)
 
 
 def overlaps(tensor: Any) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .....interpreter import getframe
 from ....event_data import Stack
 from ....events import Event, Facts
 from ....operators import Trait
@@ -27,14 +27,14 @@ from ..values.allocations import Allocations
 from ..values.ranges import Ranges
 from ..values.readbacks import READBACKS, ZEROS
 from ..values.values import Readable
-from .call_facts import Ways, event_of_call
+from .call_facts import CallNotes
 from .call_sites import Site, Sites
 from .calls import Call, Inside, version_of
 from .facts import add_entered, duplicates_in, measured, overlaps
 from .names import assigned
 from .rules import INDEXED_WRITES
 from .saved import Kept, SavedSizes, saves_of
-from .tensors import number_of, part_of
+from .tensors import Fresh, number_new, number_of, part_of, reserve_result
 
 _NONE: tuple[Any, ...] = ()
 
@@ -56,7 +56,7 @@ class ForwardWriter:
         self.shared = SharedMemory(sink, self._readable, lambda: inside_here().steps)
         self.hooks = Hooks(sink, lambda: inside_here().run, self._readable)
         self._sites = Sites(sink.mention)
-        self._ways: Ways = self.table.lent.ways
+        self._notes = CallNotes(sink, self._sites.all, self.table.lent.ways)
         self.switches = switches_of(sink)
         self._transforms = transforms_of(sink)
         self._latest_around: Surroundings = (True, False, "", None, None)
@@ -72,7 +72,11 @@ class ForwardWriter:
             return
         kind = call.rule.kind
         if kind in ("operation", "cut"):
-            self._operation(call, inside)
+            try:
+                self._operation(call, inside)
+            except BaseException:
+                self.table.fill()  # a row may wait for a note that never came
+                raise
         elif kind == "hook":
             self._hook(call)
         elif kind == "read":
@@ -87,7 +91,7 @@ class ForwardWriter:
         self._ranges.forget_all(numbers)
         self._allocations.received(numbers, tensors)
         for number in numbers if self.table.lent.storages else ():
-            self.shared.written(self.table.entered(number).storage)
+            self.shared.written(self.table.memory_of(number))
 
     def close(self) -> None:
         """Leave the program as it was."""
@@ -112,9 +116,8 @@ class ForwardWriter:
         kind, more = self._kind(call, outputs, written, numbers, inside)
         if numbers and max(numbers) >= known:
             add_entered(more, call, numbers, known, self._readable)
-        stack = self._stack(call) if site.nested or kind != "operation" else None
-        targets = site.target if len(outputs) == 1 else assigned(site.spelling, len(outputs))
-        results = self._numbers(outputs, targets, line)
+        stack = self._stack_number(call) if site.nested or kind != "operation" else -1
+        results, fresh = self._results(outputs, site)
         same = site.is_as_before(call)
         arguments = site.said if same else site.arguments(call)
         nodes, saves = self._nodes(call, site, outputs, numbers + results, same=same)
@@ -123,17 +126,18 @@ class ForwardWriter:
         self._allocations.follow(call, numbers, written, outputs, results)
         measures = measured(call, numbers, outputs, results, more, self._ranges, self._allocations.hides)
         if self._transforms.open or "transformed" in more:
-            self._transforms.look(levels_now(), sys._getframe(1), call.frame)
+            self._transforms.look(levels_now(), getframe(1), call.frame)
         around = self._around(call, kind, call.marks.scope, inside.run)
+        told = results if outputs or kind != "inplace" else (numbers[written[0]],)
         self.sink.note(
-            (event_of_call, kind, site, self._ways, around, numbers, names, arguments, nodes,
-             results if outputs or kind != "inplace" else (numbers[written[0]],), saves, measures, stack, more or None)
+            (self._notes.make, kind, site.number, around, numbers, names, arguments, nodes, told, fresh, saves,
+             measures, stack, more or None)
         )  # fmt: skip
         if call.rule.reason == "numpy" and call.inputs and call.error is None:
             self.shared.hands_out(call.inputs[0], call.rule.op, call.frame)
         if written:
             if self.table.lent.storages:
-                self.shared.written(self.table.entered(numbers[written[0]]).storage)
+                self.shared.written(self.table.memory_of(numbers[written[0]]))
             self._write_beside(call, site, written, kind, numbers)
 
     def _kind(
@@ -174,6 +178,19 @@ class ForwardWriter:
                     found[place] = number_of(self.table, tensors[place], names[place], source=line)
         return tuple(found)  # type: ignore[arg-type]
 
+    def _results(self, outputs: list[Any], site: Site) -> tuple[tuple[int, ...], Fresh | None]:
+        """Return the numbers of results, and what is to fill the row of one alone that is new."""
+        if len(outputs) != 1:
+            return self._numbers(outputs, assigned(site.spelling, len(outputs)), site.line), None
+        result, table = outputs[0], self.table
+        number = table.known(result)
+        if number is not None:
+            return (number,), None
+        reserved = reserve_result(table, result) if type(result) is self._tensor else None
+        if reserved is not None:
+            return (reserved[0],), reserved[1]
+        return (number_new(table, result, site.target[0], source=site.line),), None
+
     def _around(self, call: Call, kind: str, scope: str, run: int | None) -> Surroundings:
         """Return what was in force around a call; mostly it is as at the call before, and one object."""
         usual = call.grad and not call.inference
@@ -195,7 +212,7 @@ class ForwardWriter:
         if call.rule.op == "setitem" and (part := part_of(target)) and (written := part.at(call.args[1])):
             more["part"] = [[written.offset], list(written.sizes), list(written.strides)]
         known = self.gradients
-        leaf = known.leaf_of(number, self.table.entered(number).storage, target.numel()) if known.leaves else None
+        leaf = known.leaf_of(number, self.table.memory_of(number), target.numel()) if known.leaves else None
         if leaf is not None:
             more["gradient_of"] = leaf
             far = self._readable.is_far(target)
@@ -211,7 +228,7 @@ class ForwardWriter:
     def _has_gradient(self, leaf: int, gradient: Any, name: str = "") -> None:
         """Note which tensor a leaf's ``.grad`` is."""
         number = number_of(self.table, gradient, name)
-        self.gradients.belongs(number, self.table.entered(number).storage, gradient.numel(), leaf)
+        self.gradients.belongs(number, self.table.memory_of(number), gradient.numel(), leaf)
 
     def _add_duplicates(self, more: dict[str, Any], call: Call) -> None:
         """Add how many places an indexed write hits more than once."""
@@ -221,18 +238,18 @@ class ForwardWriter:
 
     def _write_beside(self, call: Call, site: Site, written: list[int], kind: str, numbers: Sequence[int]) -> None:
         """Note what a call wrote to besides its result: running statistics, lists of tensors."""
-        entered, names = self.table.entered, site.names(call)
-        hit = {entered(numbers[written[0]]).storage} if kind == "inplace" else set()
+        memory_of, names = self.table.memory_of, site.names(call)
+        hit = {memory_of(numbers[written[0]])} if kind == "inplace" else set()
         for place in written[kind == "inplace" :]:
-            memory = entered(numbers[place]).storage
+            memory = memory_of(numbers[place])
             if memory in hit:  # a view of what is known to be written
                 continue
             hit.add(memory)
             more: dict[str, Any] = {}
             self._add_write(more, call, place, numbers)
             self.sink.note(
-                (event_of_call, "inplace", site, self._ways, (call.grad, False, "", None, None), (numbers[place],),
-                 (names[place],), None, None, (numbers[place],), _NONE, _NONE, self._stack(call), more)
+                (self._notes.make, "inplace", site.number, (call.grad, False, "", None, None), (numbers[place],),
+                 (names[place],), None, None, (numbers[place],), None, _NONE, _NONE, self._stack_number(call), more)
             )  # fmt: skip
 
     def _note_kept(
@@ -240,19 +257,19 @@ class ForwardWriter:
     ) -> tuple[int, ...]:
         """Note what nodes keep, from the ``first`` on, and return the tensors; ``numbers`` of inputs, then outputs."""
         places, tensors, results = kept
-        add, entered = self.saved.add, self.table.entered
+        add, memory_of = self.saved.add, self.table.memory_of
         for node, own, size in results:
             add(first + node, ("result", first, own), size)
         if not places:
             return _NONE
         operands = [*call.inputs, *outputs]
         for node, place in tensors:
-            memory = entered(numbers[place]).storage
+            memory = memory_of(numbers[place])
             if memory is not None:  # a sparse tensor has none, and would not tell its bytes
                 add(first + node, memory, operands[place].nbytes)
         lent = self.table.lent.storages
         for place in places if lent else ():
-            memory = entered(numbers[place]).storage
+            memory = memory_of(numbers[place])
             if memory in lent:
                 self.shared.keeps(operands[place], numbers[place], memory, call.frame)
         return (numbers[places[0]],) if len(places) == 1 else tuple(sorted({numbers[place] for place in places}))
@@ -331,6 +348,9 @@ class ForwardWriter:
         return site.line, number, [name]
 
     # -- places
+    def _stack_number(self, call: Call) -> int:
+        return self._notes.stack(self._stack(call))
+
     def _stack(self, call: Call) -> list[Stack]:
         settled = call.settled
         if settled is None:

@@ -66,12 +66,29 @@ class Kept(NamedTuple):
 _NOTHING = Kept((), (), ())
 
 
+class _Touched(threading.local):
+    """How many nodes of the graph at hand were looked at on one thread, and how many may be."""
+
+    def __init__(self) -> None:
+        self.count, self.most = 0, _SAFE_TOUCHES_THREAD
+
+    def may_be_more(self) -> bool:
+        """Let there be more if they can still be freed: the main thread's stack is large, and can be larger."""
+        if threading.current_thread() is not threading.main_thread():
+            return False
+        if self.count <= _SAFE_TOUCHES:
+            self.most = _SAFE_TOUCHES
+        elif raise_stack_limit(2 * self.count):
+            self.most = 2 * self.count
+        return self.count <= self.most
+
+
 class SavedSizes:
     """Which memory the nodes of a recording keep: sequence number from the beginning -> storages and bytes by turns."""
 
     def __init__(self) -> None:
         self.of_node: dict[int, tuple[Any, ...]] = {}
-        self._touched = threading.local()
+        self._touched = _Touched()
 
     def add(self, number: int, storage: Hashable, size: int) -> None:
         """Note what one node keeps."""
@@ -114,19 +131,9 @@ class SavedSizes:
 
     def may_touch(self, nodes: int) -> bool:
         """Whether that many more nodes may be looked at: deep graphs that were cannot be freed on a small stack."""
-        count = self._touched.count = getattr(self._touched, "count", 0) + nodes
-        if count <= _SAFE_TOUCHES_THREAD:
-            return True
-        main = threading.current_thread() is threading.main_thread()
-        if count <= (_SAFE_TOUCHES if main else _SAFE_TOUCHES_THREAD):
-            return True
-        if not main:
-            return False
-        if count > getattr(self._touched, "allowed", 0):
-            if not raise_stack_limit(2 * count):
-                return False
-            self._touched.allowed = 2 * count
-        return True
+        touched = self._touched
+        touched.count += nodes
+        return touched.count <= touched.most or touched.may_be_more()
 
     def begin_anew(self) -> None:
         """The graph at hand is taken care of by a walk."""
@@ -142,7 +149,7 @@ def saves_of(call: Call, outputs: list[Any], sizes: SavedSizes, known: BoundedDi
     made, first = call.after - call.before, outputs[0]
     if made > _MAX_NODES or not sizes.may_touch(1):
         return _NOTHING
-    root = first.grad_fn if first.requires_grad and not _is_stale_view(first) else None
+    root = None if not first.requires_grad or _is_stale_view(first) else first.grad_fn
     place = -1 if root is None else root._sequence_nr() - call.before
     if not 0 <= place < made:
         return _NOTHING
@@ -227,7 +234,7 @@ def _output_size(node: Any) -> int:
 
 def _is_stale_view(tensor: Any) -> bool:
     """Whether asking for a tensor's node would make the engine build one."""
-    return bool(tensor._is_view() and tensor._version)
+    return bool(tensor._version and tensor._is_view())
 
 
 def _names_of(node: Any) -> tuple[str, ...]:
@@ -257,7 +264,7 @@ def _place_of(name: str, node: Any, call: Call, edges: Edges, last: bool) -> int
     """
     if name in _RESULTS:
         return len(call.inputs) if last else None
-    position = 0 if name in _FIRST else 1 if name in _SECOND else 2 if name in _THIRD else None
+    position = _position_of(name)
     if position is None:
         return None
     adding = 1 if type(node).__name__.startswith(_ADDING) else 0
@@ -268,7 +275,12 @@ def _place_of(name: str, node: Any, call: Call, edges: Edges, last: bool) -> int
     if call.rule.op == "einsum":  # its first argument is the equation
         return position if position < len(call.inputs) else None
     position += adding if call.rule.op.startswith("add") or call.rule.op == "baddbmm" else 0
-    for place, where in enumerate(call.places):
-        if where == (position, -1):
+    for place, (where, within) in enumerate(call.places):
+        if within == -1 and position == (_position_of(where) if isinstance(where, str) else where):
             return place
     return None
+
+
+def _position_of(name: str) -> int | None:
+    """Return at which position PyTorch takes a tensor that nodes and callers call so, None if that differs."""
+    return 0 if name in _FIRST else 1 if name in _SECOND else 2 if name in _THIRD else None

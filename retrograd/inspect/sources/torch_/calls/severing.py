@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from types import FrameType
 from typing import Any
 
+from .....interpreter import getframe
 from ....operators import Trait
 from ....program.frames import source_line, user_frame
 from ....program.modules import attributes_of, inner_modules
 from ...origins import Marks
-from ...severed import Causes, Severed, SeveredTensors, Taken
+from ...severed import Causes, Severed, SeveredTensors, Taken, address_of
 from ..library import LIBRARY
 from ..own_work import own_work
 from .rules import Rule
@@ -54,7 +54,7 @@ class Severing:
             causes = self._table.causes(given)
             if any(one.requires_grad for one in left) or not (causes or self._could_require(module, given)):
                 return
-            frame = user_frame(sys._getframe(2)) if marks.settled is None else marks.settled.frame
+            frame = user_frame(getframe(2)) if marks.settled is None else marks.settled.frame
             self._table.add(left, causes or (Severed(self._off(), source_line(frame), -1),))
 
     def _could_require(self, module: Any, given: list[Any]) -> bool:
@@ -121,8 +121,9 @@ class Severing:
     def _not_viewing(self, given: list[Any], left: list[Any]) -> list[Any]:
         """Return the results that are no views of what came in without a gradient."""
         plain = self._plain
-        memories = {one.data_ptr() for one in given if type(one) in plain and not one.requires_grad} if left else ()
-        return [one for one in left if type(one) not in plain or one.data_ptr() not in memories]
+        memories = {address_of(one) for one in given if type(one) in plain and not one.requires_grad} if left else set()
+        memories.discard(0)
+        return [one for one in left if type(one) not in plain or address_of(one) not in memories]
 
     def _word(self, rule: Rule, has_grad: bool) -> str:
         """Return what ended the gradient of a call that is none of those made for it."""

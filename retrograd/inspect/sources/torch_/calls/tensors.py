@@ -51,6 +51,31 @@ def number_new(
     return number
 
 
+Fresh = tuple[tuple[int, ...], str, int, bool]
+"""Shape, dtype, number of the memory and whether a gradient is required of a result whose row its note is to fill."""
+
+
+def reserve_result(table: TensorTable, tensor: Any) -> tuple[int, Fresh] | None:
+    """Number a new result of a call, whose row a note must fill.
+
+    None for one of which there is more to tell: a view, a part of a memory, a leaf to train, memory of somebody else's.
+    """
+    if tensor._base is not None or private().is_wrapped(tensor):
+        return None
+    memory, lent, part = memory_of(tensor)
+    required = tensor.requires_grad
+    if memory is None or lent or part or (required and tensor.is_leaf):
+        return None
+    number, storage = table.reserve(tensor, memory)
+    return number, (shape_of(tensor), dtype_name(tensor.dtype), storage, required)
+
+
+def facts_of(fresh: Fresh, name: str, row: int, source: SourceLine | None) -> TensorFacts:
+    """Return what fills the row of a result that an event made."""
+    shape, dtype, storage, required = fresh
+    return TensorFacts(shape, dtype, storage, required, not required, worthy(name), made_by=row, source=source)
+
+
 def _find_owner(table: TensorTable, number: int, facts: TensorFacts, tensor: Any, memory: Any) -> None:
     """See whether the memory that a tensor was made of is that of another one, handed out to others before."""
     lent = table.lent.at(memory.data_ptr())

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable
 from itertools import takewhile
 
+from .....interpreter import getframe
 from ....program.frames import is_command_line
 from .warnings_ import DEPTH, stack, unwatched
 
@@ -17,7 +18,7 @@ def wrap_format(original: Callable[[], list[str]]) -> Callable[[], list[str]]:
     def format_stack() -> list[str]:
         if sys.modules[original.__module__].should_preserve_node_meta:
             return original()  # what a tracer says in place of a stack
-        frames = takewhile(lambda frame: not is_command_line(frame), unwatched(stack(sys._getframe(DEPTH))))
+        frames = takewhile(lambda frame: not is_command_line(frame), unwatched(stack(getframe(DEPTH))))
         return traceback.StackSummary.extract((frame, frame.f_lineno) for frame in [*frames][::-1]).format()
 
     return format_stack

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
+from .....interpreter import getframe
 from ....events import Event
 from ....program.frames import source_line
 from ...grad_switches import ENTERED, LEFT, place_of
@@ -35,7 +36,7 @@ class Autocasts:
         def switching(autocast: Any, *args: Any) -> Any:
             result = original(autocast, *args)
             if not is_traced():
-                unseen(self._report, action, autocast, sys._getframe(2))
+                unseen(self._report, action, autocast, getframe(2))
             return result
 
         return switching

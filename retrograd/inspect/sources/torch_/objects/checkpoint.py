@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from .....interpreter import getframe
 from ....program.frames import leave_no_frame, source_line, user_frame
 from ...base import Watch
 from ...importing import AfterImport
@@ -17,6 +18,8 @@ from ..problems import safely, tell, unseen
 _MODULE = "torch.utils.checkpoint"
 _GENERATORS = ("_checkpoint_without_reentrant_generator_impl", "_checkpoint_without_reentrant_generator")
 """What a checkpoint is made of; from 2.14 on the first, which has the block's own arguments in front."""
+_REENTRANT = "CheckpointFunction"
+"""What a reentrant one is made of."""
 
 
 class Checkpoints:
@@ -53,6 +56,21 @@ class Checkpoints:
             tell(f"{_MODULE} has no {_GENERATORS[1]}: checkpointed blocks are not recorded")
         else:
             patches.wrap(module, name, self._wrap_generator)
+        if hasattr(module, _REENTRANT):
+            patches.wrap(getattr(module, _REENTRANT), "forward", self._wrap_forward)
+
+    def _wrap_forward(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Let a reentrant checkpoint say where it computes its block, without gradients."""
+
+        def forward(ctx: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+            block, name = next(self._blocks), str(getattr(function, "__qualname__", type(function).__name__))
+            unseen(self._begin, "reentrant", block, name)
+            try:
+                return original(ctx, function, *args, **kwargs)
+            finally:
+                unseen(self._end, block, name)
+
+        return forward
 
     def _wrap_generator(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Let the generator behind non-reentrant checkpoints say when its block begins, ends and is recomputed."""
@@ -94,11 +112,11 @@ class Checkpoints:
 
     def _begin(self, action: str, block: int, name: str, more: dict[str, Any] | None = None) -> None:
         data = {**self._data(block, name), **(more or {})}
-        line = source_line(user_frame(sys._getframe(1)))
+        line = source_line(user_frame(getframe(1)))
         self._told.begin(self._watches(), action, data, line, self._run())
 
     def _end(self, block: int, name: str) -> None:
-        self._told.end(self._data(block, name), source_line(user_frame(sys._getframe(1))), self._run())
+        self._told.end(self._data(block, name), source_line(user_frame(getframe(1))), self._run())
 
     def _data(self, block: int, name: str) -> dict[str, Any]:
         data: dict[str, Any] = {"block": block, "function": name}

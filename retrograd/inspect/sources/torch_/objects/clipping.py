@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import FrameType, GeneratorType
 from typing import Any
 
+from .....interpreter import getframe
 from ....program.frames import source_line, user_frame
 from ...base import Watch
 from ...patches import Patches
@@ -38,24 +38,27 @@ class Clipping:
 
         def clip(*args: Any, **kwargs: Any) -> Any:
             given = args[0] if args else kwargs.get("parameters")
+            bound, caller = args[1] if len(args) > 1 else kwargs.get(_BOUNDS[name]), getframe(1)
             read, passed = _as_read(given)
+            if passed is given:
+                unseen(self._report, name, read, bound, False, caller)
+                return original(*args, **kwargs)
             if args:
                 args = (passed, *args[1:])
-            elif passed is not given:
+            else:
                 kwargs = {**kwargs, "parameters": passed}
             try:
                 return original(*args, **kwargs)
             finally:
-                bound = args[1] if len(args) > 1 else kwargs.get(_BOUNDS[name])
-                unseen(self._report, name, read, bound, sys._getframe(1))
+                unseen(self._report, name, read, bound, True, caller)
 
         return clip
 
-    def _report(self, name: str, read: Any, bound: Any, caller: FrameType) -> None:
+    def _report(self, name: str, read: Any, bound: Any, read_once: bool, caller: FrameType) -> None:
         line = source_line(user_frame(caller))
         parameters = [read] if isinstance(read, LIBRARY.torch.Tensor) else list(read)
         for watch in self._watches():
-            tell_clip(watch, name, parameters, bound, self._run(), line)
+            tell_clip(watch, name, parameters, bound, self._run(), line, read_once=read_once)
 
 
 def _as_read(given: Any) -> tuple[Any, Any]:

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .....interpreter import getframe
 from ....events import Event
 from ....program.frames import source_line, user_frame
 from ...patches import Patches
@@ -73,7 +74,7 @@ class Collectives:
                     raise
                 finally:
                     self._here.within = False
-                    unseen(self._report, name, original, args, kwargs, error, sys._getframe(2))
+                    unseen(self._report, name, original, args, kwargs, error, getframe(2))
                     error = None
 
             return collective
@@ -130,7 +131,7 @@ class Collectives:
             try:
                 return original(*args, **kwargs)
             finally:
-                unseen(self._tell, "init_process_group", sys._getframe(2))
+                unseen(self._tell, "init_process_group", getframe(2))
 
         return init_process_group
 
@@ -138,7 +139,7 @@ class Collectives:
         """Make a wrapper report the lines from which it is told not to reduce."""
 
         def no_sync(wrapper: Any, *args: Any, **kwargs: Any) -> Any:
-            unseen(self._tell, "no_sync", sys._getframe(2))
+            unseen(self._tell, "no_sync", getframe(2))
             return original(wrapper, *args, **kwargs)
 
         return no_sync

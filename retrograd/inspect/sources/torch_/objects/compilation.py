@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .....interpreter import getframe
 from ....program.frames import source_line, user_frame
 from ....program.signals import let_pass
 from ...patches import Patches
@@ -47,7 +47,7 @@ class Compilation:
 
     def _note(self, model: Any, settings: dict[str, Any]) -> None:
         """Tell every recording of a region, unless it runs uncompiled."""
-        line = source_line(user_frame(sys._getframe(2)))
+        line = source_line(user_frame(getframe(2)))
         self._tell(model, settings, line)
         watches = list(self._watches())
         if any(watch.sink.eager for watch in watches):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
+from .....interpreter import getframe
 from ....program.frames import leave_no_frame, source_line, user_frame
 from ...base import Watch
 from ...origins import Marks
@@ -75,7 +75,7 @@ class Functions:
         finally:
             inside.functions -= 1
         if inside.functions == 0:
-            unseen(self._applied, cls, args, tensors, versions, result, sys._getframe(1))
+            unseen(self._applied, cls, args, tensors, versions, result, getframe(1))
         return result
 
     def _keep(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
+from .....interpreter import getframe
 from ....program.frames import is_foreign, read_locals
 from ...base import Sink
 from ...grad_switches import ENTERED, LEFT, SET, GradSwitches, Modes, Switching
@@ -38,7 +39,7 @@ def hear(switches: GradSwitches, call: Call) -> None:
     """Take a call of ``_set_grad_enabled``."""
     if call.error is not None:
         return
-    frame, method, holder = _who_switches(sys._getframe(1))
+    frame, method, holder = _who_switches(getframe(1))
     enabled = bool(next(iter((*call.args, *call.kwargs.values()))))
     now = Modes(enabled and not call.inference, call.inference)
     op = call.rule.op if holder is None else type(holder).__name__
@@ -75,7 +76,7 @@ class InferenceMode:
         def switching(holder: Any, *args: Any) -> Any:
             before = _modes()
             result = original(holder, *args)
-            unseen(self._report, action, holder, before, sys._getframe(2))
+            unseen(self._report, action, holder, before, getframe(2))
             return result
 
         return switching

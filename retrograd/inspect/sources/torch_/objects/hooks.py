@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 import weakref
 from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
+from .....interpreter import getframe
 from ....program.frames import leave_no_frame, source_line, user_frame
 from ....references import Reference
 from ....snapshot import SourceLine
@@ -166,7 +166,7 @@ class Handles:
         def register(module: Any, *args: Any, **kwargs: Any) -> Any:
             handle = original(module, *args, **kwargs)
             hook = args[0] if args else kwargs["hook"]
-            unseen(self._registered, original.__name__, module, hook, handle, sys._getframe(1))
+            unseen(self._registered, original.__name__, module, hook, handle, getframe(1))
             return handle
 
         return register
@@ -180,7 +180,7 @@ class Handles:
     def _wrap_remove(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
         def remove(handle: Any) -> None:
             original(handle)
-            caller = sys._getframe(2)  # below the wrapper that patches put around this
+            caller = getframe(2)  # below the wrapper that patches put around this
             if os.path.dirname(caller.f_code.co_filename) != _OWN:
                 unseen(self._removed, handle, caller)
 

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
-from ....events import Event, called
+from .....interpreter import getframe
+from ....events import Event
 from ....program.frames import is_users, source_line, user_frame
-from ....program.stacks import stack_of
 from ....tensor_table import TensorTable
+from ...array_writes import unheard_write
 from ...patches import Patches
 from ..calls.calls import unseen_version_of, version_of
 from ..calls.tensors import describe_anew, number_of
@@ -42,7 +43,7 @@ class MemoryWrites:
 
         def writing(storage: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(storage, *args, **kwargs)
-            unseen(self._report_storage, name, storage, sys._getframe(2))
+            unseen(self._report_storage, name, storage, getframe(2))
             return result
 
         return writing
@@ -63,7 +64,7 @@ class MemoryWrites:
         def set_(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             before = unseen_version_of(tensor)
             result = original(tensor, *args, **kwargs)
-            unseen(self._report_set, tensor, before, sys._getframe(2))
+            unseen(self._report_set, tensor, before, getframe(2))
             return result
 
         return set_
@@ -84,7 +85,7 @@ class MemoryWrites:
     # -- DLPack
     def _wrap_to_dlpack(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def to_dlpack(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            unseen(self._hand_out, tensor, sys._getframe(2))
+            unseen(self._hand_out, tensor, getframe(2))
             return original(tensor, *args, **kwargs)
 
         return to_dlpack
@@ -96,7 +97,7 @@ class MemoryWrites:
     def _wrap_from_dlpack(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def _from_dlpack(*args: Any, **kwargs: Any) -> Any:
             made = original(*args, **kwargs)
-            unseen(self._report_made, made, sys._getframe(2))
+            unseen(self._report_made, made, getframe(2))
             return made
 
         return _from_dlpack
@@ -118,7 +119,5 @@ class MemoryWrites:
 
 def _write(name: str, number: int, versions: tuple[int, int], through: str, caller: FrameType) -> Event:
     """Return the event of a write into a tensor."""
-    frame = user_frame(caller)
-    data: dict[str, Any] = {"inputs": [number], "names": [""], "outputs": [number], "output_names": [""]}
-    data |= {"target": number, "version": list(versions), "through": through, "stack": stack_of(frame)}
-    return called("inplace", name, source_line(frame), data | {"grad": LIBRARY.torch.is_grad_enabled()})
+    grad: bool = LIBRARY.torch.is_grad_enabled()
+    return unheard_write(name, number, versions, through, user_frame(caller), grad=grad)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
+from .....interpreter import getframe
 from ....program.frames import leave_no_frame
 from ....program.modules import attribute
 from ...base import Watch
@@ -38,7 +38,7 @@ class Owners:
 
         def __init__(optimizer: Any, *args: Any, **kwargs: Any) -> None:
             original(optimizer, *args, **kwargs)
-            self._works("made", optimizer, sys._getframe(1))
+            self._works("made", optimizer, getframe(1))
 
         return __init__
 
@@ -47,7 +47,7 @@ class Owners:
 
         def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> None:
             self._pause.end()  # of a step that raised, or whose closure this is
-            self._works("zero_grad", optimizer, sys._getframe(1))
+            self._works("zero_grad", optimizer, getframe(1))
             to_none = args[0] if args else kwargs.get("set_to_none", True)
             if not to_none:  # writes into gradients, which a graph may have saved
                 original(optimizer, *args, **kwargs)
@@ -63,7 +63,7 @@ class Owners:
     def step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
         """An optimizer steps; return the arguments that it is to have if it is to call a closure of the program's."""
         closure = args[1] if len(args) > 1 else kwargs.get("closure")
-        self._works("step", optimizer, sys._getframe(1))
+        self._works("step", optimizer, getframe(1))
         computes = closure is not None or bool(attribute(optimizer, "defaults").get("differentiable"))
         self._pause.begin(computes=computes)
         if not callable(closure):
@@ -83,7 +83,7 @@ class Owners:
             except BaseException as error:
                 leave_no_frame(error)
                 raise
-            self._works("evaluated", optimizer, sys._getframe(0))
+            self._works("evaluated", optimizer, getframe(0))
             self._pause.begin(computes=True)
             return result
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-import sys
 from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
+from .....interpreter import getframe
 from ....events import Event
 from ....program.frames import source_line, user_frame
 from ..calls.tensors import number_of
@@ -28,7 +28,7 @@ class Parameters:
         def __new__(cls: Any, *args: Any, **kwargs: Any) -> Any:
             made = original(cls, *args, **kwargs)
             given = args[0] if args else kwargs.get("data")
-            caller = sys._getframe(2)  # below the wrapper that patches put around this
+            caller = getframe(2)  # below the wrapper that patches put around this
             if given is not None and (caller.f_code.co_name != _COPYING or _by_itself(caller)):
                 unseen(self._report, given, made, caller)
             elif given is not None:

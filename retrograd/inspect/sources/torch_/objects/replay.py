@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,8 +25,8 @@ class TensorReader:
         self._readable = Readable()
 
     def opens(self) -> bool:
-        """Whether calls are recorded by autograd at this moment, and values can be read unnoticed."""
-        return bool(self._torch.is_grad_enabled()) and self._readable.now()
+        """Return whether calls are recorded by autograd at this moment, and values can be read unnoticed."""
+        return bool(self._torch.is_grad_enabled()) and (self._readable.now() or self._readable.transformed())
 
     def __call__(self, value: Any) -> Seen | None:
         """Return what there is to see of a tensor, None for other objects; raises ``TypeError`` for odd tensors."""
@@ -34,6 +34,11 @@ class TensorReader:
             return None
         if type(value) not in self._plain or value.layout is not self._torch.strided or not value.is_cpu:
             raise TypeError("not a plain tensor")
+        copy = self._copy_of(value) if self._readable.now() else self._copy_inside(value)
+        return Seen(tuple(value.shape), str(value.dtype), value.requires_grad, copy)
+
+    def _copy_of(self, value: Any) -> Callable[[tuple[slice, ...]], Array]:
+        """Return what copies a piece of a tensor."""
 
         def copy(piece: tuple[slice, ...]) -> Array:
             taken = value.detach()[piece].clone()  # numpy() of the program's own memory would forbid to resize it
@@ -41,7 +46,17 @@ class TensorReader:
             array: Array = taken.resolve_conj().resolve_neg().numpy()
             return array
 
-        return Seen(tuple(value.shape), str(value.dtype), value.requires_grad, copy)
+        return copy
+
+    def _copy_inside(self, value: Any) -> Callable[[tuple[slice, ...]], Array]:
+        """Return what copies a piece of what a transform wraps, which must be a tensor of the same shape."""
+        try:
+            array = self._readable.within(value)
+        except RuntimeError as error:  # memory that there is none of, as of what is only traced
+            raise TypeError("cannot be read") from error
+        if array is None or array.shape != tuple(value.shape):
+            raise TypeError("a batch of tensors")
+        return lambda piece: array[piece].copy()
 
 
 class TorchReplay:

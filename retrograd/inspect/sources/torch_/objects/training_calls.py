@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
+from .....interpreter import getframe
 from ....program.frames import source_line, user_frame
 from ...base import Watch
 from ...patches import Patches
@@ -47,7 +48,7 @@ class TrainingCalls:
         def train(module: Any, *args: Any, **kwargs: Any) -> Any:
             mode = args[0] if args else kwargs.get("mode", True)
             if type(mode) is bool:
-                unseen(self._report_mode, module, mode, sys._getframe(1))
+                unseen(self._report_mode, module, mode, getframe(1))
             return original(module, *args, **kwargs)
 
         return train
@@ -64,7 +65,7 @@ class TrainingCalls:
         def load_state_dict(module: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(module, *args, **kwargs)
             state = args[0] if args else kwargs.get("state_dict")
-            unseen(self._report_load, module, state, result, sys._getframe(1))
+            unseen(self._report_load, module, state, result, getframe(1))
             return result
 
         return load_state_dict
@@ -81,7 +82,7 @@ class TrainingCalls:
             result = original(schedule, *args, **kwargs)
             optimizer = getattr(schedule, "optimizer", None)
             if optimizer is not None:
-                unseen(self._scheduled, optimizer, sys._getframe(1))
+                unseen(self._scheduled, optimizer, getframe(1))
             return result
 
         return scheduling
@@ -93,7 +94,7 @@ class TrainingCalls:
         def scaling(scaler: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(scaler, *args, **kwargs)
             if scaler.is_enabled():
-                unseen(self._report_scaling, name, next(iter((*args, *kwargs.values())), None), sys._getframe(1))
+                unseen(self._report_scaling, name, next(iter((*args, *kwargs.values())), None), getframe(1))
             return result
 
         return scaling

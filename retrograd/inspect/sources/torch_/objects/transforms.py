@@ -10,6 +10,7 @@ from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
+from .....interpreter import getframe
 from ...base import Sink
 from ...patches import Patches
 from ...transforms import Levels, Transforms, functional_call
@@ -56,7 +57,7 @@ class FunctionalCalls:
     def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def _functional_call(module: Any, given: Any, *args: Any, **kwargs: Any) -> Any:
             if not is_traced():
-                unseen(self._report, given, sys._getframe(2))
+                unseen(self._report, given, getframe(2))
             return original(module, given, *args, **kwargs)
 
         return _functional_call

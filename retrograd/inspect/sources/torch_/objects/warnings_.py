@@ -8,13 +8,13 @@ for modules the detour through their hooks.
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import warnings
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from .....interpreter import getframe
 from ....program.frames import read_locals
 from ..library import LIBRARY
 from ..problems import safely
@@ -43,7 +43,7 @@ def wrap_show(original: Callable[[Any], None]) -> Callable[[Any], None]:
     """
 
     def _showwarnmsg(message: Any) -> None:
-        right = None if _DECIDING.again else safely(_right_place, message, sys._getframe(DEPTH))
+        right = None if _DECIDING.again else safely(_right_place, message, getframe(DEPTH))
         if right is None:
             original(message)
             return

@@ -11,6 +11,7 @@ from functools import partial
 from types import FrameType
 from typing import Any, NamedTuple
 
+from .....interpreter import getframe
 from ....events import Event
 from ....program.frames import is_foreign, source_line, user_frame
 from ....program.modules import attribute, held_parameters, is_module
@@ -102,7 +103,7 @@ class Wrappers:
 
     def _wrap(self, taker: _Taker, original: Callable[..., Any]) -> Callable[..., Any]:
         def taking(*args: Any, **kwargs: Any) -> Any:
-            caller = sys._getframe(2)
+            caller = getframe(2)
             if is_foreign(caller.f_code) or is_traced():  # one that another one calls
                 return original(*args, **kwargs)
             given = [*args, *kwargs.values()]

@@ -32,12 +32,12 @@ class Allocations:
                 self._allocated(tensor, number, known=number in numbers)
         elif self._unwritten:
             for place in written:
-                self._wrote(call, place, self._table.entered(numbers[place]).storage)
+                self._wrote(call, place, self._table.memory_of(numbers[place]))
 
     def received(self, numbers: Sequence[int], tensors: Sequence[Any]) -> None:
         """Note tensors that were written by nobody who was seen."""
         for number, tensor in zip(numbers, tensors, strict=True):
-            memory = self._table.entered(number).storage
+            memory = self._table.memory_of(number)
             if memory is not None and self._unwritten.follows(memory):
                 self._unwritten.wrote(memory, _span(tensor), version_of(tensor))
 
@@ -45,23 +45,23 @@ class Allocations:
         """Whether values of a tensor must not be read."""
         if not self._unwritten:
             return False
-        memory = self._table.entered(number).storage
+        memory = self._table.memory_of(number)
         if memory is None or not self._unwritten.follows(memory):
             return False
         return self._unwritten.hides(memory, _span(tensor), version_of(tensor))
 
     def _allocated(self, tensor: Any, number: int, *, known: bool) -> None:
         """Note memory that was allocated; a tensor that was there before has perhaps only grown."""
-        facts = self._table.entered(number)
+        memory = self._table.memory_of(number)
         try:
-            if known and tensor.numel() <= np.prod(facts.shape):
+            if known and tensor.numel() <= np.prod(self._table.entered(number).shape):
                 return
             owner = tensor.untyped_storage()
         except Exception as failure:  # without memory
             let_pass(failure)
             return
-        if facts.storage is not None:
-            self._unwritten.allocated(facts.storage, owner, _span(tensor), version_of(tensor))
+        if memory is not None:
+            self._unwritten.allocated(memory, owner, _span(tensor), version_of(tensor))
 
     def _wrote(self, call: Call, place: int, memory: int | None) -> None:
         """Note a write."""

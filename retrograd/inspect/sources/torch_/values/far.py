@@ -42,12 +42,12 @@ class FarValues:
         if promise is None and not tensor.is_cpu and tensor.is_floating_point() and tensor.numel():
             self._missed("values", f"on device {tensor.device.type}")
         if promise is not None:
-            self._known[number] = _Known(version, self._table.entered(number).storage, promise)
+            self._known[number] = _Known(version, self._table.memory_of(number), promise)
         return promise
 
     def wrote(self, numbers: Sequence[int]) -> None:
         """Tensors were written, and with them all that share their memory."""
-        hit = {self._table.entered(number).storage for number in numbers}
+        hit = {self._table.memory_of(number) for number in numbers}
         for number in [number for number, known in self._known.items() if known.memory in hit or number in numbers]:
             del self._known[number]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ....operators import Trait
 from ....tensor_table import TensorTable
-from ...array_values import Array, is_finite, range_and_sum, row_range_and_sum
+from ...array_values import FEW, Array, few_range_and_sum, is_finite, range_and_sum, row_range_and_sum
 from ..calls.calls import Call, version_of
 from ..calls.rules import Rule
 from .far import FarValues
@@ -67,11 +67,11 @@ class Ranges:
             version, entries, dtype, figures = self._known[first]
             if (version, entries, dtype) == (call.versions[0], tensor.numel(), tensor.dtype):
                 return self._note(number, tensor, entries, dtype, figures), None
-        row = self.readable.flat(tensor) if does.flat is None else None
-        quick = None if row is None or not row.size else row_range_and_sum(row)
-        if row is not None and quick is not None:
-            dtype = self.readable.by_char[row.dtype.char]
-            return self._note(number, tensor, row.size, dtype, (*quick[0], quick[1])), None
+        found = self.readable.in_one_piece(tensor) if does.flat is None else None
+        quick = None if found is None else self._quick(*found)
+        if found is not None and quick is not None:
+            entries = found[1] // found[2].itemsize
+            return self._note(number, tensor, entries, tensor.dtype, (*quick[0], quick[1])), None
         array = self.readable.array(tensor)
         if array is None and type(tensor) not in self.readable.plain and tensor.is_floating_point() and tensor.numel():
             self.missed("values", f"of class {type(tensor).__name__}")
@@ -82,6 +82,12 @@ class Ranges:
         if is_finite(limits):
             self._note(number, tensor, tensor.numel(), tensor.dtype, figures)
         return figures, array
+
+    def _quick(self, pointer: int, size: int, dtype: Any) -> tuple[tuple[float, float], float] | None:
+        """Return range and sum of ordinary numbers in one piece, None where they have to be looked at."""
+        if 0 < size <= FEW * dtype.itemsize:
+            return few_range_and_sum(self.readable.few(pointer, size, dtype))
+        return row_range_and_sum(self.readable.row(pointer, size, dtype)) if size else None
 
     def _bad_parts(self, tensor: Any) -> Figures:
         """Return what there is to tell of complex numbers: whether they are not finite."""

@@ -6,6 +6,7 @@ Memory is read by its address, since ``Tensor.numpy()`` would make the storage i
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -38,7 +39,6 @@ class Readable:
             torch.float32: np.dtype(np.float32),
             torch.float64: np.dtype(np.float64),
         }
-        self.by_char = {numbers.char: dtype for dtype, numbers in self.wide.items()}
         self.by_name = {str(dtype).rpartition(".")[2]: dtype for dtype in self.wide}
         self._indices: dict[Any, np.dtype[Any]] = {
             torch.int64: np.dtype(np.int64),
@@ -53,6 +53,7 @@ class Readable:
         self._telling: dict[Any, bool] = {}
         self._sizes: BoundedDict[tuple[Any, Any], int] = BoundedDict(10_000)
         self._types: BoundedDict[int, Any] = BoundedDict(10_000)
+        self._unpackers: dict[tuple[int, str], Callable[[Any], tuple[float, ...]]] = {}
 
     def now(self) -> bool:
         """Whether anything may be read at all at this moment."""
@@ -134,8 +135,8 @@ class Readable:
 
         return address_of
 
-    def flat(self, tensor: Any) -> Array | None:
-        """Return the entries of a plain tensor as one row, in their order in memory, with few questions.
+    def in_one_piece(self, tensor: Any) -> tuple[int, int, np.dtype[Any]] | None:
+        """Return address, bytes and dtype of the entries of a plain tensor, with few questions.
 
         None for any other tensor, and where they do not lie side by side.
         """
@@ -151,13 +152,23 @@ class Readable:
                 or tensor.is_neg()
             ):
                 return None
-            pointer, size = tensor.data_ptr(), tensor.nbytes
-            return (
-                np.ndarray(size // dtype.itemsize, dtype, self._bytes(size).from_address(pointer)) if pointer else None
-            )
+            pointer = tensor.data_ptr()
+            return (pointer, tensor.nbytes, dtype) if pointer else None
         except Exception as failure:
             let_pass(failure)
             return None
+
+    def row(self, pointer: int, size: int, dtype: np.dtype[Any]) -> Array:
+        """Return memory of so many bytes as a row of entries."""
+        return np.ndarray(size // dtype.itemsize, dtype, self._bytes(size).from_address(pointer))
+
+    def few(self, pointer: int, size: int, dtype: np.dtype[Any]) -> tuple[float, ...]:
+        """Return the same as plain numbers."""
+        unpack = self._unpackers.get((size, dtype.char))
+        if unpack is None:
+            format_ = f"{size // dtype.itemsize}{dtype.char}"
+            unpack = self._unpackers[size, dtype.char] = struct.Struct(format_).unpack_from
+        return unpack(self._bytes(size).from_address(pointer))
 
     def array(self, tensor: Any) -> Array | None:
         """Return a floating tensor as an array, narrow dtypes converted; None if it cannot be had.

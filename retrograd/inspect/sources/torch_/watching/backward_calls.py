@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from .....interpreter import getframe
 from ....garbage import collector_paused
 from ....program.frames import user_frame
 from ...origins import OriginTables
@@ -34,7 +34,7 @@ class BackwardCalls:
         def _engine_run_backward(t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
             if is_traced() or not self._watches.any_sees():
                 return original(t_outputs, *args, **kwargs)
-            frame = user_frame(sys._getframe(1))
+            frame = user_frame(getframe(1))
             writers = safely(self._begin, t_outputs, args, kwargs, frame)
             error: BaseException | None = None
             given: Any = None
@@ -61,7 +61,7 @@ class BackwardCalls:
                 return original(outputs, *args, **kwargs)
             except Exception as error:
                 if not is_traced() and self._watches.any_sees():
-                    unseen(self._refused, outputs, sys._getframe(2), error)  # below the wrapper that patches put here
+                    unseen(self._refused, outputs, getframe(2), error)  # below the wrapper that patches put here
                 raise
 
         return _make_grads
@@ -87,6 +87,8 @@ class BackwardCalls:
         with collector_paused():  # also until what was looked at is gone again
             for writer in writers:
                 unseen(writer.begin, frame)
+                if writer.watch.level == "full":
+                    unseen(writer.watch.strays.run_begins, self._scopes.modules)
         listening = here.mode is not None and bool(here.mode.listeners) and put_on(here.mode)
         here.outer.append((here.inside.run, listening))
         here.inside.run = writers[-1].number if writers else None

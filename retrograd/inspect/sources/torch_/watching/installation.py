@@ -8,11 +8,10 @@ threads that start later) of the thread bootstrap.
 from __future__ import annotations
 
 import sys
-import threading
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .....interpreter import BEGINS_THREADS, SHOWS_WARNINGS
 from ...naming import NameMemory
 from ...origins import OriginTables
 from ...patches import Patches
@@ -106,9 +105,9 @@ class Installation:
 
     def _wrap_python(self, patches: Patches) -> None:
         """Show warnings, stacks and new threads to the program as they would be without us."""
-        patches.wrap(warnings, "_showwarnmsg", wrap_show)
+        patches.wrap(*SHOWS_WARNINGS, wrap_show)
         patches.wrap(sys.modules.get("torch.fx.traceback"), "format_stack", wrap_format)
-        patches.wrap(threading.Thread, "_bootstrap_inner", self._wrap_bootstrap)
+        patches.wrap(*BEGINS_THREADS, self._wrap_bootstrap)
 
     def _wrap_parameters(self, patches: Patches) -> None:
         """Hear of parameters made of tensors."""

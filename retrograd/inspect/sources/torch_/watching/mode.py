@@ -7,11 +7,11 @@ The mode never touches a node: it reads the thread's counter of nodes before and
 from __future__ import annotations
 
 import functools
-import sys
 import threading
 from types import FrameType
 from typing import Any
 
+from .....interpreter import getframe
 from ....program.frames import applying_frame, leave_no_frame, user_frame
 from ...origins import Marks
 from ...severed import SeveredTensors
@@ -50,7 +50,7 @@ def _mode_class() -> type:
             if is_compiling():  # as is_traced, but for each call
                 return func(*args, **kwargs)
             before, heard, came = counter(), None, PENDING
-            asked = caller.of_python if sys._getframe(1).f_code is handler else caller.of_c
+            asked = caller.of_python if getframe(1).f_code is handler else caller.of_c
             rule, run = asked(func, args, kwargs)
             try:
                 if (rule is FACT and before == self.marks.end) or not self.active or jit_state() is not None:
@@ -68,12 +68,12 @@ def _mode_class() -> type:
                 finally:
                     after = counter()
                     if after != self.marks.end:
-                        _note(self.marks, before, after, sys._getframe(1), rule)
+                        _note(self.marks, before, after, getframe(1), rule)
                     if heard is not None:
                         heard.result = None if came is PENDING else came
-                        caller.end(heard, sys._getframe(1), after, self.listeners, self.inside)
+                        caller.end(heard, getframe(1), after, self.listeners, self.inside)
                     if not self.marks.muted and (after == before or type(came) is not tensor or self.severing.known):
-                        _follow(self, rule, args, kwargs, came, before, sys._getframe(1))
+                        _follow(self, rule, args, kwargs, came, before, getframe(1))
                     heard = came = None
             except BaseException as error:
                 leave_no_frame(error)

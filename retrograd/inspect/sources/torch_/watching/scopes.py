@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from .....interpreter import getframe
 from ....program.frames import is_foreign, user_frame
 from ....program.modules import attributes_of, is_training
 from ...module_names import Called, Roots, below
@@ -97,7 +97,7 @@ class Scopes:
 
     def enter(self, module: Any, marks: Marks, stack: list[Running], mode: Any) -> None:
         """A module begins to run on this thread; ``stack`` holds the thread's running modules."""
-        caller, made = sys._getframe(2), self._counter()
+        caller, made = getframe(2), self._counter()
         if made > marks.end:
             marks.gap(made, marks.line)
         outer = stack[-1] if stack else None

@@ -17,7 +17,6 @@ from ....program.stacks import forget_stacks
 from ...base import Origins, Sink, Source
 from ...importing import AfterImport
 from ...naming import NameMemory
-from ...stray_attributes import report_strays
 from ..library import loaded_torch
 from ..private import private
 from ..problems import LISTENERS, safely, unseen
@@ -65,7 +64,7 @@ class Watcher:
             if self._installed is not None:
                 unseen(READBACKS.read)
                 if level == "full":
-                    unseen(report_strays, sink, self.modules())
+                    unseen(me.strays.look, self.modules())
             self._end(me)
 
     def _begin(self, watch: Watch) -> None:

@@ -10,6 +10,7 @@ from ....program.signals import let_pass
 from ....snapshot import SourceLine
 from ....unseen import PROBLEMS
 from ...base import Sink, Source
+from ...stray_attributes import StrayAttributes
 from ..backward.repeats import Repeats
 from ..calls.forward import ForwardWriter
 from ..calls.tensors import number_of, numbers_of
@@ -43,6 +44,7 @@ class Watch:
         """Who listens to calls, at level ``full``."""
         self.hooked, self.latest, self.repeats = lasting.hooked, lasting.latest, lasting.repeats
         self.memory = lasting.memory
+        self.strays = StrayAttributes(sink)
         self._missed: set[str] = set()
 
     def miss(self, sentences: Iterable[str], *, again: bool = False) -> None:

@@ -1,0 +1,135 @@
+"""Trained leaves that a custom Function uses and whose gradient it never returns: not given, None, or zeros only."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+from ....events import Event
+from ....snapshot import SourceLine
+from ...base import Case
+from ...facts.flow import Flow
+from ...facts.lines import backward_line, made_inside
+from ...text.words import at, listed
+
+
+def lost_in_functions(flow: Flow, ways: Iterable[tuple[int, list[int]]]) -> Iterator[Case]:
+    """Yield the cases of leaves without gradient, each with a way of its values that no recorded cut ends."""
+    found: dict[tuple[SourceLine | None, str], tuple[Event, str, list[int]]] = {}
+    for leaf, way in ways:
+        if flow.written_after(leaf, flow.runs[0].begin):  # updated by the program itself
+            continue
+        for event in filter(None, (_function_of(flow, row) for row in way)):
+            name = _given_as(flow, event, leaf)
+            if name is None or _always_none(flow, event, name):
+                source = event.source if name is None else backward_line(event)
+                found.setdefault((source, name or ""), (event, name or "", []))[2].append(leaf)
+                break
+    for (source, _), (event, name, leaves) in found.items():
+        yield _returns(flow, event, name, leaves, "None", source) if name else _not_given(flow, event, leaves)
+
+
+def zeros_of_functions(flow: Flow) -> Iterator[Case]:
+    """Yield the cases of leaves that a Function returns zeros for in every pass, while it passes something else on."""
+    found: dict[tuple[SourceLine | None, str], tuple[Event, list[int]]] = {}
+    forwards = dict(flow.of_kind("function", action="forward"))
+    for leaf in flow.optimized if forwards else ():
+        norms = [norm for run in flow.norms_of.get(leaf, ()) for norm in run]
+        rows = [row for row in flow.used_in.get(leaf, ()) if flow.has_node(row)]
+        if len(norms) < 2 or any(norm != 0.0 for norm in norms) or not rows or not forwards.keys() >= set(rows):
+            continue
+        name = _given_as(flow, forwards[rows[0]], leaf)
+        if name and _passes_something(flow, set(rows)):
+            event = forwards[rows[0]]
+            found.setdefault((backward_line(event), name), (event, []))[1].append(leaf)
+    for (source, name), (event, leaves) in found.items():
+        yield _returns(flow, event, name, leaves, "nothing but zeros", source)
+
+
+def _function_of(flow: Flow, row: int) -> Event | None:
+    """Return the custom Function that a call is, or the outermost one whose forward made it, without a node then."""
+    if flow.has_node(row):
+        event = flow.events[row]
+        return event if event.kind == "function" else None
+    forwards = flow.rows.get("function", [])
+    for later in forwards[bisect_right(forwards, row) :]:
+        event = flow.events[later]
+        if flow.has_node(later) and event.data.get("action") == "forward":
+            return event if made_inside(flow, row, event, "forward") else None
+    return None
+
+
+def _given_as(flow: Flow, event: Event, leaf: int) -> str | None:
+    """Return the parameter of forward that a leaf, or what was made of it, was given as; None if it was not given."""
+    places = [place for place, shape in enumerate(event.data.get("shapes", ())) if shape is not None]
+    given, names = event.data.get("inputs", ()), event.data.get("parameters", ())
+    for place, tensor in zip(places, given, strict=False):
+        made = flow.behind([tensor], flow.call_of_node(event.data.get("node")) or 0).tensors
+        if tensor == leaf or leaf in made:
+            return str(names[place]) if place < len(names) else f"input {place}"
+    return None
+
+
+def _always_none(flow: Flow, event: Event, name: str) -> bool:
+    """Whether all backward passes of a Function returned None for one of its inputs; what was measured is told so."""
+    names = list(event.data.get("parameters", ()))
+    place = names.index(name) if name in names else int(name.rpartition(" ")[2])
+    measured = [one.data for _, one in flow.of_kind("function", action="checked") if one.op == event.op]
+    if any(one.get("relative_error") and one.get("missing") and one.get("argument") == place for one in measured):
+        return False
+    alike = flow.of_kind("function", action="forward")
+    nodes = {one.data.get("node") for _, one in alike if (one.op, one.source) == (event.op, event.source)}
+    returned = [
+        one.data.get("gradient_shapes", ())
+        for _, one in flow.of_kind("function", action="backward")
+        if one.data.get("node") in nodes
+    ]
+    return bool(returned) and all(place < len(shapes) and shapes[place] is None for shapes in returned)
+
+
+def _passes_something(flow: Flow, rows: set[int]) -> bool:
+    """Whether the node of one of these calls was seen to pass on a gradient that is not zero."""
+    for run in flow.runs:
+        snapshot = None if run.snapshot is None else flow.graph_of(run)
+        if snapshot is None or "out_norm" not in snapshot.measures:
+            continue
+        places = run.places(snapshot)
+        nodes = [places[one] for row in rows for one in flow.nodes(row) if one in places]
+        if any(snapshot.measures["out_norm"][node] for node in nodes):
+            return True
+    return False
+
+
+def _not_given(flow: Flow, event: Event, leaves: list[int]) -> Case:
+    """Return the case of leaves that forward takes from somewhere else than its arguments."""
+    names, one = listed(flow.name(leaf) for leaf in leaves), len(leaves) == 1
+    them = "it" if one else "them"
+    return Case(
+        kind="broken-chain",
+        message=f"{names} get{'s' if one else ''} no gradient: {event.op}.forward computes with {them}, but "
+        f"{event.op}.apply(...){at(event.source)} is not given {them}. A custom Function's forward records no graph, "
+        "so gradients reach only what apply is given.",
+        remedy=f"give {names} to {event.op}.apply(...) as well, and let backward{at(backward_line(event))} return "
+        f"{'its gradient' if one else 'their gradients'}",
+        source=event.source,
+        op=event.op,
+        subjects=frozenset(leaves),
+        evidence={"leaves": [flow.name(leaf) for leaf in leaves], "reason": "not an input of apply"},
+    )
+
+
+def _returns(flow: Flow, event: Event, name: str, leaves: list[int], what: str, source: SourceLine | None) -> Case:
+    """Return the case of leaves whose gradient backward leaves out."""
+    names, one = listed(flow.name(leaf) for leaf in leaves), len(leaves) == 1
+    gets = "no gradient" if what == "None" else "a gradient of zero in every pass"
+    return Case(
+        kind="broken-chain",
+        message=f"{names} get{'s' if one else ''} {gets}: {event.op}.backward{at(source)} returns {what} for {name}, "
+        f"as which {event.op}.apply(...){at(event.source)} is given {'it' if one else 'them'}.",
+        remedy=f"return the gradient of {name} in its place; what is to stay as it is: .requires_grad_(False), and no "
+        "place in the optimizer",
+        source=source,
+        op=event.op,
+        subjects=frozenset(leaves),
+        evidence={"leaves": [flow.name(leaf) for leaf in leaves], "reason": f"backward returns {what}"},
+    )

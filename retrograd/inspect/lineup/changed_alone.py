@@ -1,0 +1,79 @@
+"""Gradients that ranks have added up, and that are changed afterwards on some of them alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..align import plain_name
+from ..columns import Plain
+from ..snapshot import SourceLine
+from .replicas import REDUCING
+from .run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedAlone:
+    """A line that changes reduced gradients on some ranks."""
+
+    names: tuple[str, ...]
+    """The parameters."""
+    source: SourceLine
+    op: str
+    runs: tuple[int, ...]
+    """The ranks that do so."""
+    reduced: SourceLine | None
+    """A line that adds the gradients up."""
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return it as JSON values."""
+        reduced = self.reduced and self.reduced.plain()
+        names, runs = [*self.names], [*self.runs]
+        return {"names": names, "source": self.source.plain(), "op": self.op, "runs": runs, "reduced": reduced}
+
+
+def changed_alone(runs: Sequence[Run]) -> ChangedAlone | None:
+    """Return the first line that changes on some ranks alone what all of them had added up."""
+    told = [_changes(run) for run in runs]
+    reduced = set.intersection(*({name for name, _ in one} for one in told)) if told else set()
+    lines: dict[tuple[SourceLine, str], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for number, one in enumerate(told):
+        for (name, _), changes in one.items():
+            for change in changes if name in reduced else ():
+                lines[change][name].append(number)
+    for (source, op), names in lines.items():
+        some = {tuple(numbers) for numbers in names.values() if len(numbers) < len(runs)}
+        if len(some) == 1:
+            (numbers,) = some
+            having = tuple(sorted(name for name, found in names.items() if tuple(found) == numbers))
+            added = next(line for one in told for (name, line) in one if name == having[0])
+            return ChangedAlone(having, source, op, numbers, added)
+    return None
+
+
+def _changes(run: Run) -> dict[tuple[str, SourceLine | None], dict[tuple[SourceLine, str], None]]:
+    """Return name and reducing line of each reduced gradient -> the lines that change it after that, in order."""
+    tensors, found = run.recording.tensors, dict[tuple[str, SourceLine | None], dict[tuple[SourceLine, str], None]]()
+    added: dict[str, SourceLine | None] = {}
+    wrapped: set[str] = set()
+    for event in run.recording.events:
+        if event.kind == "accumulate":
+            added.pop(_name(tensors[event.data.get("tensor", 0)].name), None)
+        elif event.kind == "wrapper" and not event.data.get("sharded"):
+            wrapped.update(_name(tensors[one].name) for one in event.data["inputs"])
+        elif event.kind == "backward-end" or (event.kind == "collective" and event.op in REDUCING):
+            by_hand = map(_name, event.data.get("gradients_of", ()))
+            for name in wrapped if event.kind == "backward-end" else by_hand:
+                added[name] = event.source
+                found.setdefault((name, event.source), {})
+        elif event.source is not None and event.kind in ("inplace", "clip"):
+            written = event.data.get("inputs", ()) if event.kind == "clip" else (event.data.get("gradient_of"),)
+            for name in (_name(tensors[one].name) for one in written if one is not None):
+                if name in added:
+                    found[name, added[name]][event.source, event.op] = None
+    return found
+
+
+def _name(name: str | None) -> str:
+    return plain_name(name) or ""
