@@ -427,3 +427,37 @@ def test_the_graph_does_not_keep_arguments_alive_c33() -> None:
         assert node() is None
     finally:
         gc.enable()
+
+
+DEFAULTS = {
+    "left out": ("(Tensor w, int x = 2)", lambda f, w: f(w), 1),
+    "given all the same": ("(Tensor w, int x = 2)", lambda f, w: f(w, 2), 1),
+    "of several": ("(Tensor w, int x = 2, float y = 1.0)", lambda f, w: f(w, 3), 2),
+    "by name": ("(Tensor w, int x = 2, *, int y = 3)", lambda f, w: f(w, y=4), 1),
+    "no tensor": ("(Tensor w, Tensor? x = None)", lambda f, w: f(w), 1),
+    "a list": ("(Tensor w, int[] x = [1, 2])", lambda f, w: f(w), 1),
+}
+
+
+@pytest.mark.parametrize("kind", DEFAULTS)
+def test_no_gradients_for_defaults_c34(kind: str) -> None:
+    """Backward returns gradients for the arguments that were given, or ``None`` for the others as well."""
+    schema, call, given = DEFAULTS[kind]
+
+    def program(t: Any) -> Any:
+        found = []
+        for count in range(1, 4):
+            with t.library._scoped_library(f"defaults{count}", "FRAGMENT") as lib:
+                lib.define(f"op{schema} -> Tensor")
+                lib.impl("op", lambda w, *rest, **named: w * 2.0, "CPU")
+                name = f"defaults{count}::op"
+                t.library.register_autograd(name, lambda ctx, g, n=count: (g * 2, *[None] * (n - 1)), lib=lib)
+                w = t.ones(2, requires_grad=True)
+                try:
+                    call(getattr(t.ops, f"defaults{count}").op, w).sum().backward()
+                    found.append(w.grad)
+                except RuntimeError:
+                    found.append("refused")
+        return [given, found]
+
+    assert_agree(program)

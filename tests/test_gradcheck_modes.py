@@ -7,7 +7,7 @@ from typing import Any
 import gradcheck_functions as functions
 import numpy as np
 import pytest
-from both_engines import assert_agree, outcome
+from both_engines import assert_agree, differential, outcome, raises
 
 import retrograd
 
@@ -204,3 +204,26 @@ def test_missing_tangents_must_count_as_zero_e47() -> None:
     found = outcome(check, retrograd)
     assert found.error == "GradcheckError"
     assert "Mismatch in tangent values for output with index" in found.message
+
+
+@differential
+def test_random_numbers_within_batched_tangents(torch):
+    """A ``jvp`` that draws random numbers is refused where batches of tangents are checked."""
+
+    class Noisy(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def vjp(ctx, g):
+            return g * 2
+
+        @staticmethod
+        def jvp(ctx, t):
+            torch.randn_like(t)
+            return t * 2
+
+    x = torch.ones(2, dtype=torch.double, requires_grad=True)
+    options = {"check_forward_ad": True, "check_batched_forward_grad": True}
+    return raises("random operation", torch.autograd.gradcheck, Noisy.apply, (x,), **options)

@@ -14,6 +14,7 @@ from many_cases import each
 from op_samples import Sample, all_samples
 
 import retrograd as torch
+from retrograd.utils.checkpoint import checkpoint
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -141,3 +142,51 @@ def test_training_keeps_a_flat_memory_line() -> None:
     growth = sys.getallocatedblocks() - before
 
     assert growth < 300, f"{growth} memory blocks more after 1,000 steps"
+
+
+def test_dirty_view_that_is_saved() -> None:
+    """A custom Function that writes to a view and saves it makes no cycle."""
+
+    class Written(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_dirty(x)
+            ctx.save_for_backward(x)
+            return x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g
+
+    x = torch.tensor(1.0, requires_grad=True).clone()
+    x = x.view_as(x)
+    Written.apply(x)
+    ref = weakref.ref(x)
+
+    del x
+
+    assert ref() is None
+
+
+def test_custom_function_within_a_checkpoint() -> None:
+    """What a custom Function saves goes with the backward run also where the function runs again until it is saved."""
+    refs = []
+
+    class Kept(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = x.clone()
+            ctx.save_for_backward(y)
+            refs.append(weakref.ref(y))
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (y,) = ctx.saved_tensors
+            return g * y
+
+    x = torch.ones(3, requires_grad=True)
+    checkpoint(Kept.apply, x, use_reentrant=False).sum().backward()
+
+    assert len(refs) == 2
+    assert [r() for r in refs if r() is not None] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 
+import pytest
 from both_engines import differential, raises, warned
 from custom_functions import squaring
 
@@ -236,3 +237,22 @@ def test_E_26_the_position_is_that_of_the_input():
         messages, error = texts_of(Second.apply(retrograd.ones(1), a).backward)
     assert skeleton(messages[0])[0].startswith("Error detected in SecondBackward")
     assert error == "RuntimeError: Function 'SecondBackward' returned nan values in its 1th output."
+
+
+def test_E_24_warnings_that_are_errors(capsys):
+    """E-24: where warnings are errors, the explained error comes out, and the traceback of forward on stderr."""
+    a = retrograd.ones(3, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mode = retrograd.autograd.detect_anomaly()
+    with mode, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        b = a + 1
+        c = b**2
+        b += 1
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            retrograd.autograd.grad(c.sum(), a)
+
+    told = capsys.readouterr().err
+    assert "Error detected in PowBackward0" in told
+    assert "c = b**2" in told

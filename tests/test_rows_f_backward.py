@@ -527,3 +527,51 @@ def test_F_53_names_without_eager_effect(torch):
     with torch.autograd.set_detect_anomaly(True), torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
         F.apply(x).sum().backward()
     return x.grad
+
+
+@differential
+def test_F_44_slots_of_missing_gradients(torch):
+    """F-44: the node behind a backward that is differentiated once has a place for each gradient, also for ``None``."""
+    once = torch.autograd.function.once_differentiable
+
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, k, b):
+            ctx.k = k
+            ctx.save_for_backward(a, b)
+            return a + k * b + a * b
+
+        @staticmethod
+        @once
+        def backward(ctx, g):
+            a, b = ctx.saved_tensors
+            return g + g * b, None, g * ctx.k + g * a
+
+    x, y, g = (torch.ones(2, requires_grad=True) for _ in range(3))
+    found = torch.autograd.grad(Scaled.apply(x, 2, y), (x, y), g, create_graph=True)
+    return [[type(f).__name__ if f is not None else None for f, _ in t.grad_fn.next_functions] for t in found]
+
+
+@differential
+def test_F_20_dirty_views_that_are_no_inputs(torch):
+    """F-20: marking what is no input warns, and is refused for views, which would have to go on with its history."""
+
+    def apply(make):
+        class Marked(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                out = make(x)
+                ctx.mark_dirty(out)
+                return out
+
+            @staticmethod
+            def backward(ctx, g):
+                return g
+
+        return Marked.apply(torch.ones(1, requires_grad=True).clone())
+
+    message = "received a tensor that was not an input"
+    return [
+        raises(message, apply, lambda x: x.clone().view(1)),
+        raises(message, apply, lambda x: torch.ones(1).view(1)),
+    ]

@@ -193,3 +193,24 @@ def test_a_programs_own_root_level_does_not_switch_node_logging_on(module):
 
     assert done.returncode == 0
     assert "Executing:" not in done.stderr
+
+
+def test_G_54_the_logger_of_this_package():
+    """G-54: DEBUG on ``retrograd.autograd`` logs each node there, as PyTorch does on ``torch.autograd``."""
+    code = """
+import logging, sys
+import retrograd as rg
+
+logging.basicConfig(level=logging.WARNING, format="%(name)s %(message)s", stream=sys.stdout)
+logging.getLogger("retrograd.autograd").setLevel(logging.DEBUG)
+a = rg.ones(3, requires_grad=True)
+a.mul(2).sum().backward()
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    lines = [re.sub(r"<(\w+) object at 0x[0-9a-f]+>", r"\1", line) for line in out.splitlines()]
+
+    assert lines == [
+        "retrograd.autograd.graph Executing: SumBackward0 with grad_outputs: [f32[]]",
+        "retrograd.autograd.graph Executing: MulBackward0 with grad_outputs: [f32[3]]",
+        "retrograd.autograd.graph Executing: AccumulateGrad with grad_outputs: [f32[3]]",
+    ]

@@ -409,3 +409,22 @@ def test_G_23_innermost_pair(torch):
             found += [asked(False) == second, asked(True) == second]
         found.append(asked(False) == first)
     return found
+
+
+@differential
+def test_G_23_hooks_left_and_entered_within_backward(torch):
+    """G-23: what code within backward does to the stack of hooks is undone when backward is over."""
+    hooks = torch.autograd.graph.saved_tensors_hooks
+    x = torch.ones(3, requires_grad=True)
+    outer = hooks(lambda t: t, lambda t: (outer.__exit__(None, None, None), t)[1])
+    outer.__enter__()
+    x.sin().sum().backward()
+    outer.__exit__(None, None, None)
+    seen = []
+    other = hooks(lambda t: (seen.append("packed"), t)[1], lambda t: t)
+    inner = hooks(lambda t: t, lambda t: (other.__enter__(), t)[1])
+    with inner:
+        y = x.sin().sum()
+    y.backward()
+    x.cos().sum().backward()
+    return seen

@@ -338,3 +338,21 @@ def test_V_16_retained_under_create_graph(torch):
     b.retain_grad()
     (b * b).sum().backward(create_graph=True)
     return [b.grad, b.grad.requires_grad, torch.autograd.grad(b.grad.sum(), a)]
+
+
+@differential
+def test_V_10_set_makes_another_leaf(torch):
+    """V-10: graphs recorded before ``set_`` lead to the leaf that was; the tensor takes gradients of its new shape."""
+    x = torch.ones(4, requires_grad=True)
+    before = (x * 2).sum()
+    with torch.no_grad():
+        x.set_(x[1:])
+    (x * 3).sum().backward()
+    unused = raises("", torch.autograd.grad, before, x)
+    p = torch.nn.Parameter(torch.ones(4))
+    for _ in range(2):
+        with torch.no_grad():
+            p.set_(p[1:])
+            p.grad = None
+        torch.cat((p, p)).sum().backward()
+    return [x.grad, unused, p, p.grad]

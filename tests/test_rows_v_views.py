@@ -379,3 +379,37 @@ def test_V_38_advice_is_one_sentence_per_tag():
             t.mul_(2)
         texts.append(str(caught.value).split("inplace", 1)[1])
     assert texts[0] != texts[1]
+
+
+@differential
+def test_V_36_views_that_are_turned_in_place(torch):
+    """V-36: a view that is turned in place under ``no_grad`` stays what it was made as, and is refused in its words."""
+
+    class Seen(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    turns = [lambda v: v.transpose_(0, 0), lambda v: v.t_(), lambda v: v.squeeze_(0), lambda v: v.unsqueeze_(0),
+             lambda v: v.as_strided_((1, 0), (2, 2)), lambda v: v.swapaxes_(0, 0)]  # fmt: skip
+    made = [lambda x: x.view_as(x), lambda x: x.unbind()[0], Seen.apply]
+    found = []
+    for turn in turns:
+        for make in made:
+            for made_recorded in (True, False):
+                base = torch.ones(2, 3, requires_grad=True).clone()
+                with torch.set_grad_enabled(made_recorded):
+                    v = make(base)
+                with torch.no_grad():
+                    turn(v)
+                try:
+                    v.add_(1)
+                except RuntimeError as error:
+                    found.append(str(error).split(".")[0])
+                else:
+                    found.append("written")
+    return found

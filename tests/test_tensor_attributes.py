@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from both_engines import assert_agree, differential, raises
 
+import retrograd
+
 READ_ONLY = ("is_leaf", "grad_fn", "shape", "dtype", "device", "_version", "_base", "T", "output_nr", "layout", "ndim")
 
 
@@ -203,3 +205,29 @@ def test_warnings_of_scalars_come_once(torch: Any) -> Any:
         warnings.simplefilter("always")
         float(x)
     return len(seen)
+
+
+def test_names_that_are_listed_are_there() -> None:
+    """``dir`` of a tensor gives no name that ``hasattr`` denies."""
+    x = retrograd.ones(2, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        missing = [name for name in dir(x) if name != "imag" and not hasattr(x, name)]
+    assert missing == []
+    assert "to_mkldnn" not in dir(x)
+
+
+@differential
+def test_empty_windows_beyond_the_memory(torch: Any) -> Any:
+    """A window without elements may lie anywhere."""
+    window = torch.tensor([1.0]).as_strided((0,), (1,), 2)
+    return [window.shape, window.storage_offset()]
+
+
+@differential
+def test_resizing_in_inference_mode(torch: Any) -> Any:
+    """There a tensor that requires grad may be resized, as nothing is recorded."""
+    with torch.inference_mode():
+        x = torch.ones(1, 2, 3, requires_grad=True)
+        x.resize_(1, 2)
+    return [x.shape, x.requires_grad]

@@ -29,6 +29,20 @@ def _is_spread(argument: Argument) -> bool:
     return argument.type.is_tensor_like and argument.type.is_list
 
 
+def _without_defaults(arguments: Sequence[Argument], values: tuple[Any, ...]) -> int:
+    """How many values there are without those at the end that are the defaults of their arguments."""
+    count = len(values)
+    while count and _is_default(arguments[count - 1], values[count - 1]):
+        count -= 1
+    return count
+
+
+def _is_default(argument: Argument, value: Any) -> bool:
+    return (
+        argument.has_default_value() and type(value) is type(argument.default_value) and value == argument.default_value
+    )
+
+
 def _gathered(flat: Sequence[Any], spread: list[bool], lengths: list[int]) -> list[Any]:
     """Values in one row put back: one list where something was spread out."""
     found: list[Any] = []
@@ -50,6 +64,8 @@ class _Call:
         self.lengths = [len(v) if s else 1 for v, s in zip(args, self.spread, strict=True)]
         self.optional = [s and all(x is None for x in v) for v, s in zip(args, self.spread, strict=True)]
         """Which lists hold no tensor at all, so that ``None`` may stand for their gradients."""
+        self.given = _without_defaults(op._schema.positional, args)
+        """How many arguments there are without the last ones that have their defaults; they need no gradients."""
         self.out_spread: list[bool] = []
         self.out_lengths: list[int] = []
 
@@ -114,6 +130,8 @@ def _checked_gradients(call: _Call, returned: Any, name: str) -> list[Any]:
         return _unspread(call, grads)
     while len(grads) > expected and grads[-1] is None:
         grads.pop()
+    if len(grads) == call.given < expected:
+        grads += [None] * (expected - len(grads))
     if len(grads) != expected:
         raise RuntimeError(
             f"function {name}Backward returned an incorrect number of gradients (expected {expected}, got {len(grads)})"

@@ -38,6 +38,7 @@ def run_backward(
     ``inputs`` are edges; with ``capture`` their gradients are returned, otherwise they accumulate.
     """
     watched = bool(observe.observers)
+    hooks = tuple(STATE.saved_hooks)
     try:
         if watched:
             observe.notify("backward_began", [edge_parts(r) for r in roots])
@@ -46,6 +47,9 @@ def run_backward(
         if watched:
             observe.notify("backward_ended", error)
         raise
+    finally:
+        if tuple(STATE.saved_hooks) != hooks:
+            state.restore_saved_hooks(hooks)
     if watched:
         observe.notify("backward_ended", None)
     return captured

@@ -305,7 +305,10 @@ def _with_error_node(outputs: Any, several: bool) -> Any:
     differentiable = [isinstance(o, TensorBase) and o._sig.differentiable for o in made]
     node = _ErrorNode(
         "trying to differentiate twice a function that was marked with @once_differentiable",
-        tuple(gradient_edge(o.detach()._requiring_grad()) for o, d in zip(made, differentiable, strict=True) if d),
+        tuple(
+            gradient_edge(o.detach()._requiring_grad()) if d else None
+            for o, d in zip(made, differentiable, strict=True)
+        ),
         tuple(o._sig if d else None for o, d in zip(made, differentiable, strict=True)),
     )
     for nr, (o, d) in enumerate(zip(made, differentiable, strict=True)):

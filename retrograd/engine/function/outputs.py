@@ -57,12 +57,18 @@ class Outputs:
     def raise_versions(self) -> None:
         """Count the writes that were declared, before anything is checked."""
         for t in self.node.dirty_tensors or ():  # one given twice is raised twice
-            if id(t) not in self.inputs:
-                warn(
+            if id(t) not in self.inputs and not self._is_part_of_input(t):
+                text = (
                     "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
                     "mutated should be passed to ctx.mark_dirty()."
                 )
+                if t._is_view():  # whose base has no history that could go on
+                    raise RuntimeError(text)
+                warn(text)
             bump_version(t)
+
+    def _is_part_of_input(self, t: Any) -> bool:
+        return t._is_view() and requires_grad(t._base)
 
     def _check_all_dirty_returned(self) -> None:
         returned = {id(x) for x in self.raw}
@@ -160,12 +166,12 @@ class Outputs:
     def save(self, results: list[Any]) -> None:
         """Make the saved records, after the outputs have their history."""
         node = self.node
-        if node.to_save is None:
-            return
-        if self.executable:
-            places = {id(raw): i for i, raw in enumerate(self.raw)}
-            node._saved = [self._record(i, t, places, results) for i, t in enumerate(node.to_save)]
-        node.to_save = None
+        try:
+            if node.to_save is not None and self.executable:
+                places = {id(raw): i for i, raw in enumerate(self.raw)}
+                node._saved = [self._record(i, t, places, results) for i, t in enumerate(node.to_save)]
+        finally:  # whatever a hook raised: nothing may refer from a node to its results
+            node.to_save = node.dirty_tensors = node.non_differentiable = None
 
     def _record(self, i: int, t: Any, places: dict[int, int], results: list[Any]) -> SavedTensor:
         if t is None:

@@ -11,6 +11,7 @@ from ..execution.batched import Gradients, map_batch
 from ..function.function import Function
 from ..table.registry import F
 from ..tensors.tensor import Tensor
+from ..transforms.randomness import drawing_refused
 from ..warning import warn
 from .analytic import tangents_of
 from .case import Case, GradcheckError
@@ -150,7 +151,8 @@ def check_batched_tangents(case: Case) -> None:
             return tuple(F.zeros_like(value) if found is None else found for value, found in pairs)
 
         try:
-            result = map_batch(run, (batch,))
+            with drawing_refused():
+                result = map_batch(run, (batch,))
         except RuntimeError as error:
             advice = _BATCHED_ADVICE.format(option="check_batched_forward_grad")
             raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{advice}") from error

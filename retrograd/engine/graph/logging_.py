@@ -1,4 +1,4 @@
-"""One log line per node that a backward executes, on PyTorch's own logger name.
+"""One log line per node that a backward executes, on the logger of this package or on that of PyTorch's name.
 
 ``logging`` costs time to import; as long as nobody has imported it, nobody can have asked for a log.
 """
@@ -21,10 +21,11 @@ _DEBUG = 10
 
 
 @functools.cache
-def _logger() -> Logger:
+def _loggers() -> tuple[Logger, ...]:
+    """Ours, and that which programs written for PyTorch ask for."""
     import logging
 
-    return logging.getLogger("torch.autograd.graph")
+    return logging.getLogger("retrograd.autograd.graph"), logging.getLogger("torch.autograd.graph")
 
 
 _DTYPE_ABBRS = {
@@ -61,7 +62,8 @@ def _format(t: Any) -> str:
 
 def _log_node(grad_outputs: tuple[Any, ...]) -> None:
     shown = ",".join(_format(g) for g in grad_outputs)
-    _logger().debug("Executing: %s with grad_outputs: [%s]", current_node(), shown)
+    logger = _chosen() or _loggers()[0]
+    logger.debug("Executing: %s with grad_outputs: [%s]", current_node(), shown)
 
 
 def _register_logging_hooks_on_whole_graph(t_outputs: Sequence[Any]) -> Callable[[], None]:
@@ -80,10 +82,16 @@ def _register_logging_hooks_on_whole_graph(t_outputs: Sequence[Any]) -> Callable
 
 
 def is_wanted() -> bool:
-    """Whether DEBUG was asked for on one of ``torch``'s loggers; a program's own root level does not count."""
-    if "logging" not in sys.modules:
-        return False
-    logger: Logger | None = _logger()
+    """Whether DEBUG was asked for on one of the loggers or above it; a program's own root level does not count."""
+    return "logging" in sys.modules and _chosen() is not None
+
+
+def _chosen() -> Logger | None:
+    """The logger that was asked for DEBUG."""
+    return next((logger for logger in _loggers() if _is_at_debug(logger)), None)
+
+
+def _is_at_debug(logger: Logger | None) -> bool:
     while logger is not None and logger.name != "root":
         if logger.level:
             return logger.level <= _DEBUG

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -118,14 +119,22 @@ def explain_failure(node: GraphNode) -> None:
     metadata = node._extra.metadata if node._extra is not None and node._extra.metadata else {}
     trace = metadata.get("traceback_")
     if not trace:
-        warn(
+        _tell(
             f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
             "forward pass for more information."
         )
         return
-    warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(trace)}")
+    _tell(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(trace)}")
     for text in _ancestors(metadata.get("parent_")):
+        _tell(text)
+
+
+def _tell(text: str) -> None:
+    """Warn; where warnings are errors, write it to stderr, so that the error that it explains comes out."""
+    try:
         warn(text)
+    except Warning as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
 
 
 def _ancestors(parent: Any) -> Iterator[str]:

@@ -98,6 +98,14 @@ def set_grad_enabled_here(enabled: bool) -> bool:
     return before
 
 
+def restore_saved_hooks(hooks: tuple[Any, ...]) -> None:
+    """Undo what code that ran within backward did to this thread's hooks on saved tensors."""
+    global MODE
+    with _lock:
+        MODE += len(hooks) - len(STATE.saved_hooks)
+    STATE.saved_hooks[:] = hooks
+
+
 DISPATCH_MODES = 0
 """How many ``dispatch_modes`` there are in all threads."""
 ANOMALY = False

@@ -11,6 +11,8 @@ from typing import Any, NoReturn
 _KEPT = {
     "data": "Deleting tensor data is not allowed. Delete tensor instead!",
     "requires_grad": "requires_grad must be a bool",
+    "_grad_fn": "Deletion of _grad_fn not allowed. Detach tensor instead!",
+    "_backward_hooks": "Deletion of _backwards_hooks not allowed!",
 }
 """Attributes that can be set but not deleted."""
 

@@ -27,7 +27,7 @@ from .storages import UntypedStorage, flat_memory
 @public("resize_", function=False)
 def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     """Change the size in place, keeping the memory as long as it is large enough; refused where grad is required."""
-    if requires_grad(self):
+    if requires_grad(self) and not STATE.inference:
         raise RuntimeError("cannot resize variables that require grad. Use reshape, or resize the detached tensor.")
     shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     if any(n < 0 for n in shape):
@@ -91,6 +91,8 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
     set_array(self, array)
     mark(self, bits)
     bump_version(self)
+    if self._meta is not None:
+        self._meta.accumulator = None  # graphs that were recorded before lead to the leaf that it was
     if records:
         rebase_history(self, _NotImplemented(edges, self._sig.alone))
     if observe.observers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,11 @@ from ...nodes.hooks import tensor_type_name
 from ...table.public import public
 from ...tensors.base import TensorBase
 from ...tensors.bits import assign
+
+
+def _whole(value: Any) -> int:
+    """What is written of a number into a tensor of integers: nothing behind the point."""
+    return int(value) if isinstance(value, float) else index(value)
 
 
 def _write_each(name: str, self: Any, others: tuple[Any, ...], function: Callable[..., Any]) -> Any:
@@ -28,7 +34,7 @@ def _write_each(name: str, self: Any, others: tuple[Any, ...], function: Callabl
             )
     arrays = [self._array, *(_expanded(other, self._sig.shape) for other in others)]
     prepare_write(self)
-    convert = {"b": bool, "i": int, "u": int, "f": float, "c": complex}[self._sig.numpy.kind]
+    convert: Any = {"b": bool, "i": _whole, "u": _whole, "f": float, "c": complex}[self._sig.numpy.kind]
     written = np.array(arrays[0])
     for at in np.ndindex(*self._sig.shape):
         written[at] = convert(function(*[a[at].item() for a in arrays]))

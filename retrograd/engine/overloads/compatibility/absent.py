@@ -41,3 +41,13 @@ for _why, _names in _INSTEAD.items():
     for _name in _names.split():
         if _name not in METHODS:
             PROPERTIES[_name] = _absent(_name, _why)
+
+_UNLISTED = {name for names in _INSTEAD.values() for name in names.split() if name not in METHODS} | {"volatile"}
+
+
+def listed(self: Any) -> list[str]:
+    """The names that ``dir`` gives: of what is there."""
+    return sorted(set(object.__dir__(self)) - _UNLISTED)
+
+
+METHODS["__dir__"] = listed

@@ -50,8 +50,10 @@ def _reshape_in_place(self: Any, row: str, *args: Any) -> Any:
     bump_version(self)
     if view is not None:
         version = view.version if new_edge is None else storage_of(self).version
-        self._meta.view = made._meta.view
-        self._meta.view.fn, self._meta.view.version = new_edge, version
+        before, view = view, made._meta.view
+        self._meta.view = view
+        view.fn, view.version = before.fn if new_edge is None else new_edge, version
+        view.tag = before.tag  # it stays what it was made as, whatever mode it is turned in
     elif new_edge is not None:
         set_history(self, new_edge)
     return self

@@ -105,7 +105,7 @@ def _check_window(t: Any, size: tuple[int, ...], stride: tuple[int, ...], offset
 def check_extent(size: tuple[int, ...], stride: tuple[int, ...], offset: int, whole: int, item: int) -> None:
     """``RuntimeError`` for a window that ends beyond the ``whole`` elements of ``item`` bytes that there are."""
     end = offset + Geometry(size, stride, 0).extent()
-    if end > whole:
+    if end > whole and 0 not in size:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} "
             f"requiring a storage size of {end * item} are out of bounds for storage of size {whole * item}"
