@@ -23,25 +23,26 @@ def is_inference_mode_enabled() -> bool:
     return STATE.inference
 
 
-Modes = tuple[bool, bool]
-"""Grad mode and inference mode."""
+def _tell(action: str, switched: Any, grad: bool, inference: bool) -> None:
+    """Let observers know that a mode was switched, and what was in force before.
+
+    By an object that is entered or left, or by the function of a name.
+    """
+    before, now = (grad and not inference, inference), (STATE.grad_enabled and not STATE.inference, STATE.inference)
+    observe.notify("grad_switched", action, switched, before, now)
 
 
-def _modes() -> Modes:
-    return STATE.grad_enabled and not STATE.inference, STATE.inference
-
-
-def _tell(action: str, switched: Any, before: Modes) -> None:
-    """Let observers know that a mode was switched, by an object that is entered or left, or by a bare function."""
+def _switch(switched: Any, enabled: bool, action: str) -> bool:
+    """Switch recording in this thread, which an object or a function does; what it was before."""
+    before = set_grad_enabled_here(enabled)
     if observe.observers:
-        observe.notify("grad_switched", action, switched, before, _modes())
+        _tell(action, switched, before, STATE.inference)
+    return before
 
 
 def switch_for_good(enabled: bool, function: str) -> None:
     """Switch recording in this thread, for a function of this name."""
-    before = _modes()
-    set_grad_enabled_here(enabled)
-    _tell("set", function, before)
+    _switch(function, enabled, "set")
 
 
 class ModeContext:
@@ -158,14 +159,10 @@ class _GradMode(ModeContext):
         return made if func is None else made(func)
 
     def __enter__(self) -> None:
-        before = _modes()
-        STATE.mode_blocks.append((self, set_grad_enabled_here(self.mode)))
-        _tell("entered", self, before)
+        STATE.mode_blocks.append((self, _switch(self, self.mode, "entered")))
 
     def __exit__(self, *exc: object) -> None:
-        before = _modes()
-        set_grad_enabled_here(_left(self))
-        _tell("left", self, before)
+        _switch(self, _left(self), "left")
 
 
 class no_grad(_GradMode):  # noqa: N801 - torch's name
@@ -195,28 +192,23 @@ class set_grad_enabled(ModeContext):  # noqa: N801
         check_bool("set_grad_enabled", "enabled", mode, 1)
         self.mode = mode
         self.prev = STATE.grad_enabled
-        self._switch(mode, "set")
+        _switch(self, mode, "set")
 
     def __repr__(self) -> str:
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
     def __enter__(self) -> None:
-        self._switch(self.mode, "entered")
+        _switch(self, self.mode, "entered")
 
     def __exit__(self, *exc: object) -> None:
-        self._switch(self.prev, "left")
-
-    def _switch(self, mode: bool, action: str) -> None:
-        before = _modes()
-        set_grad_enabled_here(mode)
-        _tell(action, self, before)
+        _switch(self, self.prev, "left")
 
     def clone(self) -> Any:
         """The same mode again."""
         return type(self)(self.mode)
 
     def __call__(self, func: Any) -> Any:
-        self._switch(self.prev, "left")
+        _switch(self, self.prev, "left")
         mode = self.mode
         return context_decorator(lambda: set_grad_enabled(mode), func)
 
@@ -241,20 +233,21 @@ class inference_mode(ModeContext):  # noqa: N801
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
-        modes = _modes()
         before = STATE.inference, STATE.grad_enabled, STATE.forward_grad_enabled
         STATE.mode_blocks.append((self, before))
         _set_inference(self.mode)
         STATE.forward_grad_enabled = not self.mode
         set_grad_enabled_here(not self.mode)
-        _tell("entered", self, modes)
+        if observe.observers:
+            _tell("entered", self, before[1], before[0])
 
     def __exit__(self, *exc: object) -> None:
-        modes = _modes()
+        within = STATE.grad_enabled, STATE.inference
         inference, grad, STATE.forward_grad_enabled = _left(self)
         _set_inference(inference)
         set_grad_enabled_here(grad)
-        _tell("left", self, modes)
+        if observe.observers:
+            _tell("left", self, *within)
 
 
 def _set_inference(on: bool) -> None:
