@@ -123,6 +123,25 @@ def test_an_optimizer_that_counts_nothing_is_no_stranger(engine: str) -> None:
     assert [event for event in of_kind(recorded, "inplace") if event.op == "numpy"] == []
 
 
+LISTS = """import torch
+a, b = torch.ones(3), torch.ones(3)
+seen = b.numpy()
+w = torch.ones(3, requires_grad=True)
+(w * b).sum()
+torch._foreach_add_([a.data, b.data], 1.0)
+(w * b).sum().backward()
+"""
+
+
+def test_a_write_into_a_list_is_none_of_numpys() -> None:
+    """One call writes into several tensors, also into the one whose array is only read."""
+    pytest.importorskip("torch")
+    recorded, error = record(LISTS, "torch")
+
+    assert error is None
+    assert [event.op for event in of_kind(recorded, "inplace") if event.op == "numpy"] == []
+
+
 def test_tensor_made_by_dlpack_leads_back_to_its_source() -> None:
     """The recording knows whose memory it is."""
     pytest.importorskip("torch")

@@ -90,8 +90,8 @@ class ForwardWriter:
         """Tensors were written by other processes or by their storages, which no version tells."""
         self._ranges.forget_all(numbers)
         self._allocations.received(numbers, tensors)
-        for number in numbers if self.table.lent.storages else ():
-            self.shared.written(self.table.memory_of(number))
+        if lent := self.table.lent.storages:
+            self.shared.written(lent.intersection(map(self.table.memory_of, numbers)))
 
     def close(self) -> None:
         """Leave the program as it was."""
@@ -136,8 +136,8 @@ class ForwardWriter:
         if call.rule.reason == "numpy" and call.inputs and call.error is None:
             self.shared.hands_out(call.inputs[0], call.rule.op, call.frame)
         if written:
-            if self.table.lent.storages:
-                self.shared.written(self.table.memory_of(numbers[written[0]]))
+            if lent := self.table.lent.storages:
+                self.shared.written(lent.intersection(self.table.memory_of(numbers[one]) for one in written))
             self._write_beside(call, site, written, kind, numbers)
 
     def _kind(

@@ -7,7 +7,7 @@ whenever a node keeps it, and when backward begins.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -73,10 +73,10 @@ class SharedMemory:
         if self._readable.now():
             self._watch(tensor, number, storage, frame)
 
-    def written(self, storage: int | None) -> None:
+    def written(self, storages: Collection[int | None]) -> None:
         """PyTorch wrote there, perhaps through an alias with a version of its own."""
-        for place, watched in list(self._watched.items()):
-            if watched.storage == storage:
+        for place, watched in list(self._watched.items()) if storages else ():
+            if watched.storage in storages:
                 self._note(place, watched)
 
     def look(self, frame: FrameType | None) -> None:
