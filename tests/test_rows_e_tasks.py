@@ -157,17 +157,18 @@ def test_E_18_errors_surface_outside(torch):
     return a.grad, raises("inner", calling(torch, not_caught)(a).backward), torch._C._current_graph_task_id()
 
 
-@pytest.mark.parametrize("engine", ["torch", "retrograd"])
-def test_E_18_two_hundred_levels(engine):
-    """E-18: 200 nested runs do not exhaust the Python stack, grad mode and context variables reach the innermost."""
+# From its 60th level on PyTorch takes threads of its own, after which no child of this process could run backward.
+@pytest.mark.parametrize(("engine", "levels"), [("torch", 50), ("retrograd", 200)])
+def test_E_18_many_levels(engine, levels):
+    """E-18: nested runs do not exhaust the Python stack, grad mode and context variables reach the innermost."""
     torch = pytest.importorskip(engine)
     variable = contextvars.ContextVar("variable", default="unset")
     variable.set("outer")
     seen = []
     deep = nested(torch, lambda: seen.append((variable.get(), torch.is_grad_enabled())))
     a = torch.ones(1, requires_grad=True)
-    deep.apply(a, 200).backward()
-    assert a.grad.item() == 201.0
+    deep.apply(a, levels).backward()
+    assert a.grad.item() == levels + 1
     assert seen[0][1] is False
     if engine == "retrograd":  # PyTorch hands context variables to its own threads only in newer versions
         assert seen[0][0] == "outer"
