@@ -259,14 +259,14 @@ def test_boxes_follow_scopes() -> None:
 
 
 def test_few_cards_at_first() -> None:
-    """A page opens the largest boxes while at most twenty cards are to be seen."""
+    """A page opens what a drawing opens: of a chain of ten modules the first, so that at most twenty cards are seen."""
     snapshot = graph([(node, node + 1) for node in range(99)])
     snapshot.scope = [f"part{node // 10}" for node in range(100)]
-    groups = groups_of(fold(snapshot))
+    (structure,) = data_of(page(snapshot))["structures"]
 
-    assert len(groups) > 10
-    assert sum(1 for group in groups.parents if group == 0) <= 20
-    assert groups.open_at_first() == [0, 1]
+    assert len(structure["boxes"]["parent"]) > 10
+    assert structure["boxes"]["open"] == [0, 1]
+    assert len(structure["drawn"]["forward"]["cards"]) <= 20
 
 
 def test_uses_of_a_leaf_are_listed_in_reading_order() -> None:

@@ -207,8 +207,7 @@ def drawing_options(function: Function) -> Function:
             click.option(
                 "--view",
                 type=click.Choice(VIEWS),
-                default=VIEWS[0],
-                help="The way lines go: that of gradients, of values, or both.",
+                help="The way lines go: that of gradients, of values, or both (the default of pages).",
             ),
             click.option(
                 "--color-by",

@@ -22,8 +22,9 @@ class RenderOptions:
     """``"layered"`` (ours, needs no binary) or ``"dot"`` (Graphviz)."""
     step: str | int = "last"
     """Which snapshots: ``"last"``, ``"all"``, or an index (negative ones count from the end)."""
-    view: str = "backward"
-    """``"backward"`` (the way gradients flow), ``"forward"`` (the way values do) or ``"both"`` on the same lines."""
+    view: str | None = None
+    """``"backward"`` (the way gradients flow), ``"forward"`` (the way values do) or ``"both"`` on the same lines;
+    ``None`` leaves it to the format: a page shows both, everything else ``"backward"``."""
     color_by: str | None = None
     """Numeric column that colours the nodes: ``"saved_bytes"`` or a name in ``GraphSnapshot.measures``."""
     max_nodes: int | None = None
@@ -44,6 +45,11 @@ class RenderOptions:
     """What a comparison says about a graph that holds both sides."""
     findings: tuple[Finding, ...] = ()
     """What a diagnosis found: drawn as marks on nodes, and as dashed edges where something was cut."""
+
+    @property
+    def direction(self) -> str:
+        """The view of a drawing that has one only."""
+        return self.view or VIEWS[0]
 
 
 VIEWS = ("backward", "forward", "both")

@@ -50,7 +50,7 @@ class Drawing:
     note: str = ""
     """What a headline adds about how it was drawn."""
     direction: str = "backward"
-    """As ``RenderOptions.view``."""
+    """As ``RenderOptions.direction``."""
 
 
 def draw(scene: Scene, options: RenderOptions, prefix: str = "") -> Drawing:

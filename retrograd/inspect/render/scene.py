@@ -47,7 +47,7 @@ class Scene:
     reached: Reached | None = None
     """Which parameters get a gradient."""
     direction: str = "backward"
-    """As ``RenderOptions.view``."""
+    """As ``RenderOptions.direction``."""
     plain: bool = False
     """Whether no step of folding was wanted, so that cards spell operators as the engine does."""
 
@@ -237,8 +237,8 @@ def _folded(snapshot: GraphSnapshot, options: RenderOptions, step: int) -> Scene
     chosen = Opening(everything(folded).opened) if plain else first_opening(folded, options.max_boxes)
     expand(folded, chosen, options.expand)
     seen = view(folded, chosen.opened, chosen.unrolled)
-    seen = seen if options.view == "backward" else seen.turned()
-    made = Scene(seen, seen_snapshot(seen), snapshot, cuts=cuts, plain=plain, direction=options.view)
+    seen = seen if options.direction == "backward" else seen.turned()
+    made = Scene(seen, seen_snapshot(seen), snapshot, cuts=cuts, plain=plain, direction=options.direction)
     for node, note in notes:
         made.notes.setdefault(seen.box_of_node(node), []).append(note)
     for found in made.notes.values():

@@ -14,7 +14,22 @@ class Boxes {
     this.open = open;
     this.block = block;
     this.seen = this.seenBoxes();
-    this.arrange();
+  }
+  // Take the places that Python gave to all that is seen; an open box without a frame is as large as what it holds.
+  take(cards, { spots, sheet }) {
+    const { graph } = this, columns = ["x", "y", "width", "height"], placed = new Set([...cards, graph.boxCard(0)]);
+    for (const name of columns) this[name] = new Float64Array(graph.cardCount);
+    const put = (card, spot) => columns.forEach((name, at) => { this[name][card] = spot[at]; });
+    cards.forEach((card, at) => put(card, spots[at]));
+    put(graph.boxCard(0), [0, 0, ...sheet]);
+    for (const box of this.seen.slice().reverse()) if (!placed.has(graph.boxCard(box))) put(graph.boxCard(box), this.spotAround(box));
+    this.spots = this.exits = new Map();
+    this.inner = [[sheet[0]], [sheet[1]]];
+  }
+  spotAround(box) {
+    const { x, y, width, height } = this, cards = [...this.graph.inside.row(box)].filter((card) => !this.hides(card));
+    const least = (value) => Math.min(...cards.map(value)), most = (value) => Math.max(...cards.map(value)), left = least((card) => x[card]), top = least((card) => y[card]);
+    return [left, top, most((card) => x[card] + width[card]) - left, most((card) => y[card] + height[card]) - top];
   }
   // One column if that is hardly taller than the sheet, else the best of a few ways to stand in columns.
   arrange() {

@@ -4,6 +4,10 @@ const KINDS = {
   root: "root (backward starts here)", op: "operator", leaf: "parameter or other leaf",
   function: "custom Function", ghost: "cut off (not in the graph)", copy: "write into a view", box: "box (Enter or a double click opens it)",
 };
+const ARROWS = {
+  backward: "lines go the way of gradients", forward: "lines go the way of values; no gradient comes back over dashed ones",
+  both: "down the lines values, up them gradients, but not over dashed ones",
+};
 const MEASURE_NAMES = {
   time_us: "time", grad_norm: "gradient norm", grad_min: "smallest gradient", grad_max: "largest gradient",
   grad_mean: "mean gradient", zero_share: "share of zeros", nan_count: "NaN count", inf_count: "infinity count", nonfinite: "NaN and infinite entries",
@@ -129,4 +133,5 @@ function showLegend() {
     if (!present.has(kind)) continue;
     legend.append(swatch(colours[kind] || colours.muted, colours[`${kind}-rim`] || colours.rim, words));
   }
+  legend.append(make("span", ARROWS[viewNow()]));
 }

@@ -164,6 +164,7 @@ function describeGraph() {
   const { graph, data, step } = state;
   details.append(make("h2", data.steps[step].label || "Backward graph"), quiet(data.steps[step].headline));
   data.findings.forEach((finding) => details.append(findingCard(finding)));
+  if (!graph.forward) details.append(quiet("The forward pass was not recorded, so lines can go the way of gradients only."));
   const hint = quiet("Choose a card for its operator, tensors, source lines and neighbours; open a box with a double click. Press ? for all keys.");
   hint.classList.add("hint");
   details.append(hint);

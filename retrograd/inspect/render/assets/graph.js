@@ -8,8 +8,11 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u20
 const ENTRY = -1, EXIT = -2;
 
 class Graph {
-  constructor(data) {
-    Object.assign(this, data);
+  // A turned graph is drawn as values go through it, from its inputs down; its edges are still those of gradients.
+  constructor(data, turned = false) {
+    Object.assign(this, turned ? turnedData(data) : data);
+    this.turned = turned;
+    this.picture = data.drawn[turned ? "forward" : "backward"];
     this.nodes = data.op.rows.length;
     this.boxCount = data.boxes.parent.length;
     this.atomCount = data.atoms.head.length;
@@ -71,7 +74,7 @@ class Graph {
     const { pieces } = this.links, starts = new Int32Array(pieces.length);
     for (let link = 0, at = 0; link < pieces.length; link++) {
       starts[link] = at;
-      if (pieces[link]) at += (pieces[link] & 1 ? 6 : 2) * (pieces[link] >> 1) + 2;
+      at += 2 * pointCount(pieces[link]);
     }
     return starts;
   }

@@ -12,9 +12,10 @@ function along(forward) {
 
 // From a box along the lines to be seen.
 function alongBoxes(forward) {
-  const { graph } = state, card = graph.cardOf(state.chosen), { source, target } = graph.links;
-  const links = linksAt(card).filter((link) => (forward ? source[link] : target[link]) === card);
-  const ends = links.map((link) => (forward ? target[link] : source[link])).filter((card) => card >= 0);
+  const { graph, scene } = state, card = graph.cardOf(state.chosen);
+  const down = forward !== graph.turned;
+  const links = linksAt(card).filter((link) => (down ? scene.sourceOf(link) : scene.targetOf(link)) === card);
+  const ends = links.map((link) => (down ? scene.targetOf(link) : scene.sourceOf(link))).filter((card) => card >= 0);
   if (ends.length) choose(graph.thingOf(ends[0]), true);
 }
 
@@ -55,6 +56,7 @@ const KEYS = [
     1: filterKey(1), 2: filterKey(2), 3: filterKey(3), 4: filterKey(4), 5: filterKey(5), 6: filterKey(0),
   }],
   ["m M", "colour by the next or previous measure", { m: () => pickNext(byId("measure")), M: () => pickNext(byId("measure"), -1) }],
+  ["v", "forward and backward, forward, or backward", { v: () => pickNext(byId("direction")) }],
   ["[ ]", "previous and next step", { "[": () => showStep(state.step - 1), "]": () => showStep(state.step + 1) }],
   ["arrows", "move the drawing; Page Up and Page Down by a screen", {
     ArrowLeft: () => move(80, 0), ArrowRight: () => move(-80, 0), ArrowUp: () => move(0, 80), ArrowDown: () => move(0, -80),

@@ -24,6 +24,7 @@ function turnHalfWay(points, at) {
 // Where a link begins and ends on the sheet: [x0, y0, x1, y1].
 function linkEnds(scene, link) {
   const { graph } = scene, box = graph.links.box[link];
+  if (box < 0) { const found = rawPoints(graph, link); return [...found.slice(0, 2), ...found.slice(-2)]; }
   const [x0, y0] = linkEnd(scene, scene.sourceOf(link), box, true);
   const [x1, y1] = linkEnd(scene, scene.targetOf(link), box, false);
   return [x0, y0, x1, y1];
@@ -41,7 +42,9 @@ function linkEnd(scene, card, box, leaves) {
 
 // The points of a link on the sheet, ready to be drawn.
 function linkPoints(scene, link) {
-  const { graph } = scene, box = graph.links.box[link], [x0, y0, x1, y1] = linkEnds(scene, link);
+  const { graph } = scene, box = graph.links.box[link];
+  if (box < 0) return rawPoints(graph, link);
+  const [x0, y0, x1, y1] = linkEnds(scene, link);
   // In a box that shows one block there is one card and nothing to go around.
   const found = scene.boxes.block[box] < 0 ? rawPoints(graph, link) : [], [left, top] = scene.origin(box);
   const spots = scene.boxes.spots.get(box);

@@ -68,15 +68,36 @@ function openAll() {
 
 function closeAll() {
   state.open.fill(0, 1);
-  resetBlocks();
+  state.block = firstBlocks(state.graph, state.open);
   rebuild();
   fit();
 }
 
 function resetOpen() {
-  state.open = new Uint8Array(state.graph.boxCount);
-  for (const box of state.graph.boxes.open) state.open[box] = 1;
-  resetBlocks();
+  state.open = firstOpen(state.graph);
+  state.block = firstBlocks(state.graph, state.open);
+}
+
+function firstOpen(graph) {
+  const open = new Uint8Array(graph.boxCount);
+  for (const box of graph.boxes.open) open[box] = 1;
+  return open;
+}
+
+// What stands now where the graph's first picture has its cards (card there -> card now), null where other boxes are
+// open than at first: a repeat may show another of its equal blocks.
+function standing(graph, open, block) {
+  const first = firstOpen(graph), blocks = firstBlocks(graph, first), found = new Map([[graph.boxCard(0), graph.boxCard(0)]]);
+  for (const [there, now] of found) {  // grows while it is read
+    if (!graph.isBox(there)) continue;
+    const [was, is] = [graph.boxOf(there), graph.boxOf(now)];
+    if (first[was] !== open[is] || (blocks[was] < 0) !== (block[is] < 0)) return null;
+    if (!open[is]) continue;
+    const [before, after] = [[was, blocks], [is, block]].map(([box, shown]) => (shown[box] < 0 ? graph.inside.row(box) : [aloneIn(graph, shown, box)]));
+    if (before.length !== after.length) return null;
+    before.forEach((card, at) => found.set(card, after[at]));
+  }
+  return found;
 }
 
 // Choose a node or box (-1 for none); with `look`, open the boxes around it and bring it onto the screen.

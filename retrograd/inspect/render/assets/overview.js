@@ -4,7 +4,7 @@ const LARGEST = 4096;  // pixels on its longer side
 const PORTION = 14;    // milliseconds of work before the page may answer again
 const overview = { canvas: null, scale: 1, jobs: [], key: "" };
 
-const overviewKey = () => [state.step, state.scene.openBoxes.map((box) => `${box} ${state.block[box]}`).join(), state.measure, looks.colours.paper, state.litVersion].join("|");
+const overviewKey = () => [state.step, state.graph.turned, state.scene.openBoxes.map((box) => `${box} ${state.block[box]}`).join(), state.measure, looks.colours.paper, state.litVersion].join("|");
 
 function paintAhead(context, [left, top, right, bottom]) {
   if (overview.key !== overviewKey()) beginOverview();

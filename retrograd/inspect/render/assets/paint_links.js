@@ -22,8 +22,8 @@ const parted = (items, test) => [items.filter((item) => !test(item)), items.filt
 
 // Whether values take a line and no gradient: it was cut.
 function isCut(link) {
-  const card = state.scene.targetOf(link), { graph } = state;
-  return graph.cutWords.has(graph.links.edge[link]) || (card >= 0 && kindOf(card) === "ghost");
+  const { graph, scene } = state, giver = graph.turned ? scene.sourceOf(link) : scene.targetOf(link);
+  return graph.cutWords.has(graph.links.edge[link]) || (giver >= 0 && kindOf(giver) === "ghost");
 }
 
 function traceLinks(context, links, curved) {
@@ -66,7 +66,23 @@ function paintTips(context, links, alpha) {
     context.lineTo(x, y);
   }
   context.fill();
+  if (viewNow() === "both") paintBackTips(context, links);
   context.globalAlpha = 1;
+}
+
+// Where gradients come back: at the upper ends of lines that were not cut.
+function paintBackTips(context, links) {
+  const { scene } = state, from = links.map((link) => scene.sourceOf(link));
+  context.fillStyle = looks.colours.root;
+  context.beginPath();
+  links.forEach((link, at) => {
+    if (from[at] < 0 || scene.isOpen(from[at]) || isCut(link)) return;
+    const [x, y] = linkPoints(scene, link);
+    context.moveTo(x - 3.5, y + 7);
+    context.lineTo(x + 3.5, y + 7);
+    context.lineTo(x, y);
+  });
+  context.fill();
 }
 
 // The shape of the gradient at the start of a line, where it is not crowded.
@@ -83,8 +99,10 @@ function paintLabels(context, links) {
   for (const link of begun) {
     const text = linkLabel(link);
     if (!text || fan.get(scene.sourceOf(link)) > 12) continue;
-    const [x, y] = labelPoint(linkPoints(scene, link));
-    if (taken(places, x, y, context.measureText(text).width)) continue;
+    const points = linkPoints(scene, link), width = context.measureText(text).width;
+    const place = LABELS_BELOW.map((below) => labelPoint(points, below)).find(([x, y]) => !taken(places, x, y, width));
+    if (!place) continue;
+    const [x, y] = place;
     context.strokeStyle = colours.paper;
     context.strokeText(text, x, y + 3.5);
     context.fillStyle = colours.muted;
@@ -110,15 +128,17 @@ function linkLabel(link) {
 }
 
 // A point of a line a little below its start.
-function labelPoint(points) {
-  const share = clamp(17 / Math.max(Math.abs(points[7] - points[1]), 17), 0, 0.5), rest = 1 - share;
+const LABELS_BELOW = [17, 29, 41];
+
+function labelPoint(points, below) {
+  const share = clamp(below / Math.max(Math.abs(points[7] - points[1]), below), 0, 0.8), rest = 1 - share;
   const at = (axis) => rest ** 3 * points[axis] + 3 * rest * rest * share * points[axis + 2] + 3 * rest * share * share * points[axis + 4] + share ** 3 * points[axis + 6];
   return [at(0), at(1)];
 }
 
 // Links that begin or end at a card, at most a few hundred.
 function linksAt(card) {
-  const { scene, graph } = state, { x, y, width, height } = scene;
+  const { scene } = state, { x, y, width, height } = scene;
   const near = scene.grid.linksIn(x[card] - 1, y[card] - 1, x[card] + width[card] + 1, y[card] + height[card] + 1);
-  return near.filter((link) => graph.links.source[link] === card || graph.links.target[link] === card).slice(0, 400);
+  return near.filter((link) => scene.sourceOf(link) === card || scene.targetOf(link) === card).slice(0, 400);
 }

@@ -8,16 +8,16 @@ const ROLLED_LEAST = 290, BRIM = 18;
 
 const canRoll = (graph, box) => graph.boxes.repeats[box] > 1 && graph.inside.row(box).length === graph.boxes.repeats[box];
 
-// Every repeat shows its first block, or the first that is open from the start.
-function resetBlocks() {
-  const { graph } = state, all = new Set(graph.boxes.unrolled);
-  state.block = new Int32Array(graph.boxCount).fill(-1);
+// Every repeat shows its first block, or the first that is open.
+function firstBlocks(graph, open) {
+  const all = new Set(graph.boxes.unrolled), block = new Int32Array(graph.boxCount).fill(-1);
   for (const name of Object.keys(graph.boxes.repeats)) {
     const box = +name;
     if (all.has(box) || !canRoll(graph, box)) continue;
-    const open = graph.inside.row(box).findIndex((card) => graph.isBox(card) && state.open[graph.boxOf(card)]);
-    state.block[box] = Math.max(open, 0);
+    const shown = graph.inside.row(box).findIndex((card) => graph.isBox(card) && open[graph.boxOf(card)]);
+    block[box] = Math.max(shown, 0);
   }
+  return block;
 }
 
 // The card of the block that a box shows alone, -1 where it shows all its cards.

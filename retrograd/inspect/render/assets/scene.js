@@ -4,17 +4,29 @@ class Scene {
   constructor(graph, open, block) {
     this.graph = graph;
     this.boxes = new Boxes(graph, open, block);
+    this.cards = [];
+    this.links = [];
+    this.standing = graph.picture ? standing(graph, open, block) : null;
+    if (this.standing) this.takePicture(graph.picture); else this.boxes.arrange();
     Object.assign(this, { x: this.boxes.x, y: this.boxes.y, width: this.boxes.width, height: this.boxes.height });
     const root = graph.boxCard(0);
     this.x[root] = this.y[root] = 0;
     this.sheet = { width: this.boxes.inner[0][0], height: this.boxes.inner[1][0] };
-    this.openBoxes = this.boxes.seen.slice(1);
-    this.cards = [];
-    this.links = [];
-    for (const box of this.boxes.seen) this.addBox(box);
+    if (!this.standing) {
+      this.openBoxes = this.boxes.seen.slice(1);
+      for (const box of this.boxes.seen) this.addBox(box);
+    }
     this.cards = Int32Array.from(this.cards);
     this.links = Int32Array.from(this.links);
     this.grid = new Grid(this);
+  }
+  // What Python placed, as long as nothing has been opened or closed.
+  takePicture(picture) {
+    const now = (card) => this.standing.get(card), frames = picture.frames.map((box) => now(this.graph.boxCard(box)));
+    this.cards = picture.cards.map(now);
+    this.openBoxes = frames.map((card) => this.graph.boxOf(card));
+    this.links = Array.from({ length: picture.links }, (_, at) => picture.first + at);
+    this.boxes.take([...this.cards, ...frames], picture);
   }
   isOpen(card) { return this.boxes.isOpen(card); }
   // The place on the sheet that coordinates inside a box count from.
@@ -38,7 +50,10 @@ class Scene {
   // Where a link comes from and leads to: a card, or the edge of its box, also for what a repeat hides.
   sourceOf(link) { return this.endOf(this.graph.links.source[link], ENTRY); }
   targetOf(link) { return this.endOf(this.graph.links.target[link], EXIT); }
-  endOf(card, edge) { return card >= 0 && this.boxes.hides(card) ? edge : card; }
+  endOf(card, edge) {
+    if (this.standing) return this.standing.get(card);
+    return card >= 0 && this.boxes.hides(card) ? edge : card;
+  }
   // The card that stands for another now: itself, or the outermost box around it that is closed or shows another block.
   visible(card) {
     const { graph, boxes } = this;

@@ -3,6 +3,7 @@
 async function start() {
   state.data = await readData();
   state.measure = state.data.colorBy;
+  state.view = state.data.view;
   state.flags = null;
   when("chosen", describe);
   when("chosen", markOutline);

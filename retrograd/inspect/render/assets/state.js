@@ -4,6 +4,7 @@ const state = {
   data: null,
   graphs: [],
   step: 0,
+  view: "both",      // which way lines go: "backward", "forward" or "both"
   graph: null,
   open: null,        // per box: 1 while it is open
   block: null,       // per box: which of its equal blocks is shown alone; -1 for all
@@ -19,6 +20,9 @@ const state = {
 const listeners = {};
 const when = (what, act) => (listeners[what] ??= []).push(act);
 const changed = (what) => (listeners[what] || []).forEach((act) => act());
+
+// The view that is drawn: a graph whose forward was not recorded is drawn as gradients go.
+const viewNow = () => (state.data.structures[state.data.steps[state.step].structure].forward ? state.view : "backward");
 
 const measures = () => state.data.steps[state.step].measures;
 

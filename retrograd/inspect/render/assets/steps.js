@@ -14,22 +14,52 @@ function showStep(number) {
   stage.dataset.step = state.step;
   fillMeasures();
   fillFilters();
+  fillViews();
   refreshLooks();
   markFindings();
-  if (other) {
-    state.scene = new Scene(graph, state.open, state.block);
-    stage.dataset.cards = state.scene.cards.length;
-    stage.dataset.open = state.scene.openBoxes.length;
-    openingView();
-    fillOutline();
-  }
+  if (other) showGraph();
   runSearch();
   applyFilter();
   choose(other ? -1 : chosen);
 }
 
+function showGraph() {
+  state.scene = new Scene(state.graph, state.open, state.block);
+  stage.dataset.cards = state.scene.cards.length;
+  stage.dataset.open = state.scene.openBoxes.length;
+  stage.dataset.view = viewNow();
+  openingView();
+  fillOutline();
+}
+
 function graphOf(structure) {
-  return (state.graphs[structure] ??= new Graph(state.data.structures[structure]));
+  const turned = viewNow() !== "backward";
+  return (state.graphs[2 * structure + turned] ??= new Graph(state.data.structures[structure], turned));
+}
+
+// Draw the graph with its lines going another way; what is open and chosen stays.
+function showView(name) {
+  const { chosen } = state;
+  state.view = name;
+  state.graph = graphOf(state.data.steps[state.step].structure);
+  refreshLooks();
+  showGraph();
+  fillViews();
+  relight();
+  choose(chosen, chosen >= 0);
+}
+
+const VIEWS = { both: "both ways", forward: "forward", backward: "backward" };
+
+function fillViews() {
+  const select = byId("direction"), known = state.data.structures[state.data.steps[state.step].structure].forward;
+  select.replaceChildren(...Object.entries(VIEWS).map(([name, words]) => {
+    const option = make("option", name === "backward" || known ? words : `${words} (not recorded)`);
+    option.value = name;
+    option.disabled = name !== "backward" && !known;
+    return option;
+  }));
+  select.value = viewNow();
 }
 
 // Cards that a finding speaks of, and the boxes around them.
@@ -49,4 +79,5 @@ function watchSteps() {
   byId("steps").hidden = count < 2;
   slider.max = String(count - 1);
   slider.addEventListener("input", () => showStep(+slider.value));
+  byId("direction").addEventListener("change", (event) => showView(event.target.value));
 }

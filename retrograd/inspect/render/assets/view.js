@@ -21,13 +21,14 @@ const fit = () => centre(clamp(fitScale(), 1e-5, 1.25));
 // A drawing opens as a whole if it can be read then, else at its root.
 function openingView() {
   const whole = fitScale();
-  if (whole >= 0.55 || state.scene.cards.length > 3000) { fit(); return; }
+  if (whole >= 0.5 || state.scene.cards.length > 3000) { fit(); return; }
   const { width, height } = state.scene.sheet;
   const scale = clamp((stage.clientWidth - PAD) / width, 0.55, 1);
   centre(scale);
   if (height * scale > stage.clientHeight) view.y = 8;
-  const root = state.graph.roots.length ? state.scene.visible(state.graph.cardOf(state.graph.roots[0][0])) : -1;
-  if (width * scale <= stage.clientWidth || root < 0) return;
+  const root = state.graph.roots.length && !state.graph.turned ? state.scene.visible(state.graph.cardOf(state.graph.roots[0][0])) : -1;
+  if (width * scale <= stage.clientWidth) return;
+  if (root < 0) { view.x = 0; return; }  // values come in at the left of the first column
   const middle = stage.clientWidth / 2 - (state.scene.x[root] + state.scene.width[root] / 2) * scale;
   view.x = clamp(middle, stage.clientWidth - width * scale, 0);  // nothing empty beside the sheet
 }

@@ -29,14 +29,20 @@ function linksOfWay(way) {
   if (state.wayLinks && state.wayLinks.way === way && state.wayLinks.scene === scene) return state.wayLinks.links;
   for (let at = 1; at < way.length; at++) for (const pair of hops(graph.atoms.ofNode[way[at - 1]], graph.atoms.ofNode[way[at]])) pairs.add(pair);
   const { box, source, target } = scene.graph.links;
-  for (const link of scene.links) if (pairs.has(`${box[link]} ${source[link]} ${target[link]}`)) found.push(link);
+  const ends = (link) => (scene.standing ? [scene.sourceOf(link), scene.targetOf(link)] : [source[link], target[link]]);
+  for (const link of scene.links) if (pairs.has([box[link], ...ends(link)].join(" "))) found.push(link);
   state.wayLinks = { way, scene, links: found };
   return found;
 }
 
-// The links between two atoms, box by box (as in links.py).
-function hops(source, target) {
-  const { graph } = state, depth = (box) => { let count = 0; for (; box > 0; box = graph.boxes.parent[box]) count++; return count; };
+// The links between two atoms, box by box (as in links.py), or the one that joins what is seen of them.
+function hops(from, to) {
+  const { graph, scene } = state, [upper, lower] = graph.turned ? [to, from] : [from, to];
+  return scene.standing ? [`-1 ${scene.visible(upper)} ${scene.visible(lower)}`] : steps(graph, upper, lower);
+}
+
+function steps(graph, source, target) {
+  const depth = (box) => { let count = 0; for (; box > 0; box = graph.boxes.parent[box]) count++; return count; };
   const pairs = [];
   if (source === target) return pairs;
   let upper = graph.boxes.ofAtom[source], lower = graph.boxes.ofAtom[target];

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ....errors import UsageError
 from ...events import Recording
 from ...garbage import collector_paused
 from ...snapshot import GraphSnapshot
@@ -44,10 +43,8 @@ class HtmlRenderer:
     binary = False
 
     def demand(self, options: RenderOptions, level: str) -> None:
-        """Raise ``LayoutError`` if the layout that is asked for cannot be had, ``UsageError`` for another view."""
+        """Raise ``LayoutError`` if the layout that is asked for cannot be had."""
         check_layout(options)
-        if options.view != "backward":
-            raise UsageError(f"A page has no view {options.view!r}.", "Write svg or a tree (.txt) beside it.")
 
     @collector_paused()
     def render(self, recording: Recording, options: RenderOptions) -> str:
@@ -98,6 +95,7 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
         {
             "title": title,
             "start": len(steps) - 1 if options.step == "last" else 0,
+            "view": options.view or "both",
             "colorBy": measure_name(options.color_by or ""),
             "palettes": {"light": theme.LIGHT, "dark": theme.DARK},
             "structures": structures,

@@ -52,11 +52,12 @@ class SvgRenderer:
             parts.append(f'<g class="step" transform="translate(0 {number(y)})">\n{markup}\n</g>')
             y, width = y + high, max(width, wide)
         title = text(options.title or recording.script or "backward graph")
-        described = "; ".join(text(shown.headline()) for shown in scenes)
+        flow = _FLOWS[options.direction]
+        described = f"Backward graph, {flow} flow downward. " + "; ".join(text(shown.headline()) for shown in scenes)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{number(width)}" height="{number(y)}" '
             f'viewBox="0 0 {number(width)} {number(y)}" role="img" class="graph">\n'
-            f"<title>{title}</title>\n<desc>Backward graph, {_FLOWS[options.view]} flow downward. {described}</desc>\n"
+            f"<title>{title}</title>\n<desc>{described}</desc>\n"
             f"<style>{theme.style(options.theme)}</style>\n"
             f'<rect class="paper" width="{number(width)}" height="{number(y)}"/>\n' + "\n".join(parts) + "\n</svg>\n"
         )

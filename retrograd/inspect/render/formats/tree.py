@@ -55,7 +55,7 @@ def _trees(recording: Recording, options: RenderOptions) -> Iterator[Tree | Text
     known = reached(recording)
     for step in steps:
         snapshot = recording.snapshots[step]
-        draw = tree if options.fold == () and options.view == "backward" else folded_tree
+        draw = tree if options.fold == () and options.direction == "backward" else folded_tree
         yield draw(snapshot, options, step, known[step])
 
 

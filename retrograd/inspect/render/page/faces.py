@@ -14,7 +14,7 @@ from .groups import Groups
 
 _TITLE, _LINE = 13.0, 11.0
 _PAD = 22.0
-_GAP = 6.0
+_GAP = 12.0
 _NARROW, _WIDE = 70.0, 250.0
 _TALL, _LOW, _ROW, _PLACE = 46.0, 28.0, 16.0, 15.0
 _MOST_ROWS = 6

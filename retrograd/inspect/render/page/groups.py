@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ...fold import DEEPEST, SMALL, Folded, Opening, expand
+from ...fold import Folded, Opening
 from .. import labels
 
 _LEAST = 2
 """Atoms of the smallest scope that gets a box; those of smaller ones stand in the box around it."""
 _MOST = 4000
 """Boxes of one page; above that the smallest are left out."""
-_OPEN_AT_FIRST = 20
-"""Most cards that a page shows when it opens."""
 
 
 @dataclass(slots=True)
@@ -44,70 +40,23 @@ class Groups:
             depths[group] = depths[self.parents[group]] + 1
         return depths
 
-    def too_deep(self) -> set[int]:
-        """Return the boxes that stay closed because of those around them; a repeat and its block count as one."""
-        depths, found = [0] * len(self), set()
-        for group in range(1, len(self)):
-            depths[group] = depths[self.parents[group]] + (self.repeats[self.parents[group]] == 1)
-            if depths[group] > DEEPEST:
-                found.add(group)
-        return found
+    def opened(self, folded: Folded, chosen: Opening) -> dict[str, list[int]]:
+        """Return what is open when a page opens: the boxes of open scopes, and the blocks that open repeats show.
 
-    def opened(self, folded: Folded, paths: Sequence[str] = (), most: int | None = None) -> dict[str, list[int]]:
-        """Return what is open when a page opens: ``open_at_first`` and the boxes of ``paths`` (as ``--expand``).
-
-        ``unrolled`` are the repeats that show all their blocks: those of ``paths``, and those of a small graph.
-
-        Raises ``UsageError`` for a path that the graph does not have.
+        ``unrolled`` are the repeats that show all their blocks.
         """
-        chosen = Opening()
-        expand(folded, chosen, paths)
-        if len(folded) <= SMALL and most is None:
-            chosen.unrolled |= {number for number, scope in enumerate(folded.scopes) if scope.kind == "repeat"}
-        unrolled = {self.of_scope[scope] for scope in chosen.unrolled}
+        scopes = folded.scopes
+        rolled = [number for number in chosen.opened - chosen.unrolled if scopes[number].kind == "repeat"]
+        shown = {scopes[number].children[0] for number in rolled if scopes[number].children}
         return {
-            "open": sorted({*self.open_at_first(most, unrolled), *(self.of_scope[scope] for scope in chosen.opened)}),
-            "unrolled": sorted(unrolled),
+            "open": sorted({self.of_scope[scope] for scope in chosen.opened | shown}),
+            "unrolled": sorted({self.of_scope[scope] for scope in chosen.unrolled}),
         }
 
-    def open_at_first(self, most: int | None = None, unrolled: Collection[int] = ()) -> list[int]:
-        """Return the boxes that a page opens by itself: the largest first, while few cards are to be seen."""
-        cards, inner = self._shown_inside(unrolled)
-        totals = self._atoms_inside()
-        seen, opened, waiting = cards[0], [0], [(-totals[group], group) for group in inner[0]]
-        heapq.heapify(waiting)
-        closed = self.too_deep() if most is None else set()
-        while waiting:
-            _, group = heapq.heappop(waiting)
-            if group not in closed and seen - 1 + cards[group] <= (most or _OPEN_AT_FIRST):
-                seen += cards[group] - 1
-                opened.append(group)
-                for each in inner[group]:
-                    heapq.heappush(waiting, (-totals[each], each))
-        return sorted(opened)
-
-    def _atoms_inside(self) -> list[int]:
-        """Return how many atoms each box holds, those of boxes inside it included."""
-        totals = [0] * len(self)
-        for group in self.of_atom:
-            totals[group] += 1
-        for group in range(len(self) - 1, 0, -1):
-            totals[self.parents[group]] += totals[group]
-        return totals
-
-    def _shown_inside(self, unrolled: Collection[int]) -> tuple[list[int], list[list[int]]]:
-        """Return how many cards each box shows directly inside it when open, and which of them are boxes."""
-        cards = [0] * len(self)
-        inner: list[list[int]] = [[] for _ in cards]
-        for group in self.of_atom:
-            cards[group] += 1
-        for group in range(len(self) - 1, 0, -1):
-            cards[self.parents[group]] += 1
-            inner[self.parents[group]].append(group)
-        for group, repeats in enumerate(self.repeats):
-            if 1 < repeats == cards[group] and group not in unrolled:  # the page shows one block, the first
-                cards[group], inner[group] = 1, inner[group][-1:]
-        return cards, inner
+    def own(self, folded: Folded, scope: int) -> int:
+        """Return the box of a scope, -1 for one that stands in the box around it."""
+        box = self.of_scope[scope]
+        return box if not scope or box != self.of_scope[folded.scopes[scope].parent] else -1
 
 
 def groups_of(folded: Folded) -> Groups:

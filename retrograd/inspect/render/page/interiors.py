@@ -71,7 +71,13 @@ def interiors_of(folded: Folded, groups: Groups, links: Links, sizes: list[Size]
         local[ENTRY], local[EXIT] = len(cards), len(cards) + 1
         inside = _Inside(box, cards, local[links.source[rows]], local[links.target[rows]], rows)
         tick()
-        layouter.place(inside, [_label(folded, links, row) for row in range(rows.start, rows.stop)])
+        layouter.place(
+            inside,
+            [
+                link_label(folded, edge, count)
+                for edge, count in zip(links.edge[rows].tolist(), links.count[rows].tolist(), strict=True)
+            ],
+        )
     made.points = np.concatenate([np.zeros(0, dtype=np.int64), *layouter.shapes])
     return made
 
@@ -151,7 +157,7 @@ class _Layouter:
         made.inner_width[inside.box], made.inner_height[inside.box] = round(found.width), height
         made.entry[inside.box] = round(boxes[count, 0] if net.tops else found.width / 2)
         made.exit[inside.box] = round(boxes[-1, 0] if net.bottoms else found.width / 2)
-        made.pieces[inside.links], points = _shape(found, top)
+        made.pieces[inside.links], points = shapes(found.edges, top)
         self.shapes.append(points)
 
 
@@ -177,17 +183,16 @@ def _net(inside: _Inside) -> Net:
     )
 
 
-def _label(folded: Folded, links: Links, row: int) -> str:
+def link_label(folded: Folded, edge: int, count: int) -> str:
     """Return what the page writes at a link: the shape of its gradient, or how many edges it stands for."""
-    count, edge = int(links.count[row]), int(links.edge[row])
     text = labels.edge_text(folded.original, folded.last_edges[edge])
     return f"{text} (×{count})".strip() if count > 1 else text
 
 
-def _shape(layout: Layout, top: int) -> tuple[Ints, Ints]:
+def shapes(edges: list[list[Point]], top: int = 0) -> tuple[Ints, Ints]:
     """Return for every line twice its Bezier pieces (plus 1 if bent), and the points of all, counted from ``top``."""
-    pieces = np.asarray([len(points) // 3 for points in layout.edges], dtype=np.int64)
-    flat: list[Point] = [point for points in layout.edges for point in points]
+    pieces = np.asarray([len(points) // 3 for points in edges], dtype=np.int64)
+    flat: list[Point] = [point for points in edges for point in points]
     places = np.round(np.asarray(flat, dtype=np.float64).reshape(len(flat), 2)).astype(np.int64)
     lengths = 3 * pieces + 1
     starts = np.cumsum(lengths) - lengths

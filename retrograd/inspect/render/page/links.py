@@ -14,6 +14,8 @@ from .groups import Groups
 ENTRY, EXIT = -1, -2
 """Ends of a link at its own box: where gradients come in, and where they leave."""
 
+LINK_COLUMNS = ("box", "source", "target", "edge", "count")
+
 Ints = NDArray[np.int64]
 
 

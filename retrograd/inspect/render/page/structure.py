@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ...fold import Folded, fold
+from ...fold import Folded, expand, first_opening, fold
 from ...snapshot import GraphSnapshot, SourceLine
 from .. import labels
 from ..base import RenderOptions
 from .faces import atom_sizes, group_sizes
 from .groups import Groups, groups_of
 from .interiors import Interiors, interiors_of
-from .links import Links, links_of
+from .links import LINK_COLUMNS, Links, links_of
 from .packing import Packing, table
+from .pictures import Picture, first_pictures
 
 
 def structure_data(
@@ -41,7 +42,8 @@ def structure_data(
         },
         "cuts": [[edge, safe(words)] for edge, words in cuts.items()],
         "roots": [[node, safe(name or "")] for node, name in zip(snapshot.roots, snapshot.root_names, strict=False)],
-        **_drawing_data(_folded(snapshot, options), options, packing),
+        "forward": any(snapshot.call),  # whether forward was recorded, so that cards can be read that way
+        **_drawing_data(_folded(snapshot, options), options, packing, cuts),
     }
 
 
@@ -50,17 +52,31 @@ def _folded(snapshot: GraphSnapshot, options: RenderOptions) -> Folded:
     return fold(snapshot) if options.fold is None else fold(snapshot, options.fold)
 
 
-def _drawing_data(folded: Folded, options: RenderOptions, packing: Packing) -> dict[str, Any]:
+def _drawing_data(folded: Folded, options: RenderOptions, packing: Packing, cuts: dict[int, str]) -> dict[str, Any]:
     """Return atoms, boxes, cards and links.  Packed columns lie in the file in the order in which they are made."""
     groups = groups_of(folded)
+    chosen = first_opening(folded, options.max_boxes)
+    expand(folded, chosen, options.expand)
     links = links_of(folded, groups)
-    interiors = interiors_of(folded, groups, links, [*atom_sizes(folded, groups), *group_sizes(groups)])
+    sizes = [*atom_sizes(folded, groups), *group_sizes(groups)]
+    interiors = interiors_of(folded, groups, links, sizes)
+    pictures = first_pictures(folded, groups, chosen, sizes, cuts)
     return {
         "atoms": _atoms_data(folded, packing),
-        "boxes": _boxes_data(groups, interiors, groups.opened(folded, options.expand, options.max_boxes), packing),
+        "boxes": _boxes_data(groups, interiors, groups.opened(folded, chosen), packing),
         "cards": {name: packing.numbers(getattr(interiors, name)) for name in ("x", "y", "width", "height")},
-        "links": _links_data(links, interiors, folded.last_edges, packing),
+        "links": _links_data(links, interiors, pictures, folded.last_edges, packing),
+        "drawn": _drawn_data(pictures, len(links.box)),
     }
+
+
+def _drawn_data(pictures: dict[str, Picture], links: int) -> dict[str, Any]:
+    """Return the places of both pictures; their links follow the ``links`` of all boxes."""
+    found = {}
+    for direction, picture in pictures.items():
+        found[direction] = picture.places(links)
+        links += len(picture.links.box)
+    return found
 
 
 def _atoms_data(folded: Folded, packing: Packing) -> dict[str, Any]:
@@ -93,17 +109,16 @@ def _boxes_data(groups: Groups, interiors: Interiors, opened: dict[str, list[int
     }
 
 
-def _links_data(links: Links, interiors: Interiors, last_edges: list[int], packing: Packing) -> dict[str, Any]:
-    """Return what each link joins in which box, the edges that it stands for, and its curve."""
-    return {
-        "box": packing.numbers(links.box),
-        "source": packing.numbers(links.source),
-        "target": packing.numbers(links.target),
-        "edge": packing.numbers(np.asarray(last_edges, dtype=np.int64)[links.edge]),
-        "count": packing.numbers(links.count),
-        "pieces": packing.numbers(interiors.pieces),
-        "points": packing.numbers(interiors.points),
-    }
+def _links_data(
+    links: Links, interiors: Interiors, pictures: dict[str, Picture], last_edges: list[int], packing: Packing
+) -> dict[str, Any]:
+    """Return what each link joins in which box, the edges that it stands for, and its curve; then those of pictures."""
+    rows = [links, *(picture.links for picture in pictures.values())]
+    columns = {name: np.concatenate([getattr(part, name) for part in rows]) for name in LINK_COLUMNS}
+    columns["edge"] = np.asarray(last_edges, dtype=np.int64)[columns["edge"]]
+    for name in ("pieces", "points"):
+        columns[name] = np.concatenate([getattr(part, name) for part in (interiors, *pictures.values())])
+    return {name: packing.numbers(column) for name, column in columns.items()}
 
 
 def safe(value: str) -> str:

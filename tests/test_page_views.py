@@ -1,0 +1,126 @@
+"""What a page shows first: placed as the drawing places it, forward and backward in one, lines that can be followed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import Browser, browser
+
+import retrograd as rg
+from retrograd.inspect.events import Recording
+from retrograd.inspect.render import RenderOptions, renderer_for
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One browser for all tests of this file."""
+    with browser(tmp_path_factory.mktemp("chromium")) as opened:
+        yield opened
+
+
+class Heads(rg.nn.Module):
+    """A trunk, two heads on it, and a third that reads it detached."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trunk = rg.nn.Sequential(rg.nn.Linear(6, 8), rg.nn.ReLU())
+        self.one, self.two = rg.nn.Linear(8, 5), rg.nn.Linear(8, 4)
+        self.three = rg.nn.Sequential(rg.nn.Linear(8, 8), rg.nn.ReLU())
+
+    def forward(self, x: Any) -> tuple[Any, Any, Any]:
+        """Return what the heads say."""
+        h = self.trunk(x)
+        return self.one(h), self.two(h), self.three(h.detach())
+
+
+@pytest.fixture(scope="module")
+def heads() -> Recording:
+    """A recording of one backward pass from three losses."""
+    with rg.debug(level="graph") as trace:
+        one, two, three = Heads()(rg.randn(4, 6))
+        loss = (one**2).mean() + two.abs().mean() + three.exp().mean()
+        loss.backward()
+    return trace.recording
+
+
+def write(folder: Path, recording: Recording, **options: object) -> Path:
+    """The page of a recording, as a file."""
+    text = renderer_for("html").render(recording, RenderOptions(**options))  # type: ignore[arg-type]
+    assert isinstance(text, str)
+    file = folder / "page.html"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def drawn(recording: Recording, direction: str) -> dict[str, tuple[float, float]]:
+    """The corners of all operators' cards in the SVG, by name."""
+    text = renderer_for("svg").render(recording, RenderOptions(view=direction))
+    assert isinstance(text, str)
+    cards = re.findall(r'<g class="node[^"]*" id="(n\d+)" transform="translate\(([\d.]+) ([\d.]+)\)">', text)
+    return {name: (float(x), float(y)) for name, x, y in cards}
+
+
+def rows(places: dict[str, tuple[float, float]]) -> list[list[str]]:
+    """Cards row by row from the top, each from left to right."""
+    found: dict[float, list[str]] = {}
+    for name, (_, y) in places.items():
+        found.setdefault(y, []).append(name)
+    return [sorted(found[y], key=lambda name: places[name][0]) for y in sorted(found)]
+
+
+def cards(page: Browser) -> dict[str, tuple[float, float]]:
+    """The corners of all operators' cards in the page."""
+    return {name: (x, y) for name, _, x, y, *_ in page.run("retrograd.cards()") if name.startswith("n")}
+
+
+def test_page_and_drawing_place_one_graph_alike(chromium: Browser, tmp_path: Path, heads: Recording) -> None:
+    """Both show the same cards in the same rows, as gradients go and as values go; the page's own key changes it."""
+    chromium.open(write(tmp_path, heads))
+    assert chromium.run("document.getElementById('direction').value") == "both"
+    forward = rows(cards(chromium))
+    chromium.press("v", "v")
+    assert chromium.run("document.getElementById('stage').dataset.view") == "backward"
+
+    assert forward == rows(drawn(heads, "both"))
+    assert rows(cards(chromium)) == rows(drawn(heads, "backward"))
+    assert forward[-1] == ["n0"]  # the loss is last
+
+
+def test_no_two_lines_of_different_sources_share_a_port(chromium: Browser, tmp_path: Path, heads: Recording) -> None:
+    """Lines that begin at different cards end at different places, so that each loss is seen to feed its own head."""
+    chromium.open(write(tmp_path, heads))
+    for view in ("both", "backward"):
+        ends: dict[tuple[float, float], set[str]] = {}
+        for (source, _), points in chromium.run("retrograd.lines()"):
+            ends.setdefault(tuple(points[-2:]), set()).add(source)
+        assert len(ends) > 10, view
+        assert all(len(sources) == 1 for sources in ends.values()), (view, ends)
+        chromium.press("v", "v")
+
+
+def test_what_is_opened_stays_upside_up(chromium: Browser, tmp_path: Path, heads: Recording) -> None:
+    """After a box was closed the page places cards itself: still from inputs to losses, or the other way if asked."""
+    chromium.open(write(tmp_path, heads))
+    chromium.run("retrograd.choose('b2')")
+    chromium.press("Enter")
+    above = cards(chromium)
+    chromium.press("Enter", "v", "v", "Enter")
+    below = cards(chromium)
+
+    assert above.keys() == below.keys() < drawn(heads, "backward").keys()
+    assert max(above, key=lambda name: above[name][1]) == "n0" == min(below, key=lambda name: below[name][1])
+    assert chromium.run("retrograd.cards().some((card) => card[0] === 'b2')")
+
+
+def test_a_graph_alone_is_drawn_as_gradients_go(chromium: Browser, tmp_path: Path) -> None:
+    """Of a graph that was walked and not recorded the page says that there is no forward, and draws what there is."""
+    w = rg.randn(3, requires_grad=True)
+    chromium.open(write(tmp_path, Recording(snapshots=[rg.inspect.walk((w * w).sum())])))
+
+    assert chromium.run("document.getElementById('direction').value") == "backward"
+    assert "not recorded" in chromium.run("document.getElementById('details').textContent")
+    assert rows(cards(chromium))[0] == ["n0"]
