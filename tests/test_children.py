@@ -196,6 +196,35 @@ stopped.set()
     assert len(recorded(tmp_path)) == 8
 
 
+def test_fork_at_a_first_call(tmp_path: Path) -> None:
+    """A child that is forked while a thread calls an operator for the first time calls it, too, and does not wait."""
+    (tmp_path / "program.py").write_text("""
+import os, signal, threading
+import retrograd as torch
+import retrograd.engine.table.op as rows
+made, begun, forked = rows.make_node_class, threading.Event(), threading.Event()
+def make(row):
+    begun.set()
+    forked.wait()
+    return made(row)
+w = torch.ones(2, requires_grad=True)
+rows.make_node_class = make
+thread = threading.Thread(target=w.tan)
+thread.start()
+begun.wait()
+child = os.fork()
+forked.set()
+if child == 0:
+    signal.alarm(20)
+    w.tan().sum().backward()
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+""")
+    finished = finish(start([sys.executable, "program.py"], tmp_path))
+
+    assert (finished.code, finished.out) == (0, "7\n")
+
+
 def test_one_stream(tmp_path: Path) -> None:
     """Files of several processes do not fit on standard output, and recordings start no processes."""
     (tmp_path / "program.py").write_text("")

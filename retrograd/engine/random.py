@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from ..locks import reentrant_lock
+from ..locks import once, reentrant_lock
 from .streams.state import State, packed, unpacked
 from .streams.twister import Twister, Words
 from .tensors.base import TensorBase, wrap
@@ -35,7 +34,7 @@ class Generator:
         self._packed: bytes | None = None  # the state, until numbers are drawn
         self.lock = reentrant_lock()
 
-    @functools.cached_property
+    @once
     def _twister(self) -> Twister:
         """Made on first use, since ``numpy.random`` is slow to import."""
         return Twister(self._seed % 2**32)

@@ -124,8 +124,9 @@ def _become_fast(function: FunctionType, op: Any, general: Callable[..., Any], f
     source = PiecesCallSource if op.pieces else ViewCallSource if op.view else CallSource
     _generate(source(op, namespace, form).lines(), f"<calls of {op.name}>", namespace)
     made = namespace["call"]
-    function.__code__, function.__defaults__ = made.__code__, made.__defaults__
     namespace["unrecorded"] = _unrecorded_later(source, op, namespace, form)
+    function.__defaults__ = made.__defaults__
+    function.__code__ = made.__code__  # at last: other threads may call meanwhile
 
 
 def _generate(lines: list[str], where: str, namespace: dict[str, Any]) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from typing import Any
 
 import numpy as np
 
+from ...locks import once
 from .state import KEY_WORDS
 
 Words = np.ndarray[Any, np.dtype[np.uint64]]
@@ -42,7 +42,7 @@ class Twister:
         else:
             self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": place}}
 
-    @functools.cached_property
+    @once
     def _memory(self) -> Any:
         """The memory of the state, which reading by way of NumPy would take 70 µs; None if it is not as expected."""
         address = self._bits.ctypes.state_address

@@ -10,13 +10,13 @@ graph is created; they are written once.
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ...locks import once
 from ..nodes.node import NODE_CLASSES
 from ..nodes.opnode import OpNode
 from ..nodes.row_node import make_node_class
@@ -202,7 +202,7 @@ class OpDef(RowFacts):
         values = [value_at(self.saved_names.index(asked)) for asked in parameters_of(rule)[0]]
         return rule(*[getattr(value, "_array", value) for value in values])
 
-    @functools.cached_property
+    @once
     def node_class(self) -> type[OpNode]:
         """The class of this row's nodes; made on first use, since a program uses few of the rows."""
         cls = make_node_class(self)
@@ -211,13 +211,13 @@ class OpDef(RowFacts):
         NODE_CLASSES.setdefault(self.node_name, cls)  # several rows may show the same node, as torch's overloads do
         return cls
 
-    @functools.cached_property
+    @once
     def general_node_class(self) -> type[OpNode]:
         """The same for complex values and halves: without the formulas, which do not hold for them."""
         general = {"_sweep": OpNode._sweep, "_sweep_observed": OpNode._sweep_observed}
         return type(self.node_name, (self.node_class,), {"__slots__": (), **general})
 
-    @functools.cached_property
+    @once
     def in_place(self) -> OpDef:
         """The row with the node name of its in-place form, which PyTorch does not refuse complex results."""
         if self.in_place_node is None and not self.real_only:
@@ -262,7 +262,7 @@ class OpDef(RowFacts):
         """Run on tensors (recording) or, where no argument is a tensor, on bare arrays."""
         return self.call(*args, **kwargs)
 
-    @functools.cached_property
+    @once
     def call(self) -> Callable[..., Any]:
         """The function that calling the row calls."""
         return _caller_of(self)

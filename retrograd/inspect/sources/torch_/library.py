@@ -7,15 +7,16 @@ out, and goes on with the PyTorch that it has; what is replaced in that one must
 from __future__ import annotations
 
 import sys
-from functools import cached_property
 from types import ModuleType
 from typing import Any
+
+from ....locks import once
 
 
 class _Library:
     """Holds the module; until it is asked for, nothing."""
 
-    @cached_property
+    @once
     def torch(self) -> Any:
         """The module ``torch``; the program must have imported it."""
         return sys.modules["torch"]
