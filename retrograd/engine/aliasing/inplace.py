@@ -15,7 +15,14 @@ from ..calls.record import edges_of, pack_saved, record
 from ..calls.refusals import check_kinds, size_mismatch
 from ..execution import watchers
 from ..execution.fit import is_expandable_to
-from ..forward_mode.forward_ad import _set_fwd_grad_enabled, carries_tangent, keep_for_node, keep_tangent, tangent_of
+from ..forward_mode.forward_ad import (
+    _set_fwd_grad_enabled,
+    carries_tangent,
+    keep_for_node,
+    keep_tangent,
+    stripped,
+    tangent_of,
+)
 from ..forward_mode.forward_rules import output_tangents
 from ..nodes.saved import SavedTensor
 from ..overriding.aten import overload_of
@@ -34,7 +41,7 @@ from ..tensors.dtype_names import c_name, scalar_name
 from .history import rebase_history
 from .overlapping import TOLERATED, check_operands, check_repeated, last_written
 from .strided import address
-from .versions import storage_of, version_of
+from .versions import share_storage, storage_of, version_of
 from .views import gradient_edge, replay, requires_grad
 from .write_rules import check_inplace
 
@@ -128,6 +135,8 @@ def _recorded(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], oper
             rebase_history(t, node)
             if STATE.saved_hooks or (asking and dispatches(t)):
                 pack_saved(op, node, [t])
+    if not asking and _pushes_result(op):  # with the history that it has now
+        tangents = _new_tangent(op, kept, t, t._array, aux, operands, gradient_edge(t))
     if tangents is not None:
         _set_new_tangent(t, tangents)
         if node is not None and op.saves_result and tangents[0] is not None:
@@ -155,9 +164,14 @@ def _overwritten(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], k
     outputs, aux = split_aux(op, compute(op, cast_args))
     adds = op.name == "_index_put" and args[3] is True
     new = last_written(op.name, t._array, _fitting(op, t, outputs[0]), adds)
-    tangents = _new_tangent(op, kept, t, new, aux, tensors_in(op, args))
+    tangents = None if _pushes_result(op) else _new_tangent(op, kept, t, new, aux, tensors_in(op, args))
     write(t, new)
     return tangents, aux
+
+
+def _pushes_result(op: OpDef) -> bool:
+    """Whether the rule for tangents asks for what was written."""
+    return op.saves_result and op.jvp is None
 
 
 def _asked(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], kept: tuple[Any, ...]) -> Written:
@@ -307,11 +321,18 @@ def _clone_of_old_value(t: TensorBase) -> Any:
 
 
 def _new_tangent(
-    op: OpDef, kept: tuple[Any, ...], t: Any, new: Any, aux: tuple[Any, ...], operands: list[Any]
+    op: OpDef, kept: tuple[Any, ...], t: Any, new: Any, aux: tuple[Any, ...], operands: list[Any], edge: Any = None
 ) -> list[Any] | None:
     if not (state.MODE and STATE.forward_grad_enabled) or STATE.inference or not carries_tangent(operands):
         return None
-    return output_tangents(op, kept, [t.detach() if new is None else wrap(new)], aux)
+    have = tangent_of(t)
+    if have is not None and kept[0] is t and any(map(requires_grad, (have, *operands))):  # it is overwritten and saved
+        kept = (stripped(t), *kept[1:])
+        keep_tangent(kept[0], have.clone())
+    result = t.detach() if new is None else wrap(new, edge)
+    if edge is not None:
+        share_storage(result, t)
+    return output_tangents(op, kept, [result], aux)
 
 
 def _zeros_for(t: Any) -> Any:
@@ -333,4 +354,8 @@ def _set_new_tangent(t: Any, tangents: list[Any]) -> None:
             keep_tangent(view.base, _zeros_for(view.base))
         have = replay(view.replay, tangent_of(view.base))
         keep_tangent(t, have)
-    have.copy_(new)
+    STATE.pushing = True
+    try:
+        have.copy_(new)
+    finally:
+        STATE.pushing = False

@@ -159,7 +159,7 @@ def replay_edge(view: View, base_edge: Any) -> Any:
     if is_dispatching(view.base):  # its class makes the view
         with enable_grad():
             return gradient_edge(replay(view.replay, view.base))
-    alias = wrap(view.base._array, base_edge)
+    alias = wrap(view.base._array, base_edge, shares=True)
     return gradient_edge(replay(view.replay, alias))
 
 

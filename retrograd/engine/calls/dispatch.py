@@ -66,9 +66,9 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any], handlers: A
         return None
     outputs, aux = split_aux(op, computed)
     results = (
-        [a if isinstance(a, TensorBase) else wrap(a) for a in outputs]
+        [a if isinstance(a, TensorBase) else wrap(a, None, view) for a in outputs]
         if watchers.DISPATCHING
-        else [wrap(a) for a in outputs]
+        else [wrap(a, None, view) for a in outputs]
     )
 
     node = None if edges is None else record(op, args, edges, results, outputs, aux)
@@ -117,7 +117,7 @@ def in_memory(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
     place = op.tensor_positions[0]
     if not bits_of(args[place]):
         return args
-    return (*args[:place], wrap(memory_of(args[place])), *args[place + 1 :])
+    return (*args[:place], wrap(memory_of(args[place]), shares=True), *args[place + 1 :])
 
 
 def asked_result(op: OpDef, args: tuple[Any, ...], handlers: list[Any]) -> Any:

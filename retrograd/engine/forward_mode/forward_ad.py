@@ -278,7 +278,7 @@ def stripped(t: Any) -> Any:
         plain = detached(t)
         plain._fn = gradient_edge(t)
         return plain
-    plain = wrap(t._array, gradient_edge(t))
+    plain = wrap(t._array, gradient_edge(t), shares=True)
     plain.need_meta().storage = storage_of(t)
     return plain
 

@@ -139,7 +139,7 @@ def unpack_output(array: Any, node: Any, nr: int) -> Any:
 
 def _alias(t: TensorBase) -> Any:
     """The same value as a fresh tensor."""
-    return detached(t, shares_version=False) if is_dispatching(t) else wrap(t._array)
+    return detached(t, shares_version=False) if is_dispatching(t) else wrap(t._array, shares=True)
 
 
 class SavedTensor:
@@ -214,7 +214,11 @@ class SavedTensor:
         """What is kept: the packed object, or the tensor's data."""
         if self._unpack is not None:
             return self._packed
-        return self._tensor if self._tensor is not None else (None if self._array is None else wrap(self._array))
+        return (
+            self._tensor
+            if self._tensor is not None
+            else (None if self._array is None else wrap(self._array, shares=True))
+        )
 
     @property
     def unpack_hook(self) -> Callable[[Any], Any] | None:
@@ -238,7 +242,7 @@ class SavedTensor:
             )
         if self._sig is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        source = self._tensor if self._tensor is not None else wrap(self._array)
+        source = self._tensor if self._tensor is not None else wrap(self._array, shares=True)
         if self._tensor is not None and not self._is_output:
             self._edge = self._edge if self._edge is not None else find_edge(source)
         alias = _alias(source)
@@ -268,7 +272,7 @@ class SavedTensor:
             if node is None or not node.takes_attributes:  # a custom Function gets what it saved, history or not
                 self._check_not_detached(self._tensor)
             return self._tensor
-        return self._connected(wrap(self._array), node)
+        return self._connected(wrap(self._array, shares=True), node)
 
     def _check_version(self, node: GraphNode | None) -> None:
         now = self._meta_storage.version

@@ -74,7 +74,7 @@ def _without_defaults(defaults: list[Any], args: tuple[Any, ...], kwargs: dict[s
 
 def detached(t: TensorBase, *, shares_version: bool = True) -> Any:
     """What modes or the class of ``t`` make of ``detach``; it counts versions with ``t``."""
-    alias = ask(overload("detach.default"), _classes(t), (t,), {}) if is_asked(t) else wrap(t._array)
+    alias = ask(overload("detach.default"), _classes(t), (t,), {}) if is_asked(t) else wrap(t._array, shares=True)
     if shares_version and isinstance(alias, TensorBase) and alias is not t:
         share_storage(alias, t)
     return alias

@@ -53,6 +53,8 @@ class ThreadState(threading.local):
     """What ``grad_enabled`` was where the handler was asked, which is what it is told."""
     inference: bool = False
     forward_grad_enabled: bool = True
+    pushing: bool = False
+    """Whether the running write is of a tangent, beside that of a tensor."""
     multithreading: bool = True
     view_replay: bool = False
     grad_layout: bool = True
@@ -76,6 +78,8 @@ class ThreadState(threading.local):
         """What ``device`` was before each block that set it, innermost last."""
         self.transforms: list[str] = []
         """The kinds of function transforms that are running, innermost last."""
+        self.levels: list[Any] = []
+        """What the function transforms that are running know of the tensors made in them, innermost last."""
         self.mode_blocks: list[tuple[Any, Any]] = []
         """Objects of grad modes whose blocks this thread is in, innermost last, each with what was before."""
         self.nodes: list[Any] = []

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .state import STATE
+
+
+def write_in_transform(t: Any, name: str) -> None:
+    """Tell the transforms that an operator is about to change a tensor; they raise ``RuntimeError`` if it may not."""
+    for level in reversed(STATE.levels):
+        level.about_to_write(t, name)
 
 
 def refuse_method_in_transform(name: str, also: str = "") -> None:

@@ -107,6 +107,8 @@ class Meta:
     batches: Mapping[Any, int] = MappingProxyType({})
     """The batches of ``vmap`` of which this is an entry, each with how many bytes of its memory lie before the entry
     because others come first (see ``batches``)."""
+    depth: int = 0
+    """Of a leaf that a transform of ``torch.func`` made: how many of them it lies beneath, its own included."""
     wrapped_number: bool = False
     is_parameter: bool = False
     grad_dtype: Any = ...
@@ -187,8 +189,12 @@ def parameter_class() -> type[Any]:
     return _parameter_class
 
 
-def wrap(array: Any, fn: Any = None) -> Any:
-    """A new tensor around an array (a NumPy scalar becomes a 0-d array)."""
+made: list[Callable[[TensorBase], None]] = []
+"""Called with each tensor that is made of memory of its own, other than by generated code."""
+
+
+def wrap(array: Any, fn: Any = None, shares: bool = False) -> Any:
+    """A new tensor around an array (a NumPy scalar becomes a 0-d array); ``shares``: that of another one."""
     if array.__class__ is not np.ndarray:
         if array.__class__ is AbsentMemory:
             raise refusal("a value")
@@ -198,6 +204,9 @@ def wrap(array: Any, fn: Any = None) -> Any:
     t._fn = fn
     t._meta = None
     t._sig = sig_of(array)
+    if made and not shares:
+        for hear in made:
+            hear(t)
     return t
 
 

@@ -10,13 +10,14 @@ from ..aliasing.strided import root_array
 from ..aliasing.versions import share_storage, storage_of
 from ..overriding.asked_functions import detached, is_asked
 from ..switches import state
+from ..switches.transforming import write_in_transform
 from . import batches
 from .base import LAZY, TensorBase, is_inference, wrap
 from .bits import bits_of, mark, memory_of
 
 
 def _alias(t: TensorBase) -> Any:
-    alias = wrap(memory_of(t))
+    alias = wrap(memory_of(t), shares=True)
     mark(alias, bits_of(t))
     if is_inference(t):
         alias.need_meta().inference = True
@@ -39,6 +40,7 @@ def detach(self: Any) -> Any:
 
 def detach_(self: Any) -> Any:
     """Make this tensor a leaf without history; ``RuntimeError`` on views."""
+    write_in_transform(self, "detach_")
     if self._is_view():
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using "

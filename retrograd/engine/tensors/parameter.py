@@ -49,7 +49,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if is_dispatching(source):
             made = _detached(source)
         else:
-            made = wrap(memory_of(source))
+            made = wrap(memory_of(source), shares=True)
             made.__class__ = cls if class_of(source) in (tensor_class(), Parameter) else type(source)
             mark(made, bits_of(source))
         meta = made.need_meta()

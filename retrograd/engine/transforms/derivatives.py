@@ -84,7 +84,8 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
     def derived(*args: Any, **kwargs: Any) -> Any:
         level = Level(chosen(args, argnums))
         with recording("grad"), without_saved_hooks():
-            output, aux = with_aux(func(*replaced(args, argnums, level.values()), **kwargs), has_aux, _WHO)
+            with level.guarded((args, kwargs)) as (others, named):
+                output, aux = with_aux(func(*replaced(others, argnums, level.values()), **named), has_aux, _WHO)
             if not isinstance(output, Tensor):
                 raise RuntimeError(f"{_WHO}: Expected f(*args) to return a Tensor, got {type(output)}")
             if output.ndim:
@@ -131,7 +132,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """
     level = Level(primals)
     with recording("vjp"), without_saved_hooks():
-        output, aux = with_aux(func(*level.values()), has_aux, _VJP)
+        with level.guarded():
+            output, aux = with_aux(func(*level.values()), has_aux, _VJP)
         leaves, spec = tensors_only(output, _VJP)
         result = level.left_tree(output)
         rest = level.left_tree(aux) if has_aux else None
@@ -176,7 +178,8 @@ def jacrev(
         refuse_complex("jacrev", args, "input")
         level = Level(chosen(args, argnums))
         with recording("jacrev"), without_saved_hooks():
-            output, aux = with_aux(func(*replaced(args, argnums, level.values())), has_aux, _VJP)
+            with level.guarded(args) as others:
+                output, aux = with_aux(func(*replaced(others, argnums, level.values())), has_aux, _VJP)
             leaves, spec = tensors_only(output, _VJP)
             refuse_complex("jacrev", output, "output")
             _check_differentiable(leaves)

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ..aliasing.views import gradient_edge
 from ..execution.backward import grad as gradients_of
-from ..forward_mode.forward_ad import make_dual, tangent_of
+from ..forward_mode.forward_ad import keep_tangent, make_dual, tangent_of
 from ..graph.saved_hooks import disable_saved_tensors_hooks
 from ..pytree.trees import tree_flatten, tree_map, tree_unflatten
 from ..switches.modes import enable_grad, inference_mode
@@ -15,6 +16,7 @@ from ..switches.state import STATE
 from ..table.registry import F
 from ..tensors.base import is_inference
 from ..tensors.tensor import Tensor
+from .captures import captures_refused
 from .function_rules import transforming
 
 
@@ -50,28 +52,44 @@ class Level:
     """Tensors that a derivative is taken with respect to.
 
     An argument that requires grad goes in as an alias, so that the result can be differentiated further; any other
-    one as a leaf of its own.  Tangents go in as well, and come out with the results.
+    one as a leaf of its own.  Tangents go in as well, and come out with the results.  ``pushes`` says that PyTorch
+    would go along directions, where arguments are no leaves: the function may write them.
     """
 
-    def __init__(self, values: Any) -> None:
+    def __init__(self, values: Any, *, pushes: bool = False) -> None:
         leaves, self.spec = tree_flatten(values)
         self._recorded_outside = STATE.grad_enabled
+        self._depth = len(STATE.transforms) + 1
+        self._pushes = pushes
         for leaf in leaves:
             if not isinstance(leaf, Tensor):
                 raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
         self._own: list[Any] = []
         with inference_mode(False), enable_grad():
-            self.inputs = [F.alias(t) if t.requires_grad else self._entered(t) for t in leaves]
+            self.inputs = [_alias(t) if t.requires_grad else self._entered(t) for t in leaves]
 
     def _entered(self, t: Any) -> Any:
         leaf = new_leaf(ordinary(t).detach())
+        leaf.need_meta().depth = self._depth
         self._own.append(leaf)
         tangent = tangent_of(t)
-        return leaf if tangent is None else make_dual(leaf, tangent)
+        if tangent is not None:
+            keep_tangent(leaf, tangent)
+        return leaf
 
     def values(self) -> Any:
         """What the function is called with."""
-        return tree_unflatten(self.inputs, self.spec)
+        given = [_alias(t) for t in self.inputs] if self._pushes else self.inputs
+        return tree_unflatten(given, self.spec)
+
+    @contextmanager
+    def guarded(self, others: Any = ()) -> Iterator[Any]:
+        """Captured tensors are not written in the block; gives the other arguments, which may be."""
+        inside = tree_map(_belonging, others)
+        arguments = [t for t in tree_flatten(inside)[0] if isinstance(t, Tensor)]
+        arguments += self.inputs
+        with captures_refused(arguments, () if self._pushes else self.inputs):
+            yield inside
 
     def gradients(self, outputs: list[Any], cotangents: list[Any], recorded_outside: bool | None = None) -> Any:
         """Vector-Jacobian product, zeros where nothing depends on an input.
@@ -95,7 +113,7 @@ class Level:
         Nor has it one where nothing was recorded outside.
         """
         own = {id(leaf) for leaf in (*self._own, *others)}
-        if not t.requires_grad or (self._recorded_outside and _reaches_more_than(own, t)):
+        if not t.requires_grad or (self._recorded_outside and _reaches_more_than(own, t, self._depth)):
             return t
         tangent = tangent_of(t)
         made = t.detach()
@@ -112,15 +130,38 @@ class Level:
         return tree_map(one, tree)
 
 
-def _reaches_more_than(own: set[int], t: Any) -> bool:
-    """Whether the graph of ``t`` ends at a leaf that requires grad and is not among ``own``."""
+def _alias(t: Any) -> Any:
+    """``t`` with one more node, in the same memory, but no view of it: writes within a level leave its history alone."""
+    alias = F.alias(t)
+    edge = gradient_edge(alias)
+    alias._meta.view, alias._fn = None, edge
+    return alias
+
+
+def _belonging(t: Any) -> Any:
+    """An argument that nothing is differentiated by: a tensor of the level's own in the same memory."""
+    if not isinstance(t, Tensor) or t.requires_grad:
+        return t
+    alias, tangent = ordinary(t).detach(), tangent_of(t)
+    if tangent is not None:
+        keep_tangent(alias, tangent)
+    return alias
+
+
+def _reaches_more_than(own: set[int], t: Any, depth: int) -> bool:
+    """Whether the graph of ``t`` ends at a leaf that requires grad, is not among ``own``, nor of a level within."""
     if t.grad_fn is None:
         return id(t) not in own
     stack, seen = [t.grad_fn], {t.grad_fn}
     while stack:
         node = stack.pop()
         variable = getattr(node, "variable", None)
-        if variable is not None and variable.requires_grad and id(variable) not in own:
+        if (
+            variable is not None
+            and variable.requires_grad
+            and id(variable) not in own
+            and variable.need_meta().depth < depth
+        ):
             return True
         for following, _ in node.next_functions:
             if following is not None and following not in seen:

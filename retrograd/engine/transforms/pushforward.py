@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
+from ..aliasing.versions import version_of
 from ..execution.backward import grad as gradients_of
 from ..forward_mode.forward_ad import (
     NESTED,
@@ -28,6 +29,7 @@ from ..switches.modes import inference_mode, set_grad_enabled
 from ..switches.state import STATE
 from ..table.registry import F
 from ..tensors.tensor import Tensor
+from .captures import captures_refused
 from .derivatives import ArgNums, chosen, jacrev, refuse_complex, replaced, tensors_only, with_aux
 from .function_rules import transforming
 from .level import Level, new_leaf, ordinary, recording
@@ -76,7 +78,8 @@ def _forward_level() -> Iterator[bool]:
 def _by_forward_mode(func: Callable[..., Any], primals: Any, tangents: list[Any], strict: bool, has_aux: bool) -> Any:
     leaves, spec = tree_flatten(primals)
     duals = [make_dual(ordinary(p), ordinary(t)) for p, t in zip(leaves, tangents, strict=True)]
-    output, aux = with_aux(func(*tree_unflatten(duals, spec)), has_aux, _JVP)
+    with captures_refused(duals, ()):
+        output, aux = with_aux(func(*tree_unflatten(duals, spec)), has_aux, _JVP)
     outputs, nesting = tensors_only(output, _JVP)
     found = [_unpacked(out, strict) for out in outputs]
     primal = tree_unflatten([entry for entry, _ in found], nesting)
@@ -104,9 +107,10 @@ def _primal_of(value: Any) -> Any:
 
 
 def _by_transposing_twice(func: Callable[..., Any], primals: Any, tangents: list[Any], has_aux: bool) -> Any:
-    level = Level(primals)
+    level = Level(primals, pushes=True)
     with recording("jvp"):
-        output, aux = with_aux(func(*level.values()), has_aux, _JVP)
+        with level.guarded():
+            output, aux = with_aux(func(*level.values()), has_aux, _JVP)
         leaves, spec = tensors_only(output, _JVP)
         pushed = tree_unflatten(_pushed(level, leaves, tangents), spec)
         results = (level.left_tree(output), pushed)
@@ -176,16 +180,18 @@ def jacfwd(
         points = chosen(args, argnums)
         _check_points(points)
         check_randomness(randomness)
-        level = Level(points)
+        level = Level(points, pushes=True)
         switched = STATE.grad_switches
         with recording("jacfwd"):
-            with transforming("vmap"), drawing_refused() if randomness == "error" else nullcontext():
-                returned = func(*replaced(args, argnums, level.values()))
+            drawing = drawing_refused() if randomness == "error" else nullcontext()
+            with level.guarded(args) as others, transforming("vmap"), drawing:
+                versions = _versions(others)
+                returned = func(*replaced(others, argnums, level.values()))
             output, aux = with_aux(returned, has_aux, _JVP)
             leaves, spec = tensors_only(output, _JVP)
             refuse_complex("jacfwd", output, "output")
             repeatable = STATE.grad_switches != switched and randomness == "error"
-            push = _by_calling(func, args, argnums, has_aux) if repeatable else _pushed
+            push = _by_calling(func, _unwritten(others, versions), argnums, has_aux) if repeatable else _pushed
             blocks = [_columns(push, level, leaves, place) for place in range(len(level.inputs))]
             nested = [tree_unflatten([block[i] for block in blocks], level.spec) for i in range(len(leaves))]
             found = tree_unflatten(nested, spec)
@@ -201,6 +207,20 @@ def _check_points(points: Any) -> None:
             raise ValueError(f"Expected primal to be floating point or complex, but got: {point.dtype}")
 
 
+def _versions(args: Any) -> list[int]:
+    return [version_of(t) for t in tree_flatten(args)[0] if isinstance(t, Tensor)]
+
+
+def _unwritten(args: Any, versions: list[int]) -> Any:
+    """The arguments, for further calls; ``RuntimeError`` if they were written since they had ``versions``."""
+    if _versions(args) != versions:
+        raise RuntimeError(
+            "jacfwd: the function switches grad mode off, so it is called once for each direction, and it writes to "
+            "its arguments, which each call would find changed. Let it write to a clone."
+        )
+    return args
+
+
 def _by_calling(func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums, has_aux: bool) -> Push:
     """Tangents of the outputs by forward mode, which calls the function for each direction."""
 
@@ -209,7 +229,8 @@ def _by_calling(func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNum
         return with_aux(func(*replaced(args, argnums, given)), has_aux, _JVP)[0]
 
     def push(level: Level, outputs: list[Any], tangents: list[Any]) -> list[Any]:
-        points, directions = level.values(), tree_unflatten(tangents, level.spec)
+        points = tree_unflatten([F.clone(t) for t in level.inputs], level.spec)  # whatever is done to them
+        directions = tree_unflatten(tangents, level.spec)
         if not isinstance(argnums, tuple):
             points, directions = (points,), (directions,)
         return [level.left(t) for t in tree_flatten(jvp(of_points, points, directions)[1])[0]]
@@ -248,10 +269,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     Where ``func`` switches grad mode off, which does not keep tangents back, it is called for each of them instead.
     ``jvp_fn`` raises ``RuntimeError`` for tangents unlike the primals in structure, shape or dtype.
     """
-    level = Level(primals)
+    level = Level(primals, pushes=True)
     switched = STATE.grad_switches
     with recording("linearize"):
-        output = func(*level.values())
+        with level.guarded():
+            output = func(*level.values())
         is_recorded = STATE.grad_switches == switched
         leaves, spec = tree_flatten(output)
         result = level.left_tree(output)
@@ -265,7 +287,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             )
         _check_like(points, given)
         if not is_recorded:
-            return jvp(func, primals, tangents)[1]
+            copies = tree_map(lambda p: p.clone() if isinstance(p, Tensor) else p, primals)
+            return jvp(func, copies, tangents)[1]
         with recording("linearize"):
             return tree_unflatten(_pushed(level, leaves, given), spec)
 

@@ -11,4 +11,4 @@ def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
     """A tensor without history over the same memory; of an entry of a batch, that entry. For printing only."""
     if not isinstance(tensor, TensorBase):
         return tensor
-    return wrap(tensor._array)
+    return wrap(tensor._array, shares=True)

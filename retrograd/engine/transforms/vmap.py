@@ -16,6 +16,7 @@ from ..table.registry import F
 from ..tensors.batches import Batch, is_of, mark, open_batch
 from ..tensors.bits import memory_of
 from ..tensors.tensor import Tensor
+from .captures import Repetition, opened
 from .function_rules import VmapInfo, by_rule, rule_of, transforming
 from .randomness import check_randomness, drawing_as_asked
 
@@ -53,8 +54,8 @@ def vmap(
         rule = rule_of(func)
         if rule is not None:
             return by_rule(rule, VmapInfo(batch.size, randomness), batch.dims, args, out_dims)
-        with transforming("vmap"), open_batch(part) as run:
-            results = batch.results(func, randomness, run)
+        with transforming("vmap"), open_batch(part) as run, opened(batch.repetition()) as repetition:
+            results = batch.results(func, randomness, run, repetition)
         return _stacked(_name_of(func), results, out_dims, batch.size, run)
 
     return mapped
@@ -122,21 +123,26 @@ class _Batch:
             )
         return sizes[0]
 
-    def entries(self, run: Batch) -> Iterator[Any]:
+    def repetition(self) -> Repetition:
+        """What undoes the writes of one entry before the next: not those to entries, each of which has its own part."""
+        return Repetition([leaf for leaf, dim in zip(self.leaves, self.dims, strict=True) if dim is not None])
+
+    def entries(self, run: Batch, repetition: Repetition) -> Iterator[Any]:
         """Positional arguments of each call; one of zeros where the batch is empty, to see the results."""
         for i in range(self.size or 1):
             run.entry = i
+            repetition.begin(anew=not i % max(run.part, 1))
             args = [_entry(leaf, dim, i, run) for leaf, dim in zip(self.leaves, self.dims, strict=True)]
             yield tree_unflatten(args, self.spec)
 
-    def results(self, func: Callable[..., Any], randomness: str, run: Batch) -> list[Any]:
+    def results(self, func: Callable[..., Any], randomness: str, run: Batch, repetition: Repetition) -> list[Any]:
         """What ``func`` returns for each entry; keyword arguments are the same for all.
 
         Until the last one, graphs that entries share must stay: PyTorch runs backward through them once.
         """
         above, found = STATE.repeating, []
         try:
-            for i, own in enumerate(drawing_as_asked(self.entries(run), randomness)):
+            for i, own in enumerate(drawing_as_asked(self.entries(run, repetition), randomness)):
                 STATE.repeating = above or i < self.size - 1
                 found.append(func(*own, **self.keywords))
         finally:

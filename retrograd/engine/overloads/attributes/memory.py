@@ -16,6 +16,7 @@ from ...aliasing.views import gradient_edge, requires_grad
 from ...aliasing.write_rules import check_inplace
 from ...nodes.node import GraphNode
 from ...switches.state import STATE
+from ...switches.transforming import write_in_transform
 from ...table.public import public
 from ...tensors.base import TensorBase, set_array
 from ...tensors.bits import bits_of, mark, memory_of
@@ -37,6 +38,7 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
         raise RuntimeError("Unsupported memory formatPreserve: resize_ takes the format that the result is to have")
     if memory_format is None and shape == self._sig.shape:
         return self
+    write_in_transform(self, "resize_")
     strides = strides_in(shape, contiguous_format if memory_format is None else memory_format)
     prepare_write(self)
     memory, offset = flat_memory(self).view(self._sig.numpy), storage_offset(self)
@@ -74,6 +76,7 @@ _NotImplemented.qualified_name = "torch::autograd::NotImplemented"
 @public("set_", function=False)
 def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Any:
     """Let a tensor look at the memory of another tensor or storage (or at none); what it becomes has no derivative."""
+    write_in_transform(self, "set_")
     operands = [t for t in (self, source) if isinstance(t, TensorBase)]
     records = STATE.grad_enabled and not STATE.inference and any(requires_grad(t) for t in operands)
     check_inplace(self, records)

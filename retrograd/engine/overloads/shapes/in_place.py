@@ -12,6 +12,7 @@ from ...aliasing.versions import storage_of
 from ...aliasing.views import gradient_edge, requires_grad
 from ...aliasing.write_rules import check_inplace
 from ...forward_mode.forward_ad import keep_tangent, tangent_of
+from ...switches.transforming import write_in_transform
 from ...table.public import public
 from ...table.registry import OPS
 from ...tensors.base import set_array
@@ -35,8 +36,9 @@ _IN_PLACE = {
 
 def _reshape_in_place(self: Any, row: str, *args: Any) -> Any:
     """Give a tensor the shape of one of its views, and that view's place in the graph."""
-    check_inplace(self, requires_grad(self))
     op = _IN_PLACE[row]
+    write_in_transform(self, op.name.strip("_") + "_")
+    check_inplace(self, requires_grad(self))
     view = self._meta.view if self._meta is not None else None
     edge = gradient_edge(self)
     made = op(self, *args)
