@@ -1,4 +1,4 @@
-"""F-50, V-12: writes beneath the transforms of ``torch.func``, to what is captured, to arguments, to what is made there."""
+"""F-50: writes beneath the transforms of ``torch.func``: to what is captured, to arguments, to what is made there."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_directions_of_writes_have_a_derivative(name: str) -> None:
 
 @differential
 def test_entries_find_what_the_first_one_found(torch: Any) -> Any:
-    """F-50: what entries write to captured tensors, also as ``out`` and in parts of a batch, is written once per call."""
+    """F-50: what entries write to captured tensors, also as ``out`` and in parts of a batch, is written once a call."""
     func = importlib.import_module(f"{torch.__name__}.func")
     x, counter, buffer = torch.arange(4.0), torch.zeros(2), torch.ones(2)
 

@@ -131,7 +131,7 @@ class Level:
 
 
 def _alias(t: Any) -> Any:
-    """``t`` with one more node, in the same memory, but no view of it: writes within a level leave its history alone."""
+    """``t`` with one more node, in the same memory, but no view: writes within a level leave its history alone."""
     alias = F.alias(t)
     edge = gradient_edge(alias)
     alias._meta.view, alias._fn = None, edge
