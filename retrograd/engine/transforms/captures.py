@@ -1,8 +1,8 @@
 """Writes, beneath the transforms of ``torch.func``, to tensors that were made outside.
 
-Derivatives refuse them; ``vmap`` undoes them between entries.  Of a plain result nobody can tell when it was made, so an
-observer hears of what is made while a level is open.  What it has not heard of, and what shares memory with that, is
-captured.
+Derivatives refuse them; ``vmap`` undoes them between entries.  Of a plain result nobody can tell when it was made, so
+an observer hears of what is made while a level is open.  What it has not heard of, and what shares memory with that,
+is captured.
 """
 
 from __future__ import annotations
