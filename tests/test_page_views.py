@@ -12,6 +12,7 @@ from browser import Browser, browser
 
 import retrograd as rg
 from retrograd.inspect.events import Recording
+from retrograd.inspect.findings import Finding
 from retrograd.inspect.render import RenderOptions, renderer_for
 
 
@@ -124,3 +125,42 @@ def test_a_graph_alone_is_drawn_as_gradients_go(chromium: Browser, tmp_path: Pat
     assert chromium.run("document.getElementById('direction').value") == "backward"
     assert "not recorded" in chromium.run("document.getElementById('details').textContent")
     assert rows(cards(chromium))[0] == ["n0"]
+
+
+def gated() -> tuple[Recording, tuple[Finding, ...]]:
+    """A run whose gate gets no gradient because it was detached, and what the diagnosis says of it."""
+    enc, gate, dec = rg.nn.Linear(4, 6), rg.nn.Linear(6, 6), rg.nn.Linear(6, 1)
+    with rg.debug(level="full") as trace:
+        optimizer = rg.optim.SGD([*enc.parameters(), *gate.parameters(), *dec.parameters()], lr=0.1)
+        h = rg.relu(enc(rg.randn(3, 4)))
+        g = rg.sigmoid(gate(h)).detach()
+        loss = dec(h * g).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return trace.recording, tuple(trace.findings)
+
+
+def test_a_finding_stands_on_its_card_and_shows_its_way(chromium: Browser, tmp_path: Path) -> None:
+    """The card has the sentence and the fix; pressed, the calls from the cut to the loss are lit, the rest is not."""
+    recording, findings = gated()
+    (finding,) = [one for one in findings if one.kind == "broken-chain"]
+    (mark,) = finding.marks
+    chromium.open(write(tmp_path, recording, findings=findings))
+    (card,) = [card for card in chromium.run("retrograd.cards()") if card[0] == f"n{mark.node}"]
+    said = chromium.run("JSON.parse(document.getElementById('data').textContent).steps.at(-1).notes")
+    ((_, ((severity, *lines),)),) = [note for note in said if note[0] == mark.node]
+    chromium.run("document.querySelector('#outline .findings button').click()")
+    lit = chromium.run("retrograd.lit()")
+
+    assert severity == finding.severity
+    assert finding.remedy in " ".join(lines)
+    assert card[5] - card[3] >= 15 * (len(lines) + 2)
+    ghosts = [name for name in lit if int(name[1:]) >= len(recording.snapshots[-1])]
+    assert len(ghosts) == 1  # what was cut
+    assert {f"n{mark.node}", "n0"} < set(lit)
+    relu = recording.snapshots[-1].op.index("ReluBackward0")
+    assert f"n{relu}" not in lit
+    steps = chromium.run("[...document.querySelectorAll('#details ol li')].map((one) => one.textContent)")
+    assert list(dict.fromkeys(step.split()[0] for step in steps)) == ["linear", "sigmoid", "detach", "mul", "mean"]
+    assert steps[0].endswith("no gradient")

@@ -182,7 +182,13 @@ function findingCard(finding) {
   for (const [, node, words] of marksHere(finding)) if (words && node === state.chosen) card.append(make("p", words));
   if (finding.remedy) card.append(make("p", `Fix: ${finding.remedy}`));
   if (finding.file) card.append(...sourceLines(finding.file, finding.line, ""));
+  if (finding.path.length) card.append(make("h3", "From cause to victim"), make("ol", "", ...callsOnWay(finding).map(pathRow)));
   return card;
+}
+
+// A call on the way of a finding; one that left no node is where no gradient comes.
+function pathRow({ words, nodes }) {
+  return make("li", "", nodes.length ? button(words, () => choose(nodes[0], true)) : words, make("small", nodes.length ? "" : " no gradient"));
 }
 
 // A finding that is about no node of the graph.

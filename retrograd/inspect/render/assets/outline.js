@@ -49,11 +49,13 @@ function unreachedList(names) {
   return list;
 }
 
+// A finding leads to its node, with the way from cause to victim lit.
 function showFinding(number) {
   const finding = state.data.findings[number], [mark] = [...marksHere(finding), ...finding.marks];
-  if (!mark) { choose(-1); describeFinding(finding); return; }
-  if (mark[0] !== state.step) showStep(mark[0]);
-  choose(mark[1] < state.graph.nodes ? mark[1] : -1, true);
+  if (mark && mark[0] !== state.step) showStep(mark[0]);
+  choose(mark && mark[1] < state.graph.nodes ? mark[1] : -1, true);
+  light(wayOfFinding(finding));
+  if (!mark) describeFinding(finding);
 }
 
 // A list that shows its beginning, and more when asked.

@@ -42,8 +42,9 @@ function paintWords(context, card, x, y, wide, high) {
   context.textAlign = "left";
   context.fillStyle = colours.ink;
   context.font = `600 13px ${FONT}`;
-  const title = box ? `▸ ${graph.title(thing)}` : graph.title(thing) + graph.useText(card), single = !line && !place && !rows.length;
-  const top = single ? y + high / 2 + 5 : y + 19, space = room - (flagged ? 14 : 0), shown = fitted(context, title, space);
+  const title = box ? `▸ ${graph.title(thing)}` : graph.title(thing) + graph.useText(card), notes = state.notes.get(card) || [], single = !line && !place && !rows.length && !notes.length;
+  const top = single ? y + high / 2 + 5 : y + 19;
+  const space = room - (flagged ? 14 : 0), shown = fitted(context, title, space);
   context.fillText(shown, x + 11, top);
   if (!box) paintModule(context, graph.module(card), x + 17 + context.measureText(shown).width, top, x + 5 + space);
   if (flagged) { context.fillStyle = colours.odd; context.fillText("!", x + wide - 12, y + 19); }
@@ -65,6 +66,11 @@ function paintWords(context, card, x, y, wide, high) {
     context.fillStyle = colours.ink;
     context.fillText(fitted(context, text, room - 14), x + 25, at + 12);
   });
+  let at = rowTop(card, y, rowsOf(card).length) + 12;
+  for (const [severity, ...lines] of notes) {
+    context.fillStyle = colours[severity];
+    for (const line of lines) { context.fillText(fitted(context, line, room + 4), x + 11, at); at += NOTE_LINE; }
+  }
 }
 
 // The module of a card, muted, behind its title.
@@ -76,7 +82,7 @@ function paintModule(context, words, x, y, end) {
 }
 
 // The rows of a card: its parameters, the last row counting those that have no room.
-const MOST_ROWS_SHOWN = 6, ROW = 16;
+const MOST_ROWS_SHOWN = 6, ROW = 16, NOTE_LINE = 15;
 
 function rowsOf(card) {
   const { graph } = state, leaves = graph.rows.get(card) || [];

@@ -65,6 +65,7 @@ function fillViews() {
 // Cards that a finding speaks of, and the boxes around them.
 function markFindings() {
   const { graph } = state, flags = (state.flags = new Uint8Array(graph.cardCount));
+  state.notes = new Map(state.data.steps[state.step].notes.map(([node, notes]) => [graph.atoms.ofNode[node], notes]));
   for (const finding of state.data.findings) {
     for (const [, node] of marksHere(finding)) {
       if (node >= graph.nodes) continue;

@@ -15,19 +15,49 @@ function wayTo(node) {
   return way.reverse();
 }
 
-function showWay(node) {
-  state.way = node < 0 || !state.graph.isNode(node) ? null : wayTo(node);
+// Let the nodes of a way and the lines between them stand out.
+function light(way) {
+  state.way = way && way.length ? way : null;
   stage.dataset.way = state.way ? state.way.length : "";
-  if (state.way) say(`${state.way.length} nodes from the loss to ${state.graph.title(node)}`);
   relight();
+}
+
+// From what caused a finding to what suffers: the calls that it names, as far as they are in the graph, else from one
+// of its nodes to the others, else from its node to the loss that it is in. A way goes as gradients do.
+function wayOfFinding(finding) {
+  const { graph } = state, named = callsOnWay(finding).flatMap(({ nodes }) => nodes);
+  const [first, ...others] = [...new Set(marksHere(finding).map(([, node]) => node))].filter((node) => node < graph.nodes);
+  if (named.length) return named.reverse();
+  if (first === undefined) return null;
+  return others.length ? [first, ...others] : wayTo(first);
+}
+
+// The steps of a finding's path, "relu at net.py:7", each with its nodes in this graph.
+function callsOnWay(finding) {
+  const { graph } = state, nodes = new Map();
+  if (!finding.path.length) return [];
+  for (let node = 0; node < graph.nodes; node++) {
+    const call = `${graph.title(node)} at ${graph.place(node)}`.toLowerCase();
+    if (!nodes.has(call)) nodes.set(call, []);
+    nodes.get(call).push(node);
+  }
+  return finding.path.map((words) => ({ words, nodes: nodes.get(words.toLowerCase()) || [] }));
+}
+
+function showWay(node) {
+  light(node < 0 || !state.graph.isNode(node) ? null : wayTo(node));
+  if (state.way) say(`${state.way.length} nodes from the loss to ${state.graph.title(node)}`);
   changed("chosen");
 }
 
 // The lines to be seen that a way runs along.
 function linksOfWay(way) {
-  const { scene, graph } = state, pairs = new Set(), found = [];
+  const { scene, graph } = state, pairs = new Set(), found = [], atoms = graph.atoms.ofNode, onWay = new Set(way.map((node) => atoms[node]));
   if (state.wayLinks && state.wayLinks.way === way && state.wayLinks.scene === scene) return state.wayLinks.links;
-  for (let at = 1; at < way.length; at++) for (const pair of hops(graph.atoms.ofNode[way[at - 1]], graph.atoms.ofNode[way[at]])) pairs.add(pair);
+  graph.edges.source.forEach((source, edge) => {
+    const from = atoms[source], to = atoms[graph.edges.target[edge]];
+    if (from !== to && onWay.has(from) && onWay.has(to)) for (const pair of hops(from, to)) pairs.add(pair);
+  });
   const { box, source, target } = scene.graph.links;
   const ends = (link) => (scene.standing ? [scene.sourceOf(link), scene.targetOf(link)] : [source[link], target[link]]);
   for (const link of scene.links) if (pairs.has([box[link], ...ends(link)].join(" "))) found.push(link);

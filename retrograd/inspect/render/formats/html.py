@@ -16,6 +16,7 @@ from ..marks import Marked, marked, unplaced
 from ..page.account import cells_data, findings_data, sources_data
 from ..page.hooks import hooks_data
 from ..page.measures import measure_data
+from ..page.notes import CardNotes, card_notes, note_room
 from ..page.packing import Packed, Packing, Plain
 from ..page.structure import safe, structure_data
 from ..reached import reached
@@ -77,7 +78,8 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
     large = sum(len(snapshot) for snapshot in shown) > _PLAIN_NODES
     packing: Packing = Packed() if large else Plain()
     graphs = [_named(snapshot, options, number) for number, snapshot in zip(numbers, shown, strict=True)]
-    structures, structure_of = _structures(graphs, options, packing)
+    notes = [card_notes(options.findings, number, len(part)) for number, part in zip(numbers, shown, strict=True)]
+    structures, structure_of = _structures(graphs, notes, options, packing)
     known = reached(recording)
     steps = [
         {
@@ -88,8 +90,11 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
             "unreached": [safe(words) for one in [known[number]] if one for words in one.without],
             "measures": measure_data(graph.graph, options.color_by, packing),
             "hooks": hooks_data(recording, part),
+            "notes": list(said.items()),
         }
-        for structure, graph, part, whole, number in zip(structure_of, graphs, shown, wholes, numbers, strict=True)
+        for structure, graph, said, part, whole, number in zip(
+            structure_of, graphs, notes, shown, wholes, numbers, strict=True
+        )
     ]
     return packing.text(
         {
@@ -114,15 +119,19 @@ def _named(snapshot: GraphSnapshot, options: RenderOptions, number: int) -> Mark
 
 
 def _structures(
-    graphs: list[Marked], options: RenderOptions, packing: Packing
+    graphs: list[Marked], notes: list[CardNotes], options: RenderOptions, packing: Packing
 ) -> tuple[list[dict[str, Any]], list[int]]:
     """Return the structures that the steps have, and which one each has; steps of one structure share it."""
-    structures: list[dict[str, Any]] = []
+    firsts: list[int] = []
     structure_of = []
-    for at, (graph, _, cuts) in enumerate(graphs):
+    for at, (graph, _, _) in enumerate(graphs):
         if at == 0 or not graph.is_like(graphs[at - 1].graph):
-            structures.append(structure_data(graph, options, packing, cuts))
-        structure_of.append(len(structures) - 1)
+            firsts.append(at)
+        structure_of.append(len(firsts) - 1)
+    structures = []
+    for first, end in zip(firsts, [*firsts[1:], len(graphs)], strict=True):
+        graph, _, cuts = graphs[first]
+        structures.append(structure_data(graph, options, packing, cuts, note_room(notes[first:end])))
     return structures, structure_of
 
 

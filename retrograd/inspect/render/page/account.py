@@ -34,6 +34,7 @@ def _finding(finding: Finding, places: dict[int, int]) -> dict[str, Any]:
     plain = finding.to_plain()
     made: dict[str, Any] = {name: safe(str(plain[name])) for name in _FACTS if plain[name]}
     made["line"] = finding.line
+    made["path"] = [safe(str(step)) for step in finding.evidence.get("path", ())]
     made["marks"] = [
         [places[mark.snapshot], mark.node, safe(mark.text)] for mark in finding.marks if mark.snapshot in places
     ]
@@ -43,7 +44,14 @@ def _finding(finding: Finding, places: dict[int, int]) -> dict[str, Any]:
 def _error(event: Event) -> dict[str, Any]:
     """Return what ended the run."""
     message = f"{event.data.get('type', 'Error')}: {event.data.get('message', '')}"
-    made: dict[str, Any] = {"kind": "error", "severity": "error", "message": safe(message), "line": 0, "marks": []}
+    made: dict[str, Any] = {
+        "kind": "error",
+        "severity": "error",
+        "message": safe(message),
+        "line": 0,
+        "marks": [],
+        "path": [],
+    }
     if event.source is not None:
         made |= {"file": safe(event.source.file), "line": event.source.line}
     return made

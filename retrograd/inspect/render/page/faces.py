@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ...fold import Folded
 from ...layout import Size
@@ -22,8 +22,11 @@ _MOST_ROWS = 6
 _GROUP_TALL = 54.0
 
 
-def atom_sizes(folded: Folded, groups: Groups) -> list[Size]:
-    """Return the size of every atom's card: title and module, name with shape and dtype, place, a row per parameter."""
+def atom_sizes(folded: Folded, groups: Groups, notes: Mapping[int, Size] | None = None) -> list[Size]:
+    """Return the size of every atom's card: title and module, name with shape and dtype, place, a row per parameter.
+
+    ``notes`` is the room that what findings say of a node takes.
+    """
     known: dict[tuple[str, str, str, str], Size] = {}
     sizes = []
     for atom, words in followed(enumerate(_words(folded, groups))):
@@ -31,6 +34,10 @@ def atom_sizes(folded: Folded, groups: Groups) -> list[Size]:
         if size is None:
             size = known[words] = _card(*words)
         sizes.append(_with_rows(size, folded, atom) if atom in folded.rows else size)
+    for node, (wide, high) in (notes or {}).items():
+        atom = folded.atom_of[node]
+        size = sizes[atom]
+        sizes[atom] = Size(math.ceil(min(max(size.width, wide + _PAD), _WIDE)), size.height + high)
     return sizes
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...fold import Folded, expand, first_opening, fold
+from ...layout import Size
 from ...snapshot import GraphSnapshot, SourceLine
 from .. import labels
 from ..base import RenderOptions
@@ -19,9 +20,12 @@ from .pictures import Picture, first_pictures
 
 
 def structure_data(
-    snapshot: GraphSnapshot, options: RenderOptions, packing: Packing, cuts: dict[int, str]
+    snapshot: GraphSnapshot, options: RenderOptions, packing: Packing, cuts: dict[int, str], notes: dict[int, Size]
 ) -> dict[str, Any]:
-    """Return everything that steps with the same graph share; ``cuts`` are the edges that no gradient takes."""
+    """Return everything that steps with the same graph share.
+
+    ``cuts`` are the edges that no gradient takes, ``notes`` the room for what findings say of nodes.
+    """
     return {
         "engine": safe(snapshot.engine),
         "op": table(packing, snapshot.op, safe),
@@ -43,7 +47,7 @@ def structure_data(
         "cuts": [[edge, safe(words)] for edge, words in cuts.items()],
         "roots": [[node, safe(name or "")] for node, name in zip(snapshot.roots, snapshot.root_names, strict=False)],
         "forward": any(snapshot.call),  # whether forward was recorded, so that cards can be read that way
-        **_drawing_data(_folded(snapshot, options), options, packing, cuts),
+        **_drawing_data(_folded(snapshot, options), options, packing, cuts, notes),
     }
 
 
@@ -52,13 +56,15 @@ def _folded(snapshot: GraphSnapshot, options: RenderOptions) -> Folded:
     return fold(snapshot) if options.fold is None else fold(snapshot, options.fold)
 
 
-def _drawing_data(folded: Folded, options: RenderOptions, packing: Packing, cuts: dict[int, str]) -> dict[str, Any]:
+def _drawing_data(
+    folded: Folded, options: RenderOptions, packing: Packing, cuts: dict[int, str], notes: dict[int, Size]
+) -> dict[str, Any]:
     """Return atoms, boxes, cards and links.  Packed columns lie in the file in the order in which they are made."""
     groups = groups_of(folded)
     chosen = first_opening(folded, options.max_boxes)
     expand(folded, chosen, options.expand)
     links = links_of(folded, groups)
-    sizes = [*atom_sizes(folded, groups), *group_sizes(groups)]
+    sizes = [*atom_sizes(folded, groups, notes), *group_sizes(groups)]
     interiors = interiors_of(folded, groups, links, sizes)
     pictures = first_pictures(folded, groups, chosen, sizes, cuts)
     return {
