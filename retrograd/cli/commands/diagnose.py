@@ -11,6 +11,9 @@ from typing import Any, NoReturn
 import click
 
 from ...errors import UsageError
+from ...inspect.baseline import KIND as DIFFERS
+from ...inspect.baseline import MEANING as DIFFERENCE
+from ...inspect.baseline import compared
 from ...inspect.compare import name_of
 from ...inspect.diagnose import SEVERITIES, diagnose, diagnose_together, kinds
 from ...inspect.event_data import LEVELS
@@ -24,6 +27,7 @@ from ...inspect.program.texts import plain_lines
 from ...inspect.render.reports import Outcome, Report, report_for, reports
 from ...inspect.render.reports.panels import print_findings
 from ...inspect.unseen import sentences
+from ...inspect.watch.watched_file import is_watched_file
 from ...inspect.writing import check_writable, write_output
 from .. import messages, results
 from ..children.gathered import Process
@@ -60,6 +64,8 @@ class Asked:
     """Absolute path of the diff to write, or ``-``."""
     explain: bool = False
     """Whether evidence, and what was dropped, is shown."""
+    baseline: Recording | None = None
+    """A run that is known to work, to compare with."""
 
 
 @click.command(
@@ -87,6 +93,11 @@ class Asked:
     "--verify",
     is_flag=True,
     help="Try the proposed changes: run SCRIPT again with each of them, on a copy of its text.",
+)
+@click.option(
+    "--against",
+    metavar="GOOD.json",
+    help="Also say what SCRIPT does otherwise than a run that works: a recording made at level full.",
 )
 @click.option("--explain", is_flag=True, help="Show the evidence of each finding, and what was dropped and why.")
 @click.option("--patch", type=click.Path(), metavar="FILE", help="Write the proposed changes as a unified diff.")
@@ -120,7 +131,18 @@ def _wanted(asked: dict[str, Any]) -> Asked:
     for one in (path, patch):
         if one is not None:
             check_writable(one)
-    return Asked(path, form, asked["severity"], asked["exit_zero"], time.perf_counter(), patch, asked["explain"])
+    baseline = None if asked["against"] is None else _baseline(asked["against"])
+    began = time.perf_counter()
+    return Asked(path, form, asked["severity"], asked["exit_zero"], began, patch, asked["explain"], baseline)
+
+
+def _baseline(path: str) -> Recording:
+    """Load the recording of a run that works."""
+    if is_watched_file(path):
+        raise UsageError(f"{path} is a watched run.", f"Compare two of them with: retrograd diff {path} OTHER.json")
+    loaded = load_recording(path)
+    _check_levels({path: loaded})
+    return loaded
 
 
 def _again(asked: dict[str, Any]) -> str:
@@ -231,8 +253,10 @@ def _report(
 ) -> int:
     """Report the findings; return the exit code.  ``others``: further recordings, where there are several."""
     least = SEVERITIES.index(wanted.severity)
+    if wanted.baseline is not None:
+        found = [*found, *compared(recording, wanted.baseline)]
     findings = [finding for finding in found if SEVERITIES.index(finding.severity) <= least]
-    meanings = {name: kind.meaning for name, kind in kinds().items()}
+    meanings = {name: kind.meaning for name, kind in kinds().items()} | {DIFFERS: DIFFERENCE}
     seconds = time.perf_counter() - wanted.began
     unseen = sentences([recording, *others])
     outcome = Outcome(recording, findings, seconds, meanings, wanted.explain, dropped, unseen, others)

@@ -1,0 +1,110 @@
+"""``compared``: what a run does otherwise than one that is known to work, as findings."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from ..diagnose.text.words import listed
+from ..events import Recording
+from ..findings import Finding
+from .views import VIEWS, Key, View, steps_of
+
+KIND = "differs-from-baseline"
+MEANING = "this run does something else than the one that it is compared with, where both should do the same"
+MOST = 12
+"""Differences told at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """Facts of one view that differ alike."""
+
+    view: View
+    keys: list[Key]
+    here: Any
+    there: Any
+    row: int
+    """Where this is seen first; in the baseline, if this run has no such fact."""
+    told_of: Recording
+    """The recording whose row that is."""
+
+
+def compared(recording: Recording, baseline: Recording) -> list[Finding]:
+    """Return how a run differs from one that is known to work: what happened first comes first, notes come last.
+
+    Other seeds, sizes, lengths and lines make no difference by themselves; parameters and modules must have the same
+    names in both.
+    """
+    found: list[_Difference] = []
+    told: set[Key] = set()
+    for view in VIEWS:
+        found += _of_view(view, recording, baseline, told)
+    found.sort(key=lambda one: (one.view.note, one.row))
+    return [_finding(one) for one in found[:MOST]]
+
+
+def _of_view(view: View, recording: Recording, baseline: Recording, told: set[Key]) -> Iterator[_Difference]:
+    """Yield the differences of one view; one of all things that differ alike, and none of what was told by now."""
+    sightings, theirs_seen = _seen(view, recording), _seen(view, baseline)
+    here, there = _facts(view, sightings, recording), _facts(view, theirs_seen, baseline)
+    if view.note:
+        here = _in_measure(here, there)
+    alike: dict[tuple[Any, ...], list[Key]] = defaultdict(list)
+    for key in dict.fromkeys([*here, *there]):
+        ours, theirs = here.get(key), there.get(key)
+        if key not in told and view.differs(ours, theirs):
+            alike[key[1:], ours, theirs].append(key)
+    for (_, ours, theirs), keys in alike.items():
+        told.update(keys)
+        known = keys[0] in sightings
+        row = _telling(sightings[keys[0]], theirs) if known else theirs_seen[keys[0]][0][1]
+        yield _Difference(view, keys, ours, theirs, row, recording if known else baseline)
+
+
+def _seen(view: View, recording: Recording) -> dict[Key, list[tuple[Any, int]]]:
+    """Return the values and rows of each key."""
+    found: dict[Key, list[tuple[Any, int]]] = defaultdict(list)
+    for key, value, row in view.see(recording):
+        found[key].append((value, row))
+    return found
+
+
+def _facts(view: View, seen: dict[Key, list[tuple[Any, int]]], recording: Recording) -> dict[Key, Any]:
+    steps = steps_of(recording)
+    facts = ((key, view.fact([value for value, _ in found], steps)) for key, found in seen.items())
+    return {key: fact for key, fact in facts if fact is not None}
+
+
+def _telling(seen: list[tuple[Any, int]], theirs: Any) -> int:
+    """Return the row that shows a difference: the first one beyond a count, the first value that is not nothing."""
+    if type(theirs) is int and len(seen) > theirs:
+        return seen[theirs][1]
+    return next((row for value, row in seen if value), seen[0][1])
+
+
+def _in_measure(here: dict[Key, float], there: dict[Key, float]) -> dict[Key, float]:
+    """Return counts of a run as if it made as many calls a step as the baseline in most places."""
+    usual = median([here[key] / there[key] for key in here.keys() & there.keys()] or [1.0])
+    return {key: count / usual for key, count in here.items()}
+
+
+def _finding(found: _Difference) -> Finding:
+    """Say one difference."""
+    subject = listed((key[0] for key in found.keys), most=3)
+    source = found.told_of.events[found.row].source
+    return Finding(
+        KIND,
+        found.view.tell((subject, *found.keys[0][1:]), found.here, found.there),
+        severity="note" if found.view.note else "warning",
+        file="" if source is None else source.file,
+        line=0 if source is None else source.line,
+        evidence={"here": _shown(found.here), "baseline": _shown(found.there), "of": [key[0] for key in found.keys]},
+    )
+
+
+def _shown(value: Any) -> Any:
+    return sorted(map(str, value)) if isinstance(value, frozenset) else value
