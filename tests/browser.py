@@ -101,6 +101,11 @@ class Browser:
             "POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": [there, *press * times]}]}
         )
 
+    def move_to(self, x: float, y: float) -> None:
+        """Move the mouse to a point of the window, without pressing it."""
+        there = {"type": "pointerMove", "duration": 0, "x": round(x), "y": round(y)}
+        self.call("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": [there]}]})
+
     def type(self, selector: str, text: str) -> None:
         """Type into an element."""
         element = self.call("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]

@@ -100,6 +100,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "numpy": ("retrograd",),
     "networkx": ("retrograd.inspect",),
     "graphviz": ("retrograd.inspect.render", "retrograd.inspect.layout"),
+    "typst": ("retrograd.inspect.render",),
     "rich": ("retrograd.inspect", "retrograd.cli"),
     "click": ("retrograd.cli",),
     "torch": ("retrograd.inspect.sources", "retrograd.distributed.torch_"),
@@ -112,7 +113,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
 }
 
 # Third-party modules that cost too much to load for everybody: only inside functions, except where noted.
-LATE = {"networkx": (), "graphviz": (), "rich": (), "torch": (), "mpi4py": (), "click": ("retrograd.cli",)}
+LATE = {"networkx": (), "graphviz": (), "typst": (), "rich": (), "torch": (), "mpi4py": (), "click": ("retrograd.cli",)}
 
 # Imports of our own modules inside functions, each with its reason.
 LAZY_OWN: dict[str, str] = {

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -43,12 +43,12 @@ def process(*arguments: object, stdin: bytes = b"") -> Outcome:
     return side_by_side.retrograd(*map(str, arguments), cwd=Path(), stdin=stdin)
 
 
-BY_GRAPHVIZ = ("png", "pdf")
-NO_DOT = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+BY_TYPST = ("png", "pdf")
+NO_TYPST = pytest.mark.skipif(find_spec("typst") is None, reason="typst is not installed")
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=NO_DOT if name in BY_GRAPHVIZ else ()) for name in sorted(renderers())]
+    "name", [pytest.param(name, marks=NO_TYPST if name in BY_TYPST else ()) for name in sorted(renderers())]
 )
 def test_every_format(name: str, run_json: Path, tmp_path: Path) -> None:
     """Every renderer there is writes the recording by its suffix, and by its name to standard output."""

@@ -187,7 +187,6 @@ REFUSED = {
     "colours at a level without them": (("here.py", "--color-by", "grad-norm"), 2, "no measure 'grad-norm'"),
     "colours that are none": (("here.py", "--color-by", "tmie"), 2, "time, grad-norm"),
     "a notebook": (("notes.ipynb",), 2, "is a notebook"),
-    "a page the other way": (("here.py", "-o", "x.html", "--view", "both"), 2, "no view 'both'"),
     "a layout that is none": (("here.py", "--layout", "round"), 2, "round"),
 }
 
@@ -220,8 +219,8 @@ def test_refused_before_the_program_runs(place: Path, name: str, monkeypatch: py
 @pytest.mark.parametrize(
     ("arguments", "instead"),
     [
-        (["x.png"], "Or write an .svg"),
-        (["x.pdf"], "Or write an .svg"),
+        (["x.png", "--layout", "dot"], "Or write an .svg"),
+        (["x.pdf", "--layout", "dot"], "Or write an .svg"),
         (["x.svg", "--layout", "dot"], "Or use --layout"),
     ],
 )

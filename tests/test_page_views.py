@@ -96,11 +96,24 @@ def test_no_two_lines_of_different_sources_share_a_port(chromium: Browser, tmp_p
     chromium.open(write(tmp_path, heads))
     for view in ("both", "backward"):
         ends: dict[tuple[float, float], set[str]] = {}
+        assert_hover_takes_one_source(chromium)
         for (source, _), points in chromium.run("retrograd.lines()"):
             ends.setdefault(tuple(points[-2:]), set()).add(source)
         assert len(ends) > 10, view
         assert all(len(sources) == 1 for sources in ends.values()), (view, ends)
         chromium.press("v", "v")
+
+
+def assert_hover_takes_one_source(page: Browser) -> None:
+    """With the pointer on a line all lines of its source stand out, and none with the pointer beside them."""
+    lines = [(ends[0], points) for ends, points in page.run("retrograd.lines()")]
+    source, points = max(lines, key=lambda line: abs(line[1][0] - line[1][6]))
+    middle = [(points[axis] + 3 * points[axis + 2] + 3 * points[axis + 4] + points[axis + 6]) / 8 for axis in (0, 1)]
+    page.move_to(*page.run(f"retrograd.screen({middle[0]}, {middle[1]})"))
+
+    assert page.run("+document.getElementById('stage').dataset.hover") == sum(one == source for one, _ in lines)
+    page.move_to(*page.run("retrograd.screen(1, 1)"))
+    assert page.run("+document.getElementById('stage').dataset.hover") == 0
 
 
 def test_what_is_opened_stays_upside_up(chromium: Browser, tmp_path: Path, heads: Recording) -> None:

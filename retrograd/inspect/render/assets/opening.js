@@ -5,6 +5,7 @@ const MOST_OPENED = 4000;  // cards to be seen after "open all"
 function rebuild(anchor = -1) {
   const before = anchor >= 0 ? placeOf(anchor) : null;
   state.scene = new Scene(state.graph, state.open, state.block);
+  state.hover = [];
   if (before) {
     const after = placeOf(anchor);
     view.x += before[0] - after[0];

@@ -28,6 +28,7 @@ function paintScene(context, scale, rectangle, links = state.scene.grid.linksIn(
   paintOpenBoxes(context, scale, rectangle);
   paintLinks(context, scale, links, lit ? DIM : 1);
   paintAccent(context, scale);
+  paintHover(context, scale);
   if (scale >= LABELS_FROM && !lit) paintLabels(context, links);
   if (!lit) { paintCards(context, scale, cards); return; }
   context.globalAlpha = DIM;

@@ -131,9 +131,8 @@ function linkLabel(link) {
 const LABELS_BELOW = [17, 29, 41];
 
 function labelPoint(points, below) {
-  const share = clamp(below / Math.max(Math.abs(points[7] - points[1]), below), 0, 0.8), rest = 1 - share;
-  const at = (axis) => rest ** 3 * points[axis] + 3 * rest * rest * share * points[axis + 2] + 3 * rest * share * share * points[axis + 4] + share ** 3 * points[axis + 6];
-  return [at(0), at(1)];
+  const share = clamp(below / Math.max(Math.abs(points[7] - points[1]), below), 0, 0.8);
+  return [bezierAt(points, 0, share), bezierAt(points, 1, share)];
 }
 
 // Links that begin or end at a card, at most a few hundred.

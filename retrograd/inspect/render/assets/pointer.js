@@ -5,7 +5,7 @@ let travelled = 0;
 
 function pointerMoved(event) {
   const last = pointers.get(event.pointerId);
-  if (!last) return;
+  if (!last) { hoverAt(event); return; }
   const dx = event.clientX - last.x, dy = event.clientY - last.y;
   travelled += Math.abs(dx) + Math.abs(dy);
   if (travelled < 4) return;
@@ -50,6 +50,7 @@ function watchPointer() {
     travelled = 0;
   });
   stage.addEventListener("pointermove", pointerMoved);
+  stage.addEventListener("pointerleave", () => { state.hover = []; schedule(); });
   stage.addEventListener("pointerup", pointerReleased);
   stage.addEventListener("pointercancel", pointerReleased);
   stage.addEventListener("click", (event) => { if (travelled < 4 && !pressPager(...toSheet(event))) choose(thingAt(...toSheet(event))); });

@@ -30,6 +30,7 @@ async function start() {
     choose: (name) => choose(thingNamed(name), true),
     cards: () => [...state.scene.cards, ...state.scene.openBoxes.map((box) => state.graph.boxCard(box))].map(spotOf),
     lines: () => [...state.scene.links].map((link) => [lineEnds(link), linkPoints(state.scene, link)]),
+    screen: (x, y) => [x * view.scale + view.x + stage.getBoundingClientRect().left, y * view.scale + view.y + stage.getBoundingClientRect().top],
     lit: () => [...state.scene.cards].filter((card) => state.lit?.[card]).map((card) => thingName(state.graph.thingOf(card))),
     pagers: () => state.scene.openBoxes.filter((box) => pagerOf(box).length).map((box) => [`b${box}`, pagerPlaces(box)]),
     move, zoom, fit, paint, pending: () => overview.jobs.length,

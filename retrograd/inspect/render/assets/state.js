@@ -13,6 +13,7 @@ const state = {
   lit: null,         // per card: 1 when search, filter or path let it stand out; null when nothing is asked
   way: null,         // nodes from the loss to a chosen one
   notes: new Map(),  // atom -> what findings say on its card: severity and lines of each
+  hover: [],         // lines under the pointer
   matches: [],
   matchAt: -1,
   measure: "",

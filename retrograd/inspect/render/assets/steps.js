@@ -25,6 +25,7 @@ function showStep(number) {
 
 function showGraph() {
   state.scene = new Scene(state.graph, state.open, state.block);
+  state.hover = [];
   stage.dataset.cards = state.scene.cards.length;
   stage.dataset.open = state.scene.openBoxes.length;
   stage.dataset.view = viewNow();
