@@ -97,6 +97,15 @@ def affine_in_each(call: Probe) -> bool:
     return True
 
 
+def pieces(call: Probe) -> bool:
+    """Made of straight pieces: the slope a little further on, in all operands together, is what it was."""
+    x, step = call.drawn(1), call.drawn(2)
+    one, middle, other = (
+        floating(call([a + sign * 1e-4 * b for a, b in zip(x, step, strict=True)])) for sign in (1, 0, -1)
+    )
+    return close([a + b for a, b in zip(one, other, strict=True)], [2 * m for m in middle], 1e-12)
+
+
 def elementwise(call: Probe) -> bool:
     """An entry depends on entries in its place alone."""
     before = tensors(call())

@@ -34,6 +34,7 @@ ALWAYS: dict[Trait, Callable[[ask.Probe], bool]] = {
     Trait.ADDITION: ask.summand,
     Trait.DIFFERENCE: ask.a_difference,
     Trait.DIVISION: ask.divides,
+    Trait.PIECEWISE: ask.pieces,
     Trait.CLAMPING: ask.between_bounds,
     Trait.PART: ask.arranged,
     Trait.SPREAD: ask.deviates,

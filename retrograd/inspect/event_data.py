@@ -160,6 +160,8 @@ class OperationData(TypedDict, total=False):
     """It was made inside a transform of ``torch.func``: its tensors are wrappers, of which nothing is known outside."""
     flat_share: float
     """Share of entries where the function's slope is zero in its dtype (tanh, sigmoid, relu, softmax, ...)."""
+    evaluating: bool
+    """Of dropout: the innermost module around the call was in evaluation mode."""
     duplicates: int
     """Repeated indices of an indexed write without accumulation, when there are any."""
     time_us: float

@@ -51,6 +51,8 @@ class ModuleChangeData(TypedDict, total=False):
     inputs: list[int]
     """The parameters of the module."""
     # mode:
+    owner: int
+    """Number of the module that was told to, which has those below in it."""
     value: bool
     """It is to train."""
     modules: list[int]

@@ -229,6 +229,10 @@ TRAITS: dict[Trait, str] = {
     Trait.FLAT: """
         celu clamp clamp_max clamp_min elu hardshrink hardsigmoid hardswish hardtanh hinge_embedding_loss
         margin_ranking_loss relu relu6 softshrink threshold triplet_margin_loss""",
+    Trait.PIECEWISE: """
+        abs adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d amax amin aminmax clamp clamp_max clamp_min
+        cummax cummin fmax fmin hardshrink hardsigmoid hardtanh kthvalue leaky_relu max max_pool1d max_pool2d
+        max_pool3d maximum median min minimum nanmedian relu relu6 softshrink threshold topk""",
     Trait.CLAMPING: "clamp clamp_max clamp_min",
     Trait.SATURATING: """
         atan celu elu erf erfc hardsigmoid hardtanh log_softmax logsigmoid ndtr relu6 selu sigmoid silu softmax

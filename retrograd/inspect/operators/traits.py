@@ -68,6 +68,8 @@ class Trait(StrEnum):
     """The slope is zero wherever there is one: ``round``, ``sign``."""
     FLAT = "flat"
     """There are regions where the slope is exactly zero: ``relu``, ``clamp``."""
+    PIECEWISE = "piecewise"
+    """Made of straight pieces in the tensors that may have a gradient, all of them together: ``relu``, ``max``."""
     CLAMPING = "clamping"
     """Keeps entries within bounds that it is given."""
     SATURATING = "saturating"

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any
+
+from .frames import read_locals
 
 _HIDDEN = frozenset({"_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
 """Where wrappers (compiled, sharded, checkpointed) keep the module that the program wrote."""
+
+_OURS = "retrograd.inspect"
 
 
 def attributes_of(value: object) -> dict[str, Any]:
@@ -66,6 +71,18 @@ def held_parameters(module: Any) -> list[tuple[str, Any]]:
 def is_training(module: Any) -> bool:
     """Whether a module trains; scripted ones keep that elsewhere and are asked."""
     return bool(attribute(module, "training", True))
+
+
+def called_in_evaluation(frame: FrameType | None) -> bool:
+    """Whether the innermost module that runs on a stack, which is the first argument of a function, does not train."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_argcount and not frame.f_globals.get("__name__", "").startswith(_OURS):
+            first = read_locals(frame).get(code.co_varnames[0])
+            if is_module(first):
+                return not is_training(first)
+        frame = frame.f_back
+    return False
 
 
 def _entries(module: Any, table: str) -> list[tuple[str, Any]]:

@@ -95,6 +95,13 @@ def _same(one: float, other: float) -> bool:
     return close or (math.isnan(one) and math.isnan(other))
 
 
+def takes_batch_statistics(event: Event) -> bool | None:
+    """Whether a normalisation takes the statistics of its batch, None where it does not say."""
+    arguments = event.data.get("arguments") or {}
+    told = arguments.get("training", arguments.get("5"))
+    return told if is_a(event.op, Trait.NORMALISATION) and isinstance(told, bool) else None
+
+
 def draws_numbers(event: Event) -> bool:
     """Whether a call draws random numbers that its result shows: of dropout, only where it is on."""
     arguments = event.data.get("arguments") or {}

@@ -68,7 +68,7 @@ class CallTable:
         outputs = self.detached.note(row, event.data)
         for tensor in dict.fromkeys(outputs):
             self.made_in.add(tensor, row)
-            if recorded:
+            if recorded and (self.tensors[tensor].requires_grad or not self.is_gradient(row)):
                 self._recorded_in.add(tensor, row)
         target = self.target(row)
         storage = None if target is None else self.tensors[target].storage

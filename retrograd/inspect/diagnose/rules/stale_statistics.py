@@ -8,6 +8,7 @@ from ...events import Event
 from ...operators import Trait, is_a
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
+from ..facts.call_inputs import takes_batch_statistics
 from ..facts.flow import Flow
 from ..roles.trained import creation_row
 from ..text.words import at, listed
@@ -30,10 +31,10 @@ def find(flow: Flow) -> Iterator[Case]:
     told = set()
     normalising = [row for row, event in flow.of_kind("operation") if is_a(event.op, Trait.NORMALISATION)]
     normalising += [row for row, event in flow.of_kind("cut") if is_a(event.op, Trait.NORMALISATION)]
-    trained = {_shapes(flow, row) for row in normalising if _trains(flow.events[row]) is True}
+    trained = {_shapes(flow, row) for row in normalising if takes_batch_statistics(flow.events[row]) is True}
     for row in sorted(normalising):
         event = flow.events[row]
-        if _trains(event) is not False or _shapes(flow, row) not in trained:
+        if takes_batch_statistics(event) is not False or _shapes(flow, row) not in trained:
             continue
         beside = event.data.get("inputs", ())[1:]
         moved = [one for one in beside if _follows(flow, one)]
@@ -53,11 +54,6 @@ def _shapes(flow: Flow, row: int) -> tuple[object, ...]:
     return tuple(flow.facts(one).shape for one in flow.events[row].data.get("inputs", ())[1:])
 
 
-def _trains(event: Event) -> object:
-    """Return whether a call takes the statistics of its batch, None where it does not say."""
-    return event.data.get("arguments", {}).get("training")
-
-
 def _never_moves(flow: Flow, tensor: int) -> bool:
     """Whether a tensor is none to train, was there before the first pass, and nothing changed it since."""
     first = flow.runs[0].begin
@@ -65,7 +61,7 @@ def _never_moves(flow: Flow, tensor: int) -> bool:
         return False
     if flow.leaf_events.get((tensor, "written")):
         return False
-    return not any(_trains(flow.events[row]) for row in flow.used_in.get(tensor, ()))
+    return not any(takes_batch_statistics(flow.events[row]) for row in flow.used_in.get(tensor, ()))
 
 
 def _follows(flow: Flow, tensor: int) -> bool:

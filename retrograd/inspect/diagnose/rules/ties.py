@@ -9,7 +9,7 @@ from ...operators import Trait
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
-from ..text.words import at
+from ..text.words import at, listed, place
 
 KINDS = {"broken-tie": Kind("two leaves where one shared leaf was meant", "warning", Stage.STATEMENT)}
 
@@ -22,6 +22,7 @@ def find(flow: Flow) -> Iterator[Case]:
             original = _original(flow, leaf, set(leaves), flow.reached_by(run).calls)
             if original is not None:
                 yield _case(flow, original, leaf)
+        yield from _parted(flow, leaves)
         if leaves:
             return
 
@@ -48,6 +49,51 @@ def _original(flow: Flow, leaf: int, leaves: set[int], calls: set[int]) -> int |
         seen.add(tensor)
 
 
+def _parted(flow: Flow, leaves: list[int]) -> Iterator[Case]:
+    """Yield a case for each leaf that one line made two of, while it made one each of most others.
+
+    As ``to_empty`` does with what two modules share; who copies a module several times makes as many of each.
+    """
+    lines: dict[SourceLine | None, dict[int, list[int]]] = {}
+    for leaf in leaves:
+        made = _made_like(flow, leaf)
+        if made is not None:
+            lines.setdefault(flow.events[made].source, {}).setdefault(flow.events[made].data["inputs"][0], []).append(
+                leaf
+            )
+    for line, originals in lines.items():
+        parted = [(one, made) for one, made in originals.items() if len(made) > 1]
+        if line is not None and 2 * len(parted) < len(originals):
+            yield from (_parted_case(flow, line, one, made) for one, made in parted)
+
+
+def _made_like(flow: Flow, leaf: int) -> int | None:
+    """Return the call that made a leaf, or what it was wrapped around, in the likeness of another leaf."""
+    made = flow.facts(leaf).made_by
+    if made is not None and flow.does(made, Trait.ENTERING) and flow.inputs(made):
+        made = flow.facts(flow.inputs(made)[0]).made_by
+    if made is None or not flow.does(made, Trait.LIKE, Trait.COPY, Trait.CAST):
+        return None
+    of = flow.events[made].data.get("inputs", [])
+    return made if len(of) == 1 and of[0] != leaf and flow.trainable(of) else None
+
+
+def _parted_case(flow: Flow, line: SourceLine, original: int, made: list[int]) -> Case:
+    """Return the case of what was one leaf."""
+    names = list(map(flow.name, made))
+    was = flow.name(original) if flow.spelling.has_name(original) else "one parameter"
+    return Case(
+        kind="broken-tie",
+        message=f"{listed(names)} were {was} until {place(line)}, which made {len(made)} of it and one of each "
+        "other: they are not tied any more, and drift apart.",
+        remedy=f"tie them again after this line: {names[-1]} = {names[0]}",
+        source=line,
+        subjects=frozenset(made[1:]),
+        because=(f"{len(made)} leaves of the loss were made in the likeness of one",),
+        evidence={"leaves": names, "shared_memory": False},
+    )
+
+
 def _passes_on(flow: Flow, row: int) -> bool:
     """Whether a call passes the values of a tensor on as they are, in another order perhaps."""
     whole = flow.does(row, Trait.VIEW) and not flow.does(row, Trait.PART)
@@ -58,6 +104,13 @@ def _overwrites(flow: Flow, row: int) -> bool:
     """Whether a call puts one tensor in place of all entries of another."""
     writes = flow.does(row, Trait.WRITING) and flow.target(row) is not None and len(flow.inputs(row)) > 1
     return writes and not flow.does(row, Trait.INDEXING, Trait.CLEARING)
+
+
+def _begins_with(flow: Flow, row: int, leaf: int) -> bool:
+    """Whether a call puts a whole leaf into a larger one of as many columns, as for a table with new rows."""
+    given = flow.inputs(row)[1:2] if flow.target(row) == leaf and flow.does(row, Trait.WRITING) else ()
+    ends = [flow.facts(one).shape for one in (*given, leaf)]
+    return len(ends) > 1 and ends[0][1:] == ends[1][1:] and ends[0] < ends[1]
 
 
 def _copied_from(flow: Flow, tensor: int, leaf: int, rows: list[int]) -> int:
@@ -76,7 +129,7 @@ def _given(flow: Flow, leaf: int) -> tuple[int, int] | None:
     first = next((row for row in flow.used_in.get(leaf, ()) if flow.has_node(row)), len(flow.events))
     given = [(row, event.data["given"]) for row, event in _written(flow, leaf) if row < first]
     for row in flow.writes_into(leaf):
-        if row < first and _overwrites(flow, row):
+        if row < first and (_overwrites(flow, row) or _begins_with(flow, row, leaf)):
             given += [(row, other) for other in flow.inputs(row)[1:2]]
     return max(given, default=None)
 
@@ -116,10 +169,19 @@ def _case(flow: Flow, original: int, copy: int) -> Case:
     return Case(
         kind="broken-tie",
         message=f"{second}{at(source)} {how} {first} but is a leaf of its own: the two are not tied, and {why}.",
-        remedy=f"use the same parameter twice: {second} = {first}"
-        if flow.facts(copy).shape == flow.facts(original).shape
-        else f"use {first} itself, transposed, in place of {second}: {first}.t()",
+        remedy=_tied_again(flow, original, copy),
         source=source,
         subjects=frozenset({copy}),
         evidence={"leaves": [first, second], "shared_memory": shared},
     )
+
+
+def _tied_again(flow: Flow, original: int, copy: int) -> str:
+    """Return how to make one parameter of two."""
+    first, second = flow.name(original), flow.name(copy)
+    shapes = flow.facts(original).shape, flow.facts(copy).shape
+    if shapes[0] == shapes[1]:
+        return f"use the same parameter twice: {second} = {first}"
+    if shapes[0][1:] == shapes[1][1:]:
+        return f"give both modules the larger one: {first} = {second}"
+    return f"use {first} itself, transposed, in place of {second}: {first}.t()"

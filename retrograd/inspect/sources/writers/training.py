@@ -23,6 +23,10 @@ class ModuleChanges:
         self._numbers = ObjectNumbers()
         self._modes: BoundedDict[int, bool] = BoundedDict(100_000)
 
+    def number(self, module: Any) -> int:
+        """Return the number of a module."""
+        return self._numbers.of(module)
+
     def switched(self, module: Any, training: bool) -> list[tuple[int, str]]:
         """Note that a module is about to be switched; return number and name of those whose results that changes."""
         changed = []
@@ -36,10 +40,11 @@ class ModuleChanges:
 
 
 def tell_mode(
-    watch: Watch, module: Any, changed: list[tuple[int, str]], training: bool, line: SourceLine | None
+    watch: Watch, module: Any, number: int, changed: list[tuple[int, str]], training: bool, line: SourceLine | None
 ) -> None:
-    """A module is switched, and with it those that ``switched`` has returned."""
-    data: dict[str, Any] = {"type": type(module).__name__, "value": training, "inputs": _known_within(watch, module)}
+    """The module of a number is switched, and with it those that ``switched`` has returned."""
+    data: dict[str, Any] = {"type": type(module).__name__, "owner": number, "value": training}
+    data["inputs"] = _known_within(watch, module)
     data |= {"modules": [number for number, _ in changed], "names": [path for _, path in changed][:_SHOWN]}
     watch.sink(Event("mode", "train" if training else "eval", line, data))
 

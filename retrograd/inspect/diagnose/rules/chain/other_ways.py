@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -19,8 +19,9 @@ from ...queries.distance import counts_by_size
 from ...roles.compared import alike
 from ...roles.trained import expected_gradients
 from ...text.words import at, listed
-from ...thresholds import CUTS_ALIKE
+from ...thresholds import CUTS_ALIKE, HABIT
 from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
+from .terms_for_nobody import serves_nobody
 
 
 def only_penalised(flow: Flow, run: Run, sums: set[int]) -> set[int]:
@@ -139,6 +140,9 @@ def _case_of(flow: Flow, run: Run, cut: Cut, sums: set[int], leaves: list[int]) 
             return None
         severity: Severity = "note" if reason in _DELIBERATE and not cut.came_back else "warning"
         return _term_case(flow, run, cut, "error" if cut.came_back else severity)
+    served = serves_nobody(flow, run, cut, sums, leaves)
+    if served:
+        return _vain_case(flow, cut, _way_case(flow, run, cut, leaves, served=served))
     if not _is_on_a_way(flow, run, cut, leaves):
         return None
     if cut.came_back:
@@ -280,8 +284,13 @@ def _served_elsewhere(flow: Flow, run: Run, leaves: set[int]) -> bool:
     return any(not leaves.isdisjoint(flow.reached_by(other).tensors) for other in others.values())
 
 
-def _way_case(flow: Flow, run: Run, cut: Cut, leaves: list[int], *, penalty: bool = False) -> Case:
-    """Return the case of values that are computed with, and whose way back is cut; ``penalty``: all that is left."""
+def _way_case(
+    flow: Flow, run: Run, cut: Cut, leaves: list[int], *, penalty: bool = False, served: Sequence[int] = ()
+) -> Case:
+    """Return the case of values that are computed with, and whose way back is cut.
+
+    ``penalty``: all that is left is one; ``served``: what alone gets a gradient that way, which no step uses.
+    """
     event, cause, root = flow.events[cut.row], cause_of(flow, cut.row), flow.root_name(run)
     reason, taker = event.data.get("reason") or "copy", flow.events[cut.taker]
     names = listed(flow.name(leaf) for leaf in leaves)
@@ -290,6 +299,9 @@ def _way_case(flow: Flow, run: Run, cut: Cut, leaves: list[int], *, penalty: boo
     lacks = f"the gradient of {names} lacks all that comes this way"
     if penalty:
         lacks = f"{names} get{'s' if len(leaves) == 1 else ''} no gradient but that of a penalty on nothing else"
+    if served:
+        alone = listed(flow.name(leaf) for leaf in served)
+        lacks += f", and all that its term gives {alone} is cleared before a step uses it"
     return Case(
         kind="nondifferentiable" if reason in NO_DERIVATIVE else "broken-chain",
         message=f"{what_cut(flow, cut.row, cause, root, reason)}; {goes_on}, so {lacks}.",
@@ -299,6 +311,22 @@ def _way_case(flow: Flow, run: Run, cut: Cut, leaves: list[int], *, penalty: boo
         marks=flow.marks(run, [cut.taker], ghost=f"cut by {event.op}"),
         evidence={"leaves": [flow.name(leaf) for leaf in leaves], "reason": reason},
     )
+
+
+def _vain_case(flow: Flow, cut: Cut, case: Case) -> Case:
+    """Return the case of a term that trains nobody, at the line that takes a constant which is right elsewhere."""
+    taker = flow.events[cut.taker]
+    if cut.operand is None or not _feeds_several(flow, cut.operand):
+        return replace(case, severity="warning")
+    given, taken = flow.name(cut.given, taker.source), flow.name(cut.operand, taker.source)
+    remedy = f"compute this term with {given}, and keep {taken} for what must not reach {given}"
+    return replace(case, severity="warning", source=taker.source, remedy=remedy)
+
+
+def _feeds_several(flow: Flow, constant: int) -> bool:
+    """Whether the graphs of several runs take a constant."""
+    runs = (flow.run_after(row) for row in flow.used_in.get(constant, ()) if flow.has_node(row))
+    return len({run.begin for run in runs if run is not None}) >= HABIT
 
 
 def _term_case(flow: Flow, run: Run, cut: Cut, severity: Severity) -> Case:

@@ -20,6 +20,7 @@ from ...text.spelling import is_name
 from ...text.words import at, listed
 from ...thresholds import HALF_OF_IT, LAYERS_ASKED, NOTHING, SMALLEST_NORMAL_HALF
 from .constant_results import Losses, both_zero, constant_results, lost_in, switched_off, vanished_value
+from .straight_pieces import straight_pieces
 from .zero_layers import zero_layers
 from .zeroing_hooks import zeroing_hooks
 
@@ -89,8 +90,9 @@ _REVIVING = "a smaller learning rate, another initialisation of the bias, or lea
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield the cases of hooks, and those of the first run that shows one."""
+    """Yield the cases of hooks and of second derivatives, and those of the first run that shows one."""
     yield from zeroing_hooks(flow) if flow.rows.get("hook") else ()
+    yield from straight_pieces(flow)
     for run in flow.runs:
         if run.snapshot is None or run.error or run.nested:
             continue

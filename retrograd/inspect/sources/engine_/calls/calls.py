@@ -16,6 +16,7 @@ from .....interpreter import getframe
 from ....events import called
 from ....operators import Trait, canonical
 from ....program.frames import source_line
+from ....program.modules import called_in_evaluation
 from ....program.stacks import stack_of
 from ....references import Reference
 from ... import array_values as values
@@ -129,6 +130,8 @@ class Calls(Observer):
             ranges = [limits, *[limits for limits, _ in others]]
             describer.note_values(more, site, plan.op, args, inputs, outputs, ranges)
         self._look_for_transforms(user)
+        if site.operator.is_a(Trait.DROPOUT) and called_in_evaluation(user):
+            more["evaluating"] = True
         kind, place, saves, stack = "operation", None, _NONE, plan.stack
         if node is not None:
             place, saves = node._number - self.watching.begin, saved_positions(node, inputs)

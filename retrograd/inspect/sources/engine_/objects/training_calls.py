@@ -23,7 +23,7 @@ class TrainingCalls(Observer):
         """A module is about to be switched."""
         changed = self._changes.switched(module, mode)
         if changed:
-            tell_mode(self.watching, module, changed, mode, _line())
+            tell_mode(self.watching, module, self._changes.number(module), changed, mode, _line())
 
     @guarded
     def state_loaded(self, module: Any, state: Any, result: Any) -> None:

@@ -10,6 +10,7 @@ from ....event_data import Stack
 from ....events import Event, Facts
 from ....operators import Trait
 from ....program.frames import source_line
+from ....program.modules import called_in_evaluation
 from ....program.stacks import stack_of
 from ....snapshot import SourceLine
 from ...base import Sink
@@ -154,6 +155,9 @@ class ForwardWriter:
             more["error"] = f"{type(call.error).__name__}: {call.error}"
         if call.rule.op in INDEXED_WRITES:
             self._add_duplicates(more, call)
+        drops = call.rule.operator.is_a(Trait.DROPOUT) or call.kwargs.get("dropout_p")
+        if drops and called_in_evaluation(getframe(1)):
+            more["evaluating"] = True
         return kind, more
 
     def _nodes(

@@ -57,7 +57,7 @@ class TrainingCalls:
         changed = self._changes.switched(module, mode)
         line = source_line(user_frame(caller)) if changed else None
         for watch in self._watches() if changed else ():
-            tell_mode(watch, module, changed, mode, line)
+            tell_mode(watch, module, self._changes.number(module), changed, mode, line)
 
     def _wrap_load(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Let modules tell how a state fitted them."""
