@@ -15,7 +15,6 @@ from ..text.words import at
 KINDS = {
     "active-dropout": Kind("dropout is on in a module that is in evaluation mode", "warning", Stage.STATEMENT),
 }
-_FIRST_THREE = 3
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -58,7 +57,7 @@ def _says_mode(call: ast.Call) -> bool:
     """Whether a call is given more than a tensor and a share, or what may be more."""
     told = {one.arg for one in call.keywords}
     spread = any(isinstance(one, ast.Starred) for one in call.args)
-    return len(call.args) >= _FIRST_THREE or spread or not told <= {"input", "p", "inplace"}
+    return bool(call.args[2:]) or spread or not told <= {"input", "p", "inplace"}
 
 
 def _case(flow: Flow, row: int) -> Case:
