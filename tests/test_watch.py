@@ -186,6 +186,7 @@ def test_resumed_run_goes_on_in_its_file(tmp_path: Path) -> None:
     [
         ("rate", lambda step: {"lr": 0.0 if step > 60 else 0.01}),
         ("stopped", lambda step: {"factor": 0.0 if step > 60 else 1.0}),
+        ("zeros", lambda step: {"factor": 0.0 if step > 60 else 1.0}),
         ("exploding", lambda step: {"factor": 1e4 if step == 70 else 1.0}),
         ("update", lambda step: {"lr": 1e3 if step == 70 else 0.01}),
     ],
@@ -202,7 +203,7 @@ def test_triggers_fire_when_it_goes_wrong(engine: Any, trigger: str, program: An
             optimizer.param_groups[0]["lr"] = change.get("lr", 0.01)
             x = engine.randn(8, 4)
             optimizer.zero_grad()
-            ((x @ weight - x.sum(1, keepdim=True)).pow(2).mean() * change.get("factor", 1.0)).backward()
+            (x @ (weight * change.get("factor", 1.0)) - x.sum(1, keepdim=True)).pow(2).mean().backward()
             optimizer.step()
 
     (happened,) = run.happened

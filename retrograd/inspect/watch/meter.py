@@ -179,6 +179,10 @@ class Meter:
         known = self._optimizers[id(optimizer)]
         return known.names, self.row[known.places]
 
+    def trained(self, optimizer: Any) -> Array:
+        """Return which of an optimizer's parameters require a gradient."""
+        return np.array([one.requires_grad for one in self._optimizers[id(optimizer)].parameters], bool)
+
     @property
     def engine(self) -> Engine:
         """What it hears of."""

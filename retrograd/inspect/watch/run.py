@@ -271,7 +271,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         value = meter.value
         moment = Moment(
             meter.step, value("loss"), names, figures, value("rate"), value("scale"), value("seconds"),
-            value("memory"), value("nodes"), usual,
+            value("memory"), value("nodes"), meter.trained(optimizer), usual,
         )  # fmt: skip
         fired = self._triggers.of(moment)
         found = [self._happen("trigger", sentence, trigger=name) for name, sentence in fired]

@@ -37,6 +37,8 @@ class Moment:
     memory: float
     nodes: float
     """Nodes of the graph behind the loss, as counted last."""
+    trained: Array
+    """Whether each parameter requires a gradient."""
     usual: Usual
 
     @property
@@ -56,15 +58,22 @@ class Usual:
         self.seen = 0
         """Steps so far, without the one under way."""
         self._norms = np.full((_USUAL, parameters), np.nan, np.float32)
+        self._shares = np.full((_USUAL, parameters), np.nan, np.float32)
         self._losses = np.full(_USUAL, np.nan)
         self._seconds = np.full(_USUAL, np.nan)
         self.norm = np.full(parameters, np.nan, np.float32)
         """Median norm of each gradient."""
+        self.share = np.full(parameters, np.nan, np.float32)
+        """Median share of its entries that are zero."""
         self.loss = self.second = np.nan
         self.idle = np.zeros(parameters, np.int64)
         """For how many steps each gradient has been zero or missing."""
         self.had = np.zeros(parameters, bool)
         """Whether each gradient was ever there and not zero."""
+        self.zeros = _Stretches(parameters)
+        """Steps in which each gradient is zero,"""
+        self.sparse = _Stretches(parameters)
+        """and those in which many more of its entries are zero than usual."""
         self.idle_rate = self.smallest_memory = 0.0
         self.had_rate = self.had_scale = False
         self.counts: list[float] = []
@@ -76,12 +85,31 @@ class Usual:
         """Take in a step that was judged."""
         place = self.seen % _USUAL
         self._norms[place], self._losses[place], self._seconds[place] = moment.gradient, moment.loss, moment.seconds
+        self._shares[place] = moment.figures[3]
         self.seen += 1
         if self.seen % _RENEWED == 0 or self.seen == WARM:
             known = min(self.seen, _USUAL)
             with np.errstate(all="ignore"):
-                self.norm = _median(self._norms[:known])
+                self.norm, self.share = _median(self._norms[:known]), _median(self._shares[:known])
                 self.loss, self.second = (float(_median(one[:known, None])[0]) for one in (self._losses, self._seconds))
+
+
+class _Stretches:
+    """Of each parameter, for how many steps something has been so, and for how many it was at most before."""
+
+    def __init__(self, parameters: int) -> None:
+        self.now = np.zeros(parameters, np.int64)
+        self._longest = np.zeros(parameters, np.int64)
+
+    def unusual(self, so: Array, steps: int) -> Array:
+        """Take in a step; return where a stretch has just become that long, and much longer than any before."""
+        self._longest = np.where(so, self._longest, np.maximum(self._longest, self.now))
+        self.now = np.where(so, self.now + 1, 0)
+        return np.asarray(self.now == np.maximum(steps, _LONGER * self._longest))
+
+
+_LONGER = 10
+"""Times that a stretch is longer than any before where it is unusual."""
 
 
 def _median(rows: Array) -> Array:
@@ -128,10 +156,32 @@ def stopped(moment: Moment, steps: int = 300) -> str | None:
     usual = moment.usual
     with np.errstate(invalid="ignore"):
         there = moment.gradient > 0
-    usual.idle = np.where(there, 0, usual.idle + 1)
+    nothing_to_learn = ~moment.trained | (moment.loss == 0)
+    usual.idle = np.where(there | nothing_to_learn, 0, usual.idle + 1)
     usual.had |= there
     gone = usual.had & (usual.idle == steps)
     return f"{moment.named(gone)} got no gradient in {steps} steps" if gone.any() else None
+
+
+def zeros(moment: Moment, steps: int = 5) -> str | None:
+    """A parameter that was trained gets gradients of zero, or many more zeros than usual, for some steps in a row."""
+    usual = moment.usual
+    with np.errstate(invalid="ignore"):
+        gone = usual.zeros.unusual(moment.gradient == 0, steps)
+        fewer = usual.sparse.unusual(moment.figures[3] > usual.share + _MORE_ZEROS, steps)
+    if usual.seen < WARM or moment.loss == 0:  # where the loss is zero, so are gradients
+        return None
+    if (gone & (usual.norm > 0)).any():
+        return f"the gradient of {moment.named(gone & (usual.norm > 0))} is zero"
+    if not fewer.any():
+        return None
+    place = int(np.argmax(fewer))
+    now, before = moment.figures[3][place], usual.share[place]
+    return f"{now:.0%} of the gradient of {moment.names[place]} is zero, usually {before:.0%}"
+
+
+_MORE_ZEROS = 0.5
+"""Share of a gradient's entries that become zero at once where units have died."""
 
 
 def large_update(moment: Moment, ratio: float = 1.0) -> str | None:
@@ -213,6 +263,7 @@ TRIGGERS: dict[str, Callable[..., str | None]] = {
     "nonfinite": not_finite,
     "exploding": exploding,
     "stopped": stopped,
+    "zeros": zeros,
     "update": large_update,
     "rate": no_rate,
     "scale": small_scale,
@@ -223,7 +274,7 @@ TRIGGERS: dict[str, Callable[..., str | None]] = {
     "slow": slow,
 }
 """Name -> what judges a step; keywords are its limits."""
-DEFAULT = ("nonfinite", "exploding", "stopped", "update", "rate", "scale", "memory", "graph")
+DEFAULT = ("nonfinite", "exploding", "stopped", "zeros", "update", "rate", "scale", "memory", "graph")
 
 
 @dataclass
