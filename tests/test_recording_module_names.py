@@ -98,3 +98,29 @@ def test_scopes_of_parts_are_those_of_the_whole(engine: str) -> None:
     assert told == [("gan.encoder", "gan/encoder", "Sequential"), ("gan.head", "gan/head", "Linear")]
     scopes = {event.data.get("scope", "") for event in recorded.events if event.kind == "operation"}
     assert {"gan/encoder/0", "gan/head"} <= scopes
+
+
+@pytest.mark.parametrize("engine", ["retrograd", "torch"])
+def test_modules_of_a_long_list(engine: str) -> None:
+    """Each has its place in the list for a name; and where modules come and go, the next one has the name again."""
+    pytest.importorskip(engine)
+    recorded, error = record(
+        """import torch
+layers = [torch.nn.Linear(1, 1) for _ in range(1200)]
+for layer in layers:
+    layer(torch.ones(1))
+def build():
+    first, second = torch.nn.Sequential(torch.nn.Linear(1, 1)), torch.nn.Linear(1, 1)
+    return second(first(torch.ones(1)))
+for _ in range(300):
+    build()
+""",
+        engine,
+        level="graph",
+    )
+
+    assert error is None
+    told = [(one.data["name"], one.data["scope"]) for one in of_kind(recorded, "module")]
+    assert [name for name, _ in told[:1200]] == [f"layers[{place}]" for place in range(1200)]
+    assert len({scope for _, scope in told[:1200]}) == 1200
+    assert set(told[1200:]) == {("first", "first"), ("second", "second")}

@@ -11,7 +11,7 @@ import json
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from .frames import read_locals
@@ -119,7 +119,9 @@ def contents(path: str, value: Any) -> list[tuple[str, Any]]:
     inside: Iterable[tuple[str, Any]]
     if issubclass(kind, (list, tuple)):
         elements = list.__iter__(value) if issubclass(kind, list) else tuple.__iter__(value)
-        inside = ((f"{path}[{place}]", element) for place, element in enumerate(islice(elements, _MAX_ELEMENTS)))
+        first = next(elements, None)
+        most = MAX_VISITS if is_module(first) else _MAX_ELEMENTS  # each of them may be asked for
+        inside = ((f"{path}[{place}]", one) for place, one in enumerate(islice(chain((first,), elements), most)))
     elif issubclass(kind, dict) and not (attributes := attributes_of(value)).keys() & dict.keys(value):
         inside = (
             (f"{path}[{_spelled(key)}]", element)

@@ -22,6 +22,8 @@ from ..program.names import (
 from ..references import Reference
 from ..tensor_table import TensorTable
 
+_DEAD = 250
+"""Homes of dead modules that are kept at most beside as many as live: looking for them costs more than they take."""
 _MOST_HOLDERS = 100
 """Modules of which it is asked whether they hold another one: a list may have thousands."""
 
@@ -85,6 +87,12 @@ class Roots:
         """Of modules that were called outside of any other one, by ``id``."""
         self._count = 0
         """How many there were."""
+        self._most = _DEAD
+        """Homes after which those of the dead are thrown out."""
+        self._holding: dict[str, Root] = {}
+        """Those of the outermost modules that hold others."""
+        self._tried: dict[str, int] = {}
+        """By name: up to which number living modules had it."""
         self._named: dict[str, Root] = {}
         """The outermost modules by their names, in order of their first call."""
         self._beside: BoundedDict[int, tuple[Reference, str]] = BoundedDict(10_000)
@@ -109,16 +117,14 @@ class Roots:
         holder = self._named.get(parent.partition("/")[0])
         known = None if holder is None else holder.paths.get(id(module))
         if known is None and holder is not None:
-            holder.refresh()
+            self._read(holder)
             known = holder.path(module)
         return known or f"{parent}/{type(module).__name__}"
 
     def _find(self, module: Any, caller: FrameType) -> str:
         """Return the path of a module that was not called outside of others before, in the outermost that holds it."""
-        for identity in [identity for identity, home in self._homes.items() if home.module() is None]:
-            root = self._homes.pop(identity).root
-            if root.ref() is None:
-                self._named.pop(root.name, None)
+        if len(self._homes) >= self._most:
+            self._throw_out()
         root = self._root_of(module, caller)
         path = root.path(module) or root.name
         self._homes[id(module)] = _Home(Reference(module), root, path)
@@ -126,9 +132,17 @@ class Roots:
         self._met(Called(module, root.spelling(path), path, number, caller))
         return path
 
+    def _throw_out(self) -> None:
+        """Forget the modules that have died."""
+        self._homes = {key: home for key, home in self._homes.items() if home.module() is not None}
+        self._named = {name: root for name, root in self._named.items() if root.ref() is not None}
+        self._holding = {name: root for name, root in self._holding.items() if root.ref() is not None}
+        self._tried.clear()
+        self._most = 2 * len(self._homes) + _DEAD
+
     def _root_of(self, module: Any, caller: FrameType) -> Root:
         """Return the outermost module that holds one; a new one is called as the user's variable is."""
-        for root in self._named.values():
+        for root in list(self._holding.values()):
             if id(module) in root.paths:
                 root.refresh()
                 if id(module) in root.paths:
@@ -143,16 +157,25 @@ class Roots:
         name = spelled.rpartition(".")[2].replace("/", "∕")
         kind = type(holder).__name__
         root = Root(holder, self._unused(kind if name in ("", "self") else name), spelled or kind)
-        root.refresh()
         self._named[root.name] = root
+        self._read(root)
         return root
 
+    def _read(self, root: Root) -> None:
+        """Read the names of what is in an outermost module."""
+        root.refresh()
+        if len(root.paths) > 1:
+            self._holding[root.name] = root
+
     def _unused(self, name: str) -> str:
-        """Return a name that no other outermost module has."""
+        """Return a name that no other outermost module has; that of one that has died is free again."""
         number, unused = 1, name
-        while unused in self._named:
-            number += 1
+        while (root := self._named.get(unused)) is not None and root.ref() is not None:
+            number = max(number, self._tried.get(name, 1)) + 1
             unused = f"{name}_{number}"
+        for table in (self._named, self._holding):
+            table.pop(unused, None)
+        self._tried[name] = number
         return unused
 
 
