@@ -43,6 +43,7 @@ from ..tracers import NONE, Tracers
 @click.option("--stop", is_flag=True, help="End the program by an exception where something goes wrong.")
 @click.option("--memory", type=click.IntRange(min=1), default=MEMORY // 1_000_000, show_default=True, help="MB kept.")
 @click.option("--resume", is_flag=True, help="Go on in FILE, as after a restart from a checkpoint.")
+@click.option("--live", is_flag=True, help="Show the newest steps at the bottom of the terminal, if stderr is one.")
 @click.option("-q", "--quiet", is_flag=True, help="Do not print the table of the run when it has ended.")
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> None:
     """Follow a training: losses, gradients, weights, updates.
@@ -85,6 +86,7 @@ class WatchedProgram:
             action="raise" if asked["stop"] else "report",
             memory=asked["memory"] * 1_000_000,
             resume=asked["resume"],
+            live=asked["live"],
             script=self._target.label,
         )
         return self._run.begin()

@@ -99,10 +99,11 @@ class History:
         self._steps[self._count] = step
         self._count += 1
 
-    def newest(self, count: int) -> tuple[Array, Array]:
-        """Return numbers and rows of the last steps that are kept one by one."""
+    def newest(self, count: int) -> Curves:
+        """Return the last steps that are kept one by one."""
         begin = max(0, self._count - count)
-        return self._steps[begin : self._count], self._recent[begin : self._count]
+        steps, rows = self._steps[begin : self._count], self._recent[begin : self._count]
+        return Curves(tuple(self.columns), steps, steps, rows, rows, rows)
 
     def curves(self) -> Curves:
         """Return all that is kept."""

@@ -26,7 +26,8 @@ from ..writing import check_writable, write_output
 from .black_box import repeated
 from .engines import Engine, engines
 from .guarded import Guard
-from .history import Column, History
+from .history import Column, Curves, History
+from .live import LiveTable
 from .meter import Meter, Reading
 from .names import given_names
 from .replay import Before
@@ -70,7 +71,8 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
     happened.  ``replay``: the step in which a trigger fires is run again under full recording, in a copy of the
     process, and diagnosed; buffers and states of generators are noted in each step for that.  ``file``: where the run
     is written, every ``flush`` seconds and when it ends; recordings of repeated steps lie beside it.  ``resume``: go
-    on in that file, the break marked.  ``fmt``: ``"html"`` for a page, ``"json"`` for data, else as the suffix says.
+    on in that file, the break marked.  ``live``: the newest steps stand at the bottom of the terminal, where stderr is
+    one.  ``fmt``: ``"html"`` for a page, ``"json"`` for data, else as the suffix says.
 
     Raises ``OutputError`` where the file cannot be written, ``ValueError`` for a trigger that there is not.  What goes
     wrong with watching later is said once and does not reach the program.
@@ -89,6 +91,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         memory: int = MEMORY,
         flush: float = FLUSH,
         resume: bool = False,
+        live: bool = False,
         script: str = "",
         fmt: str | None = None,
     ) -> None:
@@ -113,6 +116,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         self._action, self._flush, self._guard = action, flush, Guard()
         self._meters: dict[str, Meter] = {}
         self._usual: dict[tuple[int, int], Usual] = {}
+        self._live = LiveTable() if live else None
         self._written = time.monotonic()
         self._inherited = False
         self._first = 0
@@ -144,6 +148,10 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
     def problems(self) -> int:
         """How often something could not be read."""
         return self._guard.count
+
+    def newest(self, count: int) -> Curves:
+        """Return figures of the last steps, at most ``count``, one by one."""
+        return self._history.newest(count)
 
     def note(self, text: str, **values: float) -> None:
         """Mark the step under way with a sentence, as where an evaluation begins; ``values`` become curves."""
@@ -229,12 +237,16 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
     def _left_by_child(self) -> None:
         """Be silent in a child that the program forked."""
         self._inherited = True
+        if self._live is not None:
+            self._live.forget()
         self._watching.close()
 
     def _ended(self) -> None:
         """Write the last row and the file."""
         if self._inherited:
             return
+        if self._live is not None:
+            self._live.close()
         for meter in self._meters.values():
             self._guard(meter.close)
         self.about["complete"] = True
@@ -260,6 +272,8 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
     def _judge(self, meter: Meter, optimizer: Any) -> None:
         """Ask the triggers about a step that was read, and do what was asked for where one fires."""
         found: list[dict[str, Any]] = self._guard(self._judged, meter, optimizer) or []
+        if self._live is not None:
+            self._guard(self._live.show, self)
         if time.monotonic() - self._written > self._flush:
             self._guard(self._write)
         for one in found:
