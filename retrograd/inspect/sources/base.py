@@ -195,8 +195,10 @@ class Source(Protocol):
         variables of the user's frames, beginning with ``frame``.
         """
 
-    def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> AbstractContextManager[None]:
-        """Attach logging hooks to every node behind these objects until the block ends."""
+    def log_hooks(
+        self, roots: list[Any], frame: FrameType, log: Callable[[str], None], *, verbose: bool
+    ) -> AbstractContextManager[None]:
+        """Attach logging hooks to every node behind these objects until the block ends; names come as in a snapshot."""
 
     def watch(self, sink: Sink, *, every_thread: bool = True, level: str = "graph") -> AbstractContextManager[None]:
         """Send the sink what happens on this engine, in all threads or in the current one, until the block ends.

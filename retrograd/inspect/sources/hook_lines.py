@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
+
+from ..places import inside_words, short_place
+from ..snapshot import GraphSnapshot
 from .base import Node
 
 _ABBREVIATIONS = {
@@ -14,22 +20,23 @@ _ABBREVIATIONS = {
     **{f"complex{bits}": f"c{bits}" for bits in (32, 64, 128)},
     **{f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
+Read = Callable[[Any], np.ndarray | None]
+"""Gives the entries of a gradient, None where nobody can read them."""
 
 
 def attach(
-    order: list[Node], current_node: Callable[[], Node], log: Callable[[str], None], *, verbose: bool
+    order: Sequence[Node], labels: Sequence[str], log: Callable[[str], None], read: Read, *, verbose: bool
 ) -> Callable[[], None]:
-    """Hook every node; the function returned removes all hooks again.
+    """Hook every node, which is called by its label; the function returned removes all hooks again.
 
-    The hooks ask the engine which node is running instead of holding it, so they keep no graph alive.
+    The hooks hold labels and no nodes, so they keep no graph alive.
     """
 
-    def before(grad_outputs: Sequence[Any]) -> None:
-        log(f"Executing: {current_node()} with grad_outputs: {_entries(grad_outputs)}")
+    def before(label: str, grad_outputs: Sequence[Any]) -> None:
+        log(f"{label} gets {_entries(grad_outputs, read)}")
 
-    def after(grad_inputs: Sequence[Any], grad_outputs: Sequence[Any]) -> None:
-        if verbose:
-            log(f"Executed: {current_node()} with grad_inputs: {_entries(grad_inputs)}")
+    def after(label: str, grad_inputs: Sequence[Any], grad_outputs: Sequence[Any]) -> None:
+        log(f"{label} passes on {_entries(grad_inputs, read)}")
 
     handles: list[Any] = []
 
@@ -38,23 +45,46 @@ def attach(
             handles.pop().remove()
 
     try:
-        for node in order:
-            handles.append(node.register_prehook(before))
-            handles.append(node.register_hook(after))
+        for node, label in zip(order, labels, strict=True):
+            handles.append(node.register_prehook(partial(before, label)))
+            if verbose:
+                handles.append(node.register_hook(partial(after, label)))
     except BaseException:
         remove()
         raise
     return remove
 
 
-def _entries(gradients: Sequence[Any]) -> str:
-    """Write gradients as ``[f32[3],None]``."""
-    return f"[{','.join(map(_entry, gradients))}]"
+def labels_of(snapshot: GraphSnapshot) -> list[str]:
+    """Return what each node of a graph is called in a log: nothing in it differs from one run of a program to the next.
+
+    ``n2 AddmmBackward0 in net/fc (train.py:7)``, ``n4 AccumulateGrad of net.fc.weight``.
+    """
+    found = []
+    for node, op in enumerate(snapshot.op):
+        name, scope, at = snapshot.name[node], snapshot.scope[node], snapshot.source[node]
+        of = (f" of {name}" if name else "") + (f" in {scope}" if scope else "")
+        place = f" ({short_place(at.file, at.line)}{inside_words(at.inside)})" if at else ""
+        found.append(f"n{node} {op}{of}{place}")
+    return found
 
 
-def _entry(gradient: Any) -> str:
-    """Write one gradient as dtype and shape."""
+def _entries(gradients: Sequence[Any], read: Read) -> str:
+    """Write gradients as ``f32[3] norm 1.5, None``."""
+    return ", ".join(_entry(gradient, read) for gradient in gradients) or "nothing"
+
+
+def _entry(gradient: Any, read: Read) -> str:
+    """Write one gradient: dtype, shape and norm."""
     if gradient is None:
         return "None"
     dtype = str(gradient.dtype).rpartition(".")[2]
-    return f"{_ABBREVIATIONS.get(dtype, dtype)}[{', '.join(map(str, gradient.shape))}]"
+    entries = read(gradient)
+    words = "" if entries is None else f" norm {_norm(entries):.4g}"
+    return f"{_ABBREVIATIONS.get(dtype, dtype)}[{', '.join(map(str, gradient.shape))}]{words}"
+
+
+def _norm(entries: np.ndarray) -> float:
+    """Return the norm of a gradient, in double precision, so that none overflows."""
+    wide = entries.ravel().astype(np.result_type(entries, np.float64))
+    return math.sqrt(float(np.vdot(wide, wide).real))

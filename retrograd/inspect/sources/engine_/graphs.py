@@ -8,7 +8,6 @@ from types import FrameType
 from typing import Any
 
 from ....engine.aliasing.views import gradient_edge, has_history, requires_grad
-from ....engine.execution.introspection import current_node
 from ....engine.nodes.edges import GradientEdge
 from ....engine.nodes.node import GraphNode, edge_parts
 from ....engine.overriding.overrides import DisableTorchFunction
@@ -17,7 +16,7 @@ from ....errors import NoGraphError
 from ...snapshot import GraphSnapshot
 from ..base import Gradient, Node, Ran, Sink
 from ..collect import collect
-from ..hook_lines import attach
+from ..hook_lines import attach, labels_of
 from ..naming import Naming, add_origins
 from .backward.entries import array_of
 from .backward.facts import Facts
@@ -85,11 +84,13 @@ class EngineGraphs:
         return take_snapshot
 
     @contextmanager
-    def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> Iterator[None]:
+    def log_hooks(
+        self, roots: list[Any], frame: FrameType, log: Callable[[str], None], *, verbose: bool
+    ) -> Iterator[None]:
         """Log each node behind these objects as it executes, until the block ends."""
-        order = collect([_start(root)[0] for root in roots], Facts()).order
-        remove = attach(order, current_node, log, verbose=verbose)
-        del roots, order  # the hooks need neither, and the user's tensors may die inside the block
+        walked = self._walk(roots, frame, "log")
+        remove = attach(walked.order, labels_of(walked.snapshot), log, array_of, verbose=verbose)
+        del roots, walked, frame  # the hooks need none, and the user's tensors may die inside the block
         try:
             yield
         finally:

@@ -52,9 +52,11 @@ class EngineSource:
         """Take a snapshot of the graph behind these objects."""
         return _graphs().snapshot(roots, frame, label=label, params=params, find_names=find_names)
 
-    def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> AbstractContextManager[None]:
+    def log_hooks(
+        self, roots: list[Any], frame: FrameType, log: Callable[[str], None], *, verbose: bool
+    ) -> AbstractContextManager[None]:
         """Log each node behind these objects as it executes, until the block ends."""
-        return _graphs().log_hooks(roots, log, verbose=verbose)
+        return _graphs().log_hooks(roots, frame, log, verbose=verbose)
 
     def watch(self, sink: Sink, *, every_thread: bool = True, level: str = "graph") -> AbstractContextManager[None]:
         """Tell the sink what happens, from the moment that the engine is loaded until the block ends."""

@@ -13,7 +13,7 @@ from ...snapshot import GraphSnapshot
 from ...tensor_table import TensorTable
 from ..base import Gradient, Node, Ran, Sink
 from ..collect import collect
-from ..hook_lines import attach
+from ..hook_lines import attach, labels_of
 from ..naming import Naming, add_origins
 from .backward.release import protect
 from .backward.repeats import Repeats
@@ -120,15 +120,13 @@ class TorchSource:
         return snapshot, order
 
     @contextmanager
-    def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> Iterator[None]:
+    def log_hooks(
+        self, roots: list[Any], frame: FrameType, log: Callable[[str], None], *, verbose: bool
+    ) -> Iterator[None]:
         """Log each node behind these objects as it executes, until the block ends."""
-        torch = loaded_torch()
-        with own_work():
-            snapshot, order, _ = collect([_start(torch, root)[0] for root in roots], _Facts(torch))
-            protect(order, snapshot)
-            del snapshot, _
-        remove = attach(order, private().running_node, log, verbose=verbose)
-        del roots, order  # the hooks need neither, and the user's tensors may die inside the block
+        snapshot, order = self.walked(roots, frame, label="log")
+        remove = attach(order, labels_of(snapshot), log, _read, verbose=verbose)
+        del roots, order, snapshot, frame  # the hooks need none, and the user's tensors may die inside the block
         try:
             yield
         finally:
@@ -182,6 +180,13 @@ def _name(table: TensorTable | None, snapshot: GraphSnapshot, leaves: dict[int, 
 def _is_parameter(leaf: Any, parameter: type) -> bool:
     """What ``isinstance`` says, which for a tensor of the program's own class calls its ``__getattr__``."""
     return parameter in type(leaf).__mro__ or bool(vars(leaf).get("_is_param"))
+
+
+def _read(gradient: Any) -> Any:
+    """Return the entries of a gradient that a hook is given."""
+    torch = loaded_torch()
+    with own_work(), torch.no_grad():
+        return _entries(torch, gradient.detach())
 
 
 def _entries(torch: Any, gradient: Any) -> Any:
