@@ -18,6 +18,7 @@ from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
 
 APART = {
     "seconds": "measured",
+    "began": "measured",
     "error": "our engine says what to do in words of its own; the type is compared",
     "saved_bytes": "PyTorch does not tell: they are added up of what calls were seen to keep",
     "order": "a sweep of our engine runs leaves after the nodes around them",

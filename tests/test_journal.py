@@ -40,7 +40,7 @@ def _told(recording):
     """What a recording says, without times and without who called ``_train``."""
     plain = recording.to_plain()
     for event in plain["events"]:
-        for key in ("time_us", "seconds", "stack"):
+        for key in ("time_us", "seconds", "began", "stack"):
             event.get("data", {}).pop(key, None)
     return plain["events"], plain["tensors"]
 

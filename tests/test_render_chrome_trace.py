@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from recording_samples import chain, graph, hostile, recording
 
 from retrograd.errors import NoGraphError
+from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.snapshot import GraphSnapshot
 
@@ -146,3 +147,25 @@ def test_hostile_names() -> None:
     for event in events(made):
         words = [event["name"], *(value for value in event["args"].values() if isinstance(value, str))]
         assert all(word == "".join(word.split("\n")) and "\x1b" not in word for word in words)
+
+
+def test_runs_of_several_threads_stand_side_by_side() -> None:
+    """Runs stand where they began, each thread on a row of its own; two of one thread follow each other."""
+    made, said = [], []
+    for number, (thread, began) in enumerate([(0, 5.0), (71, 5.001), (72, 5.0005), (0, 5.01)]):
+        one = chain(2)
+        one.measures = {"time_us": [400.0, 1000.0], "started_us": [0.0, 400.0], "thread": [0.0, 0.0]}
+        one.label = f"backward {number}"
+        made.append(one)
+        said.append(Event("backward", data={"run": number, "snapshot": number, "thread": thread}))
+        said.append(Event("backward-end", data={"run": number, "began": began}))
+    text = TRACE.render(Recording(snapshots=made, events=said), RenderOptions(step="all"))
+    found = slices(read_trace(str(text)))
+
+    whole = {name: (start, row) for name, start, _, row in found if name.startswith("backward")}
+    assert {name: start for name, (start, _) in whole.items()} == pytest.approx(
+        {"backward 0": 0.0, "backward 1": 1000.0, "backward 2": 500.0, "backward 3": 10000.0}
+    )
+    rows = [whole[f"backward {number}"][1] for number in range(4)]
+    assert rows[0] == rows[3]
+    assert len(set(rows)) == 3

@@ -205,6 +205,8 @@ class BackwardData(TypedDict, total=False):
     nested: bool
     thread: int
     seconds: float
+    began: float
+    """When it began, by the clock that only intervals are taken from; from level ``backward`` on."""
     nodes: int
     error: str
     error_type: str

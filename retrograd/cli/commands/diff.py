@@ -20,7 +20,7 @@ from ...inspect.render import RenderOptions, renderer_for
 from ...inspect.render.console_page import page_text, print_page
 from ...inspect.render.diff_picture import chosen_diff, diff_picture
 from ...inspect.render.diff_text import ROWS, diff_json, lineup_parts
-from ...inspect.render.formats.chrome_trace import trace_json
+from ...inspect.render.formats.chrome_trace import Ran, trace_json
 from ...inspect.render.lineup_page import lineup_page
 from ...inspect.render.run_tables import comparison_json, comparison_parts
 from ...inspect.watch.comparison import differences
@@ -125,7 +125,7 @@ def _write(found: Lineup, fmt: str, output: str, title: str) -> None:
 
 def _times(found: Lineup, _options: RenderOptions) -> str:
     """Return the times of all runs as a Chrome trace."""
-    runs = [(run.name, [step.snapshot for step in run.steps if step.snapshot is not None]) for run in found.runs]
+    runs = [(run.name, [Ran(step.snapshot) for step in run.steps if step.snapshot is not None]) for run in found.runs]
     return trace_json(runs)
 
 

@@ -1,14 +1,16 @@
 """Times of backward as a Chrome trace, which Perfetto, speedscope and chrome://tracing open: one row per thread.
 
-Every backward run is a slice on each thread that took part, with the nodes that ran inside it; several runs follow
-each other.  A process stands for a recording (for a rank, where there are several).  Times are in microseconds.
+Every backward run is a slice on each thread that took part, with the nodes that ran inside it; runs stand where they
+began, so that those of several threads are seen side by side.  A process stands for a recording (for a rank, where
+there are several).  Times are in microseconds.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ....errors import NoGraphError
@@ -16,7 +18,7 @@ from ...columns import nonfinite_word
 from ...event_data import LEVELS
 from ...events import Recording
 from ...snapshot import GraphSnapshot
-from ..base import RenderOptions, chosen_snapshots
+from ..base import RenderOptions, chosen_steps
 from ..labels import clean, headline, short_op, source_text
 
 BETWEEN = 10.0
@@ -38,8 +40,8 @@ class ChromeTraceRenderer:
 
     def render(self, recording: Recording, options: RenderOptions) -> str:
         """Return the trace; raises ``NoGraphError`` when no node of the chosen runs has a time."""
-        snapshots = chosen_snapshots(recording, options)
-        return trace_json([(options.title or recording.script or "backward", snapshots)])
+        runs = runs_of(recording, chosen_steps(recording, options))
+        return trace_json([(options.title or recording.script or "backward", runs)])
 
 
 RENDERER = ChromeTraceRenderer()
@@ -62,34 +64,84 @@ def _no_times() -> NoGraphError:
     )
 
 
-def trace_json(processes: list[tuple[str, list[GraphSnapshot]]]) -> str:
+class Ran(NamedTuple):
+    """One backward run: its graph, the thread that called it, when it began (in seconds, None where not known)."""
+
+    snapshot: GraphSnapshot
+    thread: int = 0
+    began: float | None = None
+
+
+def runs_of(recording: Recording, numbers: Iterable[int]) -> list[Ran]:
+    """Return the runs of some graphs of a recording, with what events say of them."""
+    began: dict[int, dict[str, Any]] = {}
+    ended: dict[int, dict[str, Any]] = {}
+    for event in recording.events:
+        if event.kind == "backward" and event.data.get("snapshot") is not None:
+            began[event.data["snapshot"]] = event.data
+        elif event.kind == "backward-end":
+            ended[event.data.get("run", -1)] = event.data
+    found = []
+    for number in numbers:
+        called = began.get(number, {})
+        over = ended.get(called.get("run", -1), {})
+        found.append(Ran(recording.snapshots[number], called.get("thread", 0), over.get("began")))
+    return found
+
+
+def trace_json(processes: list[tuple[str, list[Ran]]]) -> str:
     """Return a trace with one process for each named list of backward runs.
 
     Raises ``NoGraphError`` when no node of any of them has a time.
     """
     events: list[dict[str, Any]] = []
-    for number, (name, snapshots) in enumerate(processes):
-        events += _process(number, clean(name), snapshots)
+    for number, (name, runs) in enumerate(processes):
+        events += _Process(number, runs).events(clean(name))
     if not any(event["ph"] == "X" for event in events):
         raise _no_times()
     lines = ",\n".join(json.dumps(event, ensure_ascii=False, allow_nan=False) for event in events)
     return f'{{"displayTimeUnit": "ns", "traceEvents": [\n{lines}\n]}}\n'
 
 
-def _process(number: int, name: str, snapshots: list[GraphSnapshot]) -> Iterator[dict[str, Any]]:
-    """Yield the events of one process."""
-    yield _meta("process_name", number, 0, name)
-    now = 0.0
-    threads: set[int] = set()
-    for snapshot in snapshots:
-        slices = timeline(snapshot)
-        if not slices:
-            continue
-        for thread in sorted({one.thread for one in slices} - threads):
-            yield _meta("thread_name", number, thread, f"thread {thread}")
-        threads |= {one.thread for one in slices}
-        yield from _run(number, snapshot, slices, now)
-        now += max(one.start + one.duration for one in slices) + BETWEEN
+class _Process:
+    """The runs of one recording on the axis: where they really began if that is known of all, else one by one."""
+
+    def __init__(self, number: int, runs: list[Ran]) -> None:
+        self.number = number
+        self.runs = [(run, slices) for run in runs if (slices := timeline(run.snapshot))]
+        known = [run.began for run, _ in self.runs if run.began is not None]
+        self.first = min(known) if len(known) == len(self.runs) and known else None
+        self.ends: dict[int, float] = {}
+        """When the thread of a run is free again."""
+        self.rows: dict[tuple[int, int], int] = {}
+        """Thread that called, thread of the engine that ran nodes -> row."""
+
+    def events(self, name: str) -> Iterator[dict[str, Any]]:
+        """Yield the events of the process."""
+        yield _meta("process_name", self.number, 0, name)
+        slices = [list(self._run(*run)) for run in sorted(self.runs, key=self._order)]
+        for row in sorted(set(self.rows.values())):
+            yield _meta("thread_name", self.number, row, f"thread {row}")
+        yield from chain.from_iterable(slices)
+
+    def _order(self, run: tuple[Ran, list[Slice]]) -> float:
+        return 0.0 if self.first is None else run[0].began or 0.0
+
+    def _run(self, run: Ran, slices: list[Slice]) -> Iterator[dict[str, Any]]:
+        """Yield the events of one run."""
+        thread = 0 if self.first is None else run.thread
+        start = 0.0 if self.first is None else 1e6 * ((run.began or 0.0) - self.first)
+        now = max(start, self.ends.get(thread, 0.0))
+        self.ends[thread] = now + max(one.start + one.duration for one in slices) + BETWEEN
+        placed = [one._replace(thread=self._row(run.thread, one.thread)) for one in slices]
+        return _run(self.number, run.snapshot, placed, now)
+
+    def _row(self, caller: int, worker: int) -> int:
+        """Return the row of nodes that one of the engine's threads ran for the thread that called."""
+        if (caller, worker) not in self.rows:
+            taken = set(self.rows.values())
+            self.rows[caller, worker] = worker if worker not in taken else max(taken) + 1
+        return self.rows[caller, worker]
 
 
 def timeline(snapshot: GraphSnapshot) -> list[Slice]:

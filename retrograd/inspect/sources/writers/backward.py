@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -59,6 +60,8 @@ class BackwardPass:
         self, line: SourceLine | None, error: BaseException | None, measured: dict[str, Any], *, refused: bool = False
     ) -> None:
         """The run is over, or was ``refused`` before anything ran."""
+        if "seconds" in measured:
+            measured = {**measured, "began": round(time.perf_counter() - measured["seconds"], 6)}
         raised = {} if error is None else described(error)
         if refused and self._last is not None:
             self._last.data |= raised
