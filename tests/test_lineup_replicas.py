@@ -14,6 +14,7 @@ from retrograd.inspect.snapshot import SourceLine
 from retrograd.inspect.tensor_facts import TensorFacts
 
 NAMES = ("inner.weight", "inner.bias")
+TENSORS = (*NAMES, "other")
 Held = list[tuple[int, int]]
 """What a parameter held before and after each step."""
 
@@ -28,24 +29,27 @@ def rank(number: int, held: dict[str, Held], *extra: Event, wrapped: bool = Fals
     names = list(held)
     events = [Event("collective", op="init_process_group", data={"group": 0, "group_size": 2, "rank": number})]
     if wrapped:
-        inputs = list(range(len(names)))
+        inputs = [TENSORS.index(name) for name in names]
         events.append(Event("wrapper", op="Wrapper", source=line(2), data={"inputs": inputs, "sharded": False}))
     for step in range(len(held[names[0]])):
         events += extra
         events.append(Event("backward", source=line(7), data={"run": step, "api": "backward"}))
         events.append(Event("backward-end", source=line(7), data={"run": step}))
-        before, after = ({str(n): held[name][step][at] for n, name in enumerate(names)} for at in (0, 1))
+        before, after = ({str(TENSORS.index(name)): held[name][step][at] for name in names} for at in (0, 1))
         data: dict[str, Any] = {"action": "step", "owner": 0, "held_before": before, "held_after": after}
         data["parameters"] = {f"0.{n}": n for n in range(len(names))}
         events.append(Event("optimizer", op="SGD", source=line(8), data=data))
-    tensors = [TensorFacts((2,), requires_grad=True, name=name, parameter=True) for name in names]
+    tensors = [TensorFacts((2,), requires_grad=True, name=name, parameter=True) for name in TENSORS]
     return Recording(events=events, tensors=tensors, level="full", rank=number, world_size=2)
 
 
 def reduced(*names: str) -> list[Event]:
     """Gradients added up over ranks, one by one."""
     base = {"group": 0, "group_size": 2, "inputs": [0], "shapes": [[2]], "requires_grad": [False]}
-    return [Event("collective", op="all_reduce", source=line(5), data={**base, "gradients_of": [one]}) for one in names]
+    numbers = [TENSORS.index(one) for one in names]
+    return [
+        Event("collective", op="all_reduce", source=line(5), data={**base, "gradients_of": [one]}) for one in numbers
+    ]
 
 
 def told(*ranks: Recording) -> list[Finding]:
@@ -63,7 +67,7 @@ unsynced = Event("collective", op="no_sync", source=line(4), data={"group": 0, "
 @pytest.mark.parametrize(
     ("extra", "words", "at"),
     [
-        ([], "Wrapper itself is never called", 7),
+        ([], "does not go through Wrapper", 7),
         ([called, unsynced], "no_sync() is in force", 4),
     ],
 )

@@ -42,6 +42,9 @@ with recording(level="full") as recorded:
         raised = f"{type(error).__name__}: {error}"
     dist.destroy_process_group()
 wanted = [one for one in recorded.events if one.kind in ("collective", "wrapper")]
+for one in wanted:
+    if "gradients_of" in one.data:
+        one.data["gradients_of"] = [recorded.tensors[leaf].name for leaf in one.data["gradients_of"]]
 told = [(one.kind, one.op, one.source.line, one.data) for one in wanted]
 print(json.dumps([told, raised]))
 """

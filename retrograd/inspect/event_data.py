@@ -57,7 +57,20 @@ LEVELS = ("graph", "backward", "full")
 
 TENSOR_KEYS = ("tensor", "target", "given", "gradient_of")
 """Keys of ``Event.data`` that hold a tensor, a row of ``Recording.tensors``,"""
-TENSORS_KEYS = ("inputs", "outputs", "saves", "roots", "mutated", "without", "zero", "alike", "still")
+TENSORS_KEYS = (
+    "inputs",
+    "outputs",
+    "saves",
+    "roots",
+    "mutated",
+    "without",
+    "zero",
+    "alike",
+    "still",
+    "gradients_of",
+    "untrained",
+    "left_alone",
+)
 """those that hold a list of them,"""
 TENSOR_OF_NAME_KEYS = ("parameters", "unregistered", "operands")
 """those that hold tensors by name,"""

@@ -13,22 +13,32 @@ class CollectiveData(TypedDict, total=False):
     shapes: list[list[int]]
     dtypes: list[str]
     requires_grad: list[bool]
-    gradients_of: list[str]
-    """Names of the leaves whose ``.grad`` the tensors are, as far as that was seen."""
+    gradients_of: list[int]
+    """The leaves whose ``.grad``, or a view of it, the tensors are, as far as that was seen."""
     grad: bool
     """Grad mode was on, outside a custom Function: the program may take autograd to follow."""
     run: int | None
     group: int
     """Number of the group, 0 of that of all processes; ``group_size`` is the number of its members."""
     group_size: int
+    members: list[int]
+    """Ranks of the processes in the group, told at the first event that names it; not of the group of all."""
     rank: int
+    pending: bool
+    """The process was still in the call when the recording was saved: it waits for others."""
     sequence: int
     """Place among the collectives of its group that this process called, from 0."""
     asynchronous: bool
+    stack: list[dict[str, object]]
+    """The user's frames, innermost first, where there are several."""
     error: str
     # wrapper:
     type: str
     parameters: dict[str, int]
+    untrained: list[int]
+    """Parameters that did not require grad when the wrapper was made: it knows nothing of them later."""
+    left_alone: list[int]
+    """Those that it was told to leave alone."""
     sharded: bool
     """Each process keeps a part of each parameter."""
     dtensor: bool

@@ -17,7 +17,9 @@ from ..events import Recording
 from ..findings import SEVERITIES, Dropped, Finding
 from ..garbage import collector_paused
 from ..graph_diff import TOLERANCE
-from ..lineup.lineup import line_up
+from ..lineup.endings import is_lost
+from ..lineup.gradients import received
+from ..lineup.lineup import Lineup, line_up
 from ..plugins import plugins_in
 from . import rules as checks
 from .base import Case, Check, Kind, finding_of
@@ -69,6 +71,11 @@ def diagnose(recording: Recording, *, dropped: list[Dropped] | None = None) -> l
     ``dropped`` takes what was found and is not reported, with the reason: something else explains it, more speaks
     against it than for it, or it is certain and no rule knows the cause.
     """
+    return [finding for _, finding in _explained(recording, dropped)]
+
+
+def _explained(recording: Recording, dropped: list[Dropped] | None = None) -> list[tuple[Case, Finding]]:
+    """Return what went wrong in a recorded run, as cases and as they are shown."""
     table = kinds()
     with collector_paused():
         flow = Flow(recording)
@@ -79,7 +86,7 @@ def diagnose(recording: Recording, *, dropped: list[Dropped] | None = None) -> l
             dropped += [Dropped(finding_of(case, table[case.kind]), why) for case, why in silent]
         fixes = Fixes(flow)
         kept = [case for case, why in weighed if not why]
-        return [replace(finding_of(case, table[case.kind]), fixes=fixes.of(case)) for case in kept]
+        return [(case, replace(finding_of(case, table[case.kind]), fixes=fixes.of(case))) for case in kept]
 
 
 def diagnose_together(recordings: Sequence[Recording], names: Sequence[str]) -> list[Finding]:
@@ -92,14 +99,23 @@ def diagnose_together(recordings: Sequence[Recording], names: Sequence[str]) -> 
         recordings, names, TOLERANCE if any(recording.rank is not None for recording in recordings) else 0.0
     )
     together = [finding_of(case, table[case.kind]) for case in cases_of(lineup)]
-    alone: dict[tuple[str, str, int, str], tuple[Finding, list[str]]] = {}
-    for recording, name in zip(recordings, names, strict=True):
-        for one in diagnose(recording):
-            alone.setdefault((one.kind, one.file, one.line, one.message), (one, []))[1].append(name)
+    alone: dict[tuple[str, str, int, str], tuple[Finding, list[int]]] = {}
+    for number, recording in enumerate(recordings):
+        for case, one in _explained(recording):
+            if not _follows(lineup, number, case, explained=bool(together)):
+                alone.setdefault((one.kind, one.file, one.line, one.message), (one, []))[1].append(number)
     for one, having in alone.values():
-        said = one.message if len(having) == len(names) else f"{', '.join(having)}: {one.message}"
+        said = one.message if len(having) == len(names) else f"{', '.join(lineup.words(having))}: {one.message}"
         together.append(replace(one, message=said, nodes=(), marks=()))  # of which graph would have to be said
     return sorted(together, key=lambda one: SEVERITIES.index(one.severity))
+
+
+def _follows(lineup: Lineup, number: int, case: Case, *, explained: bool) -> bool:
+    """Whether what a rank tells follows from what another one did: it lost the other, or got its NaN."""
+    if case.explains_error and explained and is_lost(lineup.runs[number].error):
+        return True
+    odd = case.kind in all_checks()["nonfinite"].kinds or case.kind == "exploding"
+    return odd and number in received(lineup.nonfinite)
 
 
 def explanation(recording: Recording) -> Finding | None:

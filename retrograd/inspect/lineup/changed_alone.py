@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..align import plain_name
 from ..columns import Plain
 from ..snapshot import SourceLine
-from .replicas import REDUCING
+from .copies import REDUCING
 from .run import Run
 
 
@@ -63,7 +63,7 @@ def _changes(run: Run) -> dict[tuple[str, SourceLine | None], dict[tuple[SourceL
         elif event.kind == "wrapper" and not event.data.get("sharded"):
             wrapped.update(_name(tensors[one].name) for one in event.data["inputs"])
         elif event.kind == "backward-end" or (event.kind == "collective" and event.op in REDUCING):
-            by_hand = map(_name, event.data.get("gradients_of", ()))
+            by_hand = (_name(tensors[leaf].name) for leaf in event.data.get("gradients_of", ()))
             for name in wrapped if event.kind == "backward-end" else by_hand:
                 added[name] = event.source
                 found.setdefault((name, event.source), {})

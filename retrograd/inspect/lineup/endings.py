@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import heapq
+import re
 from dataclasses import dataclass
 
 from ..columns import Plain
+from ..events import Event
 from ..places import full_place, inside_words
 from ..snapshot import GraphSnapshot
 from .run import Place, Run
+
+_LOST = re.compile(
+    r"gloo/|NCCL|[Cc]onnection (?:closed|reset|refused|was)|[Tt]imed out|[Bb]roken pipe|DistNetworkError"
+)
+"""What is raised where another process is gone."""
+
+
+def is_lost(error: Event | None) -> bool:
+    """Whether what ended a run says no more than that another process is gone, or does not answer."""
+    return error is not None and bool(_LOST.search(f"{error.data.get('type')}: {error.data.get('message')}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +31,8 @@ class Ending:
     steps: int
     """Backward runs that it began."""
     state: str
-    """``"finished"``, ``"error"``, ``"in backward"`` (it never ended) or ``"cut off"`` (killed in between)."""
+    """``"finished"``, ``"error"``, ``"waiting"`` (in a collective), ``"in backward"`` (it never ended) or ``"cut off"``
+    (killed in between)."""
     last: Place | None = None
     """The last node that finished, or the line of the error."""
     next: Place | None = None
@@ -40,6 +53,11 @@ def endings(runs: list[Run]) -> list[Ending]:
 
 def _ending(number: int, run: Run) -> Ending:
     count = len(run.steps)
+    call = next((event for event in reversed(run.recording.events) if event.data.get("pending")), None)
+    if call is not None:
+        return Ending(
+            number, count, "waiting", Place(count - 1, None, call.op, "", call.source), None, f"for others{_at(run)}"
+        )
     if run.steps and not run.steps[-1].ended:
         return _in_backward(number, run)
     if run.error is not None:

@@ -91,6 +91,12 @@ def first_nonfinite(runs: list[Run]) -> list[NonFinite]:
     return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].run))]
 
 
+def received(found: list[NonFinite]) -> set[int]:
+    """Return the runs that got what is not finite from the first one, in the sum of gradients that ended its step."""
+    first = found[0].place.step or 0 if found else 0
+    return {one.run for one in found if (one.place.step or 0) > first}
+
+
 def _first_in(number: int, run: Run) -> tuple[tuple[int, int, float], NonFinite | None]:
     """Return when (step, forward before backward, order) and where a run is not finite for the first time."""
     step = -1

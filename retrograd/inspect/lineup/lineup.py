@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -16,6 +16,7 @@ from .divergence import Divergence, divergence
 from .endings import Ending, endings
 from .gradients import NonFinite, NormGap, Partial, first_nonfinite, norm_gaps, partial_gradients
 from .kept_in_all import kept_in_all
+from .meetings import Unmet, first_unmet
 from .replicas import Apart, OtherTurn, other_turn, replicas_apart
 from .results import OtherResult, first_other_result
 from .run import Run
@@ -42,6 +43,8 @@ class Lineup:
     """Of ranks: gradients that meet in one collective and do not belong together."""
     alone: ChangedAlone | None = None
     """Of ranks: gradients that some of them change after all have added them up."""
+    unmet: Unmet | None = None
+    """Of ranks: the first collective that they do not call alike."""
     missing: list[int] = field(default_factory=list)
     """Ranks of the job of which there is no recording."""
     graphs: GraphDiff | None = None
@@ -55,6 +58,17 @@ class Lineup:
     def names(self) -> list[str]:
         """What each run is called."""
         return [run.name for run in self.runs]
+
+    @property
+    def ended_well(self) -> bool:
+        """Whether there is a recording of every rank, and each ended by itself."""
+        return not self.missing and all(one.state == "finished" for one in self.endings)
+
+    def words(self, numbers: Iterable[int]) -> list[str]:
+        """Return what runs are called, ranks that follow one another as a range: ``ranks 0-36``."""
+        if not self.ranks:
+            return [self.names[number] for number in numbers]
+        return ranges([self.runs[number].recording.rank or 0 for number in numbers])
 
     def __bool__(self) -> bool:
         """Whether the runs differ in something that should be the same."""
@@ -81,6 +95,7 @@ class Lineup:
             "missing_ranks": [*self.missing],
             "apart": self.apart and self.apart.to_plain(),
             "changed_alone": self.alone and self.alone.to_plain(),
+            "unmet": self.unmet and self.unmet.to_plain(),
             "result": self.result and self.result.to_plain(),
             "step": self.step,
             "graphs": self.graphs and self.graphs.to_plain(),
@@ -99,6 +114,7 @@ def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: fl
     found.endings = endings(runs)
     if ranks:
         found.apart, found.turn, found.alone = replicas_apart(runs), other_turn(runs), changed_alone(runs)
+        found.unmet = first_unmet(runs)
         world = max(recording.world_size or 0 for recording in recordings)
         found.missing = [number for number in range(world) if number not in numbers]
     if len(runs) == 2:
@@ -106,6 +122,18 @@ def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: fl
         first = found.divergence.step if ranks and found.divergence is not None else 0  # figures of ranks may differ
         found.step, found.graphs = _first_pair(runs[0], runs[1], found.divergence, tolerance, first)
     return found
+
+
+def ranges(ranks: Iterable[int]) -> list[str]:
+    """Return ranks in words, of which three or more in a row are one: ``rank 3``, ``ranks 7-63``."""
+    found: list[list[int]] = []
+    for rank in sorted(set(ranks)):
+        if found and rank == found[-1][-1] + 1:
+            found[-1].append(rank)
+        else:
+            found.append([rank])
+    words = ([f"ranks {one[0]}-{one[-1]}"] if len(one) > 2 else [f"rank {rank}" for rank in one] for one in found)
+    return [word for of_row in words for word in of_row]
 
 
 def of_a_job(recording: Recording) -> bool:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from ..align import plain_name
 from ..columns import Plain
-from ..events import Event
-from ..program.arguments import calls_argument
 from ..snapshot import SourceLine
+from .copies import REDUCING, Copies, copies_of
+from .parting import Cause, Parting, cause_of
 from .run import Run
-
-REDUCING = frozenset({"all_reduce", "reduce_scatter", "reduce_scatter_tensor", "reduce"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +19,23 @@ class Apart:
 
     names: tuple[str, ...]
     why: str
-    """``start``: they never were.  ``past wrapper``, ``no_sync``, ``not reduced``: steps made them part."""
+    """``start``: they never were.  Else what makes them part: see ``parting.cause_of``."""
     step: int
     """Number of the optimizer step before or after which they differ, from 0."""
     source: SourceLine | None
     """The line to blame, ``at`` that of the step."""
     at: SourceLine | None
-    wrapper: str = ""
-    """The class of the wrapper that was to keep them alike."""
+    detail: str = ""
+    """What is to be filled into the words for it: the class of a wrapper, an operation."""
+    other: SourceLine | None = None
+    """Another line that has to do with it."""
+    runs: tuple[int, ...] = ()
+    """Those that differ from the others, where that is known."""
 
     def to_plain(self) -> dict[str, Plain]:
         """Return it as JSON values."""
         places = {"source": self.source and self.source.plain(), "at": self.at and self.at.plain()}
-        return {"names": list(self.names), "why": self.why, "step": self.step, **places}
+        return {"names": list(self.names), "why": self.why, "step": self.step, "runs": list(self.runs), **places}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,116 +47,86 @@ class OtherTurn:
     source: SourceLine | None
 
 
-@dataclass(slots=True)
-class _Copies:
-    """What one rank tells of its parameters."""
-
-    held: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    """Name -> what it held before and after each step."""
-    steps: list[tuple[int, Event]] = field(default_factory=list)
-    """Rows of the steps."""
-    wrapped: set[str] = field(default_factory=set)
-    reduced: dict[str, SourceLine | None] = field(default_factory=dict)
-    """Name -> a line that adds its gradients up over ranks."""
-    together: bool = False
-    """Whether it is one of several in a group."""
-    sends: bool = False
-    """Whether it ever sent a tensor."""
-
-
 def replicas_apart(runs: Sequence[Run]) -> Apart | None:
     """Return the parameters that part, None where all copies stay alike or nothing shows that they should."""
-    told = [_copies(run) for run in runs]
+    told = [copies_of(run) for run in runs]
     if len(runs) < 2 or not all(one.together for one in told):
         return None
+    for cohort in _cohorts(told):
+        found = _apart([told[number] for number in cohort], cohort)
+        if found is not None:
+            return found
+    return None
+
+
+def _cohorts(told: Sequence[Copies]) -> list[list[int]]:
+    """Return the runs that hold copies of the same parameters: those of the groups of their wrappers, else all."""
+    groups: dict[tuple[int, ...] | None, list[int]] = {}
+    for number, one in enumerate(told):
+        members = next((wrapper.members for wrapper in one.wrapped.values()), None)
+        groups.setdefault(members, []).append(number)
+    return [cohort for cohort in groups.values() if len(cohort) > 1]
+
+
+def _apart(told: list[Copies], cohort: Sequence[int]) -> Apart | None:
+    """Return what parts among ranks that hold copies of the same parameters."""
     common = set.intersection(*({name for name, held in one.held.items() if held} for one in told))
-    first: dict[str, int] = {}
+    places: dict[int, list[str]] = {}
     unlike: list[str] = []
     for name in sorted(common):
-        rows = [one.held[name] for one in told]
-        count = min(map(len, rows))
-        before = [len({held[step][0] for held in rows}) == 1 for step in range(count)]
-        after = [len({held[step][1] for held in rows}) == 1 for step in range(count)]
-        if not any(before) and not after[-1]:
+        place = _parted_at([one.held[name] for one in told])
+        if place == -1:
             unlike.append(name)
-        elif before[0] and not after[-1]:
-            parted = max(step for step in range(count) if before[step])
-            if sum(before[1:]) == parted:  # they never found together again
-                first[name] = parted
-    return _parted(runs, told, first) or _never_alike(runs, told, unlike)
+        elif place is not None:
+            places.setdefault(place, []).append(name)
+    for place in sorted(places):
+        found = cause_of(Parting(told, tuple(places[place]), (place + 1) // 2, written=bool(place % 2)))
+        if found is not None:
+            return _made(told, cohort, found, places[place])
+    return _never_alike(told, cohort, unlike)
+
+
+def _parted_at(rows: Sequence[Sequence[tuple[int, int, int]]]) -> int | None:
+    """Return where copies part for good: twice the number of the step that does it, one more if it is after that.
+
+    -1 if they never were alike, None if they are in the end or found together on the way.
+    """
+    count = min(map(len, rows))
+    states = [len({held[step][at] for held in rows}) == 1 for step in range(count) for at in (1, 2)]
+    if states[-1]:
+        return None
+    alike = sum(states)
+    return None if not all(states[:alike]) else alike // 2 * 2 if alike % 2 else alike - 1
+
+
+def _made(told: list[Copies], cohort: Sequence[int], found: Cause, names: Sequence[str]) -> Apart:
+    """Return what parts, with its cause, in the numbers of all runs."""
+    first = told[0]
+    held = first.held[names[0]]
+    at = first.events[held[min(found.step, len(held) - 1)].row].source
+    runs = tuple(cohort[number] for number in found.ranks)
+    return Apart(tuple(found.names), found.why, found.step, found.source, at, found.detail, found.other, runs)
+
+
+def _never_alike(told: list[Copies], cohort: Sequence[int], unlike: list[str]) -> Apart | None:
+    """Return what differs from the beginning although gradients of it are added up."""
+    wrapped = [name for name in unlike if all(name in one.wrapped for one in told)]
+    if wrapped:
+        found = cause_of(Parting(told, tuple(wrapped), 0, written=True))
+        return None if found is None else _made(told, cohort, found, wrapped)
+    names = [name for name in unlike if all(name in one.reduced for one in told)]
+    if not names or any(one.wrapped for one in told):
+        return None
+    first = told[0]
+    line = first.events[first.reduced[names[0]][0]].source
+    return Apart(tuple(names), "start", 0, line, first.events[first.held[names[0]][0].row].source)
 
 
 def copies_at_first(runs: Sequence[Run]) -> dict[str, bool]:
     """Return name -> whether all ranks held the same before their first step, as far as they tell."""
-    told = [_copies(run).held for run in runs]
+    told = [copies_of(run).held for run in runs]
     names = set.intersection(*map(set, told)) if told else set()
-    return {name: len({held[name][0][0] for held in told}) == 1 for name in names}
-
-
-def _parted(runs: Sequence[Run], told: list[_Copies], first: dict[str, int]) -> Apart | None:
-    """Return what became unlike, if a wrapper was to keep it alike or nothing was sent at all."""
-    wrapped = set.intersection(*(one.wrapped for one in told))
-    silent = not any(one.sends or one.wrapped for one in told)
-    names = [name for name in first if name in wrapped or silent]
-    if not names:
-        return None
-    step = min(first[name] for name in names)
-    run, copies = runs[0], told[0]
-    events = run.recording.events
-    row, event = copies.steps[min(step, len(copies.steps) - 1)]
-    begun = [one for one in events[:row] if one.kind == "backward" and one.data.get("api") == "backward"]
-    line = begun[-1].source if begun else event.source
-    if silent:
-        return Apart(tuple(names), "not reduced", step, line, event.source)
-    types = {one.op for one in events if one.kind == "wrapper"}
-    if not any(one.kind == "module" and one.data.get("type") in types for one in events):
-        return Apart(tuple(names), "past wrapper", step, _forward_line(events[:row]) or line, event.source, min(types))
-    off = [one for one in events[:row] if one.kind == "collective" and one.op == "no_sync"]
-    if not off:
-        return None  # its reducer may have been replaced, by a hook of the program
-    return Apart(tuple(names), "no_sync", step, off[-1].source, event.source)
-
-
-def _forward_line(events: Sequence[Event]) -> SourceLine | None:
-    """Return the line that last called a module inside a wrapper, whose function got that module from nobody."""
-    wrapped = {number for one in events if one.kind == "wrapper" for number in one.data["inputs"]}
-    for event in reversed(events):
-        if "nodes" in event.data and not wrapped.isdisjoint(event.data.get("inputs", ())):
-            frames = [SourceLine(one["file"], one["line"], one["function"]) for one in event.data.get("stack", ())]
-            inside = max((place + 1 for place, one in enumerate(frames) if one.function == "forward"), default=0)
-            return next((one for one in frames[inside:] if not calls_argument(one.file, one.line)), None)
-    return None
-
-
-def _never_alike(runs: Sequence[Run], told: list[_Copies], unlike: list[str]) -> Apart | None:
-    """Return what differs from the beginning although gradients of it are added up."""
-    names = [name for name in unlike if all(name in one.reduced for one in told)]
-    if not names or any(one.wrapped for one in told):
-        return None
-    line = told[0].reduced[names[0]]
-    return Apart(tuple(names), "start", 0, line, told[0].steps[0][1].source)
-
-
-def _copies(run: Run) -> _Copies:
-    """Gather what one rank tells."""
-    found, tensors = _Copies(), run.recording.tensors
-    for row, event in enumerate(run.recording.events):
-        data = event.data
-        if event.kind == "optimizer" and data.get("action") == "step" and "held_after" in data:
-            found.steps.append((row, event))
-            before = data.get("held_before", {})
-            for key, after in data["held_after"].items():
-                name = plain_name(tensors[int(key)].name)
-                if name and key in before:
-                    found.held.setdefault(name, []).append((before[key], after))
-        elif event.kind == "wrapper" and not data.get("sharded"):
-            found.wrapped.update(plain_name(tensors[number].name) or "" for number in data["inputs"])
-        elif event.kind == "collective":
-            found.together = found.together or data.get("group_size", 1) > 1
-            found.sends = found.sends or bool(data.get("inputs"))
-            if event.op in REDUCING:
-                found.reduced.update({plain_name(name) or "": event.source for name in data.get("gradients_of", ())})
-    return found
+    return {name: len({held[name][0].before for held in told}) == 1 for name in names}
 
 
 def other_turn(runs: Sequence[Run]) -> OtherTurn | None:
@@ -173,8 +144,9 @@ def other_turn(runs: Sequence[Run]) -> OtherTurn | None:
 
 def _turns(run: Run) -> Iterator[tuple[str, SourceLine | None]]:
     """Yield which gradient each collective of the group of all ranks adds up, in their order."""
+    copies = copies_of(run)
     for event in run.recording.events:
         if event.kind == "collective" and event.op in REDUCING and not event.data.get("group"):
-            named = event.data.get("gradients_of", ())
-            if len(named) == 1:
-                yield plain_name(named[0]) or "", event.source
+            reduced = event.data.get("gradients_of", ())
+            if len(reduced) == 1:
+                yield copies.names[reduced[0]], event.source

@@ -159,6 +159,8 @@ def ending_words(one: Ending) -> str:
         return f"finished, {runs}"
     if one.state == "cut off":
         return f"cut off after {runs}; {clean(one.message)}"
+    if one.state == "waiting":
+        return f"waits in {'' if one.last is None else place_words(one.last)} {clean(one.message)}, after {runs}"
     if one.state == "error":
         line = "" if one.last is None or one.last.source is None else f" at {source_text(one.last.source)}"
         return f"ended by {_beginning(clean(one.message))}{line}, after {runs}"

@@ -93,11 +93,12 @@ def _clips(flow: Flow) -> Iterator[tuple[int, Event, list[int]]]:
     others |= {_line(event) for _, event in flow.of_kind("optimizer")}
     for row, event in flow.of_kind("clip"):
         yield row, event, [leaf for leaf in event.data.get("inputs", ()) if leaf in flow.accumulated]
+    summed = {leaf for _, event in flow.of_kind("collective") for leaf in event.data.get("gradients_of", ())}
     for row, event in flow.of_kind("inplace"):
         leaf = event.data.get("gradient_of")
         within = event.data.get("run") is not None  # by a hook: the gradient is about to arrive
         zeros = event.data.get("range") == [[0.0, 0.0]]
-        if leaf in flow.accumulated and not within and not zeros and _line(event) not in others:
+        if leaf in flow.accumulated and leaf not in summed and not within and not zeros and _line(event) not in others:
             yield row, event, [leaf]
 
 

@@ -53,9 +53,10 @@ def _reducers_fired(flow: Flow) -> dict[int, list[int]]:
     """Return leaf -> rows at which a gradient arrived that PyTorch's reducer saw."""
     arrivals = {leaf: list(rows) for leaf, rows in flow.accumulated.items()}
     for run in flow.runs:
-        if run.nested and run.accumulates and not run.inputs and not run.error:  # its leaves are not recorded
+        if run.nested and run.accumulates and not run.inputs and not run.error:  # its leaves may not be recorded
             for leaf in flow.leaves_behind(flow.reached_by(run)):
-                arrivals.setdefault(leaf, []).append(run.end - 1)
+                if not any(run.begin < row < run.end for row in arrivals.get(leaf, ())):
+                    arrivals.setdefault(leaf, []).append(run.end - 1)
     static = {leaf for _, event in flow.of_kind("wrapper", static_graph=True) for leaf in event.data["inputs"]}
     return {
         leaf: sorted(arrival for arrival in arrivals.get(leaf, ()) if arrival > row)

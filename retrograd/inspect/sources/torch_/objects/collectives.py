@@ -10,11 +10,13 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 from .....interpreter import getframe
 from ....events import Event
 from ....program.frames import source_line, user_frame
+from ....program.stacks import stack_of
 from ...patches import Patches
 from ..calls.calls import Inside
 from ..calls.tensors import dtype_name, numbers_of, shape_of
@@ -29,6 +31,16 @@ _TOGETHER = (
 )
 _PAIRS = ("send", "recv", "batch_isend_irecv")
 """Between two processes.  ``isend`` and ``irecv`` are left alone: PyTorch tells by them what a ``P2POp`` is to do."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """A collective under way."""
+
+    tensors: list[Any] = field(default_factory=list)
+    told: list[tuple[Any, Event]] = field(default_factory=list)
+    """In which recordings, and by which event."""
+    error: str = ""
 
 
 class Collectives:
@@ -66,53 +78,67 @@ class Collectives:
                 if getattr(self._here, "within", False):
                     return original(*args, **kwargs)
                 self._here.within = True
-                error: BaseException | None = None
+                call = _Call()
+                unseen(self._begin, call, name, original, args, kwargs, getframe(2))
                 try:
                     return original(*args, **kwargs)
                 except BaseException as raised:
-                    error = raised
+                    call.error = f"{type(raised).__name__}: {raised}"
                     raise
                 finally:
                     self._here.within = False
-                    unseen(self._report, name, original, args, kwargs, error, getframe(2))
-                    error = None
+                    unseen(self._end, call)
 
             return collective
 
         return wrap
 
-    def _report(self, name: str, original: Any, args: Any, kwargs: Any, error: Any, caller: Any) -> None:
-        """Tell every recording of one collective."""
+    def _begin(self, call: _Call, name: str, original: Any, args: Any, kwargs: Any, caller: Any) -> None:
+        """Tell every recording that this process has come to a collective, in which it may wait for ever."""
         given = _bound(original, args, kwargs)
         frame = user_frame(caller)
         line, data = source_line(frame), self.about_group(given.get("group"), counts=name in _TOGETHER)
-        tensors = [one for value in given.values() for one in _tensors(value)]
-        data["shapes"] = [list(shape_of(one)) for one in tensors]
-        data["dtypes"] = [dtype_name(one.dtype) for one in tensors]
+        if len(stack := stack_of(frame)) > 1:
+            data["stack"] = stack
+        call.tensors = [one for value in given.values() for one in _tensors(value)]
+        data["shapes"] = [list(shape_of(one)) for one in call.tensors]
+        data["dtypes"] = [dtype_name(one.dtype) for one in call.tensors]
+        data["requires_grad"] = [bool(one.requires_grad) for one in call.tensors]
         data["grad"] = LIBRARY.torch.is_grad_enabled() and not self._inside().functions
         data["run"] = self._inside().run
         if given.get("async_op"):
             data["asynchronous"] = True
-        if error is not None:
-            data["error"] = f"{type(error).__name__}: {error}"
         for watch in self._watches():
             if watch.forward is None:
                 continue
             table = watch.sink.tensors
-            numbers = numbers_of(table, tensors, source=line)
-            leaves = [watch.forward.gradients.leaves.get(number) for number in numbers]
-            named = [table.entered(leaf).name for leaf in leaves if leaf is not None]
-            told = {**data, "inputs": numbers, "requires_grad": [bool(one.requires_grad) for one in tensors]}
-            watch.sink(Event("collective", op=name, source=line, data={**told, "gradients_of": named}))
-            watch.forward.received(numbers, tensors)
+            numbers = numbers_of(table, call.tensors, source=line)
+            known = watch.forward.gradients
+            pairs = zip(numbers, call.tensors, strict=True)
+            leaves = [known.leaf_of(number, table.memory_of(number), tensor.numel()) for number, tensor in pairs]
+            named = [leaf for leaf in leaves if leaf is not None]
+            event = Event("collective", name, line, {**data, "inputs": numbers, "gradients_of": named, "pending": True})
+            watch.sink(event)
+            call.told.append((watch, event))
+
+    def _end(self, call: _Call) -> None:
+        """Complete what was told of a collective: it returned, or raised."""
+        for watch, event in call.told:
+            del event.data["pending"]
+            if call.error:
+                event.data["error"] = call.error
+            watch.forward.received(event.data["inputs"], call.tensors)
 
     def about_group(self, group: Any, *, counts: bool) -> dict[str, Any]:
         """Return what there is to say of a group, and the place of this call among its collectives."""
         distributed: Any = LIBRARY.torch.distributed
         if not distributed.is_initialized():
             return {}
+        known = len(self._groups)
         number = 0 if group is None else self._number(group)
         data = {"group": number, "group_size": distributed.get_world_size(group), "rank": distributed.get_rank()}
+        if len(self._groups) > known:
+            data["members"] = list(distributed.get_process_group_ranks(group))
         if counts:
             data["sequence"] = self._counts[number] = self._counts.get(number, -1) + 1
         return data

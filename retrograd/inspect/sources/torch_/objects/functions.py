@@ -16,6 +16,9 @@ from ..library import LIBRARY
 from ..problems import unseen
 from .replay import TensorReader
 
+_COLLECTIVES = "torch.distributed.nn.functional"
+"""Its Functions have a derivative and call collectives that have none: these alone would seem to cut the chain."""
+
 
 def applied_in_c() -> bool:
     """Whether ``Function.apply`` has no frame of its own by which it is told who applied a Function (from 2.14 on)."""
@@ -93,7 +96,7 @@ class Functions:
         self, cls: Any, args: Any, tensors: list[Any], versions: list[int], result: Any, caller: FrameType
     ) -> None:
         """Report a Function that was applied."""
-        if not self._told.is_told(cls):
+        if not self._told.is_told(cls) and cls.__module__ != _COLLECTIVES:
             return
         given = result if isinstance(result, tuple) else (result,)
         outputs = [one for one in given if isinstance(one, self._torch.Tensor)]

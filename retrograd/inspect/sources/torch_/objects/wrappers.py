@@ -6,7 +6,7 @@ Nothing is imported for it: a library is listened to once the program has import
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import FrameType
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ from ..problems import safely, unseen
 _WRAPS, _PREPARES = "wrapper", "prepared"
 Held = Sequence[tuple[str, Any]]
 """Parameters with their names."""
+_NOTHING: Mapping[str, Iterable[str]] = {}
 
 
 class _Taker(NamedTuple):
@@ -132,7 +133,11 @@ class Wrappers:
         if strategy is not None:
             data["strategy"] = str(getattr(strategy, "name", strategy))
         data |= {key: value for key, value in _settings(taker, wrapper).items() if isinstance(value, bool)}
-        self._tell(Event("wrapper", op, source_line(user_frame(caller)), data), held)
+        left_out: dict[str, Iterable[str]] = {}
+        if kept_whole:
+            left_out["untrained"] = [name for name, parameter in held if not parameter.requires_grad]
+            left_out["left_alone"] = [*(attribute(wrapper, "parameters_to_ignore") or ())]
+        self._tell(Event("wrapper", op, source_line(user_frame(caller)), data), held, left_out)
 
     def _report_prepared(self, taker: _Taker, given: list[Any], held: Held, caller: FrameType) -> None:
         """Tell of what a trainer is given."""
@@ -149,13 +154,15 @@ class Wrappers:
         plain = {key: value for key, value in settings.items() if isinstance(value, (str, bool))}
         self._tell(Event("prepared", "compile", line, {"type": "compile", "names": [name], "arguments": plain}), held)
 
-    def _tell(self, event: Event, held: Held) -> None:
+    def _tell(self, event: Event, held: Held, left_out: Mapping[str, Iterable[str]] = _NOTHING) -> None:
         for watch in self._watches():
             if watch.forward is not None:
                 tensors = [parameter for _, parameter in held]
                 numbers = numbers_of(watch.sink.tensors, tensors, source=event.source)
                 parameters = {name: number for (name, _), number in zip(held, numbers, strict=True)}
                 told = {**event.data, "parameters": parameters, "inputs": list(dict.fromkeys(numbers))}
+                for key, names in left_out.items():
+                    told[key] = [parameters[name] for name in names if name in parameters]
                 watch.sink(Event(event.kind, event.op, event.source, told))
 
 

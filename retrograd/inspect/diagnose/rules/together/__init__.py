@@ -1,0 +1,59 @@
+"""What several recordings tell together: ranks of one job, or two runs of one program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....lineup.lineup import Lineup
+from ....lineup.results import OtherResult
+from ...base import Case, Check, Kind, Stage
+from ...facts.flow import Flow
+from ...text.words import at
+from .graphs import other_graphs
+from .replicas import parted_copies
+from .sums import summed_biases
+from .waiting import waiting
+
+KINDS = {
+    "unused-on-some-ranks": Kind("a parameter gets a gradient on some ranks only", "error", Stage.STRUCTURE),
+    "reduction-order": Kind("ranks get their gradients ready in different orders", "warning", Stage.STRUCTURE),
+    "unreduced-gradient": Kind("gradients differ between ranks after the all-reduce", "error", Stage.STATEMENT),
+}
+
+
+def find(_flow: Flow) -> Iterator[Case]:
+    """Yield nothing: one recording alone cannot tell."""
+    yield from ()
+
+
+CHECK = Check("divergence", KINDS, find)
+
+
+def cases_of(found: Lineup) -> Iterator[Case]:
+    """Yield what recordings tell together."""
+    if found.ranks:
+        waits = list(waiting(found))
+        yield from waits or other_graphs(found)
+        yield from parted_copies(found)
+        yield from summed_biases(found)
+    elif found.result is not None and len(found.runs) == 2:
+        yield _nondeterminism(found.result)
+
+
+def _nondeterminism(one: OtherResult) -> Case:
+    """Two runs of one program are not the same."""
+    name = f"{one.name} = {one.op}(...)" if one.name and one.what == "result" else f"{one.op}(...)"
+    message = {
+        "result": f"{name}{at(one.source)} is the first operation whose result differs between two equal runs",
+        "gradient": f"the gradient of {one.name or 'a leaf'}{at(one.source)} is the first that differs between two "
+        "equal runs; everything in forward was the same",
+        "call": f"two equal runs part{at(one.source)}, after the same results up to there",
+    }[one.what]
+    return Case(
+        kind="nondeterminism",
+        message=f"{message}: {one.before} in the first, {one.after} in the second.",
+        remedy="seed what draws random numbers there, and let nothing depend on time, on the order of a set or of "
+        "threads; torch.use_deterministic_algorithms(True) names operations that are not deterministic",
+        source=one.source,
+        op=one.op,
+    )

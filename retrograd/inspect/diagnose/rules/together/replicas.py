@@ -1,0 +1,189 @@
+"""Copies of parameters that do not stay alike on all ranks, and gradients that they are to be updated by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ....lineup.changed_alone import ChangedAlone
+from ....lineup.gradients import NormGap
+from ....lineup.lineup import Lineup
+from ....lineup.replicas import Apart, OtherTurn, copies_at_first
+from ...base import Case
+from ...text.words import at, listed
+
+
+def parted_copies(found: Lineup) -> Iterator[Case]:
+    """Yield what ranks do to copies of parameters, or to their gradients, that makes them part."""
+    if found.turn is not None:
+        yield _other_turn(found, found.turn)
+    elif found.alone is not None:
+        yield _changed_alone(found, found.alone)
+    elif found.apart is not None:
+        yield _apart(found, found.apart)
+    else:
+        copied = copies_at_first(found.runs)
+        for gap in found.norms:
+            if gap.reduced and not gap.expected and copied.get(gap.name, True):
+                yield _unreduced(found, gap)
+
+
+class _Words(NamedTuple):
+    """Why copies part, and what to do."""
+
+    why: str
+    fix: str
+
+
+_PART = "part on the ranks"
+_UNREDUCED = f"{_PART}, for their gradients are not reduced"
+_WORDS = {
+    "start": _Words(
+        "differ between ranks before the first step, and so they do at the end: gradients are added up, but each rank "
+        "adds them to weights that are not the same",
+        "give all ranks the same initial weights: broadcast them from rank 0 (DistributedDataParallel does), or seed "
+        "alike before the module is made",
+    ),
+    "past wrapper": _Words(
+        f"{_UNREDUCED}: the forward pass does not go through {{detail}}, only through the module inside it",
+        "call the {detail}, not its .module, in the forward pass of a training step",
+    ),
+    "no_sync": _Words(
+        f"{_UNREDUCED}: no_sync() is in force where the last backward before the step runs",
+        "leave no_sync() for the last backward before each step, which reduces (averages) what has added up",
+    ),
+    "not reduced": _Words(
+        f"{_PART}: each takes the steps of its own data, and no gradient was ever reduced",
+        "wrap the module in DistributedDataParallel, or all_reduce the gradients before the step",
+    ),
+    "group of one": _Words(
+        f"{_UNREDUCED}: {{detail}} was given a process group that has one member on each rank",
+        "leave process_group out, or give the group of all ranks that hold copies",
+    ),
+    "thawed": _Words(
+        f"{_UNREDUCED}: they did not require grad when {{detail}} was made{{other}}, which looks for what to reduce "
+        "only then",
+        "wrap the module again after requires_grad_(True), or let parameters require grad and give them lr=0",
+    ),
+    "made later": _Words(
+        f"{_UNREDUCED}: they were put into the module{{source}} after {{detail}} was made{{other}}, which knows the "
+        "parameters of then",
+        "change the module first, then wrap it in {detail}; the optimizer is made after that",
+    ),
+    "hooks lost": _Words(
+        f"{_UNREDUCED} any more: their dtype was changed{{source}} after {{detail}} was made{{other}}, whose hooks "
+        "hang on what they were before",
+        "change the dtype before the module is wrapped in {detail}",
+    ),
+    "left out": _Words(
+        f"{_PART}: their gradients are not among those that are added up{{source}}",
+        "all_reduce the gradient of every parameter that all ranks train",
+    ),
+    "too late": _Words(
+        f"{_PART}: {{detail}}{{source}} adds up gradients that the step{{other}} has used already",
+        "in this order: backward(), {detail} of all gradients, optimizer.step()",
+    ),
+    "too early": _Words(
+        f"{_PART}: after {{detail}}{{source}} more is added to the gradients{{other}}, each rank's own",
+        "in this order: all backward() calls of the step, then {detail} of all gradients, optimizer.step()",
+    ),
+    "small group": _Words(
+        f"{_PART}: the group in which {{detail}} adds up gradients{{source}} does not have all ranks",
+        "reduce in the group of all ranks that hold copies of the parameters",
+    ),
+    "copy": _Words(
+        f"{_PART}: what is added up{{source}} is a copy of the gradients, and the sum is never written back to .grad",
+        "all_reduce(p.grad) itself, or p.grad.copy_(...) of the sum",
+    ),
+    "settings": _Words(
+        f"{_PART}: the settings of their optimizers differ: {{detail}}",
+        "give every rank the same settings: let schedules depend on values that were all-reduced first",
+    ),
+    "clipped": _Words(
+        f"{_PART}: their gradients were the same on all of them, and {{detail}}{{source}} takes the norm of what each "
+        "rank holds, so that each scales them by another factor",
+        "take the norm over all ranks: all_reduce the sum of squares of the parts, then scale all by one factor",
+    ),
+    "changed": _Words(
+        f"{_PART}: their gradients were the same on all of them until {{detail}}{{source}} changed them by numbers "
+        "that each rank has for itself",
+        "draw them alike on every rank (a torch.Generator with one seed), or on one and broadcast them",
+    ),
+    "written alone": _Words(
+        f"{_PART}: {{detail}}{{source}} writes into them on {{ranks}} alone, which nothing tells the others",
+        "do it on every rank, or broadcast the parameters after it",
+    ),
+    "written unlike": _Words(
+        f"{_PART}: {{detail}}{{source}} writes other values into them on each rank",
+        "write the same on every rank: one seed, or broadcast the parameters from one rank after it",
+    ),
+    "written unseen": _Words(
+        f"{_PART} between two steps, without a write that was recorded",
+        "broadcast the parameters after what changes them",
+    ),
+}
+"""By the reason that ``parting`` gives; slots are filled from ``Apart``."""
+_LIKELY = ("not reduced", "group of one", "written unseen")
+"""Ranks may be meant to train on their own."""
+
+
+def _apart(found: Lineup, one: Apart) -> Case:
+    """Copies of parameters that do not stay alike."""
+    when = "" if one.why == "start" else f"from step {one.step}{at(one.at)} on "
+    ranks = listed(found.words(one.runs))
+    slots = {"detail": one.detail, "source": at(one.source), "other": at(one.other), "ranks": ranks}
+    return Case(
+        kind="unreduced-gradient",
+        severity="warning" if one.why in _LIKELY else None,
+        message=f"{when}the parameters {listed(one.names)} {_WORDS[one.why].why.format(**slots)}.",
+        remedy=_WORDS[one.why].fix.format(**slots),
+        source=one.source,
+        op="backward",
+        evidence=one.to_plain(),
+    )
+
+
+def _changed_alone(found: Lineup, one: ChangedAlone) -> Case:
+    """Gradients that no longer are the same on all ranks."""
+    ranks = listed(found.words(one.runs))
+    return Case(
+        kind="unreduced-gradient",
+        message=f"{one.op}{at(one.source)} changes the gradients of {listed(one.names)} on {ranks} alone, after all "
+        f"ranks added them up{at(one.reduced)}: the copies of these parameters part, for each rank steps by another "
+        "gradient.",
+        remedy="let every rank do it: a condition on the rank may be around what prints and saves, not around what "
+        "changes gradients",
+        source=one.source,
+        op=one.op,
+        evidence=one.to_plain(),
+    )
+
+
+def _other_turn(found: Lineup, one: OtherTurn) -> Case:
+    """Gradients of different parameters that are added up."""
+    meets = listed(f"that of {name} on {run.name}" for name, run in zip(one.names, found.runs, strict=True))
+    return Case(
+        kind="rank-divergence",
+        message=f"ranks reduce their gradients in different orders{at(one.source)}: there {meets} meet and are added "
+        "up, although they are not of one parameter.",
+        remedy="go through the parameters in the same order on every rank, as named_parameters() gives them; an order "
+        "by hash or from a set is another one in each process",
+        source=one.source,
+        op="all_reduce",
+        evidence={"names": list(one.names)},
+    )
+
+
+def _unreduced(found: Lineup, gap: NormGap) -> Case:
+    """A gradient is not the same on all ranks although others have become equal."""
+    event = found.runs[0].steps[gap.step].event
+    norms = listed(f"{norm:.6g}" for norm in gap.norms if norm is not None)
+    return Case(
+        kind="unreduced-gradient",
+        message=f"after the all-reduce of backward run {gap.step}{at(event.source)} the gradient of {gap.name} differs "
+        f"between ranks, whose norms are {norms}, while others have become equal: ranks drift apart.",
+        remedy=f"give {gap.name} to the reduction as well, and change no gradient on one rank after it",
+        source=event.source,
+        op="backward",
+        evidence={"step": gap.step, "name": gap.name, "norms": list(gap.norms)},
+    )

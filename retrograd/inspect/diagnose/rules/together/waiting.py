@@ -1,0 +1,235 @@
+"""Ranks that wait for each other in vain: which one does not come, where it is, and what the others wait in."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from ....events import Event
+from ....lineup.endings import is_lost
+from ....lineup.lineup import Lineup, ranges
+from ....lineup.meetings import Unmet, sizes_text
+from ....lineup.run import Run
+from ....program.syntax import parsed
+from ....program.texts import plain_lines
+from ....snapshot import SourceLine
+from ...base import Case
+from ...text.words import at, listed
+
+_SIGNALS = re.compile(r"SIG[A-Z]+$")
+
+
+def waiting(found: Lineup) -> Iterator[Case]:
+    """Yield the case of the rank that the others wait for, or of a collective to which ranks bring other things."""
+    unmet = found.unmet
+    if unmet is not None and unmet.what != "missing":
+        yield _mismatched(found, unmet)
+        return
+    if found.ended_well:
+        return
+    if found.missing:
+        yield from _without_recording(found)
+        return
+    failed = [number for number, run in enumerate(found.runs) if _own_error(run)]
+    if failed:
+        if len(failed) < len(found.runs) and not found.partial:
+            yield _failed(found, failed)
+        return
+    parted = found.divergence
+    steps = parted is not None and any(one.what == "steps" for one in parted.differences)
+    if unmet is not None and not (steps and _left_loop(found, unmet)):
+        yield _missing(found, unmet)
+    elif steps and parted is not None:
+        yield _fewer_steps(found, parted.step)
+
+
+def _without_recording(found: Lineup) -> Iterator[Case]:
+    """Yield the case of ranks that failed in a collective and of others that nothing is left of."""
+    calls = [(number, pending(run)) for number, run in enumerate(found.runs)]
+    call = next((call for _, call in calls if call is not None), None)
+    if call is not None:
+        gone = listed(ranges(found.missing))
+        having = listed(found.words(one for one, other in calls if other is not None and other.source == call.source))
+        error = str(call.data.get("error", "")).partition("\n")[0][:160]
+        how = f"failed ({error})" if error else "waited"
+        yield Case(
+            kind="rank-divergence",
+            message=f"{having} {how} in {call.op} of {sizes_text(call) or 'no tensor'}{at(call.source)}, and of {gone} "
+            "there is no recording: killed, or ended inside a library.",
+            remedy="see what ended the missing ranks; a collective takes the same operation, shape and dtype on all "
+            "ranks. With --flush-every 1 a recording is kept of every step",
+            source=call.source,
+            op=call.op,
+        )
+
+
+def _own_error(run: Run) -> bool:
+    """Whether a rank ended by an exception of its own, not by a signal or because another one is gone."""
+    if run.error is None or _SIGNALS.match(str(run.error.data.get("type", ""))):
+        return False
+    text = f"{run.error.data.get('type')}: {run.error.data.get('message')}"
+    raised = (event.data.get("error") for event in run.recording.events if event.kind == "collective")
+    return not is_lost(run.error) and text not in raised
+
+
+def _failed(found: Lineup, failed: Sequence[int]) -> Case:
+    """Ranks ended by an exception, and the others had to end for it."""
+    error = found.runs[failed[0]].error
+    assert error is not None
+    rest = [number for number in range(len(found.runs)) if number not in failed]
+    first = str(error.data.get("message", "")).partition("\n")[0]
+    what = f"{error.data.get('type', 'an exception')}: {first[:200]}"
+    return Case(
+        kind="rank-divergence",
+        message=f"{listed(found.words(failed))} ended by {what}{at(error.source)}; {_doing(found, rest)}.",
+        remedy="mend what was raised there: what the other ranks say follows from it",
+        source=error.source,
+        evidence={"ranks": [found.names[number] for number in failed]},
+    )
+
+
+def _mismatched(found: Lineup, unmet: Unmet) -> Case:
+    """Ranks meet in one collective with different operations, or with tensors of different sizes."""
+    sides = unmet.by_call()
+    alone = next((side for side in sides if _called_only_by(found, sides[side], side[2])), next(iter(sides)))
+    said = "; ".join(
+        f"{op} of {sizes}{at(line)} on {listed(found.words(runs))}" for (op, sizes, line), runs in sides.items()
+    )
+    what = "is not the same operation on all ranks" if unmet.what == "operation" else "gets tensors of different sizes"
+    number = unmet.first.data.get("sequence", 0)
+    return Case(
+        kind="rank-divergence",
+        message=f"collective {number} of the group {what}: {said}. Ranks match collectives by their order alone, so "
+        "they hang, fail, or add up what does not belong together.",
+        remedy="let every rank call the same collectives in the same order, with tensors of one shape and dtype (pad, "
+        "or gather the sizes first); none under a condition that depends on the rank or its data",
+        source=alone[2],
+        op=alone[0],
+        evidence=unmet.to_plain(),
+    )
+
+
+def _called_only_by(found: Lineup, runs: Iterable[int], line: SourceLine | None) -> bool:
+    """Whether no other rank ever calls a collective at a line."""
+    inside = set(runs)
+    return not any(
+        event.kind == "collective" and event.source == line
+        for number, run in enumerate(found.runs)
+        for event in (() if number in inside else run.recording.events)
+    )
+
+
+def _missing(found: Lineup, unmet: Unmet) -> Case:
+    """Some ranks wait in a collective that others never call."""
+    call = unmet.first
+    of = f" of {sizes_text(call)}" if sizes_text(call) else ""
+    caller = _outer(call)
+    inside = f", called{at(caller)}," if caller is not None and caller != call.source else ""
+    return Case(
+        kind="rank-divergence",
+        message=f"{listed(found.words(unmet.having))} wait{'s' * (len(unmet.having) == 1)} in {call.op}{of}"
+        f"{at(call.source)}{inside} for {listed(found.words(unmet.lacking))}, which never call"
+        f"{'s' * (len(unmet.lacking) == 1)} it: {_doing(found, unmet.lacking)}.",
+        remedy=f"call {call.op} on every rank of the group, outside of conditions that depend on the rank or its data",
+        source=call.source,
+        op=call.op,
+        evidence=unmet.to_plain(),
+    )
+
+
+def _fewer_steps(found: Lineup, step: int) -> Case:
+    """Some ranks began a backward run for which they wait in vain for the others."""
+    begun = [number for number, run in enumerate(found.runs) if step < len(run.steps)]
+    rest = [number for number in range(len(found.runs)) if number not in begun]
+    event = found.runs[begun[0]].steps[step].event
+    leaving = _break_around(event.source)
+    left = f"; the loop may be left{at(leaving)}" if leaving else ""
+    ended = f"{listed(found.words(rest))}, which ended after {step} of these steps{left}"
+    waits = f"wait{'s' * (len(begun) == 1)} in backward run {step}{at(event.source)}"
+    return Case(
+        kind="rank-divergence",
+        message=f"{listed(found.words(begun))} {waits} for {ended}: {_doing(found, rest)}.",
+        remedy="give every rank the same number of batches (DistributedSampler, drop_last), or join() the model "
+        "around the loop; let ranks decide together when to stop, by a value that was all-reduced first",
+        source=leaving or event.source,
+        op="backward",
+        evidence={"step": step, "ranks": [found.names[number] for number in rest]},
+    )
+
+
+def _doing(found: Lineup, numbers: Sequence[int]) -> str:
+    """Return where ranks are: ``rank 1 waits in barrier at train.py:30``."""
+    said: dict[str, list[int]] = {}
+    for number in numbers:
+        said.setdefault(_place_of(found.runs[number], found.endings[number].state), []).append(number)
+    return "; ".join(f"{listed(found.words(of))} {words}" for words, of in said.items())
+
+
+def _place_of(run: Run, state: str) -> str:
+    """Return in words where a rank was last."""
+    call = pending(run)
+    if call is not None:
+        return f"waited in {call.op}{at(call.source)}"
+    if state == "in backward":
+        return f"waited in backward run {len(run.steps) - 1}{at(run.steps[-1].event.source)}"
+    if run.error is not None and is_lost(run.error):
+        return f"lost another rank{at(run.error.source)}"
+    if run.error is not None:
+        return f"was{at(run.error.source)}" if run.error.source else "was in a call of a library"
+    return "was at its end" if state == "finished" else "was cut off"
+
+
+def pending(run: Run) -> Event | None:
+    """Return the collective that a run never came back from, if there is one."""
+    calls = (event for event in reversed(run.recording.events) if event.kind == "collective")
+    return next((event for event in calls if event.data.get("pending") or event.data.get("error")), None)
+
+
+def _outer(event: Event) -> SourceLine | None:
+    """Return the line that called the function which an event happened in."""
+    frames = event.data.get("stack", ())[1:2]
+    return next((SourceLine(one["file"], one["line"], one["function"]) for one in frames), None)
+
+
+def _left_loop(found: Lineup, unmet: Unmet) -> bool:
+    """Whether a collective comes after the loop in which the others still run backward: its ranks left it early."""
+    others = [run.steps[-1].event for run in (found.runs[number] for number in unmet.lacking) if run.steps]
+    call = unmet.first
+    for other in others:
+        here, there = (_by_function(event) for event in (call, other))
+        common = next((name for name in there if name in here), None)
+        if common is not None:
+            loops = _loops(common[0])
+            return any(low <= there[common] <= high and not low <= here[common] <= high for low, high, _ in loops)
+    return False
+
+
+def _by_function(event: Event) -> dict[tuple[str, str], int]:
+    """Return file and function of each frame around an event -> its line, innermost first."""
+    frames = [(one["file"], one["function"], one["line"]) for one in event.data.get("stack", ())]
+    if not frames and event.source is not None:
+        frames = [(event.source.file, event.source.function, event.source.line)]
+    return {(file, function): line for file, function, line in reversed(frames)}
+
+
+@lru_cache(maxsize=64)
+def _loops(file: str) -> tuple[tuple[int, int, int | None], ...]:
+    """Return first and last line of each loop of a file, and the line of the one ``break`` in it."""
+    tree = parsed("\n".join(plain_lines(file)))
+    found = []
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, (ast.For, ast.While)):
+            breaks = [one.lineno for one in ast.walk(node) if isinstance(one, ast.Break)]
+            found.append((node.lineno, node.end_lineno or node.lineno, breaks[0] if len(breaks) == 1 else None))
+    return tuple(found)
+
+
+def _break_around(line: SourceLine | None) -> SourceLine | None:
+    """Return the line at which the innermost loop around a line may be left, where that is one."""
+    if line is None:
+        return None
+    around = [loop for loop in _loops(line.file) if loop[0] <= line.line <= loop[1]]
+    leaving = max(around)[2] if around else None
+    return None if leaving is None else line._replace(line=leaving)

@@ -1,0 +1,124 @@
+"""Losses and gradients that are scaled by the number of processes although a wrapper averages over these."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ...events import Event
+from ...operators import Trait, is_a
+from ...program.process_counts import counts_processes
+from ..base import Case, Check, Kind, Stage
+from ..facts.flow import Flow
+from ..facts.runs import Run
+from ..text.words import at, listed
+
+KINDS = {
+    "summed-on-every-rank": Kind("something counts once for each rank", "warning", Stage.STATEMENT),
+}
+_MEAN = "mean"
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for the first line that multiplies a mean loss, or divides averaged gradients, by the ranks."""
+    averaged = {
+        leaf: event
+        for _, event in flow.of_kind("wrapper")
+        if event.data.get("group_size", 1) > 1 and not event.data.get("dtensor")
+        for leaf in event.data["inputs"]
+    }
+    if averaged:
+        yield from _losses(flow, averaged)
+        yield from _gradients(flow, averaged)
+
+
+CHECK = Check("world-factors", KINDS, find)
+
+
+def _losses(flow: Flow, averaged: dict[int, Event]) -> Iterator[Case]:
+    """Yield the case of a loss."""
+    for run in flow.runs:
+        wrapper = next((averaged[leaf] for leaf in flow.arrivals_in(run) if leaf in averaged), None)
+        row = None if wrapper is None or run.nested else _scaling_of_mean(flow, run, wrapper.data["group_size"])
+        if wrapper is not None and row is not None:
+            event, count = flow.events[row], wrapper.data["group_size"]
+            loss = flow.name(event.data["inputs"][0], event.source)
+            yield Case(
+                kind="summed-on-every-rank",
+                message=f"the loss {loss}, a mean, is multiplied by the number of ranks, {count},{at(event.source)}: "
+                f"{wrapper.op}, which averages gradients over the ranks, makes them {count} times too large, as if the "
+                f"learning rate were.",
+                remedy="leave the factor of the world size out: the average over ranks of means over their batches is "
+                "the mean over the whole batch",
+                source=event.source,
+                op=event.op,
+            )
+            return
+
+
+def _scaling_of_mean(flow: Flow, run: Run, count: int) -> int | None:
+    """Return the call between a mean and a loss that multiplies by the number of processes, if none divides by it."""
+    tensor, before, found, factor = run.roots[0] if run.roots else -1, run.begin, None, 1.0
+    while (row := flow.last_producer(tensor, before)) is not None:
+        event = flow.events[row]
+        numbers = [one for one in event.data.get("arguments", {}).values() if type(one) in (int, float)]
+        if not is_a(event.op, Trait.SCALING) or len(event.data.get("inputs", ())) != 1 or len(numbers) != 1:
+            mean = event.op == _MEAN or event.data.get("arguments", {}).get("reduction") == _MEAN
+            return found if mean and factor == count else None
+        scale = float(numbers[0])
+        factor = factor / (scale or 1.0) if is_a(event.op, Trait.DIVISION) else factor * scale
+        if scale == count and _by_processes(flow, event):
+            found = row
+        tensor, before = event.data["inputs"][0], row
+    return None
+
+
+def _by_processes(flow: Flow, event: Event) -> bool:
+    """Whether the statement of a call has an operand that stands for the number of processes."""
+    tree = flow.spelling.statement(event.source)
+    if tree is None or event.source is None:
+        return False
+    operands = (one for node in ast.walk(tree) for one in _operands(node))
+    return any(counts_processes(one, event.source.file) for one in operands)
+
+
+def _operands(node: ast.AST) -> list[ast.expr]:
+    """Return what a node multiplies or divides by."""
+    match node:
+        case ast.BinOp(op=ast.Mult() | ast.Div(), left=left, right=right):
+            return [left, right]
+        case ast.AugAssign(op=ast.Mult() | ast.Div(), value=value):
+            return [value]
+        case ast.Call(func=ast.Attribute(), args=args):
+            return list(args)
+    return []
+
+
+def _gradients(flow: Flow, averaged: dict[int, Event]) -> Iterator[Case]:
+    """Yield the case of gradients that are divided once more, and were not summed by hand."""
+    by_hand = {leaf for _, event in flow.of_kind("collective") for leaf in event.data.get("gradients_of", ())}
+    lines: dict[object, list[int]] = {}
+    for row, event in flow.of_kind("inplace"):
+        leaf = event.data.get("gradient_of")
+        if (
+            leaf in averaged
+            and leaf not in by_hand
+            and is_a(event.op, Trait.DIVISION)
+            and event.data.get("run") is None
+        ):
+            numbers = [one for one in event.data.get("arguments", {}).values() if type(one) in (int, float)]
+            if numbers == [averaged[leaf].data["group_size"]] and _by_processes(flow, event):
+                lines.setdefault(event.source, []).append(row)
+    for rows in list(lines.values())[:1]:
+        event = flow.events[rows[0]]
+        leaves = list(dict.fromkeys(flow.events[row].data["gradient_of"] for row in rows))
+        wrapper = averaged[leaves[0]]
+        yield Case(
+            kind="summed-on-every-rank",
+            message=f"the gradients of {listed(flow.name(leaf) for leaf in leaves)} are divided by the number of "
+            f"ranks, {wrapper.data['group_size']},{at(event.source)}: {wrapper.op} has averaged them already, so steps "
+            "are that much too small.",
+            remedy="leave the division by the world size out",
+            source=event.source,
+            op=event.op,
+        )

@@ -1,0 +1,132 @@
+"""What one rank tells of its parameters: what each held at every step, and by what it is kept like those of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from ..align import plain_name
+from ..events import Event
+from .run import Run
+
+REDUCING = frozenset({"all_reduce", "all_reduce_coalesced", "reduce_scatter", "reduce_scatter_tensor", "reduce"})
+
+
+class Held(NamedTuple):
+    """One step of an optimizer, and what it made of one parameter."""
+
+    row: int
+    before: int
+    after: int
+
+
+@dataclass(slots=True)
+class Wrapped:
+    """A wrapper that keeps parameters alike in all processes of a group, and where it was made."""
+
+    row: int
+    event: Event
+    members: tuple[int, ...] | None
+    """Ranks of the processes in its group, None for all."""
+
+
+@dataclass
+class Copies:
+    """One rank's parameters, by names that are the same on all ranks."""
+
+    run: Run
+    names: dict[int, str] = field(default_factory=dict)
+    """Tensor -> name; of several of one name those after the first have a number."""
+    held: dict[str, list[Held]] = field(default_factory=dict)
+    wrapped: dict[str, Wrapped] = field(default_factory=dict)
+    inside: dict[str, Wrapped] = field(default_factory=dict)
+    """Those that were put into a wrapped module later."""
+    reduced: dict[str, list[int]] = field(default_factory=dict)
+    """Name -> rows of collectives that add its gradient up over ranks."""
+    together: bool = False
+    """Whether the rank is one of several in a group."""
+    sends: bool = False
+    """Whether it ever sent a tensor."""
+    alone: Event | None = None
+    """A wrapper whose group has this process only."""
+
+    @property
+    def events(self) -> list[Event]:
+        """What happened on the rank."""
+        return self.run.recording.events
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Name -> tensor."""
+        return {name: number for number, name in self.names.items()}
+
+    def window(self, name: str, step: int) -> range:
+        """Return the rows from one step of a parameter up to the next; ``step`` is the number of the latter."""
+        held = self.held[name]
+        return range(held[step - 1].row + 1 if step else 0, held[step].row if step < len(held) else len(self.events))
+
+    def of_kind(self, rows: range, *kinds: str) -> Iterator[tuple[int, Event]]:
+        """Yield the events of some kinds in some rows."""
+        return ((row, self.events[row]) for row in rows if self.events[row].kind in kinds)
+
+
+def copies_of(run: Run) -> Copies:
+    """Gather what one rank tells."""
+    found = Copies(run)
+    members: dict[int, tuple[int, ...]] = {}
+    for row, event in enumerate(run.recording.events):
+        data = event.data
+        if "members" in data:
+            members[data["group"]] = tuple(data["members"])
+        if event.kind == "optimizer" and data.get("action") == "step" and "held_after" in data:
+            _add_step(found, row, event)
+        elif event.kind == "wrapper" and not data.get("sharded"):
+            _add_wrapper(found, Wrapped(row, event, members.get(data.get("group", 0))))
+        elif event.kind == "module":
+            _add_module(found, event)
+        elif event.kind == "collective":
+            found.together = found.together or data.get("group_size", 1) > 1
+            found.sends = found.sends or bool(data.get("inputs") and data.get("group_size", 1) > 1)
+            if event.op in REDUCING:
+                for number in data.get("gradients_of", ()):
+                    found.reduced.setdefault(_name(found, number), []).append(row)
+    return found
+
+
+def _name(found: Copies, number: int) -> str:
+    """Return the name of a tensor, which no other one of this rank has."""
+    if number not in found.names:
+        plain = plain_name(found.run.recording.tensors[number].name) or ""
+        taken = sum(name.partition(" #")[0] == plain for name in found.names.values()) if plain else 0
+        found.names[number] = f"{plain} #{taken + 1}" if taken else plain
+    return found.names[number]
+
+
+def _add_step(found: Copies, row: int, event: Event) -> None:
+    before = event.data.get("held_before", {})
+    for key, after in event.data["held_after"].items():
+        name = _name(found, int(key))
+        if name and key in before:
+            found.held.setdefault(name, []).append(Held(row, before[key], after))
+
+
+def _add_wrapper(found: Copies, wrapper: Wrapped) -> None:
+    if wrapper.event.data.get("group_size") == 1:
+        found.alone = found.alone or wrapper.event
+        return
+    ignored = wrapper.event.data.get("left_alone", ())
+    found.wrapped.update({_name(found, one): wrapper for one in wrapper.event.data["inputs"] if one not in ignored})
+
+
+def _add_module(found: Copies, event: Event) -> None:
+    """Note what a wrapper turns out to hold when it is called, and did not when it was made."""
+    wrappers = [one for one in found.wrapped.values() if one.event.op == event.data.get("type")]
+    parameters = event.data.get("parameters", {})
+    names = {number: _name(found, number) for number in parameters.values()}
+    own = next((found.wrapped[name] for name in names.values() if found.wrapped.get(name) in wrappers), None)
+    ignored = () if own is None else own.event.data.get("left_alone", ())
+    for number, name in names.items():
+        if own is not None and name not in found.wrapped and number not in ignored:
+            found.inside[name] = own

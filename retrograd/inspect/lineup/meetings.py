@@ -1,0 +1,122 @@
+"""Collectives of ranks side by side: the first to which not all ranks of its group come, or come with other things."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from ..columns import Plain
+from ..events import Event
+from ..snapshot import SourceLine
+from .run import Run
+
+_ALIKE = frozenset({"all_reduce", "broadcast", "reduce", "all_gather_into_tensor", "reduce_scatter_tensor"})
+"""Collectives whose tensors are of one size and dtype on all ranks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unmet:
+    """One collective of a group, as each of its ranks has it."""
+
+    what: str
+    """``"missing"`` on some ranks, another ``"operation"``, or other ``"tensors"``."""
+    runs: tuple[int, ...]
+    """The runs in the group."""
+    calls: tuple[Event | None, ...]
+    """What each of them calls as the first that is not alike; None where it calls nothing more."""
+
+    @property
+    def having(self) -> list[int]:
+        """The runs that call something there."""
+        return [run for run, call in zip(self.runs, self.calls, strict=True) if call is not None]
+
+    @property
+    def lacking(self) -> list[int]:
+        """Those that do not."""
+        return [run for run, call in zip(self.runs, self.calls, strict=True) if call is None]
+
+    @property
+    def first(self) -> Event:
+        """The call of the first run that has one."""
+        return next(call for call in self.calls if call is not None)
+
+    def by_call(self) -> dict[tuple[str, str, SourceLine | None], list[int]]:
+        """Return operation, tensors and line of each call -> the runs that make it, fewest first."""
+        found: dict[tuple[str, str, SourceLine | None], list[int]] = {}
+        for run, call in zip(self.runs, self.calls, strict=True):
+            if call is not None:
+                found.setdefault((call.op, sizes_text(call), call.source), []).append(run)
+        return dict(sorted(found.items(), key=lambda one: (len(one[1]), one[1])))
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return it as JSON values."""
+        calls = [call and {"op": call.op, "source": call.source and call.source.plain()} for call in self.calls]
+        return {"what": self.what, "runs": list(self.runs), "calls": list(calls)}
+
+
+def first_unmet(runs: Sequence[Run]) -> Unmet | None:
+    """Return the first collective of a group that its ranks do not call alike.
+
+    One that some never call counts only where others wait for them in it, or it failed there.
+    """
+    groups: dict[tuple[object, ...], dict[int, list[Event]]] = {}
+    for number, run in enumerate(runs):
+        for group, calls in _by_group(run).items():
+            groups.setdefault(group, {})[number] = calls
+    for (members, *_), of_runs in groups.items():
+        if members is None:
+            of_runs = {number: of_runs.get(number, []) for number in range(len(runs))}
+        found = _first_odd(of_runs)
+        if found is not None:
+            return found
+    return None
+
+
+def _by_group(run: Run) -> dict[tuple[object, ...], list[Event]]:
+    """Return the collectives of each group: its members, None for all ranks, and which of several such it is."""
+    keys: dict[int, tuple[object, ...]] = {0: (None, 0)}
+    found: dict[tuple[object, ...], list[Event]] = {}
+    for event in run.recording.events:
+        data = event.data
+        if "members" in data and data["group"] not in keys:
+            members = tuple(data["members"])
+            keys[data["group"]] = members, sum(key[0] == members for key in keys.values())
+        if event.kind == "collective" and "sequence" in data:
+            found.setdefault(keys.get(data["group"], (data["group"], -1)), []).append(event)
+    return found
+
+
+def _first_odd(of_runs: dict[int, list[Event]]) -> Unmet | None:
+    """Return the first place at which the calls of the ranks of one group are not alike."""
+    numbers = tuple(of_runs)
+    if len(numbers) < 2:
+        return None
+    for calls in zip_longest(*of_runs.values()):
+        present = [call for call in calls if call is not None]
+        if len({call.op for call in present}) > 1:
+            return Unmet("operation", numbers, calls)
+        if len({_sizes(call) for call in present}) > 1:
+            return Unmet("tensors", numbers, calls)
+        if len(present) < len(calls):
+            waits = any(call.data.get("pending") or call.data.get("error") for call in present)
+            return Unmet("missing", numbers, calls) if waits else None
+    return None
+
+
+def _sizes(call: Event) -> tuple[tuple[int, str], ...]:
+    """Return how many entries of which dtype a call sends, where that must be the same on all ranks."""
+    return tuple(_pairs(call)) if call.op in _ALIKE else ()
+
+
+def _pairs(call: Event) -> Iterator[tuple[int, str]]:
+    data = call.data
+    for shape, dtype in zip(data.get("shapes", ()), data.get("dtypes", ()), strict=False):
+        yield math.prod(shape), dtype
+
+
+def sizes_text(call: Event) -> str:
+    """Return the shapes and dtypes of a call: ``(6,) float32``."""
+    pairs = zip(call.data.get("shapes", ()), call.data.get("dtypes", ()), strict=False)
+    return ", ".join(f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)}) {dtype}" for shape, dtype in pairs)
