@@ -22,6 +22,8 @@ from ..inspect.program.frames import source_line, user_frame
 from ..interpreter import current_frames
 from .grace import handle_once, post_sentinel
 
+UNFINISHED = "Unfinished"
+"""What stands in place of a signal's name where a program is saved that may go on."""
 WATCHED = (signal.SIGTERM, signal.SIGINT)
 """Signals after which the recording is saved."""
 
@@ -130,8 +132,8 @@ def where_it_is() -> FrameType | None:
     return user_frame(current_frames().get(threading.main_thread().ident or 0))
 
 
-def stopped(recorded: Recording, name: str) -> Recording:
-    """Return a recording with the line at which a signal found the program."""
-    data = {"type": name, "message": "stopped by the signal"}
+def stopped(recorded: Recording, name: str, message: str = "stopped by the signal") -> Recording:
+    """Return a recording with the line at which a signal, or we, found the program."""
+    data = {"type": name, "message": message}
     event = Event("error", source=source_line(where_it_is()), data=data)
     return replace(recorded, events=[*recorded.events, event])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -16,9 +17,10 @@ from .children.gathered import Children, Process
 from .children.waiting import stand_down
 from .interrupts import leave_by_interrupt
 from .launcher import Launch
-from .lifeline import lifeline, stopped
+from .lifeline import UNFINISHED, lifeline, stopped
 from .requested import Prepare, RunRequested
 from .runner import Ending, Run, leave
+from .stalls import saved_when_still
 from .target import Target
 from .tracers import NONE, Tracers
 
@@ -38,6 +40,8 @@ class RecordingOptions:
     """Save after so many backward runs."""
     save: Callable[[Recording], None] = lambda recording: None
     """Saves what there is while the program runs; must not raise."""
+    after_signal: Callable[[Recording], None] = lambda recording: None
+    """Called after that when a signal is about to end the process."""
     check: bool = True
     """Whether custom Functions are called again in the end, at level ``full``."""
     keep: int | None = KEPT
@@ -80,6 +84,8 @@ class RecordedRun:
         if options.launch is not None:
             recorded.rank, recorded.world_size = options.launch.rank, options.launch.world_size
             self._watching.enter_context(lifeline(self._stopped))
+            if options.every:
+                self._watching.enter_context(saved_when_still(self._still_running))
         return self._run.begin()
 
     def end(self, error: BaseException | None, tracers: Tracers = NONE) -> NoReturn:
@@ -118,7 +124,14 @@ class RecordedRun:
 
     def _stopped(self, name: str) -> None:
         """Save what there is, with the line at which a signal found the program."""
-        self._options.save(stopped(self._recorded, name))
+        recorded = stopped(self._recorded, name)
+        self._options.save(recorded)
+        if name == signal.SIGTERM.name:
+            self._options.after_signal(recorded)
+
+    def _still_running(self) -> None:
+        """Save what there is, with the line at which the program has stood for a while: it may be killed there."""
+        self._options.save(stopped(self._recorded, UNFINISHED, "the process had not ended when this was saved"))
 
     def _reported(self, ending: Ending) -> int:
         """Report; return our exit code."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -31,6 +32,7 @@ from ...inspect.watch.watched_file import is_watched_file
 from ...inspect.writing import check_writable, write_output
 from .. import messages, results
 from ..children.gathered import Process
+from ..launcher import launched
 from ..options import (
     ScriptCommand,
     check_option,
@@ -40,7 +42,9 @@ from ..options import (
     output_options,
     program_options,
 )
+from ..ranks import AFTER_ALL, AFTER_FAILURE, AFTER_SIGNAL, Ranks
 from ..recorded import RecordingOptions, run_and_report
+from ..recorded import Report as MakesReport
 from ..runner import Ending
 from ..target import Target, choose
 from ..trials import recorded_and_tried
@@ -154,8 +158,12 @@ def _again(asked: dict[str, Any]) -> str:
 
 
 def _run(target: Target, wanted: Asked, options: RecordingOptions) -> NoReturn:
-    """Run a program and report what was found."""
+    """Run a program and report what was found; of several ranks of a job the first one reports on all."""
     target.check()
+    launch = launched()
+    ranks = Ranks.of(launch, os.environ)
+    if ranks is not None and not options.children:
+        run_and_report(target, *_of_ranks(ranks, wanted, replace(options, launch=launch)))
 
     def report(recorded: Recording, _ending: Ending, processes: Sequence[Process]) -> int:
         dropped: list[Dropped] = []
@@ -164,6 +172,32 @@ def _run(target: Target, wanted: Asked, options: RecordingOptions) -> NoReturn:
         return _report(_with_all_lines([recorded, *others]), found, wanted, dropped, to_stderr=True, others=others)
 
     run_and_report(target, report, options)
+
+
+def _of_ranks(ranks: Ranks, wanted: Asked, options: RecordingOptions) -> tuple[MakesReport, RecordingOptions]:
+    """Return what a rank of a job does with its recording, and how it is recorded: all of its steps, to be compared."""
+
+    def together(recorded: Recording, seconds: float) -> int:
+        """Report on all ranks; findings fail no job, for its launcher would start it again."""
+        loaded = ranks.gather(recorded, seconds)
+        names = [name_of(recording, number) for number, recording in enumerate(loaded)]
+        found = diagnose_together(loaded, names)
+        code = _report(_with_all_lines(loaded), found, wanted, to_stderr=True, others=loaded[1:])
+        return 0 if code == FOUND else code
+
+    def report(recorded: Recording, ending: Ending, _processes: Sequence[Process]) -> int:
+        ranks.save(recorded)
+        ranks.done()
+        if not ranks.reports:
+            return 0
+        return together(recorded, AFTER_ALL if ending.error is None else AFTER_FAILURE)
+
+    def after_signal(recorded: Recording) -> None:
+        ranks.done()
+        if ranks.reports:
+            together(recorded, AFTER_SIGNAL)
+
+    return report, replace(options, launch=options.launch, keep=None, save=ranks.save, after_signal=after_signal)
 
 
 def _of_processes(processes: Sequence[Process]) -> list[Finding]:

@@ -63,7 +63,7 @@ def _written(parting: Parting) -> Cause | None:
             return parting.cause("written alone", line, names, detail=op, ranks=ranks)
     last = [list(one.items())[-1] for one in writes if one]
     if len(last) < len(writes):
-        return parting.cause("written unseen", None, names)
+        return None  # by a library, or by other processes
     return parting.cause("written unlike", last[0][0], names, detail=last[0][1])
 
 

@@ -117,13 +117,9 @@ _WORDS = {
         f"{_PART}: {{detail}}{{source}} writes other values into them on each rank",
         "write the same on every rank: one seed, or broadcast the parameters from one rank after it",
     ),
-    "written unseen": _Words(
-        f"{_PART} between two steps, without a write that was recorded",
-        "broadcast the parameters after what changes them",
-    ),
 }
 """By the reason that ``parting`` gives; slots are filled from ``Apart``."""
-_LIKELY = ("not reduced", "group of one", "written unseen")
+_LIKELY = ("not reduced", "group of one")
 """Ranks may be meant to train on their own."""
 
 

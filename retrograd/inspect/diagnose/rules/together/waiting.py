@@ -18,7 +18,8 @@ from ....snapshot import SourceLine
 from ...base import Case
 from ...text.words import at, listed
 
-_SIGNALS = re.compile(r"SIG[A-Z]+$")
+_STOPPED = re.compile(r"(?:SIG[A-Z]+|Unfinished)$")
+"""What stands for the type of an exception where a process was stopped, or saved while it waited."""
 
 
 def waiting(found: Lineup) -> Iterator[Case]:
@@ -67,7 +68,7 @@ def _without_recording(found: Lineup) -> Iterator[Case]:
 
 def _own_error(run: Run) -> bool:
     """Whether a rank ended by an exception of its own, not by a signal or because another one is gone."""
-    if run.error is None or _SIGNALS.match(str(run.error.data.get("type", ""))):
+    if run.error is None or _STOPPED.match(str(run.error.data.get("type", ""))):
         return False
     text = f"{run.error.data.get('type')}: {run.error.data.get('message')}"
     raised = (event.data.get("error") for event in run.recording.events if event.kind == "collective")

@@ -1,0 +1,121 @@
+"""The ranks of one job on one machine: each leaves its recording in a folder, and the first of them reports on all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..errors import RetrogradError
+from ..inspect.events import Recording
+from ..inspect.loading import load_recording
+from ..inspect.render import RenderOptions
+from ..inspect.render.formats.json_ import RENDERER
+from ..inspect.writing import write_output
+from .launcher import Launch
+from .messages import say
+
+_NAMES_OF_A_JOB = (
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "TORCHELASTIC_RUN_ID",
+    "PMIX_NAMESPACE",
+    "SLURM_JOB_ID",
+    "SLURM_STEP_ID",
+)
+"""Variables of the environment that are the same for all ranks of a job, and not for two jobs."""
+_ATTEMPT = "TORCHELASTIC_RESTART_COUNT"
+_LOOK = 0.05
+AFTER_ALL = 60.0
+"""Seconds that the first rank waits for others that still live, when its own program ended well,"""
+AFTER_FAILURE = 8.0
+"""when it did not, so that the others may wait for it for ever,"""
+AFTER_SIGNAL = 2.0
+"""and when a signal ends it, which the others got as well."""
+
+
+class Ranks:
+    """The folder of one attempt of a job."""
+
+    def __init__(self, launch: Launch, environment: Mapping[str, str]) -> None:
+        self._launch = launch
+        here = int(environment.get("LOCAL_WORLD_SIZE", launch.world_size))
+        first = launch.rank - int(environment.get("LOCAL_RANK", launch.rank))
+        self._expected = range(first, first + here)
+        names = [environment.get(name, "") for name in (*_NAMES_OF_A_JOB, _ATTEMPT)]
+        key = hashlib.blake2b("\0".join([*names, str(first)]).encode(), digest_size=8).hexdigest()
+        self.folder = Path(tempfile.gettempdir(), f"retrograd-job-{os.getuid()}-{key}")
+        self._lives(launch.rank).write_text(str(os.getpid()))
+
+    @classmethod
+    def of(cls, launch: Launch | None, environment: Mapping[str, str]) -> Ranks | None:
+        """Return the ranks of a job, None for a process that is not one of several, or whose job has no name."""
+        named = any(environment.get(name) for name in _NAMES_OF_A_JOB)
+        if launch is None or launch.world_size == 1 or not named or not hasattr(os, "getuid"):
+            return None
+        try:
+            return cls(launch, environment)
+        except (OSError, ValueError):
+            return None
+
+    @property
+    def reports(self) -> bool:
+        """Whether this process is the one that reports."""
+        return self._launch.rank == self._expected[0]
+
+    def _path(self, rank: int) -> Path:
+        return self.folder / f"rank{rank}.json"
+
+    def _lives(self, rank: int) -> Path:
+        """Return the file with the process of a rank; the folder is made, for this user alone."""
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        if self.folder.is_symlink() or self.folder.stat().st_uid != os.getuid():
+            raise OSError(f"{self.folder} belongs to somebody else")
+        return self.folder / f"rank{rank}.process"
+
+    def save(self, recorded: Recording) -> None:
+        """Leave the recording of this rank; what goes wrong is said."""
+        try:
+            write_output(RENDERER.pieces(recorded, RenderOptions()), str(self._path(self._launch.rank)))
+        except (OSError, RetrogradError, MemoryError) as error:
+            say(f"the recording of rank {self._launch.rank} is lost: {error}")
+
+    def gather(self, own: Recording, seconds: float) -> list[Recording]:
+        """Return the recordings of all ranks here, after waiting for those that still live, and remove the folder."""
+        limit = time.monotonic() + seconds
+        while time.monotonic() < limit and any(self._is_to_come(rank) for rank in self._expected):
+            time.sleep(_LOOK)
+        found = [own]
+        for rank in self._expected:
+            if rank != self._launch.rank and self._path(rank).exists():
+                try:
+                    found.append(load_recording(str(self._path(rank))))
+                except (RetrogradError, MemoryError) as error:
+                    say(f"the recording of rank {rank} is lost: {error}")
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return sorted(found, key=lambda one: one.rank or 0)
+
+    def _is_to_come(self, rank: int) -> bool:
+        """Whether a rank that lives has not left its last recording yet."""
+        try:
+            process = int(self._lives(rank).read_text())
+            os.kill(process, 0)
+        except PermissionError:
+            return True
+        except (OSError, ValueError):
+            return not self._lives(rank).exists() and not self._path(rank).exists()  # it has not begun
+        return rank != self._launch.rank and not self._is_done(rank)
+
+    def _is_done(self, rank: int) -> bool:
+        return (self.folder / f"rank{rank}.done").exists()
+
+    def done(self) -> None:
+        """Say that the recording which this rank has left is the last one."""
+        try:
+            (self.folder / f"rank{self._launch.rank}.done").touch()
+        except OSError:
+            pass  # the first rank has reported already
