@@ -118,6 +118,28 @@ if __name__ == "__main__":
     assert not list(tmp_path.glob("*tmp*"))
 
 
+def test_gone_at_once(tmp_path: Path) -> None:
+    """A program that ends by ``os._exit`` leaves its recording, too, and those of its children; it flushes nothing."""
+    (tmp_path / "job.py").write_text(JOB)
+    (tmp_path / "program.py").write_text("""
+import os, sys
+from job import train
+child = os.fork()
+train(0)
+if child:
+    os.waitpid(child, 0)
+sys.stdout = open(1, "w")
+print("never flushed")
+os._exit(3)
+""")
+    plain = finish(start([sys.executable, "program.py"], tmp_path))
+    watched = retrograd("trace", "--children", "-o", "run.json", "program.py", cwd=tmp_path)
+
+    assert (watched.code, watched.out) == (plain.code, plain.out)
+    assert recorded(tmp_path) == [("run.child1.json", ["backward"])]
+    assert [event.kind for event in load_recording(str(tmp_path / "run.json")).events].count("backward") == 1
+
+
 def test_diagnosed(tmp_path: Path) -> None:
     """Findings are said below the process that they are about; what two have in common is said once."""
     (tmp_path / "program.py").write_text("""

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from os import _exit  # the program's may be wrapped meanwhile
 from types import FrameType
 
 from ..inspect.events import Event, Recording
@@ -124,7 +125,7 @@ def _die_of(number: signal.Signals) -> None:
         threading.Event().wait(1.0)
     except (OSError, AttributeError, TypeError):
         pass
-    os._exit(128 + number)
+    _exit(128 + number)
 
 
 def where_it_is() -> FrameType | None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from ..inspect.events import Recording
 from ..inspect.kept_steps import KEPT
 from ..inspect.record import error_event, recording
+from ..inspect.sources.patches import Patches
 from . import messages
 from .children.child import finish
 from .children.gathered import Children, Process
@@ -65,7 +67,8 @@ class RecordedRun:
     def __init__(self, target: Target, report: Report, options: RecordingOptions) -> None:
         self._report, self._options = report, options
         self._run = Run(target, self._failed if options.launch is not None else None)
-        self._watching, self._around = ExitStack(), ExitStack()
+        self._watching, self._around, self._patches = ExitStack(), ExitStack(), Patches()
+        self._process = os.getpid()
         self._children = Children()
         self._label = target.label
         self._recorded = Recording()
@@ -86,6 +89,7 @@ class RecordedRun:
             self._watching.enter_context(lifeline(self._stopped))
             if options.every:
                 self._watching.enter_context(saved_when_still(self._still_running))
+        self._patches.wrap(os, "_exit", self._wrap_exit)
         return self._run.begin()
 
     def end(self, error: BaseException | None, tracers: Tracers = NONE) -> NoReturn:
@@ -96,15 +100,33 @@ class RecordedRun:
         A child that the program forked leaves the results to its parent.
         """
         ending = self._run.end(error, tracers)
-        failure = 0
+        leave(ending, self._finish(ending))
+
+    def _finish(self, ending: Ending) -> int:
+        """End the recording and report; return our exit code."""
         with self._run.before.restored():  # we need what the program may have replaced, such as `sorted`
             self._stop_watching(ending)
             if ending.forked:
                 finish(ending.error)
-            else:
-                with self._around:
-                    failure = self._reported(ending)
-        leave(ending, failure)
+            self._patches.undo()  # a child's lie above ours
+            if ending.forked:
+                return 0
+            with self._around:
+                return self._reported(ending)
+
+    def _wrap_exit(self, original: Callable[..., NoReturn]) -> Callable[..., NoReturn]:
+        """Wrap ``os._exit``, which ends the program at once: what was recorded is reported all the same."""
+
+        def _exit(*args: Any, **kwargs: Any) -> NoReturn:
+            status, failure = next(iter((*args, *kwargs.values())), None), 0
+            if os.getpid() == self._process and isinstance(status, int):
+                with suppress(BaseException):  # the program is to end, whatever becomes of us
+                    failure = self._finish(Ending(status))
+                if not status and failure:
+                    original(failure)
+            original(*args, **kwargs)
+
+        return _exit
 
     def _stop_watching(self, ending: Ending) -> None:
         """Complete the recording; the error that ended the program, which was shown by now, is noted in it."""

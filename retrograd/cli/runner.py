@@ -9,7 +9,7 @@ The rules were read off ``python`` (3.11) and are held against it by ``tests/tes
   that a recording around it also holds what threads and handlers did;
 - ``leave`` gives the process the program's exit code, or lets it die of SIGINT after a Ctrl-C.
 
-What cannot be kept: ``os._exit``, ``os.exec*`` and a signal that kills the process end it at once, without results.
+What cannot be kept: ``os.exec*`` and a signal that kills the process end it at once, without results.
 A program sees two frames below its own module, and modules that the command line needs are loaded already.  Errors that
 it catches itself have frames of PyTorch's in their tracebacks that they have not under ``python``: those of its way
 round by modes and hooks.

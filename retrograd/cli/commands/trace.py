@@ -74,9 +74,9 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
 
     SCRIPT is a file, a folder or zip with __main__.py, or '-' for standard input; use -m or -c instead to run a
     module or a piece of code.  Without -o the tree of the last graph is printed on stderr.  The exit code is
-    the script's; 3 says that it went well but a result could not be written.  A program that ends by os._exit or
-    is killed leaves no results.  Under torchrun or mpirun each rank writes a file of its own: run.rank0.json, and with
-    --children each process that SCRIPT starts: run.child1.json.
+    the script's; 3 says that it went well but a result could not be written.  A program that is killed leaves no
+    results.  Under torchrun or mpirun each rank writes a file of its own: run.rank0.json, and with --children each
+    process that SCRIPT starts: run.child1.json.
     """
     target = choose(words, module=asked["module"], code=asked["code"])
     if ctx.get_parameter_source("fmt") is ParameterSource.COMMANDLINE and not asked["output"]:
