@@ -53,8 +53,9 @@ def __getattr__(name: str) -> Any:
         _load_face()
         if name in globals():
             return globals()[name]
-    if name == "bfloat16":
-        raise AttributeError("retrograd has no bfloat16, because NumPy has none; use float32 or float16")
+        found = globals()["_narrow_dtype"](name)
+        if found is not None:
+            return found
     raise AttributeError(_missing(name))
 
 

@@ -61,6 +61,7 @@ from .engine.tensors.layouts import (
     strided,
 )
 from .engine.tensors.limits import finfo, iinfo
+from .engine.tensors.narrow import NAMES as _NARROW
 from .engine.tensors.printing import set_printoptions
 from .engine.tensors.size import Size
 from .engine.tensors.tensor import Tensor
@@ -81,6 +82,11 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     return _dtypes.from_numpy_dtype(_promote(a.numpy, b.numpy))
 
 
+def _narrow_dtype(name: str) -> dtype | None:
+    """The dtype of this name that NumPy has not, if it is one; ``AttributeError`` where it cannot be made."""
+    return _dtypes.by_name(name) if name in _NARROW else None
+
+
 def get_device_module(device: Any = None) -> Any:
     """The module of a kind of devices, such as ``torch.cuda``; by default that of the CPU."""
     if device is not None and not isinstance(device, (_device, str)):
@@ -96,7 +102,7 @@ def get_device_module(device: Any = None) -> Any:
 
 __all__ = [
     "AcceleratorError", "Event", "Generator", "GradScaler", "OutOfMemoryError", "Size", "Stream", "SymBool",
-    "SymFloat", "SymInt", "Tag", "Tensor", "_set_fwd_grad_enabled", "autocast", "channels_last", "channels_last_3d",
+    "SymFloat", "SymInt", "Tag", "Tensor", "_narrow_dtype", "_set_fwd_grad_enabled", "autocast", "channels_last", "channels_last_3d",
     "compile", "cond", "contiguous_format", "default_generator", "device", "dtype", "e", "enable_grad", "finfo",
     "get_default_dtype", "get_device_module", "get_rng_state", "hspmm", "iinfo", "inf", "inference_mode",
     "initial_seed", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..engine.switches.modes import no_grad
 from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.dtypes import dtype, float16, float32, float64
+from ..engine.tensors.dtypes import by_name, dtype, float16, float32, float64
 from ..engine.tensors.parameter import Parameter
 from ..engine.tensors.targets import target_of
 from ..engine.warning import warn
@@ -126,11 +126,5 @@ cuda, xpu, mtia = _on_absent("cuda"), _on_absent("xpu"), _on_absent("mtia")
 
 
 def bfloat16(self: Any) -> Any:
-    """Refused, but for modules that have no such numbers to convert: NumPy has none."""
-
-    def refuse(t: Any) -> Any:
-        if not t.is_floating_point():
-            return t
-        raise RuntimeError("retrograd has no bfloat16, because NumPy has none; use float() or half()")
-
-    return self._apply(refuse)
+    """All floating parameters and buffers in bfloat16."""
+    return _in_floating(self, by_name("bfloat16"))

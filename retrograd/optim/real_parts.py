@@ -12,7 +12,7 @@ State = dict[str, Any]
 
 def is_complex(p: Any) -> bool:
     """Whether a tensor has complex entries."""
-    return bool(p._sig.numpy.kind == "c")
+    return bool(p._sig.kind == "c")
 
 
 def real_of(p: Any) -> Any:

@@ -47,7 +47,7 @@ def fast_write(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(self: Any, other: Any = _ABSENT, /, *args: Any, alpha: Any = _ABSENT, **kwargs: Any) -> Any:
         if (
-            args or kwargs or self.__class__ not in plain or not (sig := self._sig).differentiable
+            args or kwargs or self.__class__ not in plain or not (sig := self._sig).quick
             # without a base, arrays share memory neither with each other nor within
             or (array := self._array).base is not None
             or (

@@ -142,7 +142,7 @@ def _regenerate(t: TensorBase, view: View, now: int) -> None:
 
 def _as_strided_node(t: TensorBase, base: TensorBase, base_edge: Any) -> GraphNode:
     op = OPS["as_strided"]
-    node = op.node_class.made((base_edge,), t._sig.alone)
+    node = (op.general_node_class if t._sig.narrow else op.node_class).made((base_edge,), t._sig.alone)
     values = {
         "self_geometry": Geometry.of(base._array, storage_offset(base)),
         "size": tuple(t._sig.shape),

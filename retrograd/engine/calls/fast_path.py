@@ -21,6 +21,7 @@ from ..nodes.row_node import TAKEN, execute, is_plain
 from ..switches import state
 from ..switches.state import STATE
 from ..tensors.base import LAZY, TensorBase, parameter_class, tensor_class
+from ..tensors.narrow import is_narrow
 from ..tensors.numbers_ import number_operand
 from ..tensors.sig import sig_of
 from .fast_path_source import CallSource
@@ -69,7 +70,7 @@ _NAMES: dict[str, Any] = {
     "sig_of_mixed": sig_of_mixed, "accumulator": accumulator, "sig_of": sig_of, "number_operand": number_operand,
     "run_quietly": run_quietly, "ndarray": np.ndarray, "asarray": np.asarray,
     "TensorBase": TensorBase, "MISSING": MISSING, "next_number": state.next_number, "new": TensorBase.__new__,
-    "STATE": STATE, "arranged": arranged, "all_arranged": all_arranged,
+    "STATE": STATE, "arranged": arranged, "all_arranged": all_arranged, "is_narrow": is_narrow,
     "is_from_elsewhere": is_from_elsewhere, **VIEW_NAMES,
 }  # fmt: skip
 TAKEN.update(_NAMES, ("Node", "ComplexNode", "general", "unrecorded", "computed", "become", "form", "function"))

@@ -132,14 +132,30 @@ class CallSource:
     def _same_dtype(self) -> list[str]:
         """Leave where operands must be promoted."""
         usual = self.formula is not None or self.op.kinds or self.op.real_only
-        other = "sig.floats is None" if usual else "not sig.differentiable"
+        other = "sig.floats is None" if usual else "not sig.quick"
         if not self.op.promote:
-            return [f"if {other}: {self.leave}"] if self.op.kinds or self.op.real_only else []
+            asked = ["if dtype is not None and is_narrow(dtype): " + self.leave] if self._asks_for_dtype() else []
+            if self.op.kinds or self.op.real_only:
+                return [f"if {other}: {self.leave}", *asked]
+            return [f"if {self._any_narrow()}: {self.leave}", *asked]
         differ = [other]
         for name in self.tensors[1:]:
             test = f"{name}._sig.numpy is not sig.numpy"
             differ.append(f"({name} is not None and {test})" if name in self.optional else test)
         return [f"if {' or '.join(differ)}: {self.leave}"]
+
+    def _asks_for_dtype(self) -> bool:
+        """Whether the call may ask for the result's dtype, which may be one that NumPy has not."""
+        return "dtype" in self.given and "dtype" not in self.tensors
+
+    def _any_narrow(self) -> str:
+        """The test that an operand is of a dtype that NumPy has not."""
+        narrow = ["sig.narrow"]
+        for name in self.tensors[1:]:
+            narrow.append(
+                f"({name} is not None and {name}._sig.narrow)" if name in self.optional else f"{name}._sig.narrow"
+            )
+        return " or ".join(narrow)
 
     def _way(self) -> list[str]:
         """From the operands to the result."""

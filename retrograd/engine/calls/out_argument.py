@@ -97,7 +97,7 @@ def _check_targets(name: str, targets: tuple[Any, ...], operands: list[Any]) -> 
 def _refuse_lost_history(name: str, targets: tuple[Any, ...], results: tuple[Any, ...]) -> None:
     """Refuse to lose the history of results; answers of yes or no, and indices, have none."""
     refuse_recorded(f"{name}()", *results)
-    if any(t._sig.numpy.kind in "fc" for t in results):
+    if any(t._sig.kind in "fc" for t in results):
         refuse_recorded(f"{name}()", *targets)
 
 
@@ -139,7 +139,7 @@ def _check_dtypes(name: str, targets: Iterable[Any], results: Iterable[Any]) -> 
 
 def _check_floating(name: str, targets: Iterable[Any]) -> None:
     for target in targets:
-        if target._sig.numpy.kind != "f":
+        if target._sig.kind != "f":
             raise refused_dtype(name, scalar_name(target._sig.numpy), "", "")
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..tensors.argument_checks import type_names
 from ..tensors.base import TensorBase
+from ..tensors.narrow import kind_of
 from .out_rules import OutDtype
 from .signatures import Parameter, Signature, fits, is_known, out_forms, parsed, signatures, takes_out
 
@@ -125,7 +126,7 @@ def _is_number(value: Any, kinds: str) -> bool:
     return (
         isinstance(value, TensorBase)
         and not value._array.ndim
-        and value._array.dtype.kind in kinds
+        and kind_of(value._array.dtype) in kinds
         and not value.requires_grad
     )
 

@@ -13,6 +13,7 @@ from ..table.registry import OPS
 from ..tensors.base import TensorBase, is_inference
 from ..tensors.common_dtype import result_dtype
 from ..tensors.dtypes import get_default_dtype
+from ..tensors.narrow import kind_of
 from .refusals import refuse_truth_values
 
 Number = (bool, int, float, complex)
@@ -29,7 +30,7 @@ def same_dtype(op: OpDef, args: tuple[Any, ...]) -> bool:
             numpy = value._sig.numpy
             if first is None:
                 first = numpy
-                if numpy.kind not in "fc":
+                if not value._sig.differentiable:
                     return False
             elif numpy is not first:
                 return False
@@ -44,7 +45,7 @@ def _same_in_list(tensors: Any) -> bool:
         kinds = {sig.numpy.char for sig in {t._sig for t in tensors}}
     except AttributeError:  # numbers among them
         return False
-    return len(kinds) == 1 and kinds.pop() in ("e", "f", "d", "F", "D")
+    return len(kinds) == 1 and kinds.pop() in ("e", "E", "f", "d", "F", "D")
 
 
 def stand_in(t: TensorBase, numpy: np.dtype[Any]) -> Any:
@@ -79,7 +80,7 @@ def promoted(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
     if not op.truth:
         refuse_truth_values(_promotable(op, args))
     common = result_dtype(dimensioned, zero_dim, numbers)
-    if op.promote == "float" and common.kind not in "fc":
+    if op.promote == "float" and kind_of(common) not in "fc":
         common = get_default_dtype().numpy
     return _cast_all(op, args, common)
 
@@ -109,10 +110,11 @@ def cast(value: Any, numpy: np.dtype[Any]) -> Any:
         return value if value._sig.numpy == numpy else stand_in(value, numpy)
     if value is None:
         return None
-    if numpy.kind == "c":
+    kind = kind_of(numpy)
+    if kind == "c":
         return complex(value)
-    if numpy.kind == "f":
+    if kind == "f":
         return float(value)
-    if (numpy.kind in "iu" and not -128 <= value <= 127) or (value < 0 and numpy.kind == "u"):
+    if (kind in "iu" and not -128 <= value <= 127) or (value < 0 and kind == "u"):
         return int(np.asarray(value).astype(numpy))  # numbers wrap around as in PyTorch
     return value

@@ -17,6 +17,7 @@ from ..table.op import OpDef
 from ..tensors.absent import AbsentMemory
 from ..tensors.base import LAZY, TensorBase, is_inference, wrap
 from ..tensors.dtype_names import scalar_name
+from ..tensors.narrow import KINDS
 
 
 def edges_of(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> tuple[Any, ...] | None:
@@ -58,6 +59,8 @@ def record(
         sigs = sigs[0].alone
     first = sigs[0]
     plain = first is None or first.floats is not None
+    if KINDS and plain:
+        plain = not any(sig is not None and sig.narrow for sig in sigs)
     if op.real_only and first is not None and first.numpy.kind == "c":
         raise RuntimeError(
             f"{op.real_only} does not support automatic differentiation for outputs with complex dtype; detach its "

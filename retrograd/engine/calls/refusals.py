@@ -10,6 +10,7 @@ import numpy as np
 from ..table.op import OpDef
 from ..tensors.base import TensorBase
 from ..tensors.dtype_names import c10_name, scalar_name
+from ..tensors.narrow import kind_of
 
 _ORDER = "buifc"
 """Kinds of dtype, each of which the later ones take in."""
@@ -22,7 +23,7 @@ def check_kinds(op: OpDef, operands: list[Any]) -> None:
     if _is_product(op) and op.ndim != 3 and len({t._sig.numpy for t in operands}) > 1:
         return  # operands of two dtypes are refused as such; only products of batches look for a kernel first
     if op.promote:
-        found = max([t._sig.numpy for t in operands], key=lambda numpy: _ORDER.index(numpy.kind))
+        found = max([t._sig.numpy for t in operands], key=lambda numpy: _ORDER.index(kind_of(numpy)))
     else:
         found = operands[0]._sig.numpy
     try:
@@ -62,14 +63,15 @@ def refuse_kind(kernel: str, numpy: Any, kinds: str) -> None:
 
     Kinds are NumPy's letters; ``w`` stands for the wide floats alone, ``l`` for 64-bit integers alone.
     """
-    wide = "w" if numpy.kind == "f" and numpy.itemsize > 2 else "l" if numpy.kind == "i" and numpy.itemsize > 4 else ""
-    if numpy.kind not in kinds and not (wide and wide in kinds):
-        raise _without_kernel(kernel, [numpy])
+    kind = kind_of(numpy)
+    wide = "w" if kind == "f" and numpy.itemsize > 2 else "l" if kind == "i" and numpy.itemsize > 4 else ""
+    if kind not in kinds and not (wide and wide in kinds):
+        raise without_kernel(kernel, [numpy])
 
 
-def _without_kernel(kernel: str, dtypes: list[Any]) -> Exception:
+def without_kernel(kernel: str, dtypes: list[Any]) -> Exception:
     """What PyTorch says of dtypes that a kernel is not written for, if it does not say so itself before."""
-    kind = max((numpy.kind for numpy in dtypes), key=_ORDER.index, default="")
+    kind = max((kind_of(numpy) for numpy in dtypes), key=_ORDER.index, default="")
     for error, words, names in _BEFORE_KERNELS.get(kind, ()):
         if kernel in names.split():
             return error(words.format(kernel, dtype=scalar_name(dtypes[0])))
@@ -119,9 +121,9 @@ _BEFORE_KERNELS: dict[str, tuple[tuple[type[Exception], str, str], ...]] = {
 def refuse_truth_values(operands: list[Any]) -> None:
     """``RuntimeError`` in torch's words for subtractions in which truth values take part."""
     tensors = [t for t in operands if isinstance(t, TensorBase)]
-    if len(tensors) > 1 and all(t._sig.numpy.kind == "b" for t in tensors):
+    if len(tensors) > 1 and all(t._sig.kind == "b" for t in tensors):
         raise RuntimeError(_SUBTRACTED_TRUTH)
-    if any(v._sig.numpy.kind == "b" if isinstance(v, TensorBase) else isinstance(v, bool) for v in operands):
+    if any(v._sig.kind == "b" if isinstance(v, TensorBase) else isinstance(v, bool) for v in operands):
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
             "use the `~` or `logical_not()` operator instead."
@@ -144,7 +146,7 @@ def kernel_refusal(op: OpDef, operands: list[Any], error: Exception) -> Exceptio
     if any(phrase in text for phrase in _NO_SUCH_KERNEL):
         if op.name == "neg":
             return RuntimeError(_NEGATED_TRUTH)
-        return _without_kernel(op.name.strip("_"), [t._sig.numpy for t in operands])
+        return without_kernel(op.name.strip("_"), [t._sig.numpy for t in operands])
     return error
 
 

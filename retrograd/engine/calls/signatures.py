@@ -12,6 +12,7 @@ import numpy as np
 
 from ..tensors.argument_checks import type_name_of
 from ..tensors.base import TensorBase
+from ..tensors.narrow import kind_of
 from .out_rules import OutDtype
 
 TABLE = Path(__file__).with_name("torch_signatures.txt")
@@ -76,7 +77,7 @@ def fits(kind: str, value: Any) -> bool:
         return isinstance(value, str)
     if kind in ("int", "int[n]"):
         if isinstance(value, TensorBase):
-            return value._array.size == 1 and value._array.dtype.kind in "iu"
+            return value._array.size == 1 and kind_of(value._array.dtype) in "iu"
         return not isinstance(value, bool) and hasattr(value, "__index__")
     if kind == "float":
         return isinstance(value, _NUMBERS) and not isinstance(value, complex)

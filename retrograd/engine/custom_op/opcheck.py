@@ -10,6 +10,7 @@ import numpy as np
 from ..execution.backward import backward
 from ..pytree import trees
 from ..switches.modes import no_grad
+from ..tensors.narrow import kind_of
 from ..tensors.tensor import Tensor
 from .definition import CustomOpDef
 from .fake_mode import fake_like, fake_mode
@@ -54,7 +55,7 @@ def _values(tensors: list[Any]) -> list[Any]:
 
 
 def _is_same(a: Any, b: Any) -> bool:
-    return a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+    return a.shape == b.shape and np.array_equal(a, b, equal_nan=kind_of(a.dtype) in "fc")
 
 
 class _Case:
@@ -180,8 +181,8 @@ def trace_test(case: _Case) -> None:
 
 
 def _is_close(a: Any, b: Any, tolerance: tuple[float, float] | None) -> bool:
-    rtol, atol = tolerance or ((1e-5, 1e-8) if a.dtype.kind in "fc" else (0.0, 0.0))
-    return a.shape == b.shape and bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=a.dtype.kind in "fc"))
+    rtol, atol = tolerance or ((1e-5, 1e-8) if kind_of(a.dtype) in "fc" else (0.0, 0.0))
+    return a.shape == b.shape and bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=kind_of(a.dtype) in "fc"))
 
 
 TESTS: Final[dict[str, Callable[[_Case], None]]] = {

@@ -11,6 +11,7 @@ from ..nodes.node import NOTHING, GraphNode, Port
 from ..nodes.opnode import OpNode
 from ..table.registry import F
 from ..tensors.base import TensorBase
+from ..tensors.narrow import KINDS, cast, kind_of
 from ..tensors.sig import Sig
 
 
@@ -87,10 +88,10 @@ def _fit_array(node: GraphNode, i: int, g: Any, expected: tuple[tuple[int, ...],
         _check_expandable(node, i, shape, g.shape)
         g = sum_to(g, shape)
     if numpy is not None and g.dtype != numpy:
-        if g.dtype.kind == "c" and numpy.kind != "c":
+        if kind_of(g.dtype) == "c" and kind_of(numpy) != "c":
             _check_real(node, g.dtype)
             g = g.real
-        g = g.astype(numpy, copy=False)
+        g = cast(g, numpy) if KINDS else g.astype(numpy, copy=False)
     return g
 
 
@@ -113,7 +114,7 @@ def _fit_tensor(node: GraphNode, i: int, g: TensorBase, expected: tuple[tuple[in
         _check_expandable(node, i, shape, have)
         g = sum_tensor_to(g, tuple(shape))
     if numpy is not None and g._sig.numpy != numpy:
-        if g._sig.numpy.kind == "c" and numpy.kind != "c":
+        if g._sig.kind == "c" and kind_of(numpy) != "c":
             _check_real(node, g._sig.numpy)
             g = F.real(g)
         if g._sig.numpy != numpy:

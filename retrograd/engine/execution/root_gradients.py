@@ -73,7 +73,7 @@ def _implicit_grad(t: Any, sig: Sig) -> Any:
         return None
     if sig.shape and sig.shape.numel() != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    if sig.numpy.kind != "f":
+    if sig.kind != "f":
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {sig.dtype}")
     if isinstance(t, TensorBase) and is_asked(t):
         return ones_like(t)

@@ -121,13 +121,13 @@ def _apply_elementwise(op: OpDef, tangents: dict[int, Any], values: list[Any], r
         if tangent._sig.shape != result._sig.shape:
             tangent = F.expand(tangent, tuple(result._sig.shape))
         args = [values[j] for j in op.rule_args[name]]
-        if result._sig.numpy.kind == "c" or tangent._sig.numpy.kind == "c":
+        if result._sig.kind == "c" or tangent._sig.kind == "c":
             term = F.conj(op.rules[name](F.conj(tangent), *args))
         else:
             term = op.rules[name](tangent, *args)
         if term is not None:
             total = term if total is None else total + term
-    if total is not None and result._sig.numpy.kind != "c" and total._sig.numpy.kind == "c":
+    if total is not None and result._sig.kind != "c" and total._sig.kind == "c":
         total = F.real(total)
     return total
 
@@ -164,7 +164,7 @@ def _reverse_rules(op: OpDef, g: Any, tangents: dict[int, Any], values: list[Any
         if i in op.list_positions:
             flat.extend(made)
         else:
-            real = made is not None and made._sig.numpy.kind == "c" and tangent._sig.numpy.kind != "c"
+            real = made is not None and made._sig.kind == "c" and tangent._sig.kind != "c"
             flat.append(F.real(made) if real else made)
     return flat
 

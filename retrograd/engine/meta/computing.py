@@ -117,7 +117,7 @@ def _called(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stand_in: 
 
 def _regular(t: Any) -> Any:
     """Ones on the diagonal of each matrix: there is an inverse, and every decomposition.  Whole numbers are ones."""
-    if t.ndim < 2 or t._sig.numpy.kind not in "fc":
+    if t.ndim < 2 or t._sig.kind not in "fc":
         return wrap(np.broadcast_to(np.ones((), t._sig.numpy), tuple(t.shape)))
     return wrap(np.broadcast_to(np.eye(*t.shape[-2:], dtype=t._sig.numpy), tuple(t.shape)).copy())
 

@@ -21,7 +21,7 @@ def shape_of(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Shape 
     tensors = [a for a in args if isinstance(a, TensorBase)]
     if rule is None or kwargs or any(t._sig.numpy is not tensors[0]._sig.numpy for t in tensors):
         return None
-    if tensors[0]._sig.numpy.kind not in "fc":
+    if tensors[0]._sig.kind not in "fc":
         return None
     return rule(*[tuple(a.shape) if isinstance(a, TensorBase) else a for a in args])
 

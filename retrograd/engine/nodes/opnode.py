@@ -13,6 +13,7 @@ from ..execution import watchers
 from ..overriding import overrides
 from ..overriding.dispatch_classes import dispatches
 from ..tensors.base import TensorBase, wrap
+from ..tensors.narrow import KINDS, widened
 from .node import GraphNode
 from .saved import SECOND_TIME, SavedTensor, check_input, check_output, unpack_output
 
@@ -28,6 +29,14 @@ class _Freed:
 
 
 FREED = _Freed()
+
+
+def _as_given(result: Any, grads: list[Any], wide: list[Any]) -> Any:
+    """What a rule returned: the gradient that it got, if that is it, not the same one in single precision."""
+    for given, passed in zip(grads, wide, strict=True):
+        if result is passed:
+            return given
+    return result
 
 
 def _is_number(t: TensorBase) -> bool:
@@ -90,6 +99,14 @@ class OpNode(GraphNode):
 
     def _rules_applied(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
         """The gradient of each operand that wants one, by the rules of the row; None for the others."""
+        if KINDS and not task.tensors and any([sig is not None and sig.narrow for sig in self._sigs]):
+            wide = [widened(g) for g in grads]
+            results = self._results_of_rules(wide, task, widened)
+            return tuple([_as_given(g, grads, wide) for g in results])
+        return self._results_of_rules(grads, task)
+
+    def _results_of_rules(self, grads: list[Any], task: RunContext, read: Any = None) -> tuple[Any, ...]:
+        """The same with each value that the node keeps as ``read`` gives it."""
         op = self.op
         if op.outputs == 1:
             g = grads[0]
@@ -100,6 +117,8 @@ class OpNode(GraphNode):
             if g is None:
                 return (None,) * len(self._edges)
         values = self._values(task.tensors)
+        if read is not None:
+            values = [read(value) for value in values]
         if task.restricted:
             needs = tuple([e is not None and task.wants(e) for e in self._edges])
         else:
@@ -191,7 +210,7 @@ class OpNode(GraphNode):
     def _was_number(self, name: str, t: TensorBase) -> bool:
         """Whether a rule expects a number where hooks on saved tensors, or somebody who looked, got a tensor."""
         return _is_number(t) or (
-            name in self.op.aux and t._sig.numpy.kind == "f" and t._sig.shape == () and not dispatches(t)
+            name in self.op.aux and t._sig.kind == "f" and t._sig.shape == () and not dispatches(t)
         )
 
     def may_be_written_unseen(self) -> bool:

@@ -53,7 +53,7 @@ _HINTS = {
 
 def _message_type(sig: Sig) -> str:
     name = tensor_type_name(sig)
-    if sig.numpy.kind in "cb":
+    if sig.kind in "cb":
         return "CPU" + name.removeprefix("torch.").removesuffix("Tensor") + "Type"
     return name
 

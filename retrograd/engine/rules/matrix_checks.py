@@ -10,6 +10,7 @@ import numpy as np
 
 from ..calls.refusals import refuse_kind
 from ..tensors.dtype_names import scalar_name
+from ..tensors.narrow import kind_of
 
 Forward = Callable[..., Any]
 
@@ -63,7 +64,7 @@ _KERNELS_OF_FLOATS = _KERNELS | {
 
 
 def _kernel(name: str, dtype: Any) -> str | None:
-    return (_KERNELS_OF_FLOATS if dtype.kind == "f" else _KERNELS).get(name)
+    return (_KERNELS_OF_FLOATS if kind_of(dtype) == "f" else _KERNELS).get(name)
 
 
 def takes_empty(name: str) -> Callable[[Forward], Forward]:
@@ -101,10 +102,10 @@ def check_dtype(name: str, a: Any) -> None:
     kernel = _kernel(name, a.dtype)
     if kernel is not None:
         refuse_kind(kernel, a.dtype, "wc")
-    if a.dtype.kind not in "fc" or a.dtype.itemsize < 4:
+    if kind_of(a.dtype) not in "fc" or a.dtype.itemsize < 4:
         kind = (
             "Low precision dtypes not supported."
-            if a.dtype.kind == "f"
+            if kind_of(a.dtype) == "f"
             else "Expected a floating point or complex tensor as input."
         )
         raise RuntimeError(f"{name}: {kind} Got {scalar_name(a.dtype)}")

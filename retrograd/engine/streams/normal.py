@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..kernels.fused import fused
+from ..tensors.narrow import kind_of
 from .box_muller import transformed
 from .uniform import unit_doubles, unit_floats, unit_numbers
 
@@ -23,7 +24,7 @@ def normal(
     generator: Generator, count: int, numpy: Any, mean: float = 0.0, std: float = 1.0, *, rows: bool = True
 ) -> Any:
     """Normal numbers in a dtype; ``rows``: the tensor that they are for is contiguous."""
-    if numpy.kind == "c":
+    if kind_of(numpy) == "c":
         real = np.dtype(f"f{numpy.itemsize // 2}")
         return normal(generator, 2 * count, real, mean, std / math.sqrt(2), rows=rows).view(numpy)
     if not rows or count < _BLOCK:
@@ -41,7 +42,7 @@ def narrowed(values: Any, numpy: Any) -> Any:
     if values.dtype == numpy:
         return values
     with np.errstate(all="ignore"):
-        if numpy.kind == "f" and numpy.itemsize < 4:
+        if kind_of(numpy) == "f" and numpy.itemsize < 4:
             values = values.astype(np.float32)
         return values.astype(numpy, copy=False)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..kernels.fused import fused
+from ..tensors.narrow import kind_of
 
 if TYPE_CHECKING:
     from ..random import Generator
@@ -90,7 +91,7 @@ def long_words(generator: Generator, count: int) -> Any:
 
 def uniform(generator: Generator, count: int, numpy: Any, low: float = 0.0, high: float = 1.0) -> Any:
     """Numbers between ``low`` and ``high`` in a dtype."""
-    if numpy.kind == "c":
+    if kind_of(numpy) == "c":
         real = np.dtype(f"f{numpy.itemsize // 2}")
         return uniform(generator, 2 * count, real, low, high).view(numpy)
     single = numpy.itemsize < 8

@@ -75,6 +75,9 @@ class RowFacts:
     """The result is a sparse tensor, or the gradient of an operand is: as long as a node of the row lives, gradients
     are tensors (``execution.watchers``), since bare arrays cannot be sparse."""
 
+    moves: bool = False
+    """Elements are moved, cast or made as they are, whatever their dtype: nothing is computed of them."""
+
     # -- views and in-place writes
     view: bool = False
     """The results share memory with the first tensor argument."""

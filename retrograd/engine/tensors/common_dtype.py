@@ -7,7 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from .dtype_names import scalar_name
 from .dtypes import bool_, complex64, complex128, default_complex, get_default_dtype, int64
+from .narrow import KINDS, is_eight_bits, kind_of
 
 _KIND_RANK: Final = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
@@ -16,18 +18,27 @@ def promote_types(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     """PyTorch's promotion of two dtypes: the higher kind wins without widening."""
     if a is b or a == b:
         return a
-    rank_a, rank_b = _KIND_RANK[a.kind], _KIND_RANK[b.kind]
+    rank_a, rank_b = _KIND_RANK[kind_of(a)], _KIND_RANK[kind_of(b)]
     if rank_a == rank_b:
-        return np.promote_types(a, b)
+        return _wider(a, b) if a in KINDS or b in KINDS else np.promote_types(a, b)
     low, high = (a, b) if rank_a < rank_b else (b, a)
-    if low.kind == "f":  # float with complex: complex128 for double only
+    if kind_of(low) == "f":  # float with complex: complex128 for double only
         return complex128.dtype if low.itemsize == 8 else high
     return high
 
 
+def _wider(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype that takes in two floating ones, of which NumPy does not know one."""
+    if is_eight_bits(a) or is_eight_bits(b):
+        raise RuntimeError(
+            f"Promotion for Float8 Types is not supported, attempted to promote {scalar_name(a)} and {scalar_name(b)}"
+        )
+    return np.dtype(np.float32) if a.itemsize == b.itemsize else max(a, b, key=lambda numpy: numpy.itemsize)
+
+
 def is_castable(have: np.dtype[Any], want: np.dtype[Any]) -> bool:
     """Whether a result of one dtype may be written in another: never in a lower kind."""
-    return _KIND_RANK[have.kind] <= _KIND_RANK[want.kind]
+    return _KIND_RANK[kind_of(have)] <= _KIND_RANK[kind_of(want)]
 
 
 def scalar_dtype(value: Any) -> np.dtype[Any]:
@@ -61,7 +72,7 @@ def result_dtype(
             continue
         if result is None:
             result = found
-        elif _KIND_RANK[found.kind] > _KIND_RANK[result.kind]:
+        elif _KIND_RANK[kind_of(found)] > _KIND_RANK[kind_of(result)]:
             # a float keeps its precision when it becomes complex
-            result = _COMPLEX_OF[result.itemsize] if result.kind == "f" else promote_types(result, found)
+            result = _COMPLEX_OF[result.itemsize] if kind_of(result) == "f" else promote_types(result, found)
     return result if result is not None else get_default_dtype().dtype

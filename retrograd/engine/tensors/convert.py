@@ -22,6 +22,7 @@ from .base import TensorBase, tensor_class, wrap
 from .bits import CONJUGATE, class_of
 from .common_dtype import promote_types, scalar_dtype
 from .dtypes import ALIASES, by_name, dtype, get_default_dtype
+from .narrow import kind_of
 from .size import Size
 
 _MOST_DIMENSIONS: Final = 64
@@ -65,9 +66,9 @@ def _from_sequence(data: Any, numpy: np.dtype[Any] | None) -> Any:
         array = np.array(plain)
     except ValueError:
         raise _refusal_of_nesting(plain) from None
-    if array.dtype.kind == "O" and not any(True for _ in _no_numbers(data)):
+    if kind_of(array.dtype) == "O" and not any(True for _ in _no_numbers(data)):
         return _of_long_integers(array, numpy)
-    if array.dtype.kind in "OUSmM":
+    if kind_of(array.dtype) in "OUSmM":
         raise _untyped(data)
     if not kinds <= _PYTHON_NUMBERS:
         return _in_range(array, _common_dtype(kinds) if numpy is None else numpy)
@@ -76,13 +77,13 @@ def _from_sequence(data: Any, numpy: np.dtype[Any] | None) -> Any:
 
 def _of_numbers(array: Any, data: Any, numpy: np.dtype[Any] | None) -> Any:
     """What NumPy made of Python's numbers, in the dtype that PyTorch finds for them, or in the one asked for."""
-    kind = array.dtype.kind
+    kind = kind_of(array.dtype)
     if _holds_long_integers(array, data):
         return _of_long_integers(np.array(data, dtype=object), numpy)
-    if kind == "c" and numpy is not None and numpy.kind in "fiu":
+    if kind == "c" and numpy is not None and kind_of(numpy) in "fiu":
         real = "must be real number, not complex"
-        raise TypeError(real if numpy.kind == "f" else "'complex' object cannot be interpreted as an integer")
-    if array.dtype == np.uint64 and numpy != np.uint64 and (numpy is None or numpy.kind in "iu"):
+        raise TypeError(real if kind_of(numpy) == "f" else "'complex' object cannot be interpreted as an integer")
+    if array.dtype == np.uint64 and numpy != np.uint64 and (numpy is None or kind_of(numpy) in "iu"):
         raise _too_long()
     if numpy is None:
         numpy = array.dtype if kind == "b" else scalar_dtype({"f": 1.0, "c": 1j}.get(kind, 1))
@@ -97,7 +98,7 @@ def _common_dtype(kinds: set[Any]) -> np.dtype[Any]:
 
 def _in_range(array: Any, numpy: np.dtype[Any]) -> Any:
     """An array in another dtype; integers refuse what they cannot hold, the unsigned ones take negative integers."""
-    kinds = array.dtype.kind + numpy.kind
+    kinds = kind_of(array.dtype) + kind_of(numpy)
     unchecked = kinds not in ("ii", "iu", "ui", "uu", "fi", "fu") or (kinds == "fu" and numpy.itemsize == 8)
     if array.dtype == numpy:
         return array.astype(numpy, copy=False)
@@ -122,9 +123,9 @@ def _of_long_integers(array: Any, numpy: np.dtype[Any] | None) -> Any:
     if numpy is None and any(isinstance(value, (float, complex)) for value in array.flat):
         floats = get_default_dtype()
         numpy = (floats.to_complex() if any(isinstance(value, complex) for value in array.flat) else floats).numpy
-    if numpy is None or numpy.kind in "iu":
+    if numpy is None or kind_of(numpy) in "iu":
         raise _too_long()
-    between = {"b": np.bool_, "c": np.complex128}.get(numpy.kind, np.float64)
+    between = {"b": np.bool_, "c": np.complex128}.get(kind_of(numpy), np.float64)
     return array.astype(between).astype(numpy)
 
 

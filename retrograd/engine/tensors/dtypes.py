@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from . import narrow
+from .narrow import kind_of
 from .size import Size as Size  # pickles look for it in this module
 
 
@@ -15,12 +17,13 @@ class dtype:  # noqa: N801 - torch's name
     __module__ = "retrograd"
     __slots__ = ("dtype", "is_complex", "is_floating_point", "is_signed", "itemsize", "name")
 
-    def __init__(self, name: str, numpy_name: str) -> None:
+    def __init__(self, name: str, numpy: Any) -> None:
         self.name = name
-        self.dtype: np.dtype[Any] = np.dtype(numpy_name)  # NumPy reads this attribute in np.dtype(...)
-        self.is_floating_point = self.dtype.kind == "f"
-        self.is_complex = self.dtype.kind == "c"
-        self.is_signed = self.dtype.kind in "ifc"
+        self.dtype: np.dtype[Any] = np.dtype(numpy)  # NumPy reads this attribute in np.dtype(...)
+        kind = kind_of(self.dtype)
+        self.is_floating_point = kind == "f"
+        self.is_complex = kind == "c"
+        self.is_signed = kind in "ifc" and name != "float8_e8m0fnu"
         self.itemsize = self.dtype.itemsize
 
     @property
@@ -36,7 +39,9 @@ class dtype:  # noqa: N801 - torch's name
 
     def to_complex(self) -> dtype:
         """The complex type of the same precision."""
-        return {"float16": complex64, "float32": complex64, "float64": complex128}.get(self.name, self)
+        return {"float16": complex64, "bfloat16": complex64, "float32": complex64, "float64": complex128}.get(
+            self.name, self
+        )
 
     def to_real(self) -> dtype:
         """The real type of the same precision."""
@@ -93,8 +98,14 @@ def default_complex() -> dtype:
 
 
 def by_name(name: str) -> dtype:
-    """The dtype with torch's name ``name``."""
-    return _BY_NAME[name]
+    """The dtype with torch's name ``name``; those that NumPy has not are made when they are first asked for."""
+    found = _BY_NAME.get(name)
+    if found is None:
+        if name not in narrow.NAMES:
+            raise KeyError(name)
+        found = _BY_NAME.setdefault(name, dtype(name, narrow.load(name)))
+        _BY_NUMPY[found.dtype] = found
+    return found
 
 
 def from_numpy_dtype(d: np.dtype[Any]) -> dtype:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .dtypes import dtype, get_default_dtype, to_numpy_dtype
+from .narrow import kind_of
 
 
 class finfo:  # noqa: N801  (torch's name)
@@ -35,7 +36,7 @@ class iinfo:  # noqa: N801  (torch's name)
     __module__ = "retrograd"
 
     def __init__(self, type: dtype) -> None:  # noqa: A002
-        if type.numpy.kind not in "iu":
+        if kind_of(type.numpy) not in "iu":
             raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type}'")
         found = np.iinfo(type.numpy)
         self.dtype = type.numpy.name

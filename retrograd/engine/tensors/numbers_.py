@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .dtype_names import c10_name
+from .narrow import kind_of
 from .sig import Sig
 
 _MOST = 50_000
@@ -63,7 +64,7 @@ def checked_number(value: Any, numpy: Any) -> Any:
     Fractions lose what is behind the point, negative numbers wrap around in unsigned dtypes, infinities and NaN have
     no place among integers, and a complex number must have no imaginary part to become a real one.
     """
-    kind = numpy.kind
+    kind = kind_of(numpy)
     if kind in "cb" or (kind == "f" and _fits_halves(value)):
         return value
     if isinstance(value, (complex, np.complexfloating)):
@@ -85,7 +86,7 @@ def _fits_halves(value: Any) -> bool:
 
 def held(value: Any, numpy: Any) -> Any:
     """A number as a dtype has it; ``RuntimeError`` in torch's words where it is too large for a floating one."""
-    if numpy.kind != "f" or _fits_halves(value):
+    if kind_of(numpy) != "f" or _fits_halves(value):
         return numpy.type(value)
     return numpy.type(checked_number(value, numpy))
 
@@ -93,7 +94,7 @@ def held(value: Any, numpy: Any) -> Any:
 def check_whole(operand: Any, *numbers: Any) -> None:
     """``RuntimeError`` for whole numbers that a tensor of whole numbers cannot hold."""
     sig = getattr(operand, "_sig", None)
-    if sig is not None and sig.numpy.kind in "iu":
+    if sig is not None and sig.kind in "iu":
         for number in numbers:
             if number.__class__ is int:
                 checked_number(number, sig.numpy)
@@ -117,7 +118,9 @@ _DOUBLE = np.dtype(np.float64)
 
 
 def _fits(value: Any, numpy: Any) -> bool:
-    if numpy.kind == "f":
+    if kind_of(numpy) == "f":
         return not np.isfinite(value) or abs(value) <= float(np.finfo(numpy).max)
     limits = np.iinfo(numpy)
-    return bool(np.isfinite(value)) and (-limits.max if numpy.kind == "u" else limits.min) <= int(value) <= limits.max
+    return (
+        bool(np.isfinite(value)) and (-limits.max if kind_of(numpy) == "u" else limits.min) <= int(value) <= limits.max
+    )

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .narrow import KINDS, single
+
 
 @dataclasses.dataclass
 class PrintOptions:
@@ -36,6 +38,8 @@ def elements_text(array: Any, indent: int) -> str:
         return "[]" if array.shape == (0,) else f"[], size={tuple(array.shape)}"
     shortened = array.size > options.threshold
     shown = _ends(array) if shortened else array
+    if array.dtype in KINDS:
+        array, shown = single(array), single(shown)
     write, width = _complex_format(shown) if array.dtype.kind == "c" else _format(shown)
     return _nested(array, indent, shortened, (write, width))
 

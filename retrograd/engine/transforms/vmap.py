@@ -15,6 +15,7 @@ from ..switches.state import STATE
 from ..table.registry import F
 from ..tensors.batches import Batch, is_of, mark, open_batch
 from ..tensors.bits import memory_of
+from ..tensors.narrow import kind_of
 from ..tensors.tensor import Tensor
 from .captures import Repetition, opened
 from .function_rules import VmapInfo, by_rule, rule_of, transforming
@@ -205,7 +206,7 @@ def _common(name: str, column: tuple[Any, ...], run: Batch) -> Any:
         is_of(value, run)
         or (
             value is not first
-            and not np.array_equal(value._array, first._array, equal_nan=value._array.dtype.kind in "fc")
+            and not np.array_equal(value._array, first._array, equal_nan=kind_of(value._array.dtype) in "fc")
         )
         for value in column
     ):

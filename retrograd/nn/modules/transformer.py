@@ -157,7 +157,7 @@ class TransformerEncoder(Module):
             return None
         if STATE.grad_enabled and any(x.requires_grad for x in (src, *self.layers[0].parameters())):
             return None
-        padded = mask if mask._sig.numpy.kind == "b" else mask == -math.inf
+        padded = mask if mask._sig.kind == "b" else mask == -math.inf
         aligned = not self.mask_check or not (padded[:, :-1] & ~padded[:, 1:]).any()
         return padded if aligned else None
 

@@ -12,13 +12,15 @@ from ...deprecations import discourage
 from ...table.registry import F
 from ...table.rows import function, linear, nondifferentiable
 from ...tensors.dtypes import numpy_dtype_of
+from ...tensors.narrow import cast, kind_of
 from ...tensors.numbers_ import checked_number
 
-linear("clone", lambda self, memory_format=None: copied(self, memory_format), self=lambda g: g)
+linear("clone", lambda self, memory_format=None: copied(self, memory_format), self=lambda g: g,
+       moves=True)  # fmt: skip
 
 
 def _to_copy(self: Any, numpy: Any, memory_format: Any = None) -> Any:
-    if self.dtype.kind == "c" and numpy.kind not in "cb":
+    if self.dtype.kind == "c" and kind_of(numpy) not in "cb":
         discourage("complex to real")
         self = self.real
     return copied(self, memory_format, numpy)
@@ -32,15 +34,15 @@ def _cast_back(g: Any, self_options: Any) -> Any:
     return F._to_copy(g, numpy)
 
 
-linear("_to_copy", _to_copy, node="ToCopyBackward0", self=_cast_back)
+linear("_to_copy", _to_copy, node="ToCopyBackward0", self=_cast_back, moves=True)
 
 
 def _copy(self: Any, src: Any, non_blocking: bool = False) -> Any:
     src = np.asarray(src)
-    if src.dtype.kind == "c" and self.dtype.kind not in "cb":
+    if src.dtype.kind == "c" and kind_of(self.dtype) not in "cb":
         discourage("complex to real")
         src = src.real
-    return src.astype(self.dtype, copy=False)
+    return cast(src, self.dtype)
 
 
 def _copied_back(g: Any, src_options: Any) -> Any:
@@ -50,26 +52,28 @@ def _copied_back(g: Any, src_options: Any) -> Any:
 
 linear(
     "_copy", _copy, node="CopyBackwards", tensors="self src",
-    self=lambda g: F.zeros_like(g), src=_copied_back,
+    self=lambda g: F.zeros_like(g), src=_copied_back, moves=True,
 )  # fmt: skip
 
 
 def _fill(self: Any, value: Any) -> Any:
     if not isinstance(value, np.ndarray):
         value = checked_number(value, self.dtype)
-    return np.broadcast_to(np.asarray(value).astype(self.dtype), self.shape)
+    return np.broadcast_to(cast(np.asarray(value), self.dtype), self.shape)
 
 
-linear("_fill_number", _fill, node="FillBackward0", in_place_node="FillBackward2", tensors="self",
+linear("_fill_number", _fill, node="FillBackward0", in_place_node="FillBackward2", tensors="self", moves=True,
        self=lambda g: F.zeros_like(g), jvp=lambda primal, tangents, results: tangents[0] * 0)  # fmt: skip
-linear("_fill_tensor", _fill, node="FillBackward1", in_place_node="FillBackward3", tensors="self value",
+linear("_fill_tensor", _fill, node="FillBackward1", in_place_node="FillBackward3", tensors="self value", moves=True,
        self=lambda g: F.zeros_like(g), value=lambda g: F.sum(g))  # fmt: skip
-linear("_zero", lambda self: np.zeros_like(self), node="ZeroBackward0", self=lambda g: F.zeros_like(g))
+linear("_zero", lambda self: np.zeros_like(self), node="ZeroBackward0", self=lambda g: F.zeros_like(g), moves=True)
 
 
-nondifferentiable("zeros_like", lambda self: np.zeros(self.shape, self.dtype), public=False, layout="copy")
-nondifferentiable("ones_like", lambda self: np.ones(self.shape, self.dtype), public=False, layout="copy")
-nondifferentiable("empty_like_layout", lambda self: zeros_like_layout(Geometry.of(self, 0), self.dtype), public=False)
+nondifferentiable("zeros_like", lambda self: np.zeros(self.shape, self.dtype), public=False, layout="copy", moves=True)
+nondifferentiable("ones_like", lambda self: np.ones(self.shape, self.dtype), public=False, layout="copy", moves=True)
+nondifferentiable(
+    "empty_like_layout", lambda self: zeros_like_layout(Geometry.of(self, 0), self.dtype), public=False, moves=True
+)
 
 # -- complex parts
 

@@ -93,7 +93,7 @@ def conj(x: Any) -> Any:
         return np.conjugate(x) if x.dtype.kind == "c" else x
     sig = getattr(x, "_sig", None)
     if sig is not None:
-        return F.conj(x) if sig.numpy.kind == "c" else x
+        return F.conj(x) if sig.kind == "c" else x
     return x.conjugate() if isinstance(x, (complex, np.complexfloating)) else x
 
 

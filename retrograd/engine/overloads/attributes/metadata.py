@@ -75,13 +75,13 @@ def nbytes(self: Any) -> int:
 @public()
 def is_floating_point(input: Any) -> bool:  # noqa: A002
     """Whether the dtype is a real floating one."""
-    return bool(input._sig.numpy.kind == "f")
+    return bool(input._sig.kind == "f")
 
 
 @public()
 def is_complex(input: Any) -> bool:  # noqa: A002
     """Whether the dtype is complex."""
-    return bool(input._sig.numpy.kind == "c")
+    return bool(input._sig.kind == "c")
 
 
 @public(function=False)

@@ -34,7 +34,7 @@ def _write_each(name: str, self: Any, others: tuple[Any, ...], function: Callabl
             )
     arrays = [self._array, *(_expanded(other, self._sig.shape) for other in others)]
     prepare_write(self)
-    convert: Any = {"b": bool, "i": _whole, "u": _whole, "f": float, "c": complex}[self._sig.numpy.kind]
+    convert: Any = {"b": bool, "i": _whole, "u": _whole, "f": float, "c": complex}[self._sig.kind]
     written = np.array(arrays[0])
     for at in np.ndindex(*self._sig.shape):
         written[at] = convert(function(*[a[at].item() for a in arrays]))

@@ -14,7 +14,7 @@ from ...table.public import METHODS, PROPERTIES
 
 _INSTEAD = {
     "there is only the CPU, use the tensor itself": "hpu ipu mtia xpu pin_memory record_stream to_mkldnn",
-    "NumPy has no such dtype, use float16 or float32": "bfloat16 chalf",
+    "NumPy has no such dtype, use float16 or float32": "chalf",
     "of sparse tensors only COO and CSR are here (to_sparse, to_sparse_csr)": (
         "to_sparse_csc to_sparse_bsr to_sparse_bsc sparse_resize_ "
         "sparse_resize_and_clear_ ccol_indices row_indices to_padded_tensor"

@@ -13,6 +13,7 @@ from ...table.public import FUNCTIONS, NAMESPACES, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
 from ...tensors.convert import checked_dim, dims_given
+from ...tensors.narrow import kind_of
 from ..indexing import indexing
 from ..layers import native
 
@@ -172,7 +173,7 @@ def _is_any_true(input: Any) -> Any:  # noqa: A002
 def hash_tensor(input: Any, dim: Any = (), *, keepdim: bool = False, mode: int = 0) -> Any:  # noqa: A002
     """Exclusive or of the bits of all elements, widened to 64 each; complex numbers have none."""
     array = input._array
-    if array.dtype.kind == "c":
+    if kind_of(array.dtype) == "c":
         raise NotImplementedError(f'"hash_tensor" not implemented for {input.dtype}')
     if mode != 0:
         raise RuntimeError(f"hash_tensor: mode must be 0, but got {mode}")
@@ -181,7 +182,7 @@ def hash_tensor(input: Any, dim: Any = (), *, keepdim: bool = False, mode: int =
             "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
             "with the 'dim' argument."
         )
-    words = array.astype({"f": np.float64, "u": np.uint64}.get(array.dtype.kind, np.int64)).view(np.uint64)
+    words = array.astype({"f": np.float64, "u": np.uint64}.get(kind_of(array.dtype), np.int64)).view(np.uint64)
     dims = dims_given(dim)
     axes = tuple(checked_dim(d, array.ndim) for d in dims) or tuple(range(array.ndim))
     mixed: Any = np.bitwise_xor.reduce(words, axis=axes if array.ndim else None, keepdims=keepdim)  # type: ignore[call-overload]

@@ -57,7 +57,20 @@ def _conversion(name: str) -> Any:
     return convert
 
 
-for _name in ("half", "float", "double", "byte", "char", "short", "int", "long", "bool", "cfloat", "cdouble"):
+for _name in (
+    "half",
+    "float",
+    "double",
+    "byte",
+    "char",
+    "short",
+    "int",
+    "long",
+    "bool",
+    "cfloat",
+    "cdouble",
+    "bfloat16",
+):
     public(_name, function=False)(_conversion(_name))
 public("cpu", function=False)(lambda self, **kw: to(self, "cpu", **kw))
 

@@ -255,13 +255,13 @@ def new(self: Any, *given: Any, size: Any = None, data: Any = None, other: Any =
 @property_("real")
 def real(self: Any) -> Any:
     """The real part (a view); a real tensor itself."""
-    return F.select(_parts(self), self.ndim, 0) if self._sig.numpy.kind == "c" else self
+    return F.select(_parts(self), self.ndim, 0) if self._sig.kind == "c" else self
 
 
 @property_("imag")
 def imag(self: Any) -> Any:
     """The imaginary part (a view)."""
-    if self._sig.numpy.kind != "c":
+    if self._sig.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     return F.select(F._neg_view(_parts(self)) if bits_of(self) & CONJUGATE else _parts(self), self.ndim, 1)
 

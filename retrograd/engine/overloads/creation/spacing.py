@@ -17,6 +17,7 @@ from ...tensors.base import TensorBase
 from ...tensors.common_dtype import is_castable, result_dtype
 from ...tensors.dtypes import dtype as Dtype  # noqa: N812
 from ...tensors.dtypes import from_numpy_dtype, get_default_dtype, to_numpy_dtype
+from ...tensors.narrow import kind_of
 from ...tensors.numbers_ import checked_number, real_number
 from .creating import finish, numpy_of
 
@@ -60,7 +61,7 @@ def arange(
         if step == 0:
             raise ValueError("step must be nonzero")
     count = max(math.ceil((end - start) / step), 0)
-    if numpy.kind in "iu":  # whole steps from a whole number, however many there are
+    if kind_of(numpy) in "iu":  # whole steps from a whole number, however many there are
         start, step = int(start), int(step)
     return created_into(out, finish(_cast(start + np.arange(count) * step, numpy), requires_grad), dtype)
 
@@ -87,11 +88,11 @@ def _spaced(start: Any, end: Any, steps: int, numpy: Any, kernel: str) -> Any:
     refuse(steps < 0, "number of steps must be non-negative")
     if steps > 1:
         refuse_kind(kernel, numpy, "fciu")
-    exact = np.dtype(np.complex128) if numpy.kind == "c" else np.dtype(np.float64)
+    exact = np.dtype(np.complex128) if kind_of(numpy) == "c" else np.dtype(np.float64)
     start, end = (np.asarray(_number(v)).astype(exact) for v in (start, end))
     if steps == 1:
         return start.reshape(1)
-    if numpy.kind in "iu":
+    if kind_of(numpy) in "iu":
         start, end = np.trunc(start), np.trunc(end)
     step = (end - start) / max(steps - 1, 1)
     if numpy == np.float32:  # PyTorch rounds the step, then multiplies and adds in one
@@ -118,7 +119,7 @@ def linspace(
 ) -> Any:  # fmt: skip
     """``steps`` values from ``start`` to ``end`` inclusive."""
     numpy = _spacing_dtype(start, end, dtype)
-    for number in (start, end) if steps > 1 and numpy.kind in "fiu" else ():
+    for number in (start, end) if steps > 1 and kind_of(numpy) in "fiu" else ():
         checked_number(_number(number), numpy)
     values = _spaced(start, end, steps, numpy, "linspace_cpu")
     return created_into(out, finish(_cast(values, numpy), requires_grad), dtype)

@@ -58,7 +58,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     for v in (elements, test_elements):
         if isinstance(v, TensorBase):
             refuse_complex("isin", v._array)
-            if v._sig.numpy.kind == "b":
+            if v._sig.kind == "b":
                 raise RuntimeError("Unsupported input type encountered for isin(): Bool")
         elif isinstance(v, bool):
             raise RuntimeError("Unsupported input type encountered for isin(): Bool")

@@ -20,6 +20,7 @@ from ...tensors.argument_checks import type_name_of
 from ...tensors.base import TensorBase, set_array, wrap
 from ...tensors.batches import refuse_dynamic, refuse_mask
 from ...tensors.convert import refuse_long_integer
+from ...tensors.narrow import kind_of
 from ...tensors.numbers_ import checked_number
 from ...warning import warn
 
@@ -61,7 +62,7 @@ def _checked(part: Any) -> Any:
     """An index part as a tensor, where it is one or an array or a list; ``IndexError`` for what torch refuses."""
     if isinstance(part, TensorBase):
         numpy = part._sig.numpy
-        if numpy.name not in _INDEX_DTYPES and (part.ndim or numpy.kind not in "iu"):
+        if numpy.name not in _INDEX_DTYPES and (part.ndim or kind_of(numpy) not in "iu"):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         return part
     if isinstance(part, (list, tuple)):
@@ -83,9 +84,9 @@ def _array_of(part: Any) -> Any:
 
 def _numbers_of_entries(array: Any) -> Any:
     """What a list or an array of NumPy says: truth values, or numbers without what is behind their point."""
-    if array.dtype.kind == "c":
+    if kind_of(array.dtype) == "c":
         raise TypeError("'complex' object cannot be interpreted as an integer")
-    if array.dtype.kind not in "fiu" or array.dtype == np.uint8:
+    if kind_of(array.dtype) not in "fiu" or array.dtype == np.uint8:
         return array
     return array.astype(np.int64, copy=False)
 
@@ -249,8 +250,8 @@ def setitem(self: Any, index: Any, value: Any) -> None:
 def _written_number(value: Any, numpy: Any) -> Any:
     """A number that a tensor can hold; halves take all, and make infinities of those that are too large."""
     refuse_long_integer(value)
-    checked = checked_number(value, np.dtype(np.float64) if numpy.itemsize == 2 and numpy.kind == "f" else numpy)
-    return checked.real if numpy.kind != "c" else checked
+    checked = checked_number(value, np.dtype(np.float64) if numpy.itemsize == 2 and kind_of(numpy) == "f" else numpy)
+    return checked.real if kind_of(numpy) != "c" else checked
 
 
 def _as_fill(value: Any, like: Any, where: Any) -> Any:

@@ -107,8 +107,8 @@ def index_add_(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
 
 def _fill_row(self: Any, value: Any) -> Any:
     is_number = not isinstance(value, TensorBase)
-    is_complex = isinstance(value, (complex, np.complexfloating)) if is_number else value._sig.numpy.kind == "c"
-    if is_complex and self._sig.numpy.kind != "c":
+    is_complex = isinstance(value, (complex, np.complexfloating)) if is_number else value._sig.kind == "c"
+    if is_complex and self._sig.kind != "c":
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     if is_number:
         return OPS["_index_fill_number"]
@@ -152,7 +152,7 @@ def index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str, *, 
 def unravel_index(indices: Any, shape: Any) -> Any:
     """Coordinates of flat indices in a shape; indices beyond it start again from its beginning."""
     check_tensor("unravel_index", indices)
-    if indices._sig.numpy.kind not in "iu":
+    if indices._sig.kind not in "iu":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     sizes = (shape,) if isinstance(shape, int) else shape
     if isinstance(sizes, str) or not all(isinstance(n, (int, np.integer)) for n in sizes):

@@ -15,13 +15,14 @@ from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
 from ...tensors.dtype_names import scalar_name
+from ...tensors.narrow import kind_of
 from ...tensors.numbers_ import checked_number
 from .dropout import dropout
 
 
 def _added_mask(mask: Any, like: Any) -> Any:
     """A mask to be added to the scores: a boolean one as 0 and -inf."""
-    if mask is None or mask._sig.numpy.kind != "b":
+    if mask is None or mask._sig.kind != "b":
         return mask
     dtype = like._sig.numpy
     checked_number(-math.inf, dtype)
@@ -33,7 +34,7 @@ def _added_mask(mask: Any, like: Any) -> Any:
 def _causal(query: Any, key: Any, mask: Any) -> Any:
     """A mask to be added that lets no query see later keys, nor those that ``mask`` hides, if there is one."""
     numpy = query._sig.numpy
-    if numpy.kind != "f":
+    if kind_of(numpy) != "f":
         raise RuntimeError(f"expected scalar type Float but found {scalar_name(numpy)}")
     allowed = np.tril(np.ones((query.shape[-2], key.shape[-2]), bool))
     seen = numpy.type(0) if mask is None or mask.is_meta else mask._array
@@ -43,7 +44,7 @@ def _causal(query: Any, key: Any, mask: Any) -> Any:
 def _fitting_mask(mask: Any, query: Any) -> Any:
     """A mask to be added to the scores; ``RuntimeError`` for one of numbers of another kind than theirs."""
     refuse(
-        mask is not None and mask._sig.numpy.kind not in "bf" and mask.dtype != query.dtype,
+        mask is not None and mask._sig.kind not in "bf" and mask.dtype != query.dtype,
         "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
         f"{getattr(mask, 'dtype', None)} and query.dtype: {query.dtype} instead.",
     )

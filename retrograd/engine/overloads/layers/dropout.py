@@ -34,7 +34,7 @@ def _check_probability(p: float) -> None:
 
 def _kept(x: Any, p: float, whole_features: bool) -> Any:
     """1 where an element (or its whole channel) stays."""
-    if x._sig.numpy.kind not in "fc":
+    if x._sig.kind not in "fc":
         raise RuntimeError(f"result type Float can't be cast to the desired output type {scalar_name(x._sig.numpy)}")
 
     def draw(shape: Any) -> Any:

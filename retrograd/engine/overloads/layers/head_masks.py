@@ -41,7 +41,7 @@ def canonical_masks(
 ) -> Any:
     """Both masks as numbers that are added to scores; a warning where only one was of booleans."""
     for given, name in ((padding, names[1]), (mask, names[0])):
-        if given is not None and given._sig.numpy.kind not in "bf":
+        if given is not None and given._sig.kind not in "bf":
             raise AssertionError(f"only bool and floating types of {name} are supported")
     if mask is not None and padding is not None and mask.dtype != padding.dtype:
         warn(f"Support for mismatched {names[1]} and {names[0]} is deprecated. Use same type for both instead.")
@@ -74,7 +74,7 @@ def head_mask(mask: Any, padding: Any, keys: int, sizes: tuple[int, int]) -> Any
 
 def _inverted(mask: Any, dtype: Any) -> Any:
     """In this function True means "do not look"."""
-    if mask is None or mask._sig.numpy.kind != "b":
+    if mask is None or mask._sig.kind != "b":
         return mask
     if mask.is_meta:
         return mask.to(from_numpy_dtype(dtype))

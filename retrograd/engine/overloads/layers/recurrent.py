@@ -27,7 +27,7 @@ def _check_cell(x: Any, hidden: Any, weights: tuple[Any, Any], factor: int) -> N
     w_ih, w_hh = weights
     refuse(x.ndim not in (1, 2), f"Expected input to be 1D or 2D, got {x.ndim}D instead")
     refuse(
-        factor > 1 and x._sig.numpy.kind in "iub",
+        factor > 1 and x._sig.kind in "iub",
         f"result type Float can't be cast to the desired output type {scalar_name(x._sig.numpy)}",
     )
     refuse(

@@ -119,14 +119,14 @@ def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
     """Inner products along ``dim``, the first operand conjugated."""
     check_tensor("linalg.vecdot", x, name="x")
     check_tensor("linalg.vecdot", y, 2, "y")
-    if x._sig.numpy.kind not in "fc":
+    if x._sig.kind not in "fc":
         raise RuntimeError(
             f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {scalar_name(x._sig.numpy)}"
         )
     check_same_dtype("linalg.vecdot: Expected x and y", ("x", x), ("y", y))
     if x.ndim == y.ndim == 1:
         return F.vdot(x, y)
-    return F._sum_dim(F.mul(F.conj(x) if x._sig.numpy.kind == "c" else x, y), dim)
+    return F._sum_dim(F.mul(F.conj(x) if x._sig.kind == "c" else x, y), dim)
 
 
 @public("diagonal", namespace="linalg")

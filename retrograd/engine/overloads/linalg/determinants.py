@@ -34,6 +34,6 @@ def old_slogdet(input: Any) -> Any:  # noqa: A002
 def logdet(input: Any) -> Any:  # noqa: A002
     """The logarithm of the determinant; NaN where it is negative."""
     sign, log = F._slogdet(input)
-    if sign._sig.numpy.kind == "c":
+    if sign._sig.kind == "c":
         return F.log(sign) + log
     return F._where(F.eq(sign, -1.0), wrap(np.asarray(np.nan, log._sig.numpy)), log)

@@ -21,14 +21,14 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # no
     if count < 0:
         raise RuntimeError("N must be non-negative.")
     powers = powers_of(x, count)
-    if x._sig.numpy.kind in "biu":
+    if x._sig.kind in "biu":
         powers = F._to_copy(powers, np.dtype(np.int64))
     return powers if increasing else F.flip(powers, (1,))
 
 
 def powers_of(x: Any, count: int) -> Any:
     """``1, x, x ** 2, ...`` in a new last dimension."""
-    ones = wrap(np.ones((*x.shape, min(count, 1)), x._sig.numpy if x._sig.numpy.kind != "b" else np.int64)).to(x.device)
+    ones = wrap(np.ones((*x.shape, min(count, 1)), x._sig.numpy if x._sig.kind != "b" else np.int64)).to(x.device)
     if count <= 1:
         return ones
     wide = F.expand(F.unsqueeze(x, -1), (*x.shape, count - 1))
@@ -38,7 +38,7 @@ def powers_of(x: Any, count: int) -> Any:
 @public("vander", namespace="linalg")
 def linalg_vander(x: Any, *, N: int | None = None) -> Any:  # noqa: N803
     """Rising powers of vectors in a new last dimension."""
-    if x._sig.numpy.kind not in "fciu" or x._sig.numpy == np.float16:
+    if x._sig.kind not in "fciu" or x._sig.numpy == np.float16:
         raise RuntimeError(
             f"linalg.vander supports floating point, complex, and integer tensors, but got {scalar_name(x._sig.numpy)}"
         )

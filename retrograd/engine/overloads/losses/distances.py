@@ -47,7 +47,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
         f"expected common dtype to be floating point, yet common dtype is {scalar_name(common)}",
     )
     refuse(eps < 0, f"eps must be non-negative, got: {eps}")
-    a, b = (t if t._sig.numpy.kind == "f" else F._to_copy(t, common) for t in (a, b))
+    a, b = (t if t._sig.kind == "f" else F._to_copy(t, common) for t in (a, b))
     first, second = (at_least(F._vector_norm(t, 2, dim, True), eps) for t in (a, b))
     return ((a / first) * (b / second)).sum(dim)
 
@@ -82,7 +82,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
         raise RuntimeError(f"cdist only supports at least 2D tensors, X1 got: {x1.ndim}D, X2 got: {x2.ndim}D")
     for name, x in (("X1", x1), ("X2", x2)):
         found = scalar_name(x._sig.numpy)
-        refuse(x._sig.numpy.kind != "f", f"cdist only supports floating-point dtypes, {name} got: {found}")
+        refuse(x._sig.kind != "f", f"cdist only supports floating-point dtypes, {name} got: {found}")
     check_scalar_type(x2._sig.numpy, x1._sig.numpy)
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
@@ -110,7 +110,7 @@ def pdist(input: Any, p: float = 2.0) -> Any:  # noqa: A002
     check_tensor("pdist", input)
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
-    refuse(input._sig.numpy.kind != "f", "pdist only supports floating-point dtypes")
+    refuse(input._sig.kind != "f", "pdist only supports floating-point dtypes")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     return F._pdist(input.contiguous(), float(p))

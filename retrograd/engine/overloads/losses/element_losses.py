@@ -168,8 +168,8 @@ def kl_div(
     check_tensor("kl_div", input)
     check_tensor("kl_div", target, 2, "target")
     for t in (input, target):
-        if t._sig.numpy.kind != "f":
-            kind = "Complex" if t._sig.numpy.kind == "c" else "Integral"
+        if t._sig.kind != "f":
+            kind = "Complex" if t._sig.kind == "c" else "Integral"
             raise RuntimeError(f"kl_div: {kind} inputs not supported.")
     check_reduction(reduction, _KL_REDUCTIONS)
     if size_average is not None or reduce is not None:
@@ -211,7 +211,7 @@ def gaussian_nll_loss(
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
     if not isinstance(var, TensorBase):
-        real = input._sig.numpy.kind in "fc"
+        real = input._sig.kind in "fc"
         var = input.new_full(tuple(input.shape), float(var), dtype=None if real else get_default_dtype())
     var = _variance_for(input, var)
     if bool((var < 0).any()):

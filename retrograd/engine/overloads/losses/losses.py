@@ -17,6 +17,7 @@ from ...tensors.base import TensorBase
 from ...tensors.batches import between_batches
 from ...tensors.convert import checked_dim
 from ...tensors.dtype_names import scalar_name
+from ...tensors.narrow import kind_of
 from ...tensors.numbers_ import real_argument
 from ...warning import warn
 
@@ -179,7 +180,7 @@ def cross_entropy(
 
 def _check_probabilities(dtype: np.dtype[Any], ignore_index: int) -> None:
     """``RuntimeError`` unless they are floating; a target of the scores' shape always means probabilities."""
-    if dtype.kind != "f":
+    if kind_of(dtype) != "f":
         name = scalar_name(dtype)
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {name}")
     refuse(ignore_index >= 0, "ignore_index is not supported for floating point target")

@@ -45,7 +45,7 @@ def hinge_embedding_loss(
     check_tensor("hinge_embedding_loss", target, 2, "target")
     nothing = F.zeros_like(input)
     real_argument("hinge_embedding_loss", "margin", 3, margin)
-    margin = int(margin) if input._sig.numpy.kind in "iu" else margin
+    margin = int(margin) if input._sig.kind in "iu" else margin
     apart = F._where(target != 1, _positive(F.sub(margin, input)), nothing)
     return reduced(apart + F._where(target != -1, input, nothing), reduction)
 

@@ -18,6 +18,7 @@ from ...tensors.argument_checks import type_name_of
 from ...tensors.base import TensorBase, tensor_class, wrap
 from ...tensors.common_dtype import result_dtype
 from ...tensors.dtypes import get_default_dtype
+from ...tensors.narrow import kind_of
 from ...tensors.numbers_ import check_whole, check_width, held, real_number
 from ...warning import warn
 
@@ -90,7 +91,7 @@ def pow(input: Any, exponent: Any) -> Any:  # noqa: A001, A002
 def _fit_for_number(t: Any, number: Any) -> Any:
     """A tensor in the dtype that it has together with a number."""
     numpy = t._sig.numpy
-    if numpy.kind == "c" or (numpy.kind == "f" and not isinstance(number, complex)):
+    if kind_of(numpy) == "c" or (kind_of(numpy) == "f" and not isinstance(number, complex)):
         return t
     dimensioned, zero_dim = ((numpy,), ()) if t._sig.shape else ((), (numpy,))
     common = result_dtype(dimensioned, zero_dim, (number,))
@@ -134,13 +135,13 @@ def _alike(name: str, low: Any, high: Any) -> tuple[Any, Any]:
 def _refuse_complex_bounds(*values: Any) -> None:
     for v in values:
         real_number(v)
-        if isinstance(v, TensorBase) and v._sig.numpy.kind == "c":
+        if isinstance(v, TensorBase) and v._sig.kind == "c":
             raise NotImplementedError("clamp is not supported for complex types")
 
 
 def _fit_for_bounds(input: Any, *bounds: Any) -> Any:  # noqa: A002
     """Integers become floating when a bound is, truth values become integers."""
-    kind = input._sig.numpy.kind
+    kind = input._sig.kind
     if kind in "fc":
         return input
     check_whole(input, *bounds)
@@ -174,7 +175,7 @@ public("clip_")(clamp_)
 def _truth(condition: Any) -> Any:
     """The condition as boolean tensor; as in PyTorch, of the other dtypes only ``uint8`` may be one, with a warning."""
     numpy = condition._sig.numpy
-    if numpy.kind == "b":
+    if kind_of(numpy) == "b":
         return condition
     if numpy != np.uint8:
         raise RuntimeError(
@@ -189,7 +190,7 @@ def _truth(condition: Any) -> Any:
 
 def _choice(number: Any, numpy: Any) -> Any:
     """A number in the dtype of what it is chosen instead of; too large ones become infinite among halves alone."""
-    large = numpy.kind == "f" and numpy.itemsize > 2 and isinstance(number, (int, float))
+    large = kind_of(numpy) == "f" and numpy.itemsize > 2 and isinstance(number, (int, float))
     return held(number, numpy) if large else number
 
 
@@ -220,9 +221,9 @@ def where_method(self: Any, condition: Any, other: Any) -> Any:
 def rsub(input: Any, other: Any, alpha: Any = 1) -> Any:  # noqa: A002
     """``other - alpha * input``."""
     check_tensor("rsub", input)
-    if isinstance(other, bool) or input._sig.numpy.kind == "b":
+    if isinstance(other, bool) or input._sig.kind == "b":
         refuse_truth_values([input, other])
-    if not isinstance(other, TensorBase) and input._sig.numpy.kind not in "fc" and not isinstance(other, int):
+    if not isinstance(other, TensorBase) and input._sig.kind not in "fc" and not isinstance(other, int):
         other = as_tensor_operand(other)
     row = F.rsub if isinstance(other, TensorBase) else F._rsub_number
     return row(input, operand_of(other), alpha)
@@ -232,7 +233,7 @@ def rsub(input: Any, other: Any, alpha: Any = 1) -> Any:  # noqa: A002
 def positive(input: Any) -> Any:  # noqa: A002
     """``+input``: the tensor itself."""
     check_tensor("positive", input)
-    if input._sig.numpy.kind == "b":
+    if input._sig.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
 
@@ -335,7 +336,7 @@ def _subtracted_from(self: Any, other: Any) -> Any:
 
 
 def _inverted(self: Any) -> Any:
-    if self._sig.numpy.kind in "fc":
+    if self._sig.kind in "fc":
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return F.bitwise_not(self)
 

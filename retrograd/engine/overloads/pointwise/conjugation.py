@@ -15,7 +15,7 @@ from ...tensors.bits import CONJUGATE, NEGATIVE, bits_of
 def conj(input: Any) -> Any:  # noqa: A002
     """The complex conjugate, a view; a real tensor itself."""
     check_tensor("conj", input)
-    return F._conj(input) if input._sig.numpy.kind == "c" else input
+    return F._conj(input) if input._sig.kind == "c" else input
 
 
 @public("_conj")
@@ -41,13 +41,13 @@ def conj_physical_of(input: Any) -> Any:  # noqa: A002
 def conj_physical(input: Any) -> Any:  # noqa: A002
     """The complex conjugate, with memory of its own; a real tensor itself."""
     check_tensor("conj_physical", input)
-    return F._conj_physical(input) if input._sig.numpy.kind == "c" else input
+    return F._conj_physical(input) if input._sig.kind == "c" else input
 
 
 @public("conj_physical_")
 def conj_physical_(self: Any) -> Any:
     """In-place complex conjugate."""
-    return call_inplace(OPS["_conj_physical"].in_place, (self,), {}) if self._sig.numpy.kind != "b" else self
+    return call_inplace(OPS["_conj_physical"].in_place, (self,), {}) if self._sig.kind != "b" else self
 
 
 @public("is_conj")

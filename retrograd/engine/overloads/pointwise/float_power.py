@@ -15,9 +15,7 @@ from .arithmetic import operand_of
 
 
 def _needs_complex(*values: Any) -> bool:
-    return any(
-        v._sig.numpy.kind == "c" if isinstance(v, TensorBase) else isinstance(v, builtins.complex) for v in values
-    )
+    return any(v._sig.kind == "c" if isinstance(v, TensorBase) else isinstance(v, builtins.complex) for v in values)
 
 
 @public("float_power", out=True)

@@ -28,6 +28,6 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 @public("abs_")
 def abs_(self: Any) -> Any:
     """In-place absolute value; refused for complex tensors, whose absolute values are real."""
-    if self._sig.numpy.kind == "c":
+    if self._sig.kind == "c":
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     return call_inplace(OPS["abs"], (self,), {})

@@ -20,7 +20,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:  # noqa: A002
 
 
 def _fill_row(self: Any, mask: Any, value: Any) -> str:
-    if mask._sig.numpy.kind != "b":
+    if mask._sig.kind != "b":
         raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype}")
     if not isinstance(value, TensorBase):
         return "masked_fill"
@@ -28,7 +28,7 @@ def _fill_row(self: Any, mask: Any, value: Any) -> str:
         raise RuntimeError(
             f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
-    if value._sig.numpy.kind == "c" != self._sig.numpy.kind and value._array.imag:
+    if value._sig.kind == "c" != self._sig.kind and value._array.imag:
         raise RuntimeError(f"value cannot be converted to type {c10_name(self._sig.numpy)} without overflow")
     return "_masked_fill_tensor"
 

@@ -13,7 +13,7 @@ from ...table.registry import F
 def frexp(input: Any) -> Any:  # noqa: A002
     """Mantissa in ``[0.5, 1)`` and int32 exponent with ``input = mantissa * 2 ** exponent``."""
     check_tensor("frexp", input)
-    if input._sig.numpy.kind != "f":
+    if input._sig.kind != "f":
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     return named("frexp", *F._frexp(input))
 

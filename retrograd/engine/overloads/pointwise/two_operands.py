@@ -66,10 +66,10 @@ def _bound(tensor_row: str, number_row: str) -> Choice:
     def choose(input: Any, other: Any) -> str:  # noqa: A002
         if isinstance(other, TensorBase):
             return tensor_row
-        if other.__class__ is (1j).__class__ or (isinstance(input, TensorBase) and input._sig.numpy.kind == "c"):
+        if other.__class__ is (1j).__class__ or (isinstance(input, TensorBase) and input._sig.kind == "c"):
             raise NotImplementedError("clamp is not supported for complex types")
         check_whole(input, other)
-        if isinstance(input, TensorBase) and input._sig.numpy.kind == "f":
+        if isinstance(input, TensorBase) and input._sig.kind == "f":
             checked_number(other, input._sig.numpy)
         return number_row
 
@@ -101,7 +101,7 @@ def heaviside(input: Any, values: Any) -> Any:  # noqa: A002
     """0 where ``input < 0``, ``values`` where it is 0, 1 where it is above."""
     check_tensor("heaviside", input)
     check_tensor("heaviside", values, 2, "values")
-    if input._sig.numpy.kind == "c":
+    if input._sig.kind == "c":
         raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     if input._sig.numpy != values._sig.numpy:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")

@@ -26,7 +26,7 @@ def _lerp_row(weight: Any) -> str:
 def _fitting_weight(input: Any, end: Any, weight: Any) -> Any:  # noqa: A002
     """The weight in the dtype of what it weighs, where it is of another one, a single number and real enough."""
     ours = input._sig.numpy
-    if isinstance(weight, TensorBase) and not weight.ndim and (ours.kind == "c" or weight._sig.numpy.kind != "c"):
+    if isinstance(weight, TensorBase) and not weight.ndim and (ours.kind == "c" or weight._sig.kind != "c"):
         weight = cast(weight, ours)
     for name, value in (("end", end), ("weight", weight)):
         if isinstance(value, TensorBase) and value._sig.numpy != input._sig.numpy:
@@ -63,7 +63,7 @@ def _fused(name: str) -> None:
 
 
 def _refuse_integers(name: str, *operands: Any) -> None:
-    if name == "addcdiv" and not any(t._sig.numpy.kind in "fc" for t in operands[1:]):
+    if name == "addcdiv" and not any(t._sig.kind in "fc" for t in operands[1:]):
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported; use (input + value * torch.trunc(tensor1 / tensor2))"
             " or convert to a floating dtype first"

@@ -30,7 +30,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
         return F.zeros_like(input).add_(input)
     parts = [t for t in (prepend, input, append) if t is not None]
     t = F.cat(parts, axis) if len(parts) > 1 else input
-    subtract = F.logical_xor if t._sig.numpy.kind == "b" else F.sub
+    subtract = F.logical_xor if t._sig.kind == "b" else F.sub
     for _ in range(n):
         size = t.shape[axis]
         before = F._slice(t, dim, 0, max(size - 1, 0))
@@ -61,9 +61,9 @@ def _steps(y: Any, x: Any, dim: int) -> Any:
 def _area(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
     """The area under ``y`` by the trapezoidal rule, whole or running."""
     check_tensor(name, y, name="y")
-    if y._sig.numpy.kind == "b":
+    if y._sig.kind == "b":
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
-    if isinstance(x, TensorBase) and x._sig.numpy.kind == "b":
+    if isinstance(x, TensorBase) and x._sig.kind == "b":
         raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
     if isinstance(dx, complex):
         raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
@@ -107,7 +107,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} "
                            "dimensions")  # fmt: skip
     rows = input.reshape(1, -1) if input.ndim < 2 else input
-    if rows._sig.numpy.kind == "b":
+    if rows._sig.kind == "b":
         raise RuntimeError("cov(): bool dtype is not supported for input")
     for name, kinds, given in (("fweights", "iu", fweights), ("aweights", "f", aweights)):
         if given is not None:
@@ -127,7 +127,7 @@ def _check_weights(name: str, kinds: str, weights: Any, count: int) -> None:
         raise RuntimeError(
             f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"
         )
-    if weights._sig.numpy.kind not in kinds:
+    if weights._sig.kind not in kinds:
         kind = "integral" if kinds == "iu" else "floating point"
         raise RuntimeError(
             f"cov(): expected {name} to have {kind} dtype but got {name} with {scalar_name(weights._sig.numpy)} dtype"
@@ -166,9 +166,9 @@ def corrcoef(input: Any) -> Any:  # noqa: A002
     if covariance.ndim == 0:
         return covariance / covariance
     variances = F.diagonal(covariance)
-    scale = F.sqrt(variances.real if covariance._sig.numpy.kind == "c" else variances)
+    scale = F.sqrt(variances.real if covariance._sig.kind == "c" else variances)
     found = covariance / F._view(scale, (-1, 1)) / F._view(scale, (1, -1))
-    if found._sig.numpy.kind == "c":
+    if found._sig.kind == "c":
         return OPS["_complex"](found.real.clip(-1, 1), found.imag.clip(-1, 1))
     return found.clip(-1, 1)
 

@@ -120,7 +120,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
             "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex "
             f"dtype. Got: {dtype}"
         )
-    if input._sig.numpy.kind not in "fc":
+    if input._sig.kind not in "fc":
         kind = scalar_name(input._sig.numpy)
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {kind}")
     count = F._sum_dim(F.logical_not(F.isnan(input.detach())), dim, keepdim)

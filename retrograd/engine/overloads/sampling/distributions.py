@@ -28,6 +28,7 @@ from ...tensors.absent import known_values
 from ...tensors.base import TensorBase
 from ...tensors.bits import memory_of
 from ...tensors.dtype_names import scalar_name
+from ...tensors.narrow import kind_of
 from ..creation.creating import finish, numpy_of
 from .draw_checks import check_continuous, check_integers, check_kind, check_normal
 from .placing import drawn_in, none_drawn, placed
@@ -92,9 +93,9 @@ def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
 
 def _end(numpy: Any) -> int:
     """The end of the integers that a dtype holds without a gap."""
-    if numpy.kind == "b":
+    if kind_of(numpy) == "b":
         return 2
-    return 2 ** (np.finfo(numpy).nmant + 1) + 1 if numpy.kind == "f" else int(np.iinfo(numpy).max) + 1
+    return 2 ** (np.finfo(numpy).nmant + 1) + 1 if kind_of(numpy) == "f" else int(np.iinfo(numpy).max) + 1
 
 
 @public("random_", function=False)
@@ -184,7 +185,7 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
     check_tensor("binomial", count, 1, "count")
     check_tensor("binomial", prob, 2, "prob")
     for name, t in (("count", count), ("prob", prob)):
-        if t._sig.numpy.kind != "f":
+        if t._sig.kind != "f":
             raise ValueError(
                 f"binomial only supports floating-point dtypes for {name}, got: {scalar_name(t._sig.numpy)}"
             )
@@ -205,7 +206,7 @@ def multinomial(
     )
     refuse(input.ndim not in (1, 2), "prob_dist must be 1 or 2 dim")
     refuse(
-        input._sig.numpy.kind != "f",
+        input._sig.kind != "f",
         f"multinomial only supports floating-point dtypes for input, got: {scalar_name(input._sig.numpy)}",
     )
     refuse(num_samples <= 0, "cannot sample n_sample <= 0 samples")

@@ -8,19 +8,20 @@ import numpy as np
 
 from ...calls.refusals import refuse
 from ...tensors.dtype_names import c10_name, scalar_name
+from ...tensors.narrow import kind_of
 from ...warning import warn
 
 
 def check_kind(kernel: str, numpy: Any, kinds: str = "f") -> None:
     """``NotImplementedError`` for a dtype that is none of these kinds (``"f"``: real floating)."""
-    if numpy.kind not in kinds:
+    if kind_of(numpy) not in kinds:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(numpy)}'")
 
 
 def check_continuous(numpy: Any, name: str) -> None:
     """``RuntimeError`` for integers where a distribution is continuous."""
     refuse(
-        numpy.kind != "f",
+        kind_of(numpy) != "f",
         f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
         f"specified {scalar_name(numpy)}",
     )
@@ -67,9 +68,9 @@ def check_probability(p: Any, name: str = "bernoulli_") -> None:
 def check_integers(numpy: Any, low: int, high: int) -> None:
     """Bounds of random integers ``[low, high)``: in order, and within what the dtype holds."""
     refuse(low >= high, f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    if numpy.kind == "c":
+    if kind_of(numpy) == "c":
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
-    if numpy.kind == "f":
+    if kind_of(numpy) == "f":
         exact = 2 ** (np.finfo(numpy).nmant + 1)
         for name, bound in (("from", low), ("to - 1", high - 1)):
             refuse(abs(bound) > float(np.finfo(numpy).max), f"{name} is out of bounds for {c10_name(numpy)}")
@@ -79,6 +80,6 @@ def check_integers(numpy: Any, low: int, high: int) -> None:
                     f"{scalar_name(numpy)} can support discrete uniform distribution only within this range."
                 )
         return
-    least, most = (0, 1) if numpy.kind == "b" else (np.iinfo(numpy).min, np.iinfo(numpy).max)
+    least, most = (0, 1) if kind_of(numpy) == "b" else (np.iinfo(numpy).min, np.iinfo(numpy).max)
     for name, bound in (("from", low), ("to - 1", high - 1)):
         refuse(not least <= bound <= most, f"{name} is out of bounds for {numpy.name}, which holds {least} to {most}")

@@ -21,6 +21,7 @@ from ...table.registry import OPS, F
 from ...table.rows import function
 from ...tensors.bits import memory_of
 from ...tensors.dtype_names import scalar_name
+from ...tensors.narrow import kind_of
 from ..creation.creating import finish, numpy_of, sizes_of
 from .draw_checks import check_integers, check_kind, check_normal, check_probability, check_uniform
 from .placing import drawn_in, is_contiguous, none_drawn, placed
@@ -119,9 +120,9 @@ def randperm(
     numpy = numpy_of(dtype, np.dtype(np.int64))
     sizes_of((n,))
     refuse_kind("randperm", numpy, "fiu")
-    if numpy.kind in "iu" and n > np.iinfo(numpy).max + 1:
+    if kind_of(numpy) in "iu" and n > np.iinfo(numpy).max + 1:
         raise RuntimeError(f"value cannot be converted to type {numpy.name} without overflow: {n}")
-    if numpy.kind == "f":
+    if kind_of(numpy) == "f":
         largest = 2 ** (np.finfo(numpy).nmant + 1) + 1
         refuse(n > largest, f"n cannot be greater than {largest} for {scalar_name(numpy)} type.")
     drawn = permutation(generator_of(generator), n).astype(numpy, copy=False)
@@ -137,7 +138,7 @@ def uniform_(self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any =
     """Uniform on ``[from, to)``."""
     low = kwargs.pop("from", from_)
     numpy, count = self._sig.numpy, self.numel()
-    if numpy.kind == "c":  # both parts of each number, one after the other
+    if kind_of(numpy) == "c":  # both parts of each number, one after the other
         numpy, count = np.empty(0, numpy).real.dtype, 2 * count
     check_uniform(numpy, low, to)
     line = uniform(generator_of(generator), count, numpy, low, to)

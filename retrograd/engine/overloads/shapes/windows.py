@@ -23,7 +23,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:  # noqa: A002
     if not input.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     axis = checked_dim(dim, input.ndim)
-    if isinstance(start, TensorBase) and (start.ndim or start._sig.numpy.kind not in "iu"):
+    if isinstance(start, TensorBase) and (start.ndim or start._sig.kind not in "iu"):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")

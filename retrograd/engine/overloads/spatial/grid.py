@@ -119,7 +119,7 @@ def _affine(theta: Any, size: Any, align: bool) -> Any:
 def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
     """The points of a result of ``size`` mapped by ``theta``, for ``grid_sample``."""
     check_tensor("affine_grid", theta, 1, "theta")
-    if theta._sig.numpy.kind != "f":
+    if theta._sig.kind != "f":
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")

@@ -24,9 +24,9 @@ def _promoted(x: Any, name: str, *, to_complex: bool) -> Any:
     """Floating or complex, as the transform needs."""
     check_tensor(name, x)
     refuse(x._sig.numpy == np.float16, "Unsupported dtype Half")
-    if x._sig.numpy.kind not in "fc":
+    if x._sig.kind not in "fc":
         x = F._to_copy(x, get_default_dtype().numpy)
-    if to_complex and x._sig.numpy.kind != "c":
+    if to_complex and x._sig.kind != "c":
         x = F._to_copy(x, _WIDER[x._sig.numpy])
     return x
 
@@ -41,7 +41,7 @@ _COMPLEX_INPUT = {
 def _real_only(x: Any, name: str) -> Any:
     check_tensor(name, x)
     words = _COMPLEX_INPUT.get(name, "{} expects a real input tensor, but got {}")
-    refuse(x._sig.numpy.kind == "c", words.format(name, scalar_name(x._sig.numpy)))
+    refuse(x._sig.kind == "c", words.format(name, scalar_name(x._sig.numpy)))
     return _promoted(x, name, to_complex=False)
 
 
@@ -89,7 +89,7 @@ def _one_dim(x: Any, n: int | None, dim: int) -> tuple[Any, int]:
 def fft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:  # noqa: A002
     """The discrete Fourier transform along one dimension."""
     x, axis = _one_dim(_promoted(input, "fft", to_complex=False), n, dim)
-    if x._sig.numpy.kind == "c":
+    if x._sig.kind == "c":
         return F._fft_c2c(x, (axis,), _normalization(norm, True), True)
     return F._fft_r2c(x, (axis,), _normalization(norm, True), False)
 
@@ -97,7 +97,7 @@ def fft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None
 def ifft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:  # noqa: A002
     """The inverse transform along one dimension."""
     x, axis = _one_dim(_promoted(input, "ifft", to_complex=False), n, dim)
-    if x._sig.numpy.kind == "c":
+    if x._sig.kind == "c":
         return F._fft_c2c(x, (axis,), _normalization(norm, False), False)
     return F.conj(F._fft_r2c(x, (axis,), _normalization(norm, False), False))
 

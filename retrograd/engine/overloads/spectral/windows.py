@@ -9,6 +9,7 @@ import numpy as np
 
 from ...calls.refusals import refuse, refuse_kind
 from ...table.public import public
+from ...tensors.narrow import kind_of
 from ..creation.creating import finish, numpy_of
 
 SIGNAL = "signal.windows"
@@ -57,7 +58,7 @@ def _made(name: str, count: int, values: Any, dtype: Any, requires_grad: bool) -
     refuse(count < 0, f"requires non-negative window_length, got window_length={count}")
     numpy = numpy_of(dtype)
     refuse_kind("arange_cpu", numpy, "fiub")
-    refuse(numpy.kind != "f", f"{name} expects floating point dtypes, got: {dtype}")
+    refuse(kind_of(numpy) != "f", f"{name} expects floating point dtypes, got: {dtype}")
     window = np.ones(count) if count <= 1 else values()
     return finish(np.asarray(window).astype(numpy), requires_grad)
 

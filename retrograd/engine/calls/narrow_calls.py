@@ -1,0 +1,75 @@
+"""Calls with operands of dtypes that NumPy has not: computed in single precision, and rounded once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..table.op import OpDef
+from ..tensors.narrow import KINDS, is_eight_bits, is_narrow, kind_of, rounded, widened
+from .quiet import quietly
+from .refusals import without_kernel
+
+_WIDE = np.dtype(np.float32)
+
+
+def is_of_them(op: OpDef, arrays: list[Any]) -> bool:
+    """Whether the operands of a call, or the dtype that it asks for, are not NumPy's, so that it needs ``computed``."""
+    if op.view or op.moves:
+        return False
+    if "dtype" in op.params and is_narrow(arrays[op.params.index("dtype")]):
+        return True
+    return any(_is_narrow(arrays[i]) for i in op.tensor_positions)
+
+
+def _is_narrow(value: Any) -> bool:
+    if value.__class__ is np.ndarray:
+        return value.dtype in KINDS
+    return value.__class__ is list and any(part.__class__ is np.ndarray and part.dtype in KINDS for part in value)
+
+
+def computed(op: OpDef, arrays: list[Any]) -> Any:
+    """The forward of single precision; results of that are rounded to the dtype of the first floating operand."""
+    given, numpy = list(arrays), _dtype_of(op, arrays)
+    for i in op.tensor_positions:
+        given[i] = widened(arrays[i])
+    if "dtype" in op.params:
+        place = op.params.index("dtype")
+        asked = getattr(arrays[place], "numpy", arrays[place])
+        numpy = numpy if asked is None else asked
+        given[place] = _WIDE if is_narrow(asked) else arrays[place]
+    if is_eight_bits(numpy):
+        raise without_kernel(op.name.strip("_"), [numpy])
+    forward = op.forward
+    if numpy in KINDS:
+        for i in range(getattr(forward, "rounds", 0)):
+            given[i] = _rounded_number(given[i], numpy)
+        forward = getattr(forward, "of_wider", forward)
+    made = quietly(forward, given)
+    if numpy not in KINDS:
+        return made
+    if op.outputs == 1 and not op.aux:
+        return narrowed(made, numpy)
+    count = len(made) - len(op.aux)
+    return (*[narrowed(out, numpy) for out in made[:count]], *made[count:])
+
+
+def _dtype_of(op: OpDef, arrays: list[Any]) -> Any:
+    """The dtype of the first floating operand."""
+    for i in op.tensor_positions:
+        for value in arrays[i] if arrays[i].__class__ is list else (arrays[i],):
+            if value.__class__ is np.ndarray and kind_of(value.dtype) in "fc":
+                return value.dtype
+    return None
+
+
+def narrowed(value: Any, numpy: Any) -> Any:
+    """A result of single precision, rounded; any other as it is."""
+    if value.__class__ is not np.ndarray:
+        value = np.asarray(value)
+    return rounded(value, numpy) if value.dtype == _WIDE else value
+
+
+def _rounded_number(value: Any, numpy: Any) -> Any:
+    return float(numpy.type(value)) if value.__class__ in (int, float) else value

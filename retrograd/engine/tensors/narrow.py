@@ -1,0 +1,116 @@
+"""bfloat16 and the floats of eight bits: dtypes that NumPy has not, and ``ml_dtypes`` brings when one is asked for.
+
+What is computed of bfloat16 is computed in single precision and rounded once; nothing is computed of eight bits.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Final
+
+import numpy as np
+
+BRAIN: Any = None
+"""NumPy's dtype for bfloat16, once it has been asked for."""
+KINDS: Final[dict[Any, str]] = {}
+"""The dtypes that have been asked for, with the kind that each would have if NumPy knew it."""
+NAMES: Final = (
+    "bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
+)  # fmt: skip
+COMMAND: Final = "pip install ml_dtypes"
+_WIDE: Final = np.dtype(np.float32)
+_FEW: Final = 1 << 12
+"""Up to so many numbers, one call of ``ml_dtypes`` is faster than five of NumPy."""
+_PIECE: Final = 1 << 16
+_ROUNDING: Final = np.uint32(0x7FFF)
+_ONE, _HALF_WORD = np.uint32(1), np.uint32(16)
+
+
+def load(name: str) -> Any:
+    """NumPy's dtype by torch's name; ``AttributeError`` that says what to install where ``ml_dtypes`` is not."""
+    global BRAIN
+    try:
+        found = np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
+    except ImportError:
+        raise AttributeError(
+            f"{name} needs ml_dtypes, since NumPy has no such dtype: `{COMMAND}`; or use float32 or float16"
+        ) from None
+    KINDS[found] = "f"
+    if name == "bfloat16":
+        BRAIN = found
+    return found
+
+
+def kind_of(numpy: Any) -> str:
+    """NumPy's letter for the kind of a dtype, and ``f`` for those that NumPy does not know."""
+    kind: str = numpy.kind
+    return KINDS[numpy] if kind == "V" and numpy in KINDS else kind
+
+
+def is_narrow(dtype: Any) -> bool:
+    """Whether a dtype, torch's or NumPy's, is one that NumPy has not."""
+    return bool(KINDS) and getattr(dtype, "numpy", dtype) in KINDS
+
+
+def is_eight_bits(numpy: Any) -> bool:
+    """Whether a dtype is one of the floats of eight bits, which are there to be stored."""
+    return numpy in KINDS and numpy is not BRAIN
+
+
+def single(array: Any) -> Any:
+    """The same numbers, of one of these dtypes, in single precision."""
+    if array.dtype != BRAIN or array.size <= _FEW:
+        return array.astype(_WIDE)
+    wide = array.view(np.uint16).astype(np.uint32)
+    wide <<= _HALF_WORD
+    return wide.view(_WIDE)
+
+
+def rounded(array: Any, numpy: Any) -> Any:
+    """Numbers in one of these dtypes, the nearest with an even last digit; an array of them as it is."""
+    if array.dtype == numpy:
+        return array
+    if array.dtype != _WIDE and array.dtype not in KINDS:
+        with np.errstate(all="ignore"):
+            array = array.astype(_WIDE)  # as PyTorch: each of these is reached by way of single precision
+    if numpy != BRAIN or array.dtype != _WIDE or array.size <= _FEW:
+        with np.errstate(all="ignore"):
+            return array.astype(numpy)
+    return _rounded_by_bits(array)
+
+
+def _rounded_by_bits(array: Any) -> Any:
+    """Many numbers in bfloat16, which is the upper half of single precision."""
+    made = np.empty_like(array, dtype=np.uint16, subok=False)
+    if not (array.flags.forc and made.strides == tuple([s // 2 for s in array.strides])):
+        return array.astype(BRAIN)
+    flat, out = array.reshape(-1, order="A").view(np.uint32), made.reshape(-1, order="A")
+    for start in range(0, flat.size, _PIECE):
+        bits = flat[start : start + _PIECE]
+        up = bits >> _HALF_WORD
+        up &= _ONE
+        up += _ROUNDING
+        up += bits
+        up >>= _HALF_WORD
+        out[start : start + _PIECE] = up
+    unknown = np.isnan(array)
+    if unknown.any():
+        made[unknown] = 0x7FC0
+    return made.view(BRAIN)
+
+
+def widened(value: Any) -> Any:
+    """An array of such a dtype, or each in a list or tuple, in single precision; anything else as it is."""
+    if value.__class__ is np.ndarray:
+        return single(value) if value.dtype in KINDS else value
+    if value.__class__ in (list, tuple):
+        return value.__class__([widened(part) for part in value])
+    return value
+
+
+def cast(array: Any, numpy: Any) -> Any:
+    """An array in another dtype, of which NumPy may not know either."""
+    if array.dtype == numpy:
+        return array
+    wide = single(array) if array.dtype in KINDS else array
+    return rounded(wide, numpy) if numpy in KINDS else wide.astype(numpy, copy=False)
