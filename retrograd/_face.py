@@ -102,8 +102,9 @@ def get_device_module(device: Any = None) -> Any:
 
 __all__ = [
     "AcceleratorError", "Event", "Generator", "GradScaler", "OutOfMemoryError", "Size", "Stream", "SymBool",
-    "SymFloat", "SymInt", "Tag", "Tensor", "_narrow_dtype", "_set_fwd_grad_enabled", "autocast", "channels_last", "channels_last_3d",
-    "compile", "cond", "contiguous_format", "default_generator", "device", "dtype", "e", "enable_grad", "finfo",
+    "SymFloat", "SymInt", "Tag", "Tensor", "_narrow_dtype", "_set_fwd_grad_enabled", "autocast", "channels_last",
+    "channels_last_3d", "compile", "cond", "contiguous_format", "default_generator", "device", "dtype", "e",
+    "enable_grad", "finfo",
     "get_default_dtype", "get_device_module", "get_rng_state", "hspmm", "iinfo", "inf", "inference_mode",
     "initial_seed", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",
     "is_inference_mode_enabled", "layout", "manual_seed", "memory_format", "nan", "newaxis", "no_grad", "pi",

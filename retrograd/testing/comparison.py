@@ -10,10 +10,11 @@ import numpy as np
 
 from ..engine.table.methods import FUNCTIONS
 from ..engine.tensors.layouts import strided
+from ..engine.tensors.narrow import kind_of
 from ..engine.tensors.tensor import Tensor
 
 _TOLERANCES: Final = {
-    "float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
+    "float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
     "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7),
 }  # fmt: skip
 """Relative and absolute tolerance by dtype name; the widest of the compared dtypes counts, others are exact."""
@@ -193,7 +194,7 @@ def _values_fault(actual: Any, expected: Any, rules: _Rules, what: str) -> str |
 def _close(ours: Any, theirs: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     common = np.result_type(ours, theirs)
     with np.errstate(all="ignore"):
-        if common.kind not in "fc":
+        if kind_of(common) not in "fc":
             exact = np.asarray(ours == theirs)
             if not (rtol or atol):
                 return exact
@@ -202,14 +203,14 @@ def _close(ours: Any, theirs: Any, rtol: float, atol: float, equal_nan: bool) ->
 
 
 def _wide(dtype: np.dtype[Any]) -> Any:
-    return np.complex128 if dtype.kind == "c" else np.float64
+    return np.complex128 if kind_of(dtype) == "c" else np.float64
 
 
 def _mismatch(ours: Any, theirs: Any, wrong: Any, allowed: tuple[float, float], what: str) -> str:
     """How many elements differ, and the greatest differences with their places."""
     rtol, atol = allowed
     common = np.result_type(ours, theirs)
-    kind = common if common.kind in "fc" else np.int64
+    kind = common if kind_of(common) in "fc" else np.int64
     a, b = ours.astype(kind), theirs.astype(kind)
     with np.errstate(all="ignore"):
         gaps = np.where(wrong, np.abs(a - b), 0)

@@ -13,6 +13,7 @@ from ..engine.streams.integers import integers
 from ..engine.streams.uniform import uniform
 from ..engine.tensors.base import wrap
 from ..engine.tensors.dtypes import dtype as Dtype
+from ..engine.tensors.narrow import kind_of, limits
 
 
 def make_tensor(
@@ -47,18 +48,18 @@ def make_tensor(
     if noncontiguous and sizes:
         array = array[..., ::2]
     if exclude_zero:
-        array[array == 0] = 1 if dtype.numpy.kind in "iub" else np.finfo(dtype.numpy).tiny
+        array[array == 0] = 1 if kind_of(dtype.numpy) in "iub" else limits(dtype.numpy).tiny
     made = wrap(array)
     return made.requires_grad_(True) if requires_grad else made
 
 
 def _bounds(numpy: np.dtype[Any], low: float | None, high: float | None) -> tuple[float, float]:
     """The range asked for, inside what the dtype holds."""
-    lowest, highest = {"b": (0, 2), "u": (0, 10), "i": (-9, 10)}.get(numpy.kind, (-9, 9))
+    lowest, highest = {"b": (0, 2), "u": (0, 10), "i": (-9, 10)}.get(kind_of(numpy), (-9, 9))
     first, last = lowest if low is None else low, highest if high is None else high
     if np.isnan(first) or np.isnan(last):
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={first} and high={last}")
-    if first == last and numpy.kind in "fc":
+    if first == last and kind_of(numpy) in "fc":
         warnings.warn(
             "Passing `low==high` to torch.testing.make_tensor for floating or complex types is deprecated",
             FutureWarning,
@@ -71,7 +72,7 @@ def _bounds(numpy: np.dtype[Any], low: float | None, high: float | None) -> tupl
 
 def _drawn(sizes: tuple[int, ...], numpy: np.dtype[Any], low: float, high: float) -> Any:
     count = math.prod(sizes)
-    if numpy.kind in "iub":
+    if kind_of(numpy) in "iub":
         drawn = integers(default_generator, count, int(np.ceil(low)), int(np.ceil(high))).astype(numpy)
     else:
         drawn = uniform(default_generator, count, numpy, low, high)

@@ -152,7 +152,7 @@ def laid_out(shape: Sequence[int], strides: Strides, make: Callable[[Any], Array
     if strides == contiguous_strides(shape):
         return make(shape)
     line = make(int(np.prod(shape)))
-    return np.ndarray(shape, line.dtype, line.data, 0, tuple([s * line.itemsize for s in strides]))
+    return np.ndarray(shape, line.dtype, line.view(np.uint8).data, 0, tuple([s * line.itemsize for s in strides]))
 
 
 def _has_usual_strides(array: Array) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..table.op import OpDef
+from ..tensors.dtypes import dtype, float32
 from ..tensors.narrow import KINDS, is_eight_bits, is_narrow, kind_of, rounded, widened
 from .quiet import quietly
 from .refusals import without_kernel
@@ -16,17 +17,19 @@ _WIDE = np.dtype(np.float32)
 
 def is_of_them(op: OpDef, arrays: list[Any]) -> bool:
     """Whether the operands of a call, or the dtype that it asks for, are not NumPy's, so that it needs ``computed``."""
-    if op.view or op.moves:
+    if op.view or op.as_given:
         return False
     if "dtype" in op.params and is_narrow(arrays[op.params.index("dtype")]):
         return True
-    return any(_is_narrow(arrays[i]) for i in op.tensor_positions)
+    found = {value.dtype for i in op.tensor_positions for value in _arrays_in(arrays[i]) if kind_of(value.dtype) == "f"}
+    if len(found) > 1 and not (op.promote or op.mixes):
+        return False  # the forward refuses them
+    return not found.isdisjoint(KINDS)
 
 
-def _is_narrow(value: Any) -> bool:
-    if value.__class__ is np.ndarray:
-        return value.dtype in KINDS
-    return value.__class__ is list and any(part.__class__ is np.ndarray and part.dtype in KINDS for part in value)
+def _arrays_in(value: Any) -> list[Any]:
+    """An argument, or those in a list, as far as they are arrays."""
+    return [part for part in (value if value.__class__ is list else (value,)) if part.__class__ is np.ndarray]
 
 
 def computed(op: OpDef, arrays: list[Any]) -> Any:
@@ -38,7 +41,8 @@ def computed(op: OpDef, arrays: list[Any]) -> Any:
         place = op.params.index("dtype")
         asked = getattr(arrays[place], "numpy", arrays[place])
         numpy = numpy if asked is None else asked
-        given[place] = _WIDE if is_narrow(asked) else arrays[place]
+        if is_narrow(asked):
+            given[place] = float32 if isinstance(arrays[place], dtype) else _WIDE
     if is_eight_bits(numpy):
         raise without_kernel(op.name.strip("_"), [numpy])
     forward = op.forward
@@ -58,8 +62,8 @@ def computed(op: OpDef, arrays: list[Any]) -> Any:
 def _dtype_of(op: OpDef, arrays: list[Any]) -> Any:
     """The dtype of the first floating operand."""
     for i in op.tensor_positions:
-        for value in arrays[i] if arrays[i].__class__ is list else (arrays[i],):
-            if value.__class__ is np.ndarray and kind_of(value.dtype) in "fc":
+        for value in _arrays_in(arrays[i]):
+            if kind_of(value.dtype) in "fc":
                 return value.dtype
     return None
 

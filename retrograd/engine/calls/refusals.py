@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..table.op import OpDef
+from ..tensors import narrow
 from ..tensors.base import TensorBase
 from ..tensors.dtype_names import c10_name, scalar_name
 from ..tensors.narrow import kind_of
@@ -61,10 +62,12 @@ def refuse(condition: bool, message: str) -> None:
 def refuse_kind(kernel: str, numpy: Any, kinds: str) -> None:
     """``NotImplementedError`` for a dtype of none of the kinds.
 
-    Kinds are NumPy's letters; ``w`` stands for the wide floats alone, ``l`` for 64-bit integers alone.
+    Kinds are NumPy's letters; ``w`` stands for the wide floats alone, ``h`` for bfloat16 beside them, ``l`` for
+    64-bit integers alone.
     """
     kind = kind_of(numpy)
     wide = "w" if kind == "f" and numpy.itemsize > 2 else "l" if kind == "i" and numpy.itemsize > 4 else ""
+    wide = "h" if numpy == narrow.BRAIN else wide
     if kind not in kinds and not (wide and wide in kinds):
         raise without_kernel(kernel, [numpy])
 

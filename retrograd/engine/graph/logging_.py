@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..execution.introspection import current_node
 from ..nodes.edges import node_of
+from ..tensors.narrow import EIGHT_BITS
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -32,7 +33,7 @@ _DTYPE_ABBRS = {
     "float16": "f16", "float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128", "int8": "i8",
     "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
     "bool": "b8", "bfloat16": "bf16",
-    **{f"float8_{digits}": f"f8{digits}" for digits in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")},
+    **{f"float8_{digits}": f"f8{digits}" for digits in EIGHT_BITS},
 }  # fmt: skip
 
 

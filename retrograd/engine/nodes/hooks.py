@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import observe
 from ..tensors.base import Hook, TensorBase
+from ..tensors.narrow import EIGHT_BITS
 from ..tensors.sig import Sig
 from ..warning import warn
 
@@ -109,7 +110,7 @@ _TYPE_NAMES = {
     "int8": "CharTensor", "int16": "ShortTensor", "int32": "IntTensor", "int64": "LongTensor", "uint8": "ByteTensor",
     "bool": "BoolTensor",
     "complex64": "ComplexFloatTensor", "complex128": "ComplexDoubleTensor",
-    **{f"float8_{digits}": f"Float8_{digits}Tensor" for digits in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")},
+    **{f"float8_{digits}": f"Float8_{digits}Tensor" for digits in EIGHT_BITS},
 }  # fmt: skip
 
 

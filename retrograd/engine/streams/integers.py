@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..tensors.narrow import kind_of
+from ..tensors.narrow import kind_of, limits
 from .uniform import long_words
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def integers(generator: Generator, count: int, low: int, high: int) -> Any:
 def of_dtype(generator: Generator, count: int, numpy: Any) -> Any:
     """Integers from 0 to the largest that a dtype holds; for floating dtypes to the end of those without a gap."""
     if kind_of(numpy) == "f":
-        span = 2 ** (np.finfo(numpy).nmant + 1) + 1
+        span = 2 ** (limits(numpy).nmant + 1) + 1
     else:
         span = 2 if kind_of(numpy) == "b" else int(np.iinfo(numpy).max) + 1
     drawn = long_words(generator, count) if numpy.itemsize == 8 else generator.words(count)

@@ -75,8 +75,12 @@ class RowFacts:
     """The result is a sparse tensor, or the gradient of an operand is: as long as a node of the row lives, gradients
     are tensors (``execution.watchers``), since bare arrays cannot be sparse."""
 
-    moves: bool = False
-    """Elements are moved, cast or made as they are, whatever their dtype: nothing is computed of them."""
+    as_given: bool = False
+    """The forward gets operands of dtypes that NumPy has not (``tensors.narrow``) as they are: it moves, casts or makes
+    elements, or refuses them itself.  Others get them in single precision, and their results are rounded."""
+
+    mixes: bool = False
+    """Operands may be of several floating dtypes, though they are not promoted."""
 
     # -- views and in-place writes
     view: bool = False

@@ -21,8 +21,9 @@ from .argument_checks import type_name_of
 from .base import TensorBase, tensor_class, wrap
 from .bits import CONJUGATE, class_of
 from .common_dtype import promote_types, scalar_dtype
+from .dtype_names import scalar_name
 from .dtypes import ALIASES, by_name, dtype, get_default_dtype
-from .narrow import kind_of
+from .narrow import KINDS, kind_of
 from .size import Size
 
 _MOST_DIMENSIONS: Final = 64
@@ -140,7 +141,11 @@ def refuse_long_integer(value: Any) -> None:
 
 
 def refuse_foreign_bytes(array: Any) -> None:
-    """``ValueError`` for numbers whose bytes are in the other order than the machine's."""
+    """``ValueError`` for numbers whose bytes are in the other order, ``TypeError`` for a dtype that NumPy has not."""
+    if array.dtype in KINDS:
+        raise TypeError(
+            f"can't convert np.ndarray of type ml_dtypes.{array.dtype.name}: convert it to float32, and the tensor back"
+        )
     if not array.dtype.isnative:
         raise ValueError(
             "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
@@ -277,6 +282,10 @@ def to_numpy(t: Any, *, force: bool = False) -> Any:
         kind, name = ("conjugate", "conj") if bits & CONJUGATE else ("negative", "neg")
         text = f"Can't call numpy() on Tensor that has {kind} bit set. Use tensor.resolve_{name}().numpy() instead."
         raise refusal("numpy", t, text)
+    if KINDS and t._array.dtype in KINDS:
+        raise TypeError(
+            f"Got unsupported ScalarType {scalar_name(t._array.dtype)}: NumPy has no such dtype; write .float().numpy()"
+        )
     share(t._array)
     return told("numpy", t, t._array) if observe.observers else t._array
 
@@ -388,4 +397,7 @@ def contains(t: Any, value: Any) -> bool:
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}.")
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
         raise OverflowError("int too big to convert")
-    return bool(np.any(t._array == (value._array if isinstance(value, TensorBase) else value)))
+    wanted = value._array if isinstance(value, TensorBase) else value
+    if not isinstance(value, TensorBase) and t._array.dtype in KINDS:
+        wanted = t._array.dtype.type(value)
+    return bool(np.any(t._array == wanted))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from .narrow import EIGHT_BITS
+
 _SCALAR_NAMES = {
     "f2": "Half", "f4": "Float", "f8": "Double", "c8": "ComplexFloat", "c16": "ComplexDouble", "i1": "Char",
     "i2": "Short", "i4": "Int", "i8": "Long", "u1": "Byte", "b1": "Bool",
 }  # fmt: skip
 _NARROW_NAMES = {
     "bfloat16": "BFloat16",
-    **{f"float8_{digits}": f"Float8_{digits}" for digits in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")},
+    **{f"float8_{digits}": f"Float8_{digits}" for digits in EIGHT_BITS},
 }
 
 

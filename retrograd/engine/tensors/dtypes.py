@@ -113,6 +113,8 @@ def from_numpy_dtype(d: np.dtype[Any]) -> dtype:
     try:
         return _BY_NUMPY[d]
     except KeyError:
+        if d.name in narrow.NAMES:
+            return by_name(d.name)
         native = d.newbyteorder("=")
         if native in _BY_NUMPY:
             return _BY_NUMPY[native]

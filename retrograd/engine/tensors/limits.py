@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .dtypes import dtype, get_default_dtype, to_numpy_dtype
-from .narrow import kind_of
+from .narrow import kind_of, limits
 
 
 class finfo:  # noqa: N801  (torch's name)
@@ -15,9 +15,9 @@ class finfo:  # noqa: N801  (torch's name)
 
     def __init__(self, type: dtype | None = None) -> None:  # noqa: A002
         kind = to_numpy_dtype(get_default_dtype() if type is None else type)
-        if kind.kind not in "fc":
+        if kind_of(kind) not in "fc":
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{type}'")
-        found = np.finfo(kind)
+        found = limits(kind)
         self.dtype = found.dtype.name
         self.bits = int(found.bits)
         self.eps, self.max, self.min = float(found.eps), float(found.max), float(found.min)

@@ -14,10 +14,10 @@ BRAIN: Any = None
 """NumPy's dtype for bfloat16, once it has been asked for."""
 KINDS: Final[dict[Any, str]] = {}
 """The dtypes that have been asked for, with the kind that each would have if NumPy knew it."""
-NAMES: Final = (
-    "bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
-)  # fmt: skip
-COMMAND: Final = "pip install ml_dtypes"
+EIGHT_BITS: Final = ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")
+"""The floats of eight bits, by how many digits their exponents and mantissas have."""
+NAMES: Final = ("bfloat16", *[f"float8_{digits}" for digits in EIGHT_BITS])
+COMMAND: Final = "pip install 'retrograd[bfloat16]'"
 _WIDE: Final = np.dtype(np.float32)
 _FEW: Final = 1 << 12
 """Up to so many numbers, one call of ``ml_dtypes`` is faster than five of NumPy."""
@@ -50,6 +50,11 @@ def kind_of(numpy: Any) -> str:
 def is_narrow(dtype: Any) -> bool:
     """Whether a dtype, torch's or NumPy's, is one that NumPy has not."""
     return bool(KINDS) and getattr(dtype, "numpy", dtype) in KINDS
+
+
+def limits(numpy: Any) -> Any:
+    """What ``np.finfo`` tells, of any floating dtype."""
+    return importlib.import_module("ml_dtypes").finfo(numpy) if numpy in KINDS else np.finfo(numpy)
 
 
 def is_eight_bits(numpy: Any) -> bool:

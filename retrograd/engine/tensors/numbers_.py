@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .dtype_names import c10_name
-from .narrow import kind_of
+from .narrow import kind_of, limits
 from .sig import Sig
 
 _MOST = 50_000
@@ -119,8 +119,7 @@ _DOUBLE = np.dtype(np.float64)
 
 def _fits(value: Any, numpy: Any) -> bool:
     if kind_of(numpy) == "f":
-        return not np.isfinite(value) or abs(value) <= float(np.finfo(numpy).max)
-    limits = np.iinfo(numpy)
-    return (
-        bool(np.isfinite(value)) and (-limits.max if kind_of(numpy) == "u" else limits.min) <= int(value) <= limits.max
-    )
+        return not np.isfinite(value) or abs(value) <= float(limits(numpy).max)
+    whole = np.iinfo(numpy)
+    least = -whole.max if numpy.kind == "u" else whole.min
+    return bool(np.isfinite(value)) and least <= int(value) <= whole.max

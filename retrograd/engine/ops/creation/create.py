@@ -16,7 +16,7 @@ from ...tensors.narrow import cast, kind_of
 from ...tensors.numbers_ import checked_number
 
 linear("clone", lambda self, memory_format=None: copied(self, memory_format), self=lambda g: g,
-       moves=True)  # fmt: skip
+       as_given=True)  # fmt: skip
 
 
 def _to_copy(self: Any, numpy: Any, memory_format: Any = None) -> Any:
@@ -34,7 +34,7 @@ def _cast_back(g: Any, self_options: Any) -> Any:
     return F._to_copy(g, numpy)
 
 
-linear("_to_copy", _to_copy, node="ToCopyBackward0", self=_cast_back, moves=True)
+linear("_to_copy", _to_copy, node="ToCopyBackward0", self=_cast_back, as_given=True)
 
 
 def _copy(self: Any, src: Any, non_blocking: bool = False) -> Any:
@@ -52,7 +52,7 @@ def _copied_back(g: Any, src_options: Any) -> Any:
 
 linear(
     "_copy", _copy, node="CopyBackwards", tensors="self src",
-    self=lambda g: F.zeros_like(g), src=_copied_back, moves=True,
+    self=lambda g: F.zeros_like(g), src=_copied_back, as_given=True,
 )  # fmt: skip
 
 
@@ -62,17 +62,19 @@ def _fill(self: Any, value: Any) -> Any:
     return np.broadcast_to(cast(np.asarray(value), self.dtype), self.shape)
 
 
-linear("_fill_number", _fill, node="FillBackward0", in_place_node="FillBackward2", tensors="self", moves=True,
+linear("_fill_number", _fill, node="FillBackward0", in_place_node="FillBackward2", tensors="self", as_given=True,
        self=lambda g: F.zeros_like(g), jvp=lambda primal, tangents, results: tangents[0] * 0)  # fmt: skip
-linear("_fill_tensor", _fill, node="FillBackward1", in_place_node="FillBackward3", tensors="self value", moves=True,
+linear("_fill_tensor", _fill, node="FillBackward1", in_place_node="FillBackward3", tensors="self value", as_given=True,
        self=lambda g: F.zeros_like(g), value=lambda g: F.sum(g))  # fmt: skip
-linear("_zero", lambda self: np.zeros_like(self), node="ZeroBackward0", self=lambda g: F.zeros_like(g), moves=True)
+linear("_zero", lambda self: np.zeros_like(self), node="ZeroBackward0", self=lambda g: F.zeros_like(g), as_given=True)
 
 
-nondifferentiable("zeros_like", lambda self: np.zeros(self.shape, self.dtype), public=False, layout="copy", moves=True)
-nondifferentiable("ones_like", lambda self: np.ones(self.shape, self.dtype), public=False, layout="copy", moves=True)
 nondifferentiable(
-    "empty_like_layout", lambda self: zeros_like_layout(Geometry.of(self, 0), self.dtype), public=False, moves=True
+    "zeros_like", lambda self: np.zeros(self.shape, self.dtype), public=False, layout="copy", as_given=True
+)
+nondifferentiable("ones_like", lambda self: np.ones(self.shape, self.dtype), public=False, layout="copy", as_given=True)
+nondifferentiable(
+    "empty_like_layout", lambda self: zeros_like_layout(Geometry.of(self, 0), self.dtype), public=False, as_given=True
 )
 
 # -- complex parts

@@ -18,6 +18,7 @@ from ...table.registry import F
 from ...table.rows import elementwise, function
 from ...tensors.base import TensorBase
 from ...tensors.dtype_names import scalar_name
+from ...tensors.narrow import limits
 from ...tensors.numbers_ import checked_number, held, real_number
 from ..pointwise.arithmetic import conj, zero_gradient
 from ..reductions.reduce import axes_of
@@ -223,7 +224,7 @@ elementwise("hardswish", rounded_once()(lambda self: self * _hardsigmoid(self)),
 
 
 def _softshrink(self: Any, lambd: float = 0.5) -> Any:
-    most = float(np.finfo(self.dtype).max)
+    most = float(limits(self.dtype).max)
     if not 0 <= real_number(lambd) <= most:
         have = f"[0, {most:g}] for input dtype {scalar_name(self.dtype)}"
         raise RuntimeError(f"lambda must be in range {have}, but found {lambd:g}")

@@ -152,7 +152,7 @@ def _sum_lead(x: Any, axes: Sizes) -> Any:
 
 
 function(
-    "_layer_norm", _layer_norm, node="NativeLayerNormBackward0", tensors="input weight bias",
+    "_layer_norm", _layer_norm, node="NativeLayerNormBackward0", tensors="input weight bias", mixes=True,
     joint=joint_backward_operator("native_layer_norm", _layer_norm_grads, "input result1 result2 weight bias"),
     aux=("result1", "result2"),
     kinds="f", layout="rows",
@@ -211,7 +211,7 @@ def _group_norm_formula(g: Any, needs: Any, x: Any, weight: Any, group: int, eps
 
 
 function(
-    "_group_norm", _group_norm, node="NativeGroupNormBackward0", tensors="input weight bias",
+    "_group_norm", _group_norm, node="NativeGroupNormBackward0", tensors="input weight bias", mixes=True,
     joint=_group_norm_grads, aux=("result1", "result2"), keeps="input_sizes",
     kinds="f", layout="format",
 )  # fmt: skip
@@ -298,6 +298,7 @@ function(
     "_batch_norm",
     _batch_norm,
     node="NativeBatchNormBackward0",
+    mixes=True,
     tensors="input weight bias running_mean running_var",
     constant="running_mean running_var",
     joint=joint_backward_operator(

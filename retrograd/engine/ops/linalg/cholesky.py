@@ -109,6 +109,7 @@ function(
     "_cholesky_ex",
     _cholesky,
     node="LinalgCholeskyExBackward0",
+    as_given=True,
     self=_cholesky_back,
     jvp=_cholesky_jvp,
     layout="columns",
@@ -121,7 +122,7 @@ def _old_cholesky(self: Any, upper: bool = False) -> Any:
     return _cholesky(self, upper)
 
 
-function("_cholesky_old", _old_cholesky, node="CholeskyBackward0", self=_cholesky_back, layout="columns")
+function("_cholesky_old", _old_cholesky, node="CholeskyBackward0", as_given=True, self=_cholesky_back, layout="columns")
 
 
 def _cholesky_solve(self: Any, input2: Any, upper: bool = False) -> Any:

@@ -84,7 +84,7 @@ def _cofactors(self: Any) -> Any:
     return F._matmul(u * F.unsqueeze(others * F.ones_like(s), -2), vh) * _last_two(conj(turn))
 
 
-function("_det", _det, node="LinalgDetBackward0", self=_det_back, for_hooks=FACTORS)
+function("_det", _det, node="LinalgDetBackward0", as_given=True, self=_det_back, for_hooks=FACTORS)
 
 
 def _slogdet(self: Any) -> Any:
@@ -105,5 +105,5 @@ def _slogdet_back(g: Any, self: Any, sign: Any) -> Any:
     return _over_adjoint(*_known(self, grow)[::-1])
 
 
-function("_slogdet", _slogdet, node="LinalgSlogdetBackward0", results="sign logabsdet", undefined=True,
+function("_slogdet", _slogdet, node="LinalgSlogdetBackward0", as_given=True, results="sign logabsdet", undefined=True,
          self=_slogdet_back, for_hooks=FACTORS)  # fmt: skip

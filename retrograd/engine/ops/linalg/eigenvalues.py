@@ -57,7 +57,16 @@ def _eigh_jvp(primal: Any, tangents: Any, results: Any) -> Any:
     return F.real(along) if raw(along).dtype.kind == "c" else along, F._matmul(v, turned)
 
 
-function("_eigh", _eigh, node="LinalgEighBackward0", outputs=2, self=_eigh_back, jvp=_eigh_jvp, layout="columns")
+function(
+    "_eigh",
+    _eigh,
+    node="LinalgEighBackward0",
+    as_given=True,
+    outputs=2,
+    self=_eigh_back,
+    jvp=_eigh_jvp,
+    layout="columns",
+)
 
 
 def _eig(self: Any) -> Any:
@@ -83,4 +92,4 @@ def _eig_back(g: Any, result: Any) -> Any:
     return F._solve(vh, F._matmul(inner, vh), True)
 
 
-function("_eig", _eig, node="LinalgEigBackward0", outputs=2, self=_eig_back, layout="columns")
+function("_eig", _eig, node="LinalgEigBackward0", as_given=True, outputs=2, self=_eig_back, layout="columns")

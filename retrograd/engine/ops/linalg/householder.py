@@ -69,7 +69,8 @@ def _householder_grads(g: Any, needs: Any, self: Any, tau: Any) -> Any:
     return _steps_back(g, self, tau, _eye(self), range(tau.shape[-1])[::-1], False)
 
 
-function("_householder_product", _householder_product, node="LinalgHouseholderProductBackward0", tensors="self tau",
+function("_householder_product", _householder_product, node="LinalgHouseholderProductBackward0", as_given=True,
+         tensors="self tau",
          joint=_householder_grads, keeps="result", layout="columns")  # fmt: skip
 
 
@@ -94,5 +95,6 @@ def _ormqr_grads(g: Any, needs: Any, self: Any, tau: Any, other: Any, left: bool
     return *_steps_back(sides[0], self, tau, sides[1], *_order(tau, left, transpose)), into_other
 
 
-function("_ormqr", _ormqr, node="OrmqrBackward0", tensors="self tau other", joint=_ormqr_grads, keeps="result",
+function("_ormqr", _ormqr, node="OrmqrBackward0", as_given=True,
+         tensors="self tau other", joint=_ormqr_grads, keeps="result",
          layout="columns")  # fmt: skip

@@ -63,7 +63,7 @@ def pinv_back(g: Any, self: Any, result: Any) -> Any:
     )  # fmt: skip
 
 
-function("_pinv", _pinv, node="LinalgPinvBackward0", self=pinv_back)
+function("_pinv", _pinv, node="LinalgPinvBackward0", as_given=True, self=pinv_back)
 
 
 def _lstsq(self: Any, b: Any, rcond: Any = None, driver: str | None = None) -> Any:
@@ -104,5 +104,6 @@ def _lstsq_back(grads: Any, needs: Any, self: Any, b: Any, rcond: Any) -> Any:
     return mine if needs[0] else None, (F._squeeze_dim(theirs, -1) if vector else theirs) if needs[1] else None
 
 
-function("_lstsq", _lstsq, node="LinalgLstsqBackward0", tensors="self b", joint=_lstsq_back, keeps="solution",
+function("_lstsq", _lstsq, node="LinalgLstsqBackward0", as_given=True,
+         tensors="self b", joint=_lstsq_back, keeps="solution",
          results="solution residuals rank singular_values", nondiff=(2, 3))  # fmt: skip

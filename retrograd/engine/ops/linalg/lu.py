@@ -142,13 +142,17 @@ function(
     "_lu_factor",
     _lu_factor,
     node="LinalgLuFactorExBackward0",
+    as_given=True,
     results="LU pivots",
     nondiff=(1,),
     self=_lu_factor_back,
     layout="columns",
 )
-function("_lu", _lu, node="LinalgLuBackward0", results="L U P", nondiff=(2,), self=_lu_back, keeps="pivot")
-function("_lu_unpack", _lu_unpack, node="LuUnpackBackward0", tensors="self pivots", outputs=3, nondiff=(2,),
+function(
+    "_lu", _lu, node="LinalgLuBackward0", as_given=True, results="L U P", nondiff=(2,), self=_lu_back, keeps="pivot"
+)
+function("_lu_unpack", _lu_unpack, node="LuUnpackBackward0", as_given=True,
+         tensors="self pivots", outputs=3, nondiff=(2,),
          self=_lu_unpack_back)  # fmt: skip
 
 
@@ -194,5 +198,6 @@ def _lu_solve_self(g: Any, self: Any, pivots: Any, result: Any, left: bool, adjo
     return F.tril(below, -1) + F.triu(above, 0)
 
 
-function("_lu_solve", _lu_solve, node="LinalgLuSolveBackward0", tensors="self pivots other", self=_lu_solve_self,
+function("_lu_solve", _lu_solve, node="LinalgLuSolveBackward0", as_given=True,
+         tensors="self pivots other", self=_lu_solve_self,
          other=_lu_solve_other)  # fmt: skip

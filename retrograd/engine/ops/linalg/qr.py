@@ -54,7 +54,7 @@ def _qr_back(g: Any, result: Any, mode: str) -> Any:
     return F.cat([left, F._matmul(q, right)], -1)
 
 
-function("_qr", _qr, node="LinalgQrBackward0", outputs=2, self=_qr_back, layout="columns")
+function("_qr", _qr, node="LinalgQrBackward0", as_given=True, outputs=2, self=_qr_back, layout="columns")
 
 
 def _geqrf(self: Any) -> Any:

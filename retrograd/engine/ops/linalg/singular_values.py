@@ -86,6 +86,7 @@ function(
     "_svd",
     _svd,
     node="LinalgSvdBackward0",
+    as_given=True,
     results="U S Vh",
     self=_svd_back,
     keeps="full_matrices",

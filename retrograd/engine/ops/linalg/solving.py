@@ -115,7 +115,7 @@ def _factors(self: Any) -> Any:
 FACTORS = {"LU": lambda self: _factors(self)[0], "pivots": lambda self: _factors(self)[1]}
 """What PyTorch's nodes keep of elimination, which the rules here do again."""
 
-function("_solve", _solve, node="LinalgSolveExBackward0", reorders=True, tensors="self other",
+function("_solve", _solve, node="LinalgSolveExBackward0", as_given=True, reorders=True, tensors="self other",
          joint=_solve_grads, for_hooks=FACTORS)  # fmt: skip
 
 
@@ -209,5 +209,5 @@ def _inv(self: Any, check_errors: bool = True) -> Any:
     return left_where_failed(zero_pivots(self) != 0, self, behind, np.linalg.inv)
 
 
-function("_inv", _inv, node="LinalgInvExBackward0", layout="columns",
+function("_inv", _inv, node="LinalgInvExBackward0", as_given=True, layout="columns",
          self=lambda g, result: -F._matmul(adjoint(result), F._matmul(g, adjoint(result))))  # fmt: skip

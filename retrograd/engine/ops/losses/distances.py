@@ -84,7 +84,7 @@ function(
     "_euclidean_dist", _euclidean_dist, node="EuclideanDistBackward0", promote="",
     x1=lambda g, x1, x2, result: _euclidean_slope(_euclidean_ratio(g, result), x1, x2),
     x2=lambda g, x1, x2, result: _euclidean_slope(F.transpose(_euclidean_ratio(g, result), -2, -1), x2, x1),
-    kinds="w",
+    kinds="wh",
 )  # fmt: skip
 
 

@@ -58,4 +58,5 @@ elementwise(
     inplace=True,
     numbers=False,
     kinds="f",
+    as_given=True,
 )

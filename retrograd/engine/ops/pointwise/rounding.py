@@ -8,6 +8,7 @@ import numpy as np
 
 from ...table.registry import F
 from ...table.rows import elementwise
+from ...tensors.narrow import is_narrow, kind_of, limits, rounded, single
 from .arithmetic import zero_gradient
 
 for _name, _round in {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}.items():
@@ -30,12 +31,17 @@ elementwise("_round_decimals", _round_decimals, node="RoundBackward1", tensors="
 
 def _nan_to_num(self: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
     """``nan``, ``posinf`` and ``neginf`` in place of what is not finite (default: 0 and the largest numbers)."""
-    if self.dtype.kind not in "fc":
+    if kind_of(self.dtype) not in "fc":
         return self.copy()
-    return np.nan_to_num(self, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+    nan = 0.0 if nan is None else nan
+    if not is_narrow(self.dtype):
+        return np.nan_to_num(self, nan=nan, posinf=posinf, neginf=neginf)
+    most = float(limits(self.dtype).max)
+    posinf, neginf = most if posinf is None else posinf, -most if neginf is None else neginf
+    return rounded(np.nan_to_num(single(self), nan=nan, posinf=posinf, neginf=neginf), self.dtype)
 
 
 elementwise(
     "nan_to_num", _nan_to_num, promote="", inplace=True, real_only="nan_to_num",
-    self=lambda g, self: g * F.isfinite(self),
+    self=lambda g, self: g * F.isfinite(self), as_given=True,
 )  # fmt: skip

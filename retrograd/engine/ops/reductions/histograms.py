@@ -28,10 +28,12 @@ underivable("_histogram", _histogram, tensors="self edges weight", outputs=2)
 
 def _weighted_bincount(self: Any, weights: Any, minlength: int) -> Any:
     """Sums of weights by the numbers beside them, in double precision but for single weights."""
-    return np.bincount(self, weights, minlength).astype(np.float32 if weights.dtype == np.float32 else np.float64)
+    return np.bincount(self, weights.astype(np.float64), minlength).astype(
+        np.float32 if weights.dtype == np.float32 else np.float64
+    )
 
 
-underivable("_weighted_bincount", _weighted_bincount, tensors="self weights", aten="bincount")
+underivable("_weighted_bincount", _weighted_bincount, tensors="self weights", aten="bincount", as_given=True)
 
 
 def _histogramdd(self: Any, edges: Any, weight: Any, density: bool) -> Any:

@@ -93,9 +93,15 @@ def _double(self: Any, axis: int, count: int) -> Any:
 
 
 linear(
-    "_fft_c2c", _c2c, reorders=True, node="FftC2CBackward0",
+    "_fft_c2c", _c2c, reorders=True, node="FftC2CBackward0", as_given=True,
     self=lambda g, dim, normalization, forward: F._fft_c2c(g, dim, normalization, not forward),
 )  # fmt: skip
-linear("_fft_r2c", _r2c, reorders=True, node="FftR2CBackward0", self=_r2c_back)
-linear("_fft_c2r", _c2r, node="FftC2RBackward0", self=_c2r_back)
-linear("_fft_double", _double, node="MulBackward0", self=lambda g, axis, count: F._fft_double(g, axis, count))
+linear("_fft_r2c", _r2c, reorders=True, node="FftR2CBackward0", as_given=True, self=_r2c_back)
+linear("_fft_c2r", _c2r, node="FftC2RBackward0", as_given=True, self=_c2r_back)
+linear(
+    "_fft_double",
+    _double,
+    node="MulBackward0",
+    as_given=True,
+    self=lambda g, axis, count: F._fft_double(g, axis, count),
+)

@@ -95,7 +95,7 @@ def _spaced(start: Any, end: Any, steps: int, numpy: Any, kernel: str) -> Any:
     if kind_of(numpy) in "iu":
         start, end = np.trunc(start), np.trunc(end)
     step = (end - start) / max(steps - 1, 1)
-    if numpy == np.float32:  # PyTorch rounds the step, then multiplies and adds in one
+    if kind_of(numpy) == "f" and numpy.itemsize < 8:  # PyTorch rounds the step, then multiplies and adds in one
         start, end = (v.astype(numpy).astype(exact) for v in (start, end))
         step = step.astype(numpy).astype(exact)
     at = np.arange(steps)

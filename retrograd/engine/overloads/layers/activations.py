@@ -170,7 +170,7 @@ def slopes_below(input: Any, lower: float, upper: float, training: bool) -> Any:
         )
     if not training:
         return (lower + upper) / 2
-    refuse_kind("rrelu_with_noise_out_cpu", input._sig.numpy, "w")
+    refuse_kind("rrelu_with_noise_out_cpu", input._sig.numpy, "wh")
     if input.is_meta:
         return input.new_ones(input.shape)
     slopes = np.ones(tuple(input.shape), input._sig.numpy)

@@ -21,6 +21,7 @@ from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.batches import is_batched
 from ...tensors.layouts import channels_last, channels_last_3d, contiguous_format
+from ...tensors.narrow import limits, widened
 from ...tensors.numbers_ import real_argument
 
 
@@ -40,7 +41,7 @@ def _check_channels(x: Any, **tensors: Any) -> None:
 
 
 def _check_dtypes(x: Any, *parameters: Any) -> None:
-    """``RuntimeError`` unless parameters have the input's dtype, or are all float32 beside a float16 input.
+    """``RuntimeError`` unless parameters have the input's dtype, or are all float32 beside one of 16 bits.
 
     ``NotImplementedError`` for an input that is not of floats.
     """
@@ -52,7 +53,7 @@ def _check_dtypes(x: Any, *parameters: Any) -> None:
         any(dtype != np.float32 for dtype in given), "mixed dtype (CPU): expect parameter to have scalar type of Float"
     )
     refuse_kind("batch_norm", numpy, "f")
-    refuse(numpy != np.float16, "mixed dtype (CPU): all inputs must share same datatype.")
+    refuse(numpy.itemsize > 2, "mixed dtype (CPU): all inputs must share same datatype.")
 
 
 def _update(running: Any, fresh: Any, momentum: float) -> None:
@@ -172,7 +173,7 @@ def instance_norm(
     out = _batch_norm(x, repeated[0], repeated[1], (stats[0], stats[1]), (use_input_stats, momentum, eps))
     for running, wide in zip((running_mean, running_var), stats, strict=True):
         if running is not None and use_input_stats:
-            running._array[...] = mean_of(wide._array.reshape(n, c), 0, False, None)
+            running._array[...] = mean_of(widened(wide._array).reshape(n, c), 0, False, None)
             bump_version(running)
     return out.view(tuple(input.shape))
 
@@ -272,7 +273,7 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = N
     refuse_kind("rms_norm", input._sig.numpy, "fc")
     half = input._sig.numpy == np.float16  # computed, as in PyTorch, in float32
     numpy = np.float32 if half else input._sig.numpy
-    epsilon = float(np.finfo(numpy).eps) if eps is None else real_argument("rms_norm", "eps", 4, eps)
+    epsilon = float(limits(numpy).eps) if eps is None else real_argument("rms_norm", "eps", 4, eps)
     axes = tuple(range(input.ndim - 1, input.ndim - 1 - len(shape), -1))
     x = input.float() if half else input
     out = x * F.rsqrt(plus(F._mean_dim(x.pow(2), axes, True), epsilon))

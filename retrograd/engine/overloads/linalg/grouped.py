@@ -15,7 +15,7 @@ def _check(a: Any, b: Any, offs: Any, out_dtype: Any) -> None:
     for name, t in (("mat_a", a), ("mat_b", b)):
         check_tensor("grouped_mm", t, name=name)
         refuse(
-            t._sig.numpy.name not in ("float32", "float16"),
+            t._sig.numpy.name not in ("float32", "float16", "bfloat16"),
             f"Expected {name} to be Float32, BFloat16 or Float16 matrix, got {t.dtype}",
         )
         refuse(t.ndim not in (2, 3), f"{name} has to be 2 or 3d")

@@ -19,6 +19,7 @@ from ...tensors.base import TensorBase, wrap
 from ...tensors.convert import checked_dim, dims_given
 from ...tensors.dtype_names import scalar_name
 from ...tensors.dtypes import to_numpy_dtype
+from ...tensors.narrow import kind_of
 from .inverses import inv_ex
 
 
@@ -51,7 +52,7 @@ def matrix_norm(
     check_matrix("linalg.matrix_norm", "A", A)
     kind = A._sig.numpy
     refuse(
-        kind.kind not in "fc",
+        kind_of(kind) not in "fc",
         f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {scalar_name(kind)}",
     )
     if isinstance(ord, complex):

@@ -13,6 +13,7 @@ from ...table.registry import F
 from ...tensors.argument_checks import check_scalar_type
 from ...tensors.common_dtype import result_dtype
 from ...tensors.dtype_names import scalar_name
+from ...tensors.narrow import kind_of
 from ...tensors.numbers_ import real_argument
 from ..reductions.older_norms import norm_along
 from ..shapes.broadcasting import broadcast_pair
@@ -43,7 +44,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
         a, b = F.expand(a, shape), F.expand(b, shape)
     common = result_dtype((a._sig.numpy, b._sig.numpy), (), ())
     refuse(
-        common.kind != "f",
+        kind_of(common) != "f",
         f"expected common dtype to be floating point, yet common dtype is {scalar_name(common)}",
     )
     refuse(eps < 0, f"eps must be non-negative, got: {eps}")

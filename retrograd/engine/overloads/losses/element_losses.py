@@ -14,6 +14,7 @@ from ...table.registry import F
 from ...tensors.base import TensorBase
 from ...tensors.dtype_names import scalar_name
 from ...tensors.dtypes import get_default_dtype
+from ...tensors.narrow import kind_of
 from ...tensors.numbers_ import real_argument
 from ...warning import warn
 from ..shapes.broadcasting import broadcast_pair
@@ -101,7 +102,7 @@ def huber_loss(
 def _held_by(operand: Any, loss: Any) -> Any:
     """A loss that PyTorch computes into memory for numbers like those of an operand, if that can hold it."""
     want, have = operand._sig.numpy, loss._sig.numpy
-    if want.kind != have.kind:
+    if kind_of(want) != kind_of(have):
         raise RuntimeError(
             f"result type {scalar_name(have)} can't be cast to the desired output type {scalar_name(want)}"
         )

@@ -10,13 +10,14 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from ...table.public import public
-from ...tensors import copying
+from ...tensors import copying, narrow
 from ...tensors.devices import device
 
 _TRUSTED = {
     "collections": {"OrderedDict", "defaultdict"},
     "builtins": {"set", "frozenset", "complex", "bytearray", "slice", "range"},
     "numpy": {"ndarray", "dtype"},
+    "ml_dtypes": set(narrow.NAMES),
     "numpy._core.multiarray": {"_reconstruct", "scalar"},
     "numpy._core.numeric": {"_frombuffer"},
     "retrograd.engine.meta.tensor": {"rebuild"},
@@ -75,6 +76,8 @@ class _Anything(pickle.Unpickler):
         self._location = map_location.get("cpu", "cpu") if isinstance(map_location, dict) else map_location
 
     def find_class(self, module: str, name: str) -> Any:
+        if module == "ml_dtypes":
+            narrow.load(name)  # which says what to install
         found = super().find_class(module, name)
         if name == "rebuild" and module.startswith("retrograd.engine."):
             _check_location(self._location)

@@ -9,6 +9,7 @@ from ...table.public import check_dim, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.dtype_names import scalar_name
 from ...tensors.dtypes import to_numpy_dtype
+from ...tensors.narrow import kind_of
 from ...tensors.numbers_ import real_number
 from ...warning import warn
 
@@ -115,7 +116,7 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002
     """Mean of what is not NaN."""
     check_tensor("nanmean", input)
-    if dtype is not None and to_numpy_dtype(dtype).kind not in "fc":
+    if dtype is not None and kind_of(to_numpy_dtype(dtype)) not in "fc":
         raise RuntimeError(
             "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex "
             f"dtype. Got: {dtype}"

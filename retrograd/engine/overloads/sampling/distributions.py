@@ -28,7 +28,7 @@ from ...tensors.absent import known_values
 from ...tensors.base import TensorBase
 from ...tensors.bits import memory_of
 from ...tensors.dtype_names import scalar_name
-from ...tensors.narrow import kind_of
+from ...tensors.narrow import kind_of, limits
 from ..creation.creating import finish, numpy_of
 from .draw_checks import check_continuous, check_integers, check_kind, check_normal
 from .placing import drawn_in, none_drawn, placed
@@ -95,7 +95,7 @@ def _end(numpy: Any) -> int:
     """The end of the integers that a dtype holds without a gap."""
     if kind_of(numpy) == "b":
         return 2
-    return 2 ** (np.finfo(numpy).nmant + 1) + 1 if kind_of(numpy) == "f" else int(np.iinfo(numpy).max) + 1
+    return 2 ** (limits(numpy).nmant + 1) + 1 if kind_of(numpy) == "f" else int(np.iinfo(numpy).max) + 1
 
 
 @public("random_", function=False)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...calls.refusals import refuse
 from ...tensors.dtype_names import c10_name, scalar_name
-from ...tensors.narrow import kind_of
+from ...tensors.narrow import kind_of, limits
 from ...warning import warn
 
 
@@ -30,7 +30,7 @@ def check_continuous(numpy: Any, name: str) -> None:
 def check_uniform(numpy: Any, low: float, high: float) -> None:
     """Bounds of a uniform distribution: in order, and within the dtype."""
     check_kind("check_uniform_bounds", numpy)
-    largest = float(np.finfo(numpy).max)
+    largest = float(limits(numpy).max)
     for name, bound in (("from", low), ("to", high)):
         refuse(
             not -largest <= bound <= largest, f"{name} is out of bounds for {scalar_name(numpy).lower()}, got {bound}"
@@ -71,9 +71,9 @@ def check_integers(numpy: Any, low: int, high: int) -> None:
     if kind_of(numpy) == "c":
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if kind_of(numpy) == "f":
-        exact = 2 ** (np.finfo(numpy).nmant + 1)
+        exact = 2 ** (limits(numpy).nmant + 1)
         for name, bound in (("from", low), ("to - 1", high - 1)):
-            refuse(abs(bound) > float(np.finfo(numpy).max), f"{name} is out of bounds for {c10_name(numpy)}")
+            refuse(abs(bound) > float(limits(numpy).max), f"{name} is out of bounds for {c10_name(numpy)}")
             if not -exact <= bound <= exact:
                 warn(
                     f"{name} is out of bounds [-{exact}, {exact}]. Due to precision limitations "

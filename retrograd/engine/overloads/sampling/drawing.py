@@ -21,7 +21,7 @@ from ...table.registry import OPS, F
 from ...table.rows import function
 from ...tensors.bits import memory_of
 from ...tensors.dtype_names import scalar_name
-from ...tensors.narrow import kind_of
+from ...tensors.narrow import kind_of, limits
 from ..creation.creating import finish, numpy_of, sizes_of
 from .draw_checks import check_integers, check_kind, check_normal, check_probability, check_uniform
 from .placing import drawn_in, is_contiguous, none_drawn, placed
@@ -123,7 +123,7 @@ def randperm(
     if kind_of(numpy) in "iu" and n > np.iinfo(numpy).max + 1:
         raise RuntimeError(f"value cannot be converted to type {numpy.name} without overflow: {n}")
     if kind_of(numpy) == "f":
-        largest = 2 ** (np.finfo(numpy).nmant + 1) + 1
+        largest = 2 ** (limits(numpy).nmant + 1) + 1
         refuse(n > largest, f"n cannot be greater than {largest} for {scalar_name(numpy)} type.")
     drawn = permutation(generator_of(generator), n).astype(numpy, copy=False)
     return created_into(out, finish(drawn, requires_grad), dtype)

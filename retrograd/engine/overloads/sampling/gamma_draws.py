@@ -19,6 +19,7 @@ from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...table.rows import elementwise, underivable
 from ...tensors.base import wrap
+from ...tensors.narrow import limits
 from .draw_checks import check_kind
 
 _STEP = 1e-4
@@ -70,7 +71,7 @@ def _standard_gamma(self: Any, generator: Any = None) -> Any:
     check_tensor("_standard_gamma", self)
     check_kind("gamma_cpu", self._sig.numpy)
     drawn = rejection.gamma(generator_of(generator), self._array)
-    tiny = np.finfo(self._sig.numpy).tiny
+    tiny = limits(self._sig.numpy).tiny
     return F._drawn_gamma(self, narrowed(np.fmax(drawn, tiny), self._sig.numpy))
 
 
@@ -81,4 +82,4 @@ def _sample_dirichlet(self: Any, generator: Any = None) -> Any:
     refuse_kind("dirichlet", self._sig.numpy, "w")
     drawn = rejection.gamma(generator_of(generator), self._array.astype(np.float64))
     shares = drawn / drawn.sum(-1, keepdims=True) if self.ndim else drawn / drawn
-    return wrap(narrowed(np.clip(shares, np.finfo(self._sig.numpy).tiny, 1), self._sig.numpy))
+    return wrap(narrowed(np.clip(shares, limits(self._sig.numpy).tiny, 1), self._sig.numpy))

@@ -23,7 +23,8 @@ _WIDER = {np.dtype(np.float32): np.dtype(np.complex64), np.dtype(np.float64): np
 def _promoted(x: Any, name: str, *, to_complex: bool) -> Any:
     """Floating or complex, as the transform needs."""
     check_tensor(name, x)
-    refuse(x._sig.numpy == np.float16, "Unsupported dtype Half")
+    narrow = x._sig.kind == "f" and x._sig.numpy.itemsize < 4
+    refuse(narrow, f"Unsupported dtype {scalar_name(x._sig.numpy)}")
     if x._sig.kind not in "fc":
         x = F._to_copy(x, get_default_dtype().numpy)
     if to_complex and x._sig.kind != "c":
