@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..table.op import OpDef
+from ..tensors.base import TensorBase
 from ..tensors.dtypes import dtype, float32
 from ..tensors.narrow import KINDS, is_eight_bits, is_narrow, kind_of, rounded, widened
 from .quiet import quietly
@@ -51,6 +52,8 @@ def computed(op: OpDef, arrays: list[Any]) -> Any:
             given[i] = _rounded_number(given[i], numpy)
         forward = getattr(forward, "of_wider", forward)
     made = quietly(forward, given)
+    if isinstance(made, TensorBase):  # a sparse one, whose parts are computed by operators of their own
+        return quietly(op.forward, arrays)
     if numpy not in KINDS:
         return made
     if op.outputs == 1 and not op.aux:

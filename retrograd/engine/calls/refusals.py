@@ -65,10 +65,10 @@ def refuse_kind(kernel: str, numpy: Any, kinds: str) -> None:
     Kinds are NumPy's letters; ``w`` stands for the wide floats alone, ``h`` for bfloat16 beside them, ``l`` for
     64-bit integers alone.
     """
-    kind = kind_of(numpy)
+    kind = "" if narrow.is_eight_bits(numpy) else kind_of(numpy)
     wide = "w" if kind == "f" and numpy.itemsize > 2 else "l" if kind == "i" and numpy.itemsize > 4 else ""
     wide = "h" if numpy == narrow.BRAIN else wide
-    if kind not in kinds and not (wide and wide in kinds):
+    if (not kind or kind not in kinds) and not (wide and wide in kinds):
         raise without_kernel(kernel, [numpy])
 
 

@@ -18,6 +18,10 @@ def promote_types(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     """PyTorch's promotion of two dtypes: the higher kind wins without widening."""
     if a is b or a == b:
         return a
+    if is_eight_bits(a) or is_eight_bits(b):
+        raise RuntimeError(
+            f"Promotion for Float8 Types is not supported, attempted to promote {scalar_name(a)} and {scalar_name(b)}"
+        )
     rank_a, rank_b = _KIND_RANK[kind_of(a)], _KIND_RANK[kind_of(b)]
     if rank_a == rank_b:
         return _wider(a, b) if a in KINDS or b in KINDS else np.promote_types(a, b)
@@ -29,10 +33,6 @@ def promote_types(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 
 def _wider(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype that takes in two floating ones, of which NumPy does not know one."""
-    if is_eight_bits(a) or is_eight_bits(b):
-        raise RuntimeError(
-            f"Promotion for Float8 Types is not supported, attempted to promote {scalar_name(a)} and {scalar_name(b)}"
-        )
     return np.dtype(np.float32) if a.itemsize == b.itemsize else max(a, b, key=lambda numpy: numpy.itemsize)
 
 

@@ -23,7 +23,7 @@ from .bits import CONJUGATE, class_of
 from .common_dtype import promote_types, scalar_dtype
 from .dtype_names import scalar_name
 from .dtypes import ALIASES, by_name, dtype, get_default_dtype
-from .narrow import KINDS, kind_of
+from .narrow import KINDS, cast, kind_of
 from .size import Size
 
 _MOST_DIMENSIONS: Final = 64
@@ -103,6 +103,8 @@ def _in_range(array: Any, numpy: np.dtype[Any]) -> Any:
     unchecked = kinds not in ("ii", "iu", "ui", "uu", "fi", "fu") or (kinds == "fu" and numpy.itemsize == 8)
     if array.dtype == numpy:
         return array.astype(numpy, copy=False)
+    if numpy in KINDS:
+        return cast(array, numpy)
     if unchecked:
         return quietly(array.astype, (numpy,))  # too large a number becomes an infinity
     limits = np.iinfo(numpy)

@@ -21,7 +21,7 @@ def scalar_name(dtype: Any) -> str:
     return _SCALAR_NAMES.get(dtype.str[1:]) or _NARROW_NAMES.get(dtype.name, str(dtype))
 
 
-_C_NAMES = {"float32": "float", "float64": "double", "int32": "int"}
+_C_NAMES = {"float32": "float", "float64": "double", "int32": "int", "bfloat16": "c10::BFloat16"}
 
 
 def c_name(numpy: Any) -> str:
@@ -31,4 +31,4 @@ def c_name(numpy: Any) -> str:
 
 def c10_name(numpy: Any) -> str:
     """What c10 calls a NumPy dtype in messages about numbers that do not fit: ``c10::Half``, ``int64_t``."""
-    return {**_C_NAMES, "float16": "c10::Half", "bfloat16": "c10::BFloat16"}.get(numpy.name, f"{numpy.name}_t")
+    return {**_C_NAMES, "float16": "c10::Half"}.get(numpy.name, f"{numpy.name}_t")

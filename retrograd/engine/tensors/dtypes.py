@@ -87,7 +87,7 @@ def get_default_dtype() -> dtype:
 def set_default_dtype(d: dtype) -> None:
     """Change the floating dtype that Python floats become; ``TypeError`` for any other dtype."""
     global _default
-    if not (isinstance(d, dtype) and d.is_floating_point):
+    if not (isinstance(d, dtype) and d.is_floating_point and d.itemsize > 1):
         raise TypeError(f"only floating-point types are supported as the default type, got {d}")
     _default = d
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .dtypes import dtype, get_default_dtype, to_numpy_dtype
@@ -22,7 +24,7 @@ class finfo:  # noqa: N801  (torch's name)
         self.bits = int(found.bits)
         self.eps, self.max, self.min = float(found.eps), float(found.max), float(found.min)
         self.tiny = self.smallest_normal = float(found.tiny)
-        self.resolution = 10.0**-found.precision
+        self.resolution = 10.0 ** -int(found.nmant * math.log10(2))
 
     def __repr__(self) -> str:
         names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")

@@ -78,10 +78,23 @@ def rounded(array: Any, numpy: Any) -> Any:
     if array.dtype != _WIDE and array.dtype not in KINDS:
         with np.errstate(all="ignore"):
             array = array.astype(_WIDE)  # as PyTorch: each of these is reached by way of single precision
-    if numpy != BRAIN or array.dtype != _WIDE or array.size <= _FEW:
+    if numpy != BRAIN:
+        return _eight_bits(single(array) if array.dtype in KINDS else array, numpy)
+    if array.dtype != _WIDE or array.size <= _FEW:
         with np.errstate(all="ignore"):
             return array.astype(numpy)
     return _rounded_by_bits(array)
+
+
+def _eight_bits(array: Any, numpy: Any) -> Any:
+    """Numbers in eight bits as PyTorch makes them, which differs from ``ml_dtypes`` beyond the range."""
+    if numpy.name == "float8_e4m3fn":
+        most = _WIDE.type(limits(numpy).max)
+        array = np.clip(array, -most, most)
+    elif numpy.name == "float8_e8m0fnu":  # powers of two, without a sign and without zero
+        array = np.maximum(np.abs(array), _WIDE.type(limits(numpy).tiny))
+    with np.errstate(all="ignore"):
+        return array.astype(numpy)
 
 
 def _rounded_by_bits(array: Any) -> Any:

@@ -12,7 +12,7 @@ from ...deprecations import discourage
 from ...table.registry import F
 from ...table.rows import function, linear, nondifferentiable
 from ...tensors.dtypes import numpy_dtype_of
-from ...tensors.narrow import cast, kind_of
+from ...tensors.narrow import cast, is_narrow, kind_of
 from ...tensors.numbers_ import checked_number
 
 linear("clone", lambda self, memory_format=None: copied(self, memory_format), self=lambda g: g,
@@ -23,6 +23,9 @@ def _to_copy(self: Any, numpy: Any, memory_format: Any = None) -> Any:
     if self.dtype.kind == "c" and kind_of(numpy) not in "cb":
         discourage("complex to real")
         self = self.real
+    if is_narrow(numpy) or is_narrow(self.dtype):
+        made = cast(self, numpy)
+        return copied(made, memory_format) if made is self or memory_format is not None else made
     return copied(self, memory_format, numpy)
 
 

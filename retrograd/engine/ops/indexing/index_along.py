@@ -50,7 +50,7 @@ def _index_select_backward(g: Any, sizes: tuple[int, ...], dim: int, index: Any)
     return out
 
 
-linear("index_select", _index_select, tensors="self index", layout="rows",
+linear("index_select", _index_select, as_given=True, tensors="self index", layout="rows",
        self=lambda g, self_sizes, dim, index: F._index_select_backward(g, tuple(self_sizes), dim, index))  # fmt: skip
 linear("_index_select_backward", _index_select_backward, tensors="g index",
        g=lambda g, dim, index: F.index_select(g, dim, index))  # fmt: skip
@@ -225,7 +225,7 @@ def _masked_select_backward(g: Any, sizes: tuple[int, ...], mask: Any) -> Any:
     return out
 
 
-linear("masked_select", _masked_select, tensors="self mask", dynamic="mask",
+linear("masked_select", _masked_select, as_given=True, tensors="self mask", dynamic="mask",
        self=lambda g, self, mask: F.sum_to_size(
            F._masked_select_backward(g, tuple(self.shape), mask), tuple(self.shape)))  # fmt: skip
 linear("_masked_select_backward", _masked_select_backward, tensors="g mask", g=lambda g, mask, sizes:

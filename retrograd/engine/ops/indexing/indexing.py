@@ -61,7 +61,16 @@ def _index_backward(g: Any, sizes: tuple[int, ...], indices: Any) -> Any:
     return out
 
 
-linear("_index", _index, node="IndexBackward0", tensors="self", self=_index_back, arrays="indices*", layout="rows")
+linear(
+    "_index",
+    _index,
+    node="IndexBackward0",
+    as_given=True,
+    tensors="self",
+    self=_index_back,
+    arrays="indices*",
+    layout="rows",
+)
 linear("_index_backward", _index_backward, node="IndexPutImplBackward0", tensors="g",
        g=lambda g, indices: F._index(g, indices))  # fmt: skip
 

@@ -124,7 +124,7 @@ def _misfit(tensors: Any, axis: int) -> RuntimeError:
     return RuntimeError("tensors cannot be concatenated")
 
 
-listwise("cat", _cat, _cat_back, promote="common", layout="format")
+listwise("cat", _cat, _cat_back, promote="common", as_given=True, layout="format")
 
 
 def _stack(tensors: Any, dim: int = 0) -> Any:
@@ -150,4 +150,4 @@ def _stack_back(g: Any, dim: int) -> Any:
     return [F.select(g, dim, i) for i in range(g.shape[dim])]
 
 
-listwise("stack", _stack, _stack_back, promote="common", layout="rows", alike=True)
+listwise("stack", _stack, _stack_back, promote="common", as_given=True, layout="rows", alike=True)

@@ -73,7 +73,7 @@ def _repeat_back(g: Any, self_sizes: Any, repeats: tuple[int, ...]) -> Any:
     return F._sum_dim(F.reshape(g, tuple(split)), tuple(again)) if again else g
 
 
-linear("repeat", _repeat, public=False, self=_repeat_back)
+linear("repeat", _repeat, public=False, as_given=True, self=_repeat_back)
 
 
 # -- windows

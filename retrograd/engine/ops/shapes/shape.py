@@ -75,8 +75,17 @@ linear("alias", lambda self: self.view(), node="AliasBackward0", view=True, publ
 linear("_fw_primal", lambda self: self.view(), node="Identity", view=True, public=False, self=lambda g: g)
 linear("_make_dual", lambda self: self.view(), node="ViewBackward0", view=True, public=False, self=lambda g: g)
 linear("_reshape_alias", _view, node="ReshapeAliasBackward0", view=True, self=_reshape_grad)
-linear("_unsafe_view", lambda self, size: self.reshape(size), node="UnsafeViewBackward0", self=_reshape_grad)
-linear("reshape", lambda self, size: self.reshape(size), node="ReshapeBackward0", public=False, self=_reshape_grad)
+linear(
+    "_unsafe_view", lambda self, size: self.reshape(size), as_given=True, node="UnsafeViewBackward0", self=_reshape_grad
+)
+linear(
+    "reshape",
+    lambda self, size: self.reshape(size),
+    as_given=True,
+    node="ReshapeBackward0",
+    public=False,
+    self=_reshape_grad,
+)
 
 
 def _permute(self: Any, dims: tuple[int, ...]) -> Any:

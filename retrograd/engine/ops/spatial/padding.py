@@ -42,7 +42,7 @@ def _constant_pad_nd(self: Any, pad: tuple[int, ...], value: Any = 0) -> Any:
 
 
 linear(
-    "constant_pad_nd", _constant_pad_nd, public=False,
+    "constant_pad_nd", _constant_pad_nd, public=False, as_given=True,
     self=lambda g, pad: F.constant_pad_nd(g, tuple([-p for p in pad]), 0),
     jvp=lambda primal, tangents, results: F.constant_pad_nd(tangents[0], primal[1], 0), layout="format",
 )  # fmt: skip
