@@ -123,7 +123,7 @@ def test_missing_method_names_the_way_out() -> None:
     with pytest.raises(AttributeError, match="no attribute 'hpu'; there is only the CPU"):
         x.hpu()
     with pytest.raises(AttributeError, match="nearest names are .*float"):
-        x.bfloat16()
+        x.chalf()
 
 
 @differential

@@ -9,6 +9,7 @@ import numpy as np
 from ..tensors.absent import AbsentMemory
 from ..tensors.base import Array, TensorBase
 from ..tensors.bits import memory_of
+from ..tensors.narrow import kind_of
 from .versions import storage_of
 
 
@@ -114,6 +115,8 @@ def is_dense(array: Array) -> bool:
 def strided(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
     """A window on an array's memory; ``offset`` counts elements from the array's first one."""
     item = array.itemsize
+    if item == 1 and kind_of(array.dtype) == "f":  # NumPy knows no such numbers by their sign
+        return strided(array.view(np.uint8), shape, strides, offset).view(array.dtype)
     # two elements that far apart, of which the second is the first one of the window; it may lie before the array
     line = np.lib.stride_tricks.as_strided(array, (2,), (offset * item,))[1:] if offset else array
     return np.lib.stride_tricks.as_strided(line, shape, tuple(s * item for s in strides))

@@ -67,7 +67,7 @@ def refuse_kind(kernel: str, numpy: Any, kinds: str) -> None:
     """
     kind = "" if narrow.is_eight_bits(numpy) else kind_of(numpy)
     wide = "w" if kind == "f" and numpy.itemsize > 2 else "l" if kind == "i" and numpy.itemsize > 4 else ""
-    wide = "h" if numpy == narrow.BRAIN else wide
+    wide = "h" if numpy is narrow.BRAIN else wide
     if (not kind or kind not in kinds) and not (wide and wide in kinds):
         raise without_kernel(kernel, [numpy])
 

@@ -73,6 +73,6 @@ def absent(
     else:
         size = 1 + sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) if 0 not in shape else 0
         memory = np.empty(size, dtype)
-        made = AbsentMemory(tuple(shape), dtype, memory.data, 0, tuple([s * dtype.itemsize for s in strides]))
+        made = AbsentMemory(tuple(shape), dtype, memory.view(np.uint8).data, 0, tuple([s * dtype.itemsize for s in strides]))
     made.offset = offset or 0
     return made

@@ -22,7 +22,7 @@ from .base import TensorBase, tensor_class, wrap
 from .bits import CONJUGATE, class_of
 from .common_dtype import promote_types, scalar_dtype
 from .dtype_names import scalar_name
-from .dtypes import ALIASES, by_name, dtype, get_default_dtype
+from .dtypes import get_default_dtype
 from .narrow import KINDS, cast, kind_of
 from .size import Size
 
@@ -241,17 +241,6 @@ def legacy_tensor(*data: Any) -> Any:
         return wrap(array_from(data[0], numpy))
     sizes = tuple(data[0]) if isinstance(data[0], Size) else data
     return wrap(np.empty(sizes, numpy))
-
-
-def dtype_of_type(kind: Any) -> dtype:
-    """The dtype behind an old type string or class: ``"torch.DoubleTensor"``."""
-    if isinstance(kind, dtype):
-        return kind
-    text = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
-    name = text.removeprefix("torch.").removesuffix("Tensor").lower()
-    names = {"byte": "uint8", "char": "int8", "": "float32"}
-    name = names.get(name, name)
-    return ALIASES[name] if name in ALIASES else by_name(name)
 
 
 # -- out of the engine

@@ -108,6 +108,17 @@ def by_name(name: str) -> dtype:
     return found
 
 
+def dtype_of_type(kind: Any) -> dtype:
+    """The dtype behind an old type string or class: ``"torch.DoubleTensor"``."""
+    if isinstance(kind, dtype):
+        return kind
+    text = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
+    name = text.removeprefix("torch.").removesuffix("Tensor").lower()
+    names = {"byte": "uint8", "char": "int8", "": "float32"}
+    name = names.get(name, name)
+    return ALIASES[name] if name in ALIASES else by_name(name)
+
+
 def from_numpy_dtype(d: np.dtype[Any]) -> dtype:
     """The dtype of a NumPy dtype; ``TypeError`` when PyTorch has none."""
     try:

@@ -64,7 +64,7 @@ def is_eight_bits(numpy: Any) -> bool:
 
 def single(array: Any) -> Any:
     """The same numbers, of one of these dtypes, in single precision."""
-    if array.dtype != BRAIN or array.size <= _FEW:
+    if array.dtype is not BRAIN or array.size <= _FEW:
         return array.astype(_WIDE)
     wide = array.view(np.uint16).astype(np.uint32)
     wide <<= _HALF_WORD
@@ -78,7 +78,7 @@ def rounded(array: Any, numpy: Any) -> Any:
     if array.dtype != _WIDE and array.dtype not in KINDS:
         with np.errstate(all="ignore"):
             array = array.astype(_WIDE)  # as PyTorch: each of these is reached by way of single precision
-    if numpy != BRAIN:
+    if numpy is not BRAIN:
         return _eight_bits(single(array) if array.dtype in KINDS else array, numpy)
     if array.dtype != _WIDE or array.size <= _FEW:
         with np.errstate(all="ignore"):

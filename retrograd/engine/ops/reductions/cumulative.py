@@ -164,7 +164,7 @@ def _logcumsumexp_back(g: Any, self: Any, result: Any, dim: int) -> Any:
     axis = axes_of(dim, values.ndim)[0]
     parts = values.real
     finite = parts[np.isfinite(parts)]
-    if finite.size == parts.size and np.ptp(finite) < _WIDEST[values.dtype.str[1:]]:
+    if finite.size == parts.size and np.ptp(finite) < _WIDEST.get(values.dtype.str[1:], 8.0):
         top = values.dtype.type(parts.max())
         return reversed_cumsum(g * conj(F.exp(top - result)), axis) * conj(F.exp(self - top))
     return _shares(g, self, result, axis)

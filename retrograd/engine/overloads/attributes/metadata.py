@@ -8,7 +8,7 @@ from ...aliasing.strided import address, element_strides
 from ...aliasing.strided import storage_offset as offset_of
 from ...nodes.hooks import tensor_type_name
 from ...table.public import METHODS, property_, public
-from ...tensors import convert
+from ...tensors import convert, dtypes
 from ...tensors.absent import AbsentMemory
 from ...tensors.batches import skipped_elements
 from ...tensors.bits import memory_of
@@ -97,7 +97,7 @@ def type_(self: Any, dtype: Any = None) -> Any:
         name = tensor_type_name(self._sig)
         return name.replace("torch.", "torch.meta.", 1) if self.is_meta else name
     try:
-        wanted = convert.dtype_of_type(dtype)
+        wanted = dtypes.dtype_of_type(dtype)
     except KeyError:
         raise ValueError(f"invalid type: '{dtype}'") from None
     return self.to(wanted)

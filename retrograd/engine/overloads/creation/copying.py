@@ -9,8 +9,8 @@ from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors import devices
 from ...tensors.bits import memory_of
-from ...tensors.convert import dtype_of_type
 from ...tensors.devices import check_present, is_meta
+from ...tensors.dtypes import dtype_of_type
 from ...tensors.layouts import preserve_format
 from ...tensors.targets import target_of
 

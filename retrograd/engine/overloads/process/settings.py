@@ -9,9 +9,8 @@ from ...random import default_generator
 from ...switches.state import STATE
 from ...table.public import check_tensor, public
 from ...tensors.base import TensorBase
-from ...tensors.convert import dtype_of_type
 from ...tensors.devices import device, set_default
-from ...tensors.dtypes import from_numpy_dtype, set_default_dtype
+from ...tensors.dtypes import dtype_of_type, from_numpy_dtype, set_default_dtype
 from ...warning import is_warn_always, warn
 
 _DETERMINISM = ("default", "warn", "error")
