@@ -53,6 +53,11 @@ def has_data(array: Array) -> bool:
     return array.__class__ is np.ndarray or getattr(array, "has_data", True)
 
 
+def numbers(array: Array) -> Array:
+    """The entries in single precision where their dtype is none of NumPy's, as bfloat16 is."""
+    return array.astype(np.float32) if array.dtype.isbuiltin == 2 and has_data(array) else array
+
+
 def once(array: Array) -> Array:
     """Return the entries of an array, those of an expanded one without their repetitions, which may be any number."""
     return array if 0 not in array.strides or not array.size else array[unrepeated(array.strides)]
@@ -77,6 +82,7 @@ def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | Non
             return (low, high), row.dot(ones[size]).item()
     if array.dtype.kind == "c":
         return bad_parts(array), None
+    array = numbers(array)
     if array.dtype.kind != "f" or not has_data(array):
         return None, None
     if not size:
@@ -143,6 +149,7 @@ def value_range(array: Array) -> list[float] | None:
     if array.dtype.kind == "c":
         bad = bad_parts(array)
         return None if bad is None else list(bad)
+    array = numbers(array)
     if array.dtype.kind != "f" or not array.size or not has_data(array):
         return None
     array = once(array)
@@ -157,6 +164,7 @@ def is_finite(limits: Sequence[float] | None) -> bool:
 def summary(array: Array) -> Values:
     """Summarize a floating array."""
     found: Values = {"size": int(array.size)}
+    array = numbers(array)
     if array.dtype.kind not in "fc" or not array.size or not has_data(array):
         return found
     length = array.shape[0] if array.ndim else 1
@@ -200,7 +208,10 @@ def pole(does: Operator, args: Any) -> tuple[int, list[int]] | None:
     """Position of the argument that has an entry at which the slope is infinite or undefined, and its index."""
     place = does.operand
     array = getattr(args[place], "_array", None) if does.poles and place < len(args) else None
-    if array is None or array.dtype.kind != "f" or not array.size:
+    if array is None:
+        return None
+    array = numbers(array)
+    if array.dtype.kind != "f" or not array.size:
         return None
     if does.name == "pow" and not (isinstance(args[1], float) and args[1] < 1.0):
         return None
@@ -272,7 +283,7 @@ def gradient_figures(array: Array) -> tuple[float, ...] | None:
 
     Of complex numbers the magnitudes count, and there is no minimum below zero.
     """
-    size = array.size
+    size, array = array.size, numbers(array)
     if not size or array.dtype.kind not in "fc" or not has_data(array):
         return None
     if array.dtype.kind == "c":

@@ -166,7 +166,7 @@ class CallDescriber:
 
     def note_summary(self, data: dict[str, Any], t: TensorBase, *, only_bad: bool = False) -> None:
         """Keep a summary of a floating tensor, with ``only_bad`` only if something is not finite."""
-        if t._array.dtype.kind not in "fc" or self.allocations.hides(t):
+        if t._sig.kind not in "fc" or self.allocations.hides(t):
             return
         if only_bad and values.is_finite(values.value_range(t._array)):
             return
