@@ -72,7 +72,7 @@ def absent(
         made = AbsentMemory(tuple(shape), dtype)
     else:
         size = 1 + sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) if 0 not in shape else 0
-        memory = np.empty(size, dtype)
-        made = AbsentMemory(tuple(shape), dtype, memory.view(np.uint8).data, 0, tuple([s * dtype.itemsize for s in strides]))
+        memory = np.empty(size * dtype.itemsize, np.uint8)
+        made = AbsentMemory(tuple(shape), dtype, memory.data, 0, tuple([s * dtype.itemsize for s in strides]))
     made.offset = offset or 0
     return made
