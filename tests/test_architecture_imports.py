@@ -60,6 +60,7 @@ DATA = (
     "graph_diff",
     "lineup",
     "compare",
+    "memory_line",
     "stats",
     "watch.comparison",
     "watch.history",

@@ -163,9 +163,11 @@ def test_a_finding_stands_on_its_card_and_shows_its_way(chromium: Browser, tmp_p
     (card,) = [card for card in chromium.run("retrograd.cards()") if card[0] == f"n{mark.node}"]
     said = chromium.run("JSON.parse(document.getElementById('data').textContent).steps.at(-1).notes")
     ((_, ((severity, *lines),)),) = [note for note in said if note[0] == mark.node]
+    memory = chromium.run("[...document.querySelector('.memory').children].map((one) => one.tagName)")
     chromium.run("document.querySelector('#outline .findings button').click()")
     lit = chromium.run("retrograd.lit()")
 
+    assert memory == ["path", "line", "circle", "text", "text"]  # what is kept for backward over time, with its peak
     assert severity == finding.severity
     assert finding.remedy in " ".join(lines)
     assert card[5] - card[3] >= 15 * (len(lines) + 2)

@@ -87,7 +87,7 @@ MEASURES = (
     "order",  # place in the order of execution, from 0
     "thread",  # small number of the thread that ran it
     "started_us",  # when it began, from the beginning of the run
-    "saved_bytes",  # as the column, each storage counted once over the whole graph
+    "saved_bytes",  # as the column, each storage counted once over the whole graph, for the node made first
     # of the gradient that arrived (with respect to the node's first output):
     "grad_norm",
     "grad_min",

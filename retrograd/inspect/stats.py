@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .columns import Plain, nonfinite_word
+from .memory_line import MemoryLine, memory_line
 from .snapshot import GraphSnapshot, SourceLine
 
 SCHEMA = 1
@@ -76,6 +77,8 @@ class Statistics:
     """How many leaves there are; ``gradients`` may hold fewer."""
     missing: list[str]
     """Sentences about what the recording does not hold and how to get it."""
+    memory: MemoryLine | None = None
+    """What is kept for backward over time, where that is known."""
     parameters: str = ""
     """How many parameters get a gradient, in words, and ``unreached`` those that are in no graph of the recording."""
     unreached: tuple[str, ...] = ()
@@ -85,11 +88,29 @@ class Statistics:
         plain = asdict(self)
         for table in ("slowest", "largest", "gradients"):
             plain[table] = [_flagged(row) for row in plain[table]]
+        if self.memory is not None:
+            plain["memory"] = _plain_memory(self.memory)
         return _flagged(plain)
 
 
-def statistics(snapshot: GraphSnapshot, rows: int | None = ROWS) -> Statistics:
-    """Return the statistics of one graph, with at most ``rows`` rows in each table (None: all)."""
+def _plain_memory(line: MemoryLine) -> dict[str, Plain]:
+    """Return a line of memory as JSON values; its points are the node and the bytes that are held after it."""
+    points = [[f"n{node}", held] for node, held in zip(line.nodes, line.held, strict=True)]
+    holders = {name: [one._asdict() for one in getattr(line, name)] for name in ("modules", "lines")}
+    peak = {"node": points[line.peak][0], "bytes": line.most, **holders}
+    return {
+        "forward": points[: line.forward],
+        "backward": points[line.forward :],
+        "peak": peak,
+        "unknown": line.unknown,
+    }
+
+
+def statistics(snapshot: GraphSnapshot, rows: int | None = ROWS, *, retained: bool = False) -> Statistics:
+    """Return the statistics of one graph, with at most ``rows`` rows in each table (None: all).
+
+    ``retained`` says that its backward run kept it.
+    """
     limit = len(snapshot) if rows is None else rows
     times = snapshot.measures.get("time_us")
     # The measure counts a storage that several nodes share only once.
@@ -109,6 +130,7 @@ def statistics(snapshot: GraphSnapshot, rows: int | None = ROWS) -> Statistics:
         largest=_largest(snapshot, saved, limit),
         gradients=[_gradient(snapshot, node) for node in chosen],
         leaves=len(leaves),
+        memory=memory_line(snapshot, retained=retained),
         missing=_missing(snapshot),
     )
 

@@ -6,7 +6,8 @@ import re
 from importlib import resources
 
 _SLOT = re.compile(r"\{\{([\w.]+)\}\}")
-_COMMENT = re.compile(r"^ *//(?: .*)?\n", re.MULTILINE)
+_SPARED = re.compile(r"^ *//(?: .*)?\n|^ +", re.MULTILINE)
+"""Comments and indents of scripts."""
 
 
 def filled(name: str, parts: dict[str, str]) -> str:
@@ -16,5 +17,5 @@ def filled(name: str, parts: dict[str, str]) -> str:
     """
     page = (resources.files("retrograd.inspect.render") / "assets" / name).read_text(encoding="utf-8")
     if name.endswith(".js"):
-        page = _COMMENT.sub("", page)  # 12 kB
+        page = _SPARED.sub("", page)  # 25 kB
     return _SLOT.sub(lambda found: filled(found[1], parts) if "." in found[1] else parts[found[1]], page)

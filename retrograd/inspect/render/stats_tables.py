@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..events import Recording
+from ..memory_line import MemoryLine, retained_runs, thinned
 from ..stats import ROWS, SCHEMA, NodeFigure, ParameterGradient, Statistics, statistics
 from .base import RenderOptions, chosen_steps
 from .console_page import literal
@@ -22,15 +23,17 @@ if TYPE_CHECKING:
 
 BAR = 20
 """Characters of the longest bar."""
-_EIGHTHS = " ▏▎▍▌▋▊▉"
+_EIGHTHS, _LEVELS = " ▏▎▍▌▋▊▉", " ▁▂▃▄▅▆▇█"
+_LINE = 32
+"""Characters of each half of a line over time."""
 
 
 def chosen_statistics(recording: Recording, options: RenderOptions, rows: int | None = ROWS) -> list[Statistics]:
     """Return the statistics of the graphs that ``options.step`` asks for."""
-    known = reached(recording)
+    known, retained = reached(recording), retained_runs(recording)
     found = []
     for step in chosen_steps(recording, options):
-        one, parameters = statistics(recording.snapshots[step], rows), known[step]
+        one, parameters = statistics(recording.snapshots[step], rows, retained=step in retained), known[step]
         if parameters is not None:
             one = replace(one, parameters=parameters.headline, unreached=parameters.without)
         found.append(one)
@@ -61,10 +64,39 @@ def stats_parts(found: Sequence[Statistics]) -> Iterator[Any]:
         if one.largest:
             sizes = [bytes_text(int(row.value)) for row in one.largest]
             yield _figures("Largest saved values", "saved", one.largest, sizes)
+        if one.memory is not None:
+            yield from _memory(one.memory)
         if any(row.grad_norm is not None for row in one.gradients):
             yield _Gradients(one)
         for sentence in one.missing:
             yield Text(sentence, style="italic")
+
+
+def _memory(line: MemoryLine) -> Iterator[Any]:
+    """Yield what is kept for backward over time, and by whom at the peak."""
+    from rich.text import Text
+
+    parts = (line.held[: line.forward], line.held[line.forward :])
+    made, freed = ("".join(_level(value, line.most) for value in thinned(part, _LINE)) for part in parts)
+    after = "" if freed else " (kept: nothing is let go)"
+    yield Text(f"\nSaved tensors over time: forward {made}{' ' * bool(freed)}{freed} backward{after}")
+    where = f"peak {bytes_text(line.most)} after n{line.nodes[line.peak]}"
+    unknown = f" · of {line.unknown:,} nodes it is not known what they keep" if line.unknown else ""
+    yield Text(where + unknown)
+    for head, holders in (("module", line.modules), ("line", line.lines)):
+        table = _table(f"Held at the peak, by {head}")
+        for title, right in ((head, False), ("held", True), ("share", True), ("", False)):
+            table.add_column(title, justify="right" if right else "left", no_wrap=right)
+        for one in holders:
+            table.add_row(
+                *map(literal, (clean(one.what), bytes_text(one.held), f"{one.share:.1%}", bar(one.share, 1.0)))
+            )
+        yield table
+
+
+def _level(value: int, most: int) -> str:
+    """Return a value as a bar one character high."""
+    return _LEVELS[round((len(_LEVELS) - 1) * value / most)]
 
 
 def bar(value: float | None, largest: float, width: int = BAR) -> str:

@@ -168,6 +168,7 @@ function describeGraph() {
   const hint = quiet("Choose a card for its operator, tensors, source lines and neighbours; open a box with a double click. Press ? for all keys.");
   hint.classList.add("hint");
   details.append(hint);
+  details.append(...memoryParts());
   operatorTable(Array.from({ length: graph.nodes }, (_, node) => node));
 }
 

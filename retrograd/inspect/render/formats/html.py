@@ -7,6 +7,7 @@ from typing import Any
 
 from ...events import Recording
 from ...garbage import collector_paused
+from ...memory_line import retained_runs
 from ...snapshot import GraphSnapshot
 from .. import labels, theme
 from ..base import RenderOptions, capped, chosen_steps
@@ -16,6 +17,7 @@ from ..marks import Marked, marked, unplaced
 from ..page.account import cells_data, findings_data, sources_data
 from ..page.hooks import hooks_data
 from ..page.measures import measure_data
+from ..page.memory import memory_data
 from ..page.notes import CardNotes, card_notes, note_room
 from ..page.packing import Packed, Packing, Plain
 from ..page.structure import safe, structure_data
@@ -80,7 +82,7 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
     graphs = [_named(snapshot, options, number) for number, snapshot in zip(numbers, shown, strict=True)]
     notes = [card_notes(options.findings, number, len(part)) for number, part in zip(numbers, shown, strict=True)]
     structures, structure_of = _structures(graphs, notes, options, packing)
-    known = reached(recording)
+    known, retained = reached(recording), retained_runs(recording)
     steps = [
         {
             "structure": structure,
@@ -91,6 +93,7 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
             "measures": measure_data(graph.graph, options.color_by, packing),
             "hooks": hooks_data(recording, part),
             "notes": list(said.items()),
+            "memory": memory_data(whole, retained=number in retained),
         }
         for structure, graph, said, part, whole, number in zip(
             structure_of, graphs, notes, shown, wholes, numbers, strict=True

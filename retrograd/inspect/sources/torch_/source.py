@@ -18,6 +18,7 @@ from ..naming import Naming, add_origins
 from .backward.release import protect
 from .backward.repeats import Repeats
 from .backward.steps import stepping
+from .calls.saved import fill_from_nodes
 from .calls.tensors import number_of
 from .library import loaded_torch
 from .objects.replay import TorchReplay
@@ -94,10 +95,12 @@ class TorchSource:
         find_names: bool = True,
         table: TensorTable | None = None,
         repeats: Repeats | None = None,
+        ask_saved: bool = False,
     ) -> tuple[GraphSnapshot, list[Node]]:
         """Take a snapshot of a graph, and return its nodes as well; the names that leaves have go into the table, too.
 
-        With ``repeats`` one that is like an earlier one is not walked into columns again.
+        With ``repeats`` one that is like an earlier one is not walked into columns again; with ``ask_saved`` nodes are
+        asked what they keep.
         """
         torch = loaded_torch()
         with own_work():
@@ -110,6 +113,8 @@ class TorchSource:
             snapshot, order, leaves = collect(starts, facts)
             protect(order, snapshot)
             snapshot.label = label
+            if ask_saved:
+                fill_from_nodes(snapshot, order)
             add_origins(snapshot, WATCHER.origins())
             naming = Naming(torch.Tensor, roots, frame if find_names else None, params)
             naming.modules, naming.memory = WATCHER.modules(), WATCHER.memory

@@ -34,7 +34,7 @@ class Facts:
 
     def __init__(self) -> None:
         self.saved_once: list[float | None] = []
-        """Bytes that each node keeps, memory that several keep counted for the first of them."""
+        """Bytes that each node keeps, memory that several keep counted for the one made first."""
 
     def kind(self, node_type: type) -> str:
         """Tell leaves, custom Functions and CopySlices from operators."""
@@ -50,18 +50,15 @@ class Facts:
         ``saved_once`` is filled on the way.
         """
         seen: set[int] = set()
-        found: list[int | None] = []
-        once = self.saved_once.append
-        for node in order:
-            if node.accumulates:
-                found.append(0)
-                once(0)
-                continue
+        found: list[int | None] = [0] * len(order)
+        once = self.saved_once = [0.0] * len(order)
+        operators = [place for place, node in enumerate(order) if not node.accumulates]
+        for place in sorted(operators, key=lambda place: order[place]._sequence_nr()):
+            node = order[place]
             read = readers.get(node.__class__)
             arrays = saved_arrays(node) if read is None else _distinct(read(node) or ())
             if arrays is None:
-                found.append(None)
-                once(None)
+                found[place] = once[place] = None
                 continue
             held = new = 0
             for array in arrays:
@@ -71,8 +68,7 @@ class Facts:
                 if memory not in seen:
                     seen.add(memory)
                     new += size
-            found.append(held)
-            once(new)
+            found[place], once[place] = held, new
         return found
 
 

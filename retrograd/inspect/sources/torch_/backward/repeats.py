@@ -224,6 +224,7 @@ class Repeats:
         snapshot = GraphSnapshot(label="backward")
         for column in _SAME:
             setattr(snapshot, column, getattr(seen.snapshot, column))
+        snapshot.measures.update(seen.snapshot.measures)
         seen.number(snapshot, order, origins)
         return Repeated(snapshot, order, self._to_name(seen, table))
 
@@ -257,7 +258,8 @@ def _learned(order: list[Node], snapshot: GraphSnapshot, leaves: dict[int, Any])
         return None
     outline = _outline(order, snapshot.roots)
     columns = GraphSnapshot(
-        **{name: getattr(snapshot, name) for name in (*_SAME, "source", "scope", "call", "classes")}
+        **{name: getattr(snapshot, name) for name in (*_SAME, "source", "scope", "call", "classes")},
+        measures=dict(snapshot.measures),  # what nodes keep, if they were asked
     )
     numbered = [row for row, number in enumerate(snapshot.seq) if number is not None]
     numbers = [number for number in snapshot.seq if number is not None]

@@ -95,7 +95,12 @@ class RunWriter:
         if hooked or not self._nested:
             try:
                 self._snapshot, order = self.watch.source.walked(
-                    roots, frame, label="backward", table=self._table(), repeats=self.watch.repeats
+                    roots,
+                    frame,
+                    label="backward",
+                    table=self._table(),
+                    repeats=self.watch.repeats,
+                    ask_saved=self.watch.level == "backward",
                 )
                 self._snapshot.first_seq -= self._marks.begin
             except NoGraphError:

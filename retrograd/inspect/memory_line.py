@@ -1,0 +1,113 @@
+"""What a graph keeps for backward, and when: it grows node by node in forward and falls as backward runs.
+
+Memory that several nodes keep is counted once, for the first that was made: it is held from then on, and let go when
+that node has run, which is after all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from .events import Recording
+from .places import inside_words, short_place
+from .snapshot import GraphSnapshot
+
+ROWS = 10
+"""Modules and lines of a line of memory that are named."""
+
+
+class Holder(NamedTuple):
+    """A module or line of the program, and what its nodes hold at the peak."""
+
+    what: str
+    held: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLine:
+    """Bytes that are held after each node that was made, and then after each that ran."""
+
+    held: tuple[int, ...]
+    nodes: tuple[int, ...]
+    """The node of each entry."""
+    forward: int
+    """How many entries are of forward; the others are of backward."""
+    peak: int
+    """The entry at which most is held, the first of them."""
+    modules: tuple[Holder, ...]
+    """Who holds what there, most first; of nodes outside of modules the function."""
+    lines: tuple[Holder, ...]
+    unknown: int = 0
+    """Nodes of which nobody knows what they keep."""
+
+    @property
+    def most(self) -> int:
+        """The bytes at the peak."""
+        return self.held[self.peak]
+
+
+def memory_line(snapshot: GraphSnapshot, *, retained: bool = False) -> MemoryLine | None:
+    """Return the line of memory of one graph, None where nothing is known; a ``retained`` graph lets nothing go."""
+    kept = snapshot.measures.get("saved_bytes", snapshot.saved_bytes)
+    made = sorted((number, node) for node, number in enumerate(snapshot.seq) if number is not None)
+    nodes = [node for _, node in made]
+    sizes = [int(kept[node] or 0) for node in nodes]
+    if not any(sizes):
+        return None
+    ran = [] if retained else _ran(snapshot)
+    steps = [*sizes, *(-int(kept[node] or 0) for node in ran)]
+    held = tuple(accumulate(steps))
+    peak = held.index(max(held))
+    there = [(node, int(kept[node] or 0)) for node in nodes[: peak + 1]]
+    modules = ((snapshot.scope[node] or _function(snapshot, node), size) for node, size in there)
+    lines = ((_line(snapshot, node), size) for node, size in there)
+    unknown = sum(kept[node] is None and snapshot.kind[node] != "leaf" for node in nodes)
+    return MemoryLine(held, (*nodes, *ran), len(nodes), peak, _held(modules), _held(lines), unknown)
+
+
+def retained_runs(recording: Recording) -> set[int]:
+    """Return the numbers of the graphs that their backward run was told to keep."""
+    found = set()
+    for event in recording.events:
+        if event.kind == "backward" and (event.data.get("retain_graph") or event.data.get("create_graph")):
+            found.add(event.data.get("snapshot", -1))
+    return found
+
+
+def thinned(values: Sequence[int], most: int) -> list[int]:
+    """Return at most so many values of a line, each the largest of its stretch: no peak is lost."""
+    if len(values) <= most:
+        return list(values)
+    bounds = [len(values) * place // most for place in range(most + 1)]
+    return [max(values[begin:end]) for begin, end in pairwise(bounds)]
+
+
+def _ran(snapshot: GraphSnapshot) -> list[int]:
+    """Return the nodes that made something and ran, in that order."""
+    order = snapshot.measures.get("order", [])
+    ran = sorted((place, node) for node, place in enumerate(order) if place is not None)
+    return [node for _, node in ran if snapshot.seq[node] is not None]
+
+
+def _held(sizes: Iterable[tuple[str, int]]) -> tuple[Holder, ...]:
+    """Add up sizes by name; the largest first."""
+    sums: dict[str, int] = {}
+    for name, size in sizes:
+        sums[name] = sums.get(name, 0) + size
+    total = sum(sums.values())
+    most = sorted(sums.items(), key=lambda pair: (-pair[1], pair[0]))[:ROWS]
+    return tuple(Holder(name, size, size / total) for name, size in most if size)
+
+
+def _function(snapshot: GraphSnapshot, node: int) -> str:
+    at = snapshot.source[node]
+    return f"{at.function}()" if at and at.function.isidentifier() else "outside of modules"
+
+
+def _line(snapshot: GraphSnapshot, node: int) -> str:
+    at = snapshot.source[node]
+    return short_place(at.file, at.line) + inside_words(at.inside) if at else "line unknown"

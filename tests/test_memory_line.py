@@ -1,0 +1,79 @@
+"""What is kept for backward over time: memory counted once, held from the first node on, let go by backward."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import retrograd as rg
+from retrograd.inspect.memory_line import memory_line, retained_runs, thinned
+from retrograd.inspect.render import RenderOptions
+from retrograd.inspect.render.console_page import page_text
+from retrograd.inspect.render.stats_tables import chosen_statistics, stats_json, stats_parts
+
+SIZE = 4 * 50 * 50
+
+
+@pytest.fixture(params=["retrograd", "torch"])
+def engine(request):
+    """Both engines, one after the other."""
+    return rg if request.param == "retrograd" else pytest.importorskip("torch")
+
+
+def recorded(engine, level: str = "backward", **asked: object):
+    """A recording in which `sin` keeps what `exp` keeps already."""
+    with rg.debug(level=level) as trace:
+        w = engine.zeros(50, 50, requires_grad=True)
+        a = w.exp()
+        loss = a.sin().cos().sum()
+        loss.backward(**asked)
+    return trace.recording
+
+
+@pytest.mark.parametrize("level", ["backward", "full"])
+def test_memory_is_held_from_the_first_node_to_the_last_run(engine, level: str) -> None:
+    """Two results of 10 kB are kept, one of them by two nodes; each is let go when its last node has run."""
+    recording = recorded(engine, level)
+    line = memory_line(recording.snapshots[0])
+
+    assert line is not None
+    assert [held // SIZE for held in line.held[: line.forward]] == [1, 1, 2, 2]
+    assert [held // SIZE for held in line.held[line.forward :]] == [2, 1, 1, 0]
+    assert (line.most, line.peak, line.nodes[line.peak]) == (2 * SIZE, 2, 1)
+    assert [(one.held, one.what.startswith("test_memory_line.py:")) for one in line.lines] == [(SIZE, True)] * 2
+    assert [(one.what, one.share) for one in line.modules] == [("recorded()", 1.0)]
+
+
+def test_a_graph_that_is_kept_lets_nothing_go(engine) -> None:
+    """With retain_graph the line ends at its peak, and the table says so; JSON has the same points."""
+    recording = recorded(engine, retain_graph=True)
+    (found,) = chosen_statistics(recording, RenderOptions())
+    (plain,) = json.loads(stats_json(recording, [found]))["graphs"]
+
+    assert retained_runs(recording) == {0}
+    assert plain["memory"]["backward"] == []
+    assert [held for _, held in plain["memory"]["forward"]] == [SIZE, SIZE, 2 * SIZE, 2 * SIZE]
+    assert plain["memory"]["peak"]["bytes"] == 2 * SIZE
+    assert "nothing is let go" in page_text(stats_parts([found]))
+
+
+def test_a_step_like_the_one_before_keeps_the_same(engine) -> None:
+    """Of a loop whose graphs are alike each has its line, though only the first ones are walked."""
+    with rg.debug(level="backward") as trace:
+        w = engine.zeros(50, 50, requires_grad=True)
+        for _ in range(5):
+            w.exp().sin().sum().backward()
+
+    lines = [memory_line(snapshot) for snapshot in trace.recording.snapshots]
+    assert [line is not None and line.most for line in lines] == [SIZE] * 5
+
+
+def test_no_peak_is_lost_in_a_thinned_line() -> None:
+    """A long line is drawn by the largest value of each stretch."""
+    line = [0] * 1000
+    line[537] = 7
+
+    assert len(thinned(line, 32)) == 32
+    assert max(thinned(line, 32)) == 7
+    assert thinned([1, 2], 32) == [1, 2]
