@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import nullcontext
+from types import ModuleType
 from typing import Any
 
 from .engine.devices.absent import nothing as set_device
 from .engine.devices.absent import nothing as synchronize
+from .engine.devices.grad_scaler import GradScaler
+from .engine.devices.mixed_precision import cpu_autocast
 from .engine.devices.streams import Event, Stream
 
 _STREAM = Stream()
+amp = ModuleType(f"{__name__}.amp", "Mixed precision under its older name.")
+vars(amp).update(autocast=cpu_autocast, GradScaler=GradScaler)
+sys.modules[amp.__name__] = amp
 
 
 def is_available() -> bool:

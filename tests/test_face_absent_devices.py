@@ -68,12 +68,6 @@ def test_mixed_precision_is_off(torch: Any) -> Any:
     return w, loss.dtype, heard, scaler.is_enabled(), scaler.state_dict(), quiet
 
 
-def test_autocast_of_the_cpu_is_refused() -> None:
-    """There is no bfloat16, so that says a sentence with the remedy."""
-    with pytest.raises(RuntimeError, match="enabled=False"):
-        retrograd.autocast("cpu")
-
-
 def test_nothing_is_compiled() -> None:
     """``compile`` and the decorators around it leave functions as they are."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+from ...engine.devices import casting
 from ...engine.table.methods import FUNCTIONS
 from ...engine.tensors.parameter import Parameter
 from .. import init
@@ -59,7 +60,7 @@ class RNNCellBase(Module):
             zeros = FUNCTIONS["zeros"](x.shape[0], self.hidden_size, dtype=x.dtype, device=x.device)
             given = [zeros] * (2 if name == "lstm_cell" else 1)
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        out = FUNCTIONS[name](x, given if name == "lstm_cell" else given[0], *weights)
+        out = FUNCTIONS[name](*casting.arguments(name, (x, given if name == "lstm_cell" else given[0], *weights)))
         if not single:
             return out
         return tuple(part.squeeze(0) for part in out) if isinstance(out, tuple) else out.squeeze(0)

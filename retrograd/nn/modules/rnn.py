@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+from ...engine.devices import casting
 from ...engine.table.methods import FUNCTIONS
 from ...engine.tensors.parameter import Parameter
 from .. import init
@@ -206,7 +207,8 @@ class RNNBase(Module):
         hx = tuple(states) if self.mode == "LSTM" else states[0]
         given = (x, hx) if batch_sizes is None else (x, batch_sizes, hx)
         how = (self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
-        return FUNCTIONS[self.mode.lower()](*given, self._flat_weights, *how, *layout)
+        name = self.mode.lower()
+        return FUNCTIONS[name](*casting.arguments(name, (*given, self._flat_weights, *how, *layout)))
 
 
 def _probability(given: Any) -> Any:

@@ -1,79 +1,82 @@
-"""What programs ask of ``autocast`` outside of its blocks, and set: it is never on, so that settings are noted only."""
+"""What programs ask of ``autocast`` outside of its blocks, and set: for the CPU it counts, else it is noted."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from ...devices import casting
 from ...table.public import public
 from ...tensors.devices import device
 from ...tensors.dtypes import by_name
 from ...warning import warn
 
 _dtypes = {"cuda": "float16", "ipu": "float16", "xpu": "float16", "mps": "float16"}
-_cached, _depth = [True], [0]
 
 
 @public(method=False)
 def get_autocast_dtype(device_type: str) -> Any:
-    """The dtype that ``autocast`` would compute in; on the CPU that is bfloat16, which is not there, unless set."""
+    """The dtype that ``autocast`` would compute in: bfloat16 on most devices, unless set."""
     device(device_type)
-    if device_type not in _dtypes:
-        raise RuntimeError(
-            f"autocast on {device_type} would compute in bfloat16, which NumPy has not; ask "
-            "torch.is_autocast_enabled() first"
-        )
-    return by_name(_dtypes[device_type])
+    return by_name(casting.HERE.dtype if device_type == "cpu" else _dtypes.get(device_type, "bfloat16"))
 
 
 @public(method=False)
 def set_autocast_dtype(device_type: str, dtype: Any) -> None:
-    """Noted only: nothing is cast."""
+    """The dtype in which ``autocast`` computes from here on."""
     device(device_type)
-    _dtypes[device_type] = str(dtype).rpartition(".")[2]
+    name = str(dtype).rpartition(".")[2]
+    if device_type == "cpu":
+        casting.HERE.dtype = name
+    else:
+        _dtypes[device_type] = name
 
 
 @public(method=False)
 def is_autocast_enabled(device_type: Any = None) -> bool:
-    """Whether dtypes are chosen by the operator: never here."""
-    return False
+    """Whether dtypes are chosen by the function that is called; without a device that of CUDA is asked, as ever."""
+    return device_type == "cpu" and casting.HERE.enabled
 
 
 @public(method=False)
 def set_autocast_enabled(*setting: Any) -> None:
-    """Switch off what is off: ``(enabled)`` or ``(device_type, enabled)``; ``RuntimeError`` for switching it on."""
-    if setting[-1]:
-        raise RuntimeError("autocast cannot be switched on: NumPy has no bfloat16, and computes slower in float16")
+    """``(device_type, enabled)``, or ``(enabled)`` of CUDA; ``RuntimeError`` for switching on what is not there."""
+    kind = setting[0] if len(setting) > 1 else "cuda"
+    if kind == "cpu":
+        casting.switch(enabled=bool(setting[-1]))
+    elif setting[-1]:
+        raise RuntimeError(f"autocast cannot be switched on for {kind}, which is not available; there is the CPU")
 
 
 @public(method=False)
 def is_autocast_cache_enabled() -> bool:
-    """Whether casts of parameters would be kept for the next use in the block; noted only."""
-    return _cached[0]
+    """Whether casts of parameters are kept for the next use in the block."""
+    return casting.HERE.cached
 
 
 @public(method=False)
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Noted only: nothing is cast."""
-    _cached[0] = enabled
+    """Let casts of parameters be kept, or not."""
+    casting.HERE.cached = enabled
 
 
 @public(method=False)
 def clear_autocast_cache() -> None:
-    """Nothing is kept."""
+    """Forget the casts of parameters."""
+    casting.HERE.kept.clear()
 
 
 @public(method=False)
 def autocast_increment_nesting() -> int:
     """One block more; how many there are then."""
-    _depth[0] += 1
-    return _depth[0]
+    casting.HERE.depth += 1
+    return casting.HERE.depth
 
 
 @public(method=False)
 def autocast_decrement_nesting() -> int:
     """One block less; how many there are then."""
-    _depth[0] -= 1
-    return _depth[0]
+    casting.HERE.depth -= 1
+    return casting.HERE.depth
 
 
 def _of_one_device(name: str, kind: str) -> None:
@@ -85,9 +88,9 @@ def _of_one_device(name: str, kind: str) -> None:
         warn(f"torch.{called} is deprecated. Please use torch.{better} instead.", DeprecationWarning)
 
     def is_enabled() -> bool:
-        """Whether ``autocast`` is on: never here."""
+        """Whether ``autocast`` is on."""
         instead(f"{flag}()", f"is_autocast_enabled('{kind}')")
-        return False
+        return bool(is_autocast_enabled(kind))
 
     def get_dtype() -> Any:
         """The dtype that ``autocast`` would compute in."""
@@ -95,12 +98,12 @@ def _of_one_device(name: str, kind: str) -> None:
         return get_autocast_dtype(kind)
 
     def set_enabled(enabled: bool) -> None:
-        """Switch off what is off."""
+        """Switch it on or off."""
         instead(f"{set_flag}(enabled)", f"set_autocast_enabled('{kind}', enabled)")
         set_autocast_enabled(kind, enabled)
 
     def set_its_dtype(dtype: Any) -> None:
-        """Noted only."""
+        """The dtype from here on."""
         instead(f"{set_dtype}(dtype)", f"set_autocast_dtype('{kind}', dtype)")
         set_autocast_dtype(kind, dtype)
 
