@@ -70,10 +70,10 @@ class ModuleChangeData(TypedDict, total=False):
 
 
 class ScalingData(TypedDict, total=False):
-    """Data of ``scaling``; ``Event.op`` is ``scale`` or ``unscale_``."""
+    """Data of ``scaling``; ``Event.op`` is ``scale``, ``unscale_`` or, when the scaler has stepped it, ``step``."""
 
     inputs: list[int]
-    """Parameters of the optimizer whose gradients were unscaled."""
+    """Parameters of the optimizer that was given."""
 
 
 class StrayData(TypedDict, total=False):

@@ -36,6 +36,15 @@ class Flow(CallTable):
         """Return what to call a tensor in a sentence, best as it is spelled in the function that a line is of."""
         return self.spelling.name(tensor, line.function if line else None)
 
+    @cached_property
+    def named(self) -> dict[str, list[int]]:
+        """Name -> the tensors that the recording calls so."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for tensor, facts in enumerate(self.tensors):
+            if facts.name:
+                found[facts.name].append(tensor)
+        return found
+
     # -- walks
 
     def behind(self, roots: Iterable[int], before: int, *, gradients: bool = True) -> Reached:

@@ -19,6 +19,12 @@ def _statements_calling(program: Program, within: ast.AST, name: str) -> list[as
 def _cleared(site: Site) -> Iterator[Fix]:
     """``zero_grad()`` of the optimizer that steps in the same loop is put before backward."""
     program, statement = site.program, site.statement
+    if named := site.case.evidence.get("optimizer"):
+        for one in program.statements:
+            if one.lineno == site.case.evidence["before"]:
+                change = program.put_before(one, f"{named}.zero_grad()")
+                yield from fix(f"clear the gradients of {named} before its own pass", change)
+        return
     around = program.loop(statement) or program.function(statement)
     steps = _statements_calling(program, around, "step") if around is not None else []
     names = [program.text(found) for one in steps if (found := method(one.value, "step")) is not None]

@@ -67,7 +67,7 @@ def tell_load(watch: Watch, module: Any, state: Any, result: Any, line: SourceLi
 
 
 def tell_scaling(watch: Watch, function: str, given: Any, line: SourceLine | None) -> None:
-    """A loss was scaled, or the gradients of an optimizer, which was given then, were unscaled."""
+    """A loss was scaled, or an optimizer, which was given then, had its gradients unscaled or took a step."""
     groups = getattr(given, "param_groups", ())
     data = {"inputs": _known(watch, [one for group in groups for one in group["params"]])}
     watch.sink(Event("scaling", function, line, data))

@@ -24,6 +24,14 @@ OF_FUNCTIONS = (
         line="forward",
     ),
     Row(
+        r"must implement the jvp function|does not implement (?:the )?jvp",
+        _FUNCTION,
+        "{name_here}{here} has a backward and no jvp, and what it is given has a tangent: forward mode cannot pass it.",
+        "write @staticmethod def jvp(ctx, *tangents), with what forward keeps by ctx.save_for_forward, or take the "
+        "derivative backward",
+        line="forward",
+    ),
+    Row(
         r"returned an incorrect number of gradients",
         _FUNCTION,
         "{function}.backward returns another number of gradients than forward has inputs: {message}.",

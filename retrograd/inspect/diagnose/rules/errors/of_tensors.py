@@ -154,10 +154,42 @@ OF_TENSORS = (
         "scaler.unscale_(optimizer) between backward() and scaler.step(optimizer)",
     ),
     Row(
+        r"No inf checks were recorded prior to update",
+        _CALL,
+        "scaler.update(){here} finds no optimizer that the scaler has stepped, so gradients of the scaled loss were "
+        "never unscaled.",
+        "scaler.step(optimizer) in place of optimizer.step(), then scaler.update()",
+    ),
+    Row(
         r"No inf checks were recorded",
         _CALL,
         "no parameter of the optimizer that scaler.{call}{here} steps has a gradient: backward did not reach them.",
         "give the optimizer the parameters that the loss is computed from, and run scaler.scale(loss).backward() first",
+    ),
+    Row(
+        r"(?P<found>\w+) does not support sparse gradients",
+        _CALL,
+        "{found}{here} steps by dense gradients only, and that of {sparse} is sparse.",
+        "sparse=False where the layer is made, or give its weight to torch.optim.SparseAdam, SGD or Adagrad",
+    ),
+    Row(
+        r"(?P<found>\w+) does not support dense gradients",
+        _CALL,
+        "{found}{here} steps by sparse gradients only, as of layers made with sparse=True, and was given others too.",
+        "give it the weights of sparse layers alone, and the others to an optimizer of their own",
+    ),
+    Row(
+        r"input is not positive-definite",
+        _CALL,
+        "{tensor}{made} is not positive definite, so {call}{here} cannot factor it: rows of it may be equal, or depend "
+        "on each other, up to rounding.",
+        "add to its diagonal: {tensor} + 1e-6 * torch.eye({tensor}.shape[-1]), or more where data have noise",
+    ),
+    Row(
+        r"the (?:input|diagonal element|solver failed).*singular",
+        _CALL,
+        "{tensor}{made} is singular, so {call}{here} has no result: rows of it depend on each other.",
+        "add to its diagonal: {tensor} + 1e-6 * torch.eye({tensor}.shape[-1]), or torch.linalg.lstsq or pinv",
     ),
 )
 """What tensors, modules and scalers refuse."""

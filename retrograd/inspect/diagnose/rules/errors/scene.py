@@ -11,7 +11,7 @@ from ....snapshot import SourceLine
 from ...facts.failures import Raised
 from ...facts.flow import Flow
 from ...facts.hooks import is_code_of
-from ...text.words import at, function_name, operator_word, shape_text
+from ...text.words import at, function_name, listed, operator_word, shape_text
 
 _SHORT = 3
 """Letters of a name that many others begin with."""
@@ -341,6 +341,13 @@ class Scene:
             if text[:1].isupper():
                 return text.split("(")[0]
         return "the Function"
+
+    @property
+    def sparse(self) -> str:
+        """The leaves whose layers give them sparse gradients."""
+        rows = [row for row, event in self.flow.of_kind("operation") if event.data.get("arguments", {}).get("sparse")]
+        leaves = dict.fromkeys(one for row in rows for one in self.flow.inputs(row) if self.flow.requires_grad(one))
+        return listed(map(self.flow.name, leaves)) or "a parameter"
 
     @cached_property
     def checkpoint_event(self) -> Event | None:

@@ -6,6 +6,7 @@ import ast
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from ....events import Event
@@ -21,6 +22,7 @@ from ...text.words import at, counted, in_code, listed
 from .in_optimizers import held_for_nothing
 
 _SWITCH = "requires_grad"
+_PART = "its optimizer goes on to train others, and to freeze a part of a network is nothing unusual"
 
 
 def thawed_in_vain(flow: Flow) -> Iterator[Case]:
@@ -212,7 +214,8 @@ def find(flow: Flow) -> Iterator[Case]:
     for leaf, row in frozen.items():
         by_line.setdefault(flow.events[row].source, []).append(leaf)
     for source, leaves in by_line.items():
-        yield _case(flow, leaves, source, failed)
+        case = _case(flow, leaves, source, failed)
+        yield replace(case, against=_PART) if failed is None and _others_go_on(flow, leaves) else case
     if failed is not None and not frozen and NO_GRAPH in flow.error_text:
         yield from _never_on(flow, failed)
     yield from _asked_in_vain(flow)
@@ -291,6 +294,13 @@ def _goes_on(flow: Flow, leaf: int, begin: int) -> bool:
         if any(nothing and use > begin for use, nothing in zip(uses, vain, strict=True)):
             return True
     return False
+
+
+def _others_go_on(flow: Flow, leaves: list[int]) -> bool:
+    """Whether what has frozen leaves goes on to train others: to freeze a part of a network is nothing unusual."""
+    row = flow.switched_off(leaves[0]) or 0
+    beside = {leaf for one in flow.ledger.optimizers.values() if leaves[0] in one.leaves for leaf in one.leaves}
+    return any(flow.accumulated[leaf][-1] > row for leaf in (beside - set(leaves)) & flow.accumulated.keys())
 
 
 def _case(flow: Flow, leaves: list[int], source: SourceLine | None, failed: Run | None) -> Case:

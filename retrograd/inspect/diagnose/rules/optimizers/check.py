@@ -14,6 +14,7 @@ from ...facts.steps import optimizers_served, steps_with_runs, taken_gradients
 from ...roles.trained import creation_row, is_born_parameter, made_since, updated_by_hand, used_gradients
 from ...text.phrases import EMPTY_OPTIMIZER
 from ...text.words import at, counted, listed
+from ...thresholds import HABIT
 from .empty import empty_case
 from .empty_groups import empty_groups
 from .forgotten_networks import forgotten, used_as_they_are
@@ -134,8 +135,10 @@ def _unregistered(flow: Flow, held: dict[int, int]) -> set[int]:
 
 
 def _is_born_before_use(flow: Flow, leaf: int) -> bool:
-    """Whether a leaf was made a parameter before the first backward run."""
-    return is_born_parameter(flow, leaf) and creation_row(flow, leaf) < flow.runs[0].begin
+    """Whether a leaf was made a parameter before the first backward run, and not for the first step alone."""
+    arrivals, steps = flow.accumulated[leaf], flow.optimizer_steps
+    once = len(steps) >= HABIT and not flow.stepped_between(arrivals[0], arrivals[-1])
+    return not once and is_born_parameter(flow, leaf) and creation_row(flow, leaf) < flow.runs[0].begin
 
 
 def _used_within(flow: Flow, leaf: int, module: str) -> bool:
@@ -184,7 +187,7 @@ def _goes_on(flow: Flow, leaf: int) -> bool:
     """Whether a leaf that is no module's takes part in step after step, as only what is to be trained does."""
     arrivals = flow.accumulated[leaf]
     trained = flow.optimizer_steps[-1] > arrivals[0]  # what only gets gradients after the training is looked at
-    return trained and flow.spelling.has_name(leaf) and len(arrivals) > 1
+    return trained and flow.spelling.has_name(leaf) and flow.stepped_between(arrivals[0], arrivals[-1])
 
 
 def _share_a_module(flow: Flow, missing: list[int], held: dict[int, int]) -> bool:

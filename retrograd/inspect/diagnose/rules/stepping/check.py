@@ -4,26 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...base import Case, Check
+from ...base import Case, Check, Kind, Stage
 from ...facts.flow import Flow
 from .closures import closures
 from .creeping import creeping
+from .moved_frozen import moved_frozen
 from .never_stepped import never_stepped
 from .other_turns import other_turns
 from .overshot import overshot
+from .scaled import scaled
 from .unmoved import unmoved
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield the cases of this family; their kinds are those of optimizers and of accumulated gradients."""
+    """Yield the cases of this family; other kinds are those of optimizers and of accumulated gradients."""
     if flow.ledger.optimizers and flow.accumulated:
         yield from never_stepped(flow)
         yield from other_turns(flow)
         yield from closures(flow)
         yield from unmoved(flow)
+        yield from moved_frozen(flow)
+        yield from scaled(flow)
         yield from creeping(flow)
     if flow.accumulated:
         yield from overshot(flow)
 
 
-CHECK = Check("accumulation", {}, find)
+KINDS = {
+    "moved-while-frozen": Kind("a step moves what was frozen", "warning", Stage.STRUCTURE),
+    "scaled-gradient": Kind("a step uses gradients of a scaled loss as they are", "error", Stage.OMISSION),
+}
+CHECK = Check("accumulation", KINDS, find)

@@ -10,28 +10,27 @@ from ...facts.flow import Flow
 from ...facts.ledger import Optimizer, Step
 from ...facts.runs import Run
 from ...text.words import at, listed
-from ...thresholds import HABIT
+from ...thresholds import ASKED_OF_A_LINE, HABIT
 from .naming import optimizer_name
 
 
 class _Mixed(NamedTuple):
-    """A step with the pass that was not meant for it, the pass that was, and the optimizer that the first was for."""
+    """A step with the pass that was not meant for it, the pass that was, and whom or what the first was for."""
 
     step: Step
     foreign: Run
     own: Run
-    other: Optimizer
+    purpose: str
     leaf: int
 
 
 def other_turns(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each optimizer whose steps use two losses, of which one is there for another optimizer."""
-    if len(flow.ledger.optimizers) < 2:
-        return
+    """Yield a case for each optimizer whose steps use two losses, of which one is there for something else."""
     runs = {row: run for run in flow.runs for rows in flow.arrival_rows(run).values() for row in rows}
     for optimizer in flow.ledger.optimizers.values():
         found: list[_Mixed] = []
-        for step in optimizer.steps:
+        several = [step for step in optimizer.steps if _leaf_of_several(flow, step) is not None]
+        for step in several[:ASKED_OF_A_LINE]:
             mixed = _mixed(flow, optimizer, step, runs)
             if mixed is not None:
                 found.append(mixed)
@@ -40,17 +39,29 @@ def other_turns(flow: Flow) -> Iterator[Case]:
                     break
 
 
+def _leaf_of_several(flow: Flow, step: Step) -> int | None:
+    """Return the first leaf for which a step finds several gradients."""
+    found = (leaf for leaf in step.held if len(flow.ledger.fresh(step, leaf)) > 1)
+    return None if step.has_closure else next(found, None)
+
+
 def _mixed(flow: Flow, optimizer: Optimizer, step: Step, runs: dict[int, Run]) -> _Mixed | None:
     """Return what a step mixes, looked for at the first leaf that it finds several gradients for."""
-    leaf = next((leaf for leaf in step.held if len(flow.ledger.fresh(step, leaf)) > 1), None)
-    if leaf is None or step.has_closure:
+    leaf = _leaf_of_several(flow, step)
+    if leaf is None:
         return None
     arrivals = [runs[row] for row in flow.ledger.fresh(step, leaf) if row in runs]
     own = arrivals[-1]
     for foreign in arrivals[:-1]:
         other = None if foreign.source == own.source else _meant_for(flow, optimizer, foreign, own)
         if other is not None:
-            return _Mixed(step, foreign, own, other, leaf)
+            return _Mixed(step, foreign, own, f"that pass is there for {optimizer_name(flow, other)}", leaf)
+        searched = None if foreign.source == own.source else _searched(flow, foreign, own)
+        if searched is not None:
+            used = f"{flow.name(searched)}.grad, which is used"
+            return _Mixed(
+                step, foreign, own, f"that pass is there for {used}{at(own.source)} to compute the loss", leaf
+            )
     return None
 
 
@@ -71,21 +82,43 @@ def _meant_for(flow: Flow, optimizer: Optimizer, foreign: Run, own: Run) -> Opti
     return None
 
 
+def _searched(flow: Flow, foreign: Run, own: Run) -> int | None:
+    """Return the leaf of no optimizer that the first of two passes gives a gradient which the second's loss is made of.
+
+    As the input of an attack, or of a map of what a network looks at.
+    """
+    for leaf in flow.arrival_rows(foreign).keys() - flow.optimized.keys():
+        rows = [row for one in _gradients_of(flow, leaf) for row in flow.used_in.get(one, ())]
+        if any(foreign.end < row < own.begin and row in flow.values_behind(own).calls for row in rows):
+            return leaf
+    return None
+
+
+def _gradients_of(flow: Flow, leaf: int) -> list[int]:
+    """Return the tensors that were read as a leaf's ``.grad``."""
+    facts = flow.facts(leaf)
+    return [one for one in flow.named.get(f"{facts.name}.grad", ()) if flow.facts(one).shape == facts.shape]
+
+
 def _case(flow: Flow, optimizer: Optimizer, mixed: _Mixed) -> Case:
     """Return the case of one optimizer."""
-    name, other = optimizer_name(flow, optimizer), optimizer_name(flow, mixed.other)
+    name = optimizer_name(flow, optimizer)
     leaves = [leaf for leaf in optimizer.leaves if leaf in flow.arrival_rows(mixed.foreign)]
     names = listed(f"{flow.name(leaf)}.grad" for leaf in leaves)
     first, second = flow.root_name(mixed.foreign), flow.root_name(mixed.own)
     return Case(
         kind="missing-zero-grad",
-        message=f"{name}.step(){at(mixed.step.event.source)} uses two gradients added up: that of {second}"
-        f"{at(mixed.own.source)}, and what the backward of {first}{at(mixed.foreign.source)}, which {other} steps for, "
-        f"left in {names} on its way; nothing clears them in between.",
-        remedy=f"{name}.zero_grad() before {second}.backward(), or requires_grad_(False) for its parameters while "
-        f"{first} is computed",
+        message=f"{name}.step(){at(mixed.step.event.source)} uses the gradient of {second}{at(mixed.own.source)} and, "
+        f"added to it, what the backward of {first}{at(mixed.foreign.source)} left in {names}: {mixed.purpose}, and "
+        "nothing clears them in between.",
+        remedy=f"{name}.zero_grad() before {second}.backward(){at(mixed.own.source)}, or requires_grad_(False) for its "
+        f"parameters while {first} is computed",
         source=mixed.foreign.source,
         op="backward",
         subjects=frozenset(leaves),
-        evidence={"leaves": [flow.name(leaf) for leaf in leaves]},
+        evidence={
+            "leaves": [flow.name(leaf) for leaf in leaves],
+            "optimizer": name,
+            "before": mixed.own.source.line if mixed.own.source else 0,
+        },
     )

@@ -15,7 +15,7 @@ from ...writers.training import ModuleChanges, tell_load, tell_mode, tell_scalin
 from ..library import LIBRARY
 from ..problems import unseen
 
-_SCALING = ("scale", "unscale_")
+_SCALING = ("scale", "unscale_", "step")
 
 
 class TrainingCalls:
