@@ -251,6 +251,7 @@ TRAITS: dict[Trait, str] = {
         logit logsigmoid logsumexp nll_loss slogdet xlog1py xlogy""",
     Trait.EXPONENTIAL: """
         cosh cumprod exp exp2 expm1 float_power ldexp matrix_exp matrix_power pow prod sinh""",
+    Trait.SPECTRUM: "eig eigh svd",
     Trait.NORMALISATION: """
         batch_norm cosine_similarity cross_entropy group_norm gumbel_softmax instance_norm layer_norm
         linear_cross_entropy local_response_norm log_softmax normalize renorm rms_norm softmax softmin""",

@@ -88,6 +88,8 @@ class Trait(StrEnum):
     """A logarithm is taken of its operand, or of probabilities made from it."""
     EXPONENTIAL = "exponential"
     """Results grow like an exponential: numbers of ordinary size make infinities."""
+    SPECTRUM = "spectrum"
+    """Finds eigen- or singular values, with vectors that have no slope where two of these values are equal."""
     NORMALISATION = "normalisation"
     """Shifts or scales entries by what it measures of them together."""
     UNIT = "unit"

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...operators import Trait
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.calls import held_by
@@ -47,6 +48,8 @@ class _End:
     """The line that calls for the result and does nothing with it."""
     replaced: int | None = None
     """The first call of the leaf's module, with another tensor in its place."""
+    copied: int | None = None
+    """The call by which the leaf was copied, if the copy is a leaf that gets the gradients in its place."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -155,7 +158,20 @@ def _end_of(flow: Flow, leaf: int) -> _End:
             return _End(row, name, _overwritten(flow, row, name))
         if row == reached[-1] and (taken := _taken(flow, row)) is not None:
             return taken
-    return _End(reached[-1], dropped=dropped_at(flow, reached[-1])) if reached else _End(replaced=_replaced(flow, leaf))
+    if reached:
+        return _End(reached[-1], dropped=dropped_at(flow, reached[-1]))
+    return _End(replaced=_replaced(flow, leaf), copied=_copied_into(flow, leaf))
+
+
+def _copied_into(flow: Flow, leaf: int) -> int | None:
+    """Return the call that copied a leaf into memory of another one that gets a gradient: ``deepcopy`` of a module."""
+    shape = flow.facts(leaf).shape
+    for copy in sorted(flow.descendants([leaf]).tensors - {leaf}):
+        made = flow.facts(copy).made_by
+        whole = made is not None and flow.does(made, Trait.COPY) and flow.facts(copy).shape == shape
+        if whole and not flow.got_gradient.isdisjoint([copy, *flow.same_memory(copy)]):
+            return made
+    return None
 
 
 def _replaced(flow: Flow, leaf: int) -> int | None:
@@ -204,8 +220,9 @@ def _source(flow: Flow, end: _End, leaf: int) -> SourceLine | None:
     """Return the line to blame."""
     if end.instead is not None:
         return flow.events[end.instead].source
-    if end.replaced is not None:
-        return flow.events[end.replaced].source
+    elsewhere = end.replaced if end.replaced is not None else end.copied
+    if elsewhere is not None:
+        return flow.events[elsewhere].source
     return end.taken or (flow.events[end.row].source if end.row is not None else flow.facts(leaf).source)
 
 
@@ -233,7 +250,7 @@ def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, f
     run = failed or next((run for run in reversed(flow.runs) if run.roots), None)
     are, it = ("is", "it") if len(leaves) == 1 else ("are", "them")
     others = others_of(flow, leaves) if end.row is None else None
-    unused = end.row is None and end.replaced is None and others is None
+    unused = end.row is None and end.replaced is None and end.copied is None and others is None
     again = used_again(flow, leaves[0], run) if unused else None
     if others is not None:
         lost, remedy = _left_out(others, source, names, it)
@@ -269,6 +286,12 @@ def _lost(flow: Flow, end: _End, source: SourceLine | None, names: str, it: str)
         return (
             f"{module} is called{at(source)} with other tensors in place of {it}",
             f"call {module} with its own parameters: {module}(...), or with what follows from {it} without detach()",
+        )
+    if end.copied is not None:
+        lost = f"a copy of {it}, made{at(source)}, is used instead: its leaves get the gradients"
+        return lost, (
+            "compute with what follows from the originals (torch.func.functional_call with p - rate * gradient), or "
+            "add up the gradients of the copies in their .grad"
         )
     if end.row is None:
         return (

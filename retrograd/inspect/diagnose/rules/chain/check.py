@@ -16,7 +16,7 @@ from ...queries.detached_values import number_cut, returned_cut, value_cut
 from ...roles.trained import expected_gradients, held_for_others, trained_then_frozen, without_any_grad
 from ...text.words import at, counted, listed, operator_word
 from .cut_words import NO_DERIVATIVE, cause_of, not_simply_attached, remedy_of, what_cut
-from .functions import lost_in_functions, zeros_of_functions
+from .functions import lost_in_functions, zeros_of_functions, zeros_on_a_way
 from .other_ways import other_ways
 
 KINDS = {
@@ -65,6 +65,7 @@ def find(flow: Flow) -> Iterator[Case]:
     if failed is None:
         yield from lost_in_functions(flow, _ways_of(flow, uncut))
         yield from zeros_of_functions(flow)
+        yield from zeros_on_a_way(flow)
     others = list(other_ways(flow)) if failed is None else []
     yield from (case for case in others if case.subjects)  # what came back as a constant was not meant to
     for cut in cuts.values():

@@ -11,6 +11,7 @@ from ...base import Case
 from ...facts.flow import Flow
 from ...facts.lines import backward_line, made_inside
 from ...text.words import at, listed
+from ...thresholds import NOTHING, STEADY
 
 
 def lost_in_functions(flow: Flow, ways: Iterable[tuple[int, list[int]]]) -> Iterator[Case]:
@@ -44,6 +45,52 @@ def zeros_of_functions(flow: Flow) -> Iterator[Case]:
             found.setdefault((backward_line(event), name), (event, []))[1].append(leaf)
     for (source, name), (event, leaves) in found.items():
         yield _returns(flow, event, name, leaves, "nothing but zeros", source)
+
+
+def zeros_on_a_way(flow: Flow) -> Iterator[Case]:
+    """Yield the cases of Functions that return zeros in every pass for what is made of trained leaves.
+
+    These get their gradients on other ways, as features do from their own loss beside one that is reversed.
+    """
+    alike: dict[tuple[SourceLine | None, str], list[int]] = {}
+    for row, event in flow.of_kind("function", action="forward"):
+        if flow.has_node(row):
+            alike.setdefault((event.source, event.op), []).append(row)
+    for rows in alike.values():
+        figures = [one for row in rows for one in _passed(flow, row)]
+        leaves = flow.leaves_behind(flow.behind(flow.inputs(rows[0]), rows[0])) & flow.optimized.keys()
+        leaves = {leaf for leaf in leaves if flow.largest_norm[leaf] > NOTHING}
+        if len(figures) >= STEADY and all(given and out == 0.0 for given, out in figures) and leaves:
+            yield _zeros(flow, flow.events[rows[0]], sorted(leaves), len(figures))
+
+
+def _passed(flow: Flow, row: int) -> Iterator[tuple[float | None, float | None]]:
+    """Yield the norms of what reached the node of a call and of what it passed on, where both were measured."""
+    run = flow.run_after(row)
+    snapshot = None if run is None or run.snapshot is None else flow.graph_of(run)
+    if run is None or snapshot is None or not {"grad_norm", "out_norm"} <= set(snapshot.measures):
+        return
+    places = run.places(snapshot)
+    for node in (places[one] for one in flow.nodes(row) if one in places):
+        given, out = (snapshot.measures[key][node] for key in ("grad_norm", "out_norm"))
+        if given is not None and out is not None:
+            yield given, out
+
+
+def _zeros(flow: Flow, event: Event, leaves: list[int], count: int) -> Case:
+    """Return the case of a Function through which nothing comes back."""
+    names = listed(flow.name(leaf) for leaf in leaves)
+    return Case(
+        kind="zero-gradient",
+        message=f"{event.op}.backward{at(backward_line(event))} returned nothing but zeros each of the {count} times, "
+        f"so {names} get nothing of what is computed by {event.op}.apply(...){at(event.source)}.",
+        remedy=f"look at what {event.op} multiplies its gradient by: a factor or schedule that is zero in every step",
+        source=event.source,
+        op=event.op,
+        severity="warning",
+        because=(f"a gradient that is not zero arrived there {count} times, and none was passed on",),
+        evidence={"leaves": [flow.name(leaf) for leaf in leaves], "passes": count},
+    )
 
 
 def _function_of(flow: Flow, row: int) -> Event | None:

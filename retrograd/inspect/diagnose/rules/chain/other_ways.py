@@ -147,6 +147,9 @@ def _case_of(flow: Flow, run: Run, cut: Cut, sums: set[int], leaves: list[int]) 
         return None
     if cut.came_back:
         return _way_case(flow, run, cut, leaves)
+    drawn = next((row for row in _draws(flow, cut) if cause_of(flow, row).own), None)  # as ``sample()`` does
+    if drawn is not None and not _depends(flow, cut) and not _is_scored(flow, run, drawn, leaves):
+        return replace(_way_case(flow, run, cut._replace(row=drawn), leaves), severity="warning")
     adds = _adds(flow, cut.taker) and not flow.does(cut.taker, Trait.DIFFERENCE)
     if (
         adds
@@ -212,10 +215,25 @@ def _against(flow: Flow, cut: Cut, leaves: set[int], constants: Constants) -> st
 
 def _scores_a_draw(flow: Flow, cut: Cut, leaves: set[int]) -> bool:
     """Whether a constant was drawn and stands beside what its leaves make of it: the probability of what was drawn."""
-    drawn = set() if cut.operand is None else flow.behind([cut.operand], cut.taker, gradients=False).calls
-    if not any(row >= cut.row and flow.does(row, Trait.RANDOM) for row in drawn):
+    if not _draws(flow, cut):
         return False
     return not leaves.isdisjoint(flow.leaves_behind(flow.behind(_beside(flow, cut), cut.taker)))
+
+
+def _draws(flow: Flow, cut: Cut) -> list[int]:
+    """Return the calls by which a constant was drawn of what was cut off."""
+    behind = set() if cut.operand is None else flow.behind([cut.operand], cut.taker, gradients=False).calls
+    return sorted(row for row in behind if row >= cut.row and flow.does(row, Trait.RANDOM))
+
+
+def _is_scored(flow: Flow, run: Run, draw: int, leaves: list[int]) -> bool:
+    """Whether a call of the graph puts what another one drew together with what its leaves make of it."""
+    drawn = flow.descendants(flow.outputs(draw), draw, lambda row: not flow.has_node(row))
+    for row in drawn.calls & flow.reached_by(run).calls:
+        beside = [one for one in flow.inputs(row) if flow.has_history(one, row)]
+        if not flow.leaves_behind(flow.behind(beside, row)).isdisjoint(leaves):
+            return True
+    return False
 
 
 def _never_changes(flow: Flow, cut: Cut, constants: Constants) -> bool:

@@ -209,8 +209,10 @@ def _against_itself(flow: Flow, row: int) -> _Constant | None:
     if value is None or event.data.get("range", [None])[0] != [value, value] or len(given) != 2 or len(made) != 1:
         return None
     shapes = {tuple(flow.facts(one).shape) for one in (*given, made[0])}
-    if len(shapes) > 1 or prod(shapes.pop()) < 2 or not _made_of_the_other(flow, row, *given):
+    if len(shapes) > 1 or prod(shapes.pop()) < 2:
         return None
+    if not _made_of_the_other(flow, row, *given):
+        return _computed_twice(flow, row, value) if _from_the_same(flow, row, *given) else None
     verb = "takes from" if value == 0 else "divides"
     name = _first_name(flow, row)
     same = f"{verb} {name} what is the same in every entry" if value == 0 else f"{verb} {name} by itself in every entry"
@@ -223,6 +225,21 @@ _OTHER = "reduce over the dimension that holds several entries (a sum or mean ov
 def _made_of_the_other(flow: Flow, row: int, one: int, other: int) -> bool:
     """Whether one of two tensors was computed from the other, so that gradients through both cancel."""
     return any(a in flow.behind([b], row).tensors for a, b in ((one, other), (other, one)))
+
+
+def _from_the_same(flow: Flow, row: int, one: int, other: int) -> bool:
+    """Whether gradients through two tensors go to the same leaves."""
+    leaves = flow.leaves_behind(flow.behind([one], row))
+    return bool(leaves) and leaves == flow.leaves_behind(flow.behind([other], row))
+
+
+def _computed_twice(flow: Flow, row: int, value: float) -> _Constant:
+    """Return what a difference or quotient computes of a value and of the same value, computed anew."""
+    name, verb = _first_name(flow, row), "takes from" if value == 0 else "divides by"
+    why = (
+        f"{verb} {name} the same, computed a second time: the result is {value:g} in every entry, and gradients cancel"
+    )
+    return _Constant(why, "keep one of the two from before the update: detach() it, or compute it under no_grad")
 
 
 _OF_PRODUCTS = "add up logarithms: {given}.log().sum() in place of the product, compared as a logarithm"

@@ -25,40 +25,49 @@ _SWITCH = "requires_grad"
 _PART = "its optimizer goes on to train others, and to freeze a part of a network is nothing unusual"
 
 
-def thawed_in_vain(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each module or parameter that was told to require a gradient where it does not listen.
+def switched_in_vain(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each module or parameter that was told to require a gradient, or not to, and does not listen.
 
     A module has no ``requires_grad``, and no tensor has one that is spelled otherwise; Python keeps both as they are.
     """
     told: set[int] = set()
     for _, event in flow.of_kind("stray"):
+        value = bool(event.data.get("value"))
         used = [leaf for leaf in event.data.get("inputs", ()) if flow.used_in.get(leaf)]
-        leaves = [leaf for leaf in used if flow.switched_off(leaf) is not None or not flow.requires_grad(leaf)]
-        if event.data.get("value") and leaves and not told.issuperset(leaves):
+        leaves = [leaf for leaf in used if _trains(flow, leaf) is not value]
+        if leaves and not told.issuperset(leaves):
             told.update(leaves)
-            yield _stray_case(flow, event, leaves)
+            yield _stray_case(flow, event, leaves, value=value)
 
 
-def _stray_case(flow: Flow, event: Event, leaves: list[int]) -> Case:
+def _trains(flow: Flow, leaf: int) -> bool:
+    """Whether a leaf requires a gradient in the end."""
+    return flow.requires_grad(leaf) and flow.switched_off(leaf) is None
+
+
+def _stray_case(flow: Flow, event: Event, leaves: list[int], *, value: bool) -> Case:
     """Return the case of one attribute."""
-    path = event.data.get("path", "")
+    path, one = event.data.get("path", ""), len(leaves) == 1
     frozen = flow.frozen_at(leaves[0])
     names = listed(flow.name(leaf) for leaf in leaves)
+    stay = f"stay{'s' if one else ''} frozen (requires_grad switched off{at(frozen)})"
+    stay = stay if value else f"{'is' if one else 'are'} trained on"
     if event.op == _SWITCH:
         why = "a module has no such switch, and its parameters do not hear of it"
-        remedy = "call requires_grad_(True) on the module, which switches all its parameters"
+        remedy = f"call requires_grad_({value}) on the module, which switches all its parameters"
     else:
         why = f"the switch is called {_SWITCH}, and an attribute of another name is only kept"
-        remedy = f"set .{_SWITCH} = True"
+        remedy = f"set .{_SWITCH} = {value}"
     return Case(
         kind="frozen-parameter",
-        message=f"{names} stay frozen (requires_grad switched off{at(frozen)}): {event.op} = True{at(event.source)} on "
-        f"{path.replace('/', '.')} switches nothing; {why}.",
+        message=f"{names} {stay}: {event.op} = {value}{at(event.source)} on {path.replace('/', '.')} switches nothing; "
+        f"{why}.",
         remedy=remedy,
         source=event.source or frozen,
         op=event.op,
+        severity=None if value else "warning",
         subjects=frozenset(leaves),
-        evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
+        evidence={"frozen" if value else "trained": [flow.name(leaf) for leaf in leaves]},
     )
 
 
@@ -203,7 +212,11 @@ def _whole_case(flow: Flow, module: str, leaves: list[int], source: SourceLine) 
     )
 
 
-KINDS = {"frozen-parameter": Kind("`requires_grad` was switched off, or never on", "error", Stage.STATEMENT)}
+KINDS = {
+    "frozen-parameter": Kind(
+        "`requires_grad` was switched off, or never on, or only seems so", "error", Stage.STATEMENT
+    )
+}
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -221,7 +234,7 @@ def find(flow: Flow) -> Iterator[Case]:
     yield from _asked_in_vain(flow)
     yield from held_for_nothing(flow)
     yield from caught_by_name(flow)
-    yield from thawed_in_vain(flow)
+    yield from switched_in_vain(flow)
 
 
 CHECK = Check("chain", KINDS, find)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from ....operators import operator
+from ....operators import Trait, operator
 from ....snapshot import GraphSnapshot
 from ...base import Case
 from ...facts.call_inputs import LARGEST, expression, input_names
@@ -223,4 +223,10 @@ def _remedy(flow: Flow, states: Finiteness, row: int | None, name: str, *, maske
     """Return what to do about a slope without a value; a step without poles only passes on what had grown before."""
     if row is not None and (at_pole or operator(flow.events[row].op).poles):
         return cure(Sick(flow, states, row, masked=masked, slope=True))
+    if row is not None and flow.does(row, Trait.SPECTRUM):
+        return (
+            f"two eigen- or singular values of {name} are equal, or nearly, and vectors have no derivative there: "
+            "compute with the values alone (torch.linalg.svdvals, eigvalsh), or keep the values apart: "
+            f"{name} + torch.diag(torch.linspace(0, 1e-2, {name}.shape[-1]))"
+        )
     return f"scale the loss down, or normalise {name}: the gradient that arrives there is too large already"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ....snapshot import SourceLine
 from ...base import Case
@@ -10,6 +12,7 @@ from ...facts.flow import Flow
 from ...facts.ledger import Optimizer, Step
 from ...facts.runs import Run
 from ...roles.trained import used_gradients
+from ...text.spelling import receiver
 from ...text.words import at, listed
 from ...thresholds import HABIT
 from .naming import optimizer_name
@@ -49,8 +52,20 @@ def _case(flow: Flow, optimizer: Optimizer, leaves: list[int], runs: list[Run]) 
         step = optimizer.steps[0].event.source
         message = f"{gets}, and {name}.step(){at(step)} is called once and finds none of them: nothing ever moves."
         return _finding(flow, leaves, name, message, f"{name}.step() after each backward()", step)
+    if (standing := _stands_at(flow, name, runs[0].source)) is not None:
+        message = f"{gets}, but {name}.step(){at(standing)} is never reached: nothing ever moves them."
+        remedy = f"see when the condition around {name}.step() comes true: in a loop that is shorter, it never does"
+        return replace(_finding(flow, leaves, "", message, remedy, runs[0].source), evidence={})
     message = f"{gets}, but {name}, made{at(made)}, never steps: nothing ever moves them."
     return _finding(flow, leaves, name, message, f"{name}.step() after backward()", runs[0].source)
+
+
+def _stands_at(flow: Flow, optimizer: str, near: SourceLine | None) -> SourceLine | None:
+    """Return the line of the same file that would step an optimizer."""
+    for one in flow.spelling.kept_statements(near.file) if near is not None else ():
+        if near is not None and receiver(ast.unparse(one.tree), "step") == optimizer:
+            return near._replace(line=one.first)
+    return None
 
 
 def _finding(
