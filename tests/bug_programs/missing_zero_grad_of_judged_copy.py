@@ -1,4 +1,4 @@
-# kind: missing-zero-grad; symptom: the discriminator gets weaker; names: one.step(), forged, judged
+# kind: missing-zero-grad; symptom: the discriminator gets weaker; names: judge_opt.step(), forged, judged
 import torch
 
 torch.manual_seed(0)

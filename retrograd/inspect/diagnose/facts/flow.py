@@ -37,6 +37,11 @@ class Flow(CallTable):
         return self.spelling.name(tensor, line.function if line else None)
 
     @cached_property
+    def answers(self) -> dict[tuple[object, ...], object]:
+        """What need not be worked out again (``answered_once``)."""
+        return {}
+
+    @cached_property
     def named(self) -> dict[str, list[int]]:
         """Name -> the tensors that the recording calls so."""
         found: dict[str, list[int]] = defaultdict(list)

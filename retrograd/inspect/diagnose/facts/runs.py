@@ -9,7 +9,7 @@ from ...events import Recording
 from ...snapshot import GraphSnapshot, SourceLine
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Run:
     """One backward run."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...events import Event
+from .answers import answered_once
 from .flow import Flow
 from .runs import Run
 
@@ -36,6 +37,25 @@ def steps_with_runs(flow: Flow) -> Iterator[tuple[Event, list[Run]]]:
         yield flow.events[step], runs[begin:end]
 
 
+@answered_once
+def _ends(flow: Flow) -> list[int]:
+    """Return the rows at which runs ended, in order."""
+    return sorted(run.end for run in flow.runs)
+
+
+def ended_before(flow: Flow, row: int) -> int:
+    """Return the row at which a run had ended last before another row, -1 for none."""
+    ends = _ends(flow)
+    place = bisect_left(ends, row)
+    return ends[place - 1] if place else -1
+
+
+def cuts_between(flow: Flow, after: int, before: int) -> list[int]:
+    """Return the rows of cuts between two others."""
+    rows = flow.rows.get("cut", [])
+    return rows[bisect_right(rows, after) : bisect_left(rows, before)]
+
+
 @dataclass(frozen=True, slots=True)
 class TakenGradient:
     """One operand of a call, spelled ``leaf.grad``."""
@@ -48,11 +68,13 @@ class TakenGradient:
     """The last run in which a gradient arrived."""
 
 
-def taken_gradients(flow: Flow) -> Iterator[TakenGradient]:
-    """Yield each gradient that a call takes by that name, in order of the calls; not what updates its own leaf."""
+@answered_once
+def taken_gradients(flow: Flow) -> list[TakenGradient]:
+    """Return each gradient that a call takes by that name, in order of the calls; not what updates its own leaf."""
     accumulating = sorted((run for run in flow.runs if run.accumulates), key=lambda run: run.end)
     ends = [run.end for run in accumulating]
     called: dict[int, dict[str, list[int]]] = {}
+    found: list[TakenGradient] = []
     for row, event in enumerate(flow.events):
         if event.kind not in ("operation", "cut"):
             continue
@@ -67,7 +89,8 @@ def taken_gradients(flow: Flow) -> Iterator[TakenGradient]:
                 called[made.number] = _called(flow, made)
             leaves = called[made.number].get(text.removesuffix(".grad"), [])
             if len(leaves) == 1 and leaves[0] not in event.data["inputs"]:
-                yield TakenGradient(leaves[0], given, row, made)
+                found.append(TakenGradient(leaves[0], given, row, made))
+    return found
 
 
 def _called(flow: Flow, run: Run) -> dict[str, list[int]]:

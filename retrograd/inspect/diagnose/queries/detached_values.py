@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...operators import Trait
+from ..facts.answers import answered_once
 from ..facts.call_inputs import limits_and_sum
 from ..facts.flow import Flow, Reached
 from ..facts.runs import Run
+from ..facts.steps import cuts_between, ended_before
 
 _NUMBERS = ((), (1,))
 
@@ -18,9 +20,8 @@ def value_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
         entered = _last_entry(flow, run)
         if entered is None:
             continue
-        since = max((other.end for other in flow.runs if other.end < run.begin), default=-1)
-        for row in flow.rows.get("cut", ()):
-            leaving = since < row < entered and (_leaves(flow, row) or _rewrapped(flow, row, run.roots))
+        for row in cuts_between(flow, ended_before(flow, run.begin), entered):
+            leaving = _leaves(flow, row) or _rewrapped(flow, row, run.roots)
             if leaving and leaf in flow.behind(flow.events[row].data.get("inputs", ()), row).tensors:
                 return row
     return None
@@ -29,16 +30,22 @@ def value_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
 def returned_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
     """Return the first call by which values of a leaf left the graph that came back behind a loss as they were."""
     for run in runs:
-        behind = flow.values_behind(run)
-        entered = _entries(flow, behind)
-        came = {_figures(flow, out, row + 1): row for row in entered for out in flow.outputs(row)}
-        came.pop(None, None)
+        came = _came_back(flow, run)
         for row in flow.rows.get("cut", ()) if came else ():
             given = flow.inputs(row)
             back = came.get(_figures(flow, given[0], row)) if given and _leaves(flow, row) else None
             if back is not None and row < back and leaf in flow.behind(given, row).tensors:
                 return row
     return None
+
+
+@answered_once
+def _came_back(flow: Flow, run: Run) -> dict[tuple[object, ...] | None, int]:
+    """Return figures -> the call that made a tensor of plain values with these, of those behind a run's loss."""
+    entered = _entries(flow, flow.values_behind(run))
+    came = {_figures(flow, out, row + 1): row for row in entered for out in flow.outputs(row)}
+    came.pop(None, None)
+    return came
 
 
 def _figures(flow: Flow, tensor: int, before: int) -> tuple[object, ...] | None:
@@ -56,19 +63,20 @@ def number_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
     beside a loss of constants, or of a step that is over, is none.
     """
     for run in runs:
-        since = max((other.end for other in flow.runs if other.end < run.begin), default=-1)
-        taking = _last_with_number(flow, run, since)
-        for row in flow.rows.get("cut", ()):
+        since = ended_before(flow, run.begin)
+        for row in cuts_between(flow, since, _last_with_number(flow, run)):
             given, reason = flow.inputs(row), flow.events[row].data.get("reason")
-            number = since < row < taking and reason not in ("numpy", "copy") and _leaves(flow, row)
+            number = reason not in ("numpy", "copy") and _leaves(flow, row)
             fresh = any(since < made for one in given for made in flow.made_in.get(one, ()))
             if number and fresh and leaf in flow.behind(given, row).tensors:
                 return row
     return None
 
 
-def _last_with_number(flow: Flow, run: Run, since: int) -> int:
+@answered_once
+def _last_with_number(flow: Flow, run: Run) -> int:
     """Return the last call of a step, behind its loss, that takes a number with a fraction; -1 for none."""
+    since = ended_before(flow, run.begin)
     behind = flow.values_behind(run).calls
     taken = (row for row in behind if row > since and any(map(_is_fraction, _arguments(flow, row))))
     return max(taken, default=-1)
@@ -128,8 +136,8 @@ def term_cut(flow: Flow, term: int, before: int, since: int, leaves: set[int]) -
     """Return the call by which values of leaves left the graph, of a step, that came back as the values of a term."""
     behind = flow.behind([term], before, gradients=False)
     came_back = max((row for row in _entering(flow, behind) if since < row < before), default=since)
-    for row in reversed(flow.rows.get("cut", ())):
-        leaving = since < row < came_back and _leaves(flow, row) and _whole(flow, row)
+    for row in reversed(cuts_between(flow, since, came_back)):
+        leaving = _leaves(flow, row) and _whole(flow, row)
         if leaving and leaves & flow.leaves_behind(flow.behind(flow.inputs(row), row)):
             return row
     return None
@@ -152,6 +160,7 @@ def _entries(flow: Flow, behind: Reached) -> set[int]:
     return {row for row in behind.calls if flow.does(row, Trait.ENTERING) and not flow.inputs(row)}
 
 
+@answered_once
 def _last_entry(flow: Flow, run: Run) -> int | None:
     """Return the last row at which a tensor of plain values came in behind a run's root."""
     behind = flow.values_behind(run)

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
 
+from ..facts.answers import answered_once
 from ..facts.calls import held_by
 from ..facts.flow import Flow
 from ..facts.nodes import checkpoint_around
@@ -28,6 +29,7 @@ def is_born_parameter(flow: Flow, leaf: int) -> bool:
     return anew or is_parameter(flow, leaf)
 
 
+@answered_once
 def used_gradients(flow: Flow) -> set[int]:
     """Return the leaves whose gradients a program asks for, sets itself, or computes a later loss with.
 
@@ -38,6 +40,7 @@ def used_gradients(flow: Flow) -> set[int]:
     return taken.union(flow.given_by_hand, *(run.inputs for run in flow.runs))
 
 
+@answered_once
 def without_use(flow: Flow) -> set[int]:
     """Return the leaves that get gradients which nobody uses: no optimizer, no update by hand, no later loss."""
     others = flow.accumulated.keys() - flow.optimized.keys() - used_gradients(flow)
@@ -66,6 +69,7 @@ def _last_before(flow: Flow, leaf: int, first_run: int) -> int | None:
         found, tensor = uses[0], flow.outputs(uses[0])[0]
 
 
+@answered_once
 def expected_gradients(flow: Flow) -> dict[int, str]:
     """Return leaf -> why its gradient is expected.
 
@@ -108,6 +112,7 @@ def awaited(flow: Flow, leaf: int) -> bool:
     return len({bisect_left(begins, read) for read in flow.reads_of.get(leaf, ())} - {0}) > 1
 
 
+@answered_once
 def without_any_grad(flow: Flow) -> set[int]:
     """Return what optimizers hold that step, none of whose tensors ever had a ``.grad``, and what is awaited in vain.
 

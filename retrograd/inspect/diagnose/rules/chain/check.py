@@ -12,6 +12,7 @@ from ...facts.failures import run_without_graph
 from ...facts.flow import Flow
 from ...facts.lines import answer_per_leaf, made_inside
 from ...facts.runs import Run
+from ...facts.steps import cuts_between
 from ...queries.detached_values import number_cut, returned_cut, value_cut
 from ...roles.trained import expected_gradients, held_for_others, trained_then_frozen, without_any_grad
 from ...text.words import at, counted, listed, operator_word
@@ -157,8 +158,8 @@ def _other_cuts(flow: Flow, leaf: int, row: int, runs: list[Run]) -> Iterator[in
     for run in {run.source: run for run in runs}.values():
         since = max((other.end for other in flow.runs if other.end < run.begin and other.accumulates), default=-1)
         behind = flow.values_behind(run).calls
-        for cut in flow.rows.get("cut", ()):
-            if since < cut < run.begin and cut != row and cut in behind and leaf in _behind_cut(flow, cut):
+        for cut in cuts_between(flow, since, run.begin):
+            if cut != row and cut in behind and leaf in _behind_cut(flow, cut):
                 yield cut
 
 

@@ -29,7 +29,6 @@ OF_FUNCTIONS = (
         "{name_here}{here} has a backward and no jvp, and what it is given has a tangent: forward mode cannot pass it.",
         "write @staticmethod def jvp(ctx, *tangents), with what forward keeps by ctx.save_for_forward, or take the "
         "derivative backward",
-        line="forward",
     ),
     Row(
         r"returned an incorrect number of gradients",

@@ -12,13 +12,23 @@ from ...text.spelling import receiver
 
 
 def optimizer_name(flow: Flow, optimizer: Optimizer) -> str:
-    """Return what the program calls an optimizer: the variable that its steps or clearings are called on."""
+    """Return what the program calls an optimizer: the variable that its steps or clearings are called on.
+
+    That of a loop over several of them names none: then the one that it was made as.
+    """
+    called = _called(flow, optimizer)
+    alike = [one for one in flow.ledger.optimizers.values() if _called(flow, one) == called]
+    return (called if len(alike) == 1 else "") or assigned(flow, optimizer.event.source) or called or "optimizer"
+
+
+def _called(flow: Flow, optimizer: Optimizer) -> str:
+    """Return what the lines that step or clear an optimizer call it."""
     sources = [step.event.source for step in optimizer.steps[:1]]
     sources += [flow.events[row].source for row in optimizer.clears[:1]]
     for source, method in [(source, method) for source in sources for method in ("step", "zero_grad")]:
         if found := receiver(flow.spelling.text(source), method):
             return found
-    return assigned(flow, optimizer.event.source) or "optimizer"
+    return ""
 
 
 def assigned(flow: Flow, source: SourceLine | None) -> str:

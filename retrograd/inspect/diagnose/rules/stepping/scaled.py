@@ -15,7 +15,7 @@ from .naming import optimizer_name
 def scaled(flow: Flow) -> Iterator[Case]:
     """Yield a case for each optimizer that is stepped by itself, and never by the scaler of its loss."""
     calls = list(flow.of_kind("scaling"))
-    scaling = [row for row, event in calls if event.op == "scale"]
+    scaling = [row for row, event in calls if not event.data.get("inputs")]  # of a loss, not of an optimizer
     served = {leaf for _, event in calls for leaf in event.data.get("inputs", ())}
     for optimizer in flow.ledger.optimizers.values() if scaling else ():
         if served.isdisjoint(optimizer.leaves):
