@@ -60,24 +60,16 @@ class _Memory:
         return (span.itemsize, span.memory) == (self.itemsize, self.size)
 
 
-class Unwritten:
-    """Follows what is written to memory that was allocated, by the number that a recording gives it."""
+class Unwritten(dict[int, _Memory]):
+    """Follows what is written to memory that was allocated, by the number that a recording gives it.
 
-    def __init__(self) -> None:
-        self._memories: dict[int, _Memory] = {}
-
-    def __bool__(self) -> bool:
-        """Whether there is any such memory."""
-        return bool(self._memories)
-
-    def follows(self, memory: int | None) -> bool:
-        """Whether something may be unwritten there."""
-        return memory in self._memories
+    A dictionary of what may be unwritten somewhere; mostly it is empty, as is asked at each call.
+    """
 
     def allocated(self, memory: int, owner: Any, span: Span, version: int) -> None:
         """Memory was allocated, or grew."""
         gone = Reference(owner, partial(self._forget, memory))
-        self._memories[memory] = _Memory(span, gone, version)
+        self[memory] = _Memory(span, gone, version)
 
     def hides(self, memory: int, span: Span, version: int) -> bool:
         """Whether a tensor has entries that nobody has written."""
@@ -93,7 +85,7 @@ class Unwritten:
 
     def wrote(self, memory: int, span: Span, version: int, index: Any = ()) -> None:
         """A tensor was written, with an index only there; None for one that cannot be told."""
-        found = self._memories.get(memory)
+        found = self.get(memory)
         if found is None:
             return
         found.version = max(found.version, version)
@@ -108,7 +100,7 @@ class Unwritten:
 
     def _known(self, memory: int, version: int) -> _Memory | None:
         """Return what is known of a memory, unless somebody wrote to it unseen."""
-        found = self._memories.get(memory)
+        found = self.get(memory)
         if found is not None and version > found.version:
             self._forget(memory)
             return None
@@ -116,4 +108,4 @@ class Unwritten:
 
     def _forget(self, memory: int, _gone: Any = None) -> None:
         """Everything there is written, or the memory is gone."""
-        self._memories.pop(memory, None)
+        self.pop(memory, None)

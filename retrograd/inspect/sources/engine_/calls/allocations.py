@@ -38,7 +38,7 @@ class Allocations:
             return False
         memory = memory_of(t._array)
         number = self._table.memory(memory)
-        if number is None or not self._unwritten.follows(number):
+        if number is None or number not in self._unwritten:
             return False
         return self._unwritten.hides(number, _span(t._array, memory), version(t))
 
@@ -56,7 +56,7 @@ class Allocations:
     def _wrote(self, t: TensorBase, now: int, index: Any) -> None:
         memory = memory_of(t._array)
         number = self._table.memory(memory)
-        if number is None or not self._unwritten.follows(number):
+        if number is None or number not in self._unwritten:
             return
         try:
             self._unwritten.wrote(number, _span(t._array, memory), now, index)

@@ -27,8 +27,8 @@ class StepReader:
         return [one._array if has_data(one._array) else None for one in parameters]
 
     def place(self, parameter: Any) -> Hashable:
-        """Return nothing: an array may be written into behind its tensor."""
-        return None
+        """Return which array a parameter has, and its version, which writes by an alias of NumPy's leave as it was."""
+        return id(parameter._array), parameter._version
 
 
 def _content(array: Any) -> Hashable:

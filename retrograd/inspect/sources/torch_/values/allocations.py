@@ -38,7 +38,7 @@ class Allocations:
         """Note tensors that were written by nobody who was seen."""
         for number, tensor in zip(numbers, tensors, strict=True):
             memory = self._table.memory_of(number)
-            if memory is not None and self._unwritten.follows(memory):
+            if memory is not None and memory in self._unwritten:
                 self._unwritten.wrote(memory, _span(tensor), version_of(tensor))
 
     def hides(self, number: int, tensor: Any) -> bool:
@@ -46,7 +46,7 @@ class Allocations:
         if not self._unwritten:
             return False
         memory = self._table.memory_of(number)
-        if memory is None or not self._unwritten.follows(memory):
+        if memory is None or memory not in self._unwritten:
             return False
         return self._unwritten.hides(memory, _span(tensor), version_of(tensor))
 
@@ -65,7 +65,7 @@ class Allocations:
 
     def _wrote(self, call: Call, place: int, memory: int | None) -> None:
         """Note a write."""
-        if memory is None or not self._unwritten.follows(memory):
+        if memory is None or memory not in self._unwritten:
             return
         tensor, index = call.inputs[place], self._index(call, place)
         try:
