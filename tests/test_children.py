@@ -170,14 +170,15 @@ for process in processes:
 
 
 def test_ranks(tmp_path: Path) -> None:
-    """Processes that are told of a rank of their own are ranks: so are their files called, and they are compared."""
+    """Processes that are told of a rank of their own are ranks: so are their files called, and findings of both."""
     (tmp_path / "rank.py").write_text("""
 import os
 import retrograd as torch
 used = torch.ones(2, requires_grad=True)
-other = torch.ones(2, requires_grad=True)
-for _ in range(2):
-    (used.sum() + (other.sum() if os.environ["RANK"] == "1" else 0)).backward()
+optimizer = torch.optim.SGD([used], lr=0.1)
+for _ in range(3):
+    (used * (1 + int(os.environ["RANK"]))).sum().backward()
+    optimizer.step()
 """)
     (tmp_path / "launch.py").write_text("""
 import os, subprocess, sys
