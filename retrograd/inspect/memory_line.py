@@ -41,8 +41,10 @@ class MemoryLine:
     modules: tuple[Holder, ...]
     """Who holds what there, most first; of nodes outside of modules the function."""
     lines: tuple[Holder, ...]
-    unknown: int = 0
+    unknown: int
     """Nodes of which nobody knows what they keep."""
+    retained: bool
+    """Whether backward let nothing go, for it was told to keep the graph."""
 
     @property
     def most(self) -> int:
@@ -66,7 +68,7 @@ def memory_line(snapshot: GraphSnapshot, *, retained: bool = False) -> MemoryLin
     modules = ((snapshot.scope[node] or _function(snapshot, node), size) for node, size in there)
     lines = ((_line(snapshot, node), size) for node, size in there)
     unknown = sum(kept[node] is None and snapshot.kind[node] != "leaf" for node in nodes)
-    return MemoryLine(held, (*nodes, *ran), len(nodes), peak, _held(modules), _held(lines), unknown)
+    return MemoryLine(held, (*nodes, *ran), len(nodes), peak, _held(modules), _held(lines), unknown, retained)
 
 
 def retained_runs(recording: Recording) -> set[int]:

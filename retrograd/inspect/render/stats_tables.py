@@ -78,8 +78,8 @@ def _memory(line: MemoryLine) -> Iterator[Any]:
 
     parts = (line.held[: line.forward], line.held[line.forward :])
     made, freed = ("".join(_level(value, line.most) for value in thinned(part, _LINE)) for part in parts)
-    after = "" if freed else " (kept: nothing is let go)"
-    yield Text(f"\nSaved tensors over time: forward {made}{' ' * bool(freed)}{freed} backward{after}")
+    after = f" {freed} backward" if freed else " (kept: nothing is let go)" * line.retained
+    yield Text(f"\nSaved tensors over time: forward {made}{after}")
     where = f"peak {bytes_text(line.most)} after n{line.nodes[line.peak]}"
     unknown = f" · of {line.unknown:,} nodes it is not known what they keep" if line.unknown else ""
     yield Text(where + unknown)

@@ -13,7 +13,7 @@ function memoryParts() {
   const { memory } = state.data.steps[state.step];
   if (!memory) return [];
   const peak = button(`n${memory.node}`, () => choose(memory.node, true)), words = make("p", "", `peak ${bytesText(memory.most)} after `, peak);
-  if (!memory.backward.length) words.append(" · kept: nothing is let go");
+  if (memory.retained) words.append(" · kept: nothing is let go");
   const holders = [["by module", memory.modules], ["by line", memory.lines]];
   return [make("h3", "Saved tensors over time"), memoryChart(memory), words, ...holders.flatMap(([head, rows]) => [quiet(`At the peak, ${head}`), facts(rows.map(([what, held]) => [what, bytesText(held)]))])];
 }

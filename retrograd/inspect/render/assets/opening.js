@@ -49,7 +49,7 @@ function openTo(card) {
   for (let inner = card, box = state.graph.around(card); box > 0; inner = state.graph.boxCard(box), box = state.graph.boxes.parent[box]) {
     if (!state.open[box]) { state.open[box] = 1; any = true; }
     const place = state.graph.inside.row(box).indexOf(inner);
-    if (state.block[box] >= 0 && state.block[box] !== place) { state.block[box] = place; any = true; }
+    if (state.block[box] >= 0 && state.block[box] !== place) { turnTo(box, place); any = true; }
   }
   if (any) rebuild();
 }

@@ -24,6 +24,7 @@ def memory_data(snapshot: GraphSnapshot, *, retained: bool) -> dict[str, Any] | 
     return {
         "forward": forward,
         "backward": backward,
+        "retained": retained,
         "most": line.most,
         "node": line.nodes[line.peak],
         **_holders(line),
