@@ -19,11 +19,6 @@ EIGHT_BITS: Final = ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")
 NAMES: Final = ("bfloat16", *[f"float8_{digits}" for digits in EIGHT_BITS])
 COMMAND: Final = "pip install 'retrograd[bfloat16]'"
 _WIDE: Final = np.dtype(np.float32)
-_FEW: Final = 1 << 12
-"""Up to so many numbers, one call of ``ml_dtypes`` is faster than five of NumPy."""
-_PIECE: Final = 1 << 16
-_ROUNDING: Final = np.uint32(0x7FFF)
-_ONE, _HALF_WORD = np.uint32(1), np.uint32(16)
 
 
 def load(name: str) -> Any:
@@ -64,11 +59,7 @@ def is_eight_bits(numpy: Any) -> bool:
 
 def single(array: Any) -> Any:
     """The same numbers, of one of these dtypes, in single precision."""
-    if array.dtype is not BRAIN or array.size <= _FEW:
-        return array.astype(_WIDE)
-    wide = array.view(np.uint16).astype(np.uint32)
-    wide <<= _HALF_WORD
-    return wide.view(_WIDE)
+    return array.astype(_WIDE)
 
 
 def rounded(array: Any, numpy: Any) -> Any:
@@ -80,10 +71,8 @@ def rounded(array: Any, numpy: Any) -> Any:
             array = array.astype(_WIDE)  # as PyTorch: each of these is reached by way of single precision
     if numpy is not BRAIN:
         return _eight_bits(single(array) if array.dtype in KINDS else array, numpy)
-    if array.dtype != _WIDE or array.size <= _FEW:
-        with np.errstate(all="ignore"):
-            return array.astype(numpy)
-    return _rounded_by_bits(array)
+    with np.errstate(all="ignore"):
+        return array.astype(numpy)
 
 
 def _eight_bits(array: Any, numpy: Any) -> Any:
@@ -95,26 +84,6 @@ def _eight_bits(array: Any, numpy: Any) -> Any:
         array = np.maximum(np.abs(array), _WIDE.type(limits(numpy).tiny))
     with np.errstate(all="ignore"):
         return array.astype(numpy)
-
-
-def _rounded_by_bits(array: Any) -> Any:
-    """Many numbers in bfloat16, which is the upper half of single precision."""
-    made = np.empty_like(array, dtype=np.uint16, subok=False)
-    if not (array.flags.forc and made.strides == tuple([s // 2 for s in array.strides])):
-        return array.astype(BRAIN)
-    flat, out = array.reshape(-1, order="A").view(np.uint32), made.reshape(-1, order="A")
-    for start in range(0, flat.size, _PIECE):
-        bits = flat[start : start + _PIECE]
-        up = bits >> _HALF_WORD
-        up &= _ONE
-        up += _ROUNDING
-        up += bits
-        up >>= _HALF_WORD
-        out[start : start + _PIECE] = up
-    unknown = np.isnan(array)
-    if unknown.any():
-        made[unknown] = 0x7FC0
-    return made.view(BRAIN)
 
 
 def widened(value: Any) -> Any:
