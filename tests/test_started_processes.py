@@ -63,7 +63,7 @@ def test_their_number_is_said(tmp_path: Path, name: str) -> None:
 
     assert (watched.code, watched.out, plain.err) == (plain.code, plain.out, "")
     assert said.err == (
-        "retrograd: 2 processes that the program started were not recorded\nretrograd: no findings in the rest\n"
+        "retrograd: 2 processes that the program started were not recorded\nretrograd: nothing was found in the rest\n"
     )
 
 

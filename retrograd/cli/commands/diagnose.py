@@ -21,6 +21,7 @@ from ...inspect.event_data import LEVELS
 from ...inspect.events import Recording
 from ...inspect.findings import Dropped, Finding
 from ...inspect.fixes import compatible, unified_diff
+from ...inspect.lineup.job_words import job_sentences
 from ...inspect.lineup.lineup import of_a_job
 from ...inspect.loading import load_recording
 from ...inspect.places import path_below
@@ -231,6 +232,8 @@ def _read(paths: tuple[str, ...], wanted: Asked, *, again: str) -> int:
     if len(loaded) == 1 and not of_a_job(loaded[0]):
         return _report_alone(loaded[0], wanted)
     ranks = all(map(of_a_job, loaded))
+    if ranks:
+        loaded.sort(key=lambda recording: recording.rank or 0)  # files are named in the order of letters
     names = [name_of(recording, number) for number, recording in enumerate(loaded)] if ranks else list(paths)
     return _report(_with_all_lines(loaded), diagnose_together(loaded, names), wanted, others=loaded[1:])
 
@@ -292,7 +295,7 @@ def _report(
     findings = [finding for finding in found if SEVERITIES.index(finding.severity) <= least]
     meanings = {name: kind.meaning for name, kind in kinds().items()} | {DIFFERS: DIFFERENCE}
     seconds = time.perf_counter() - wanted.began
-    unseen = sentences([recording, *others])
+    unseen = [*sentences([recording, *others]), *job_sentences([recording, *others])]
     outcome = Outcome(recording, findings, seconds, meanings, wanted.explain, dropped, unseen, others)
     stream = messages.first_stderr() if to_stderr else sys.stdout
     if wanted.patch is not None:

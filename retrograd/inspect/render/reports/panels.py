@@ -68,7 +68,7 @@ def _parts(outcome: Outcome) -> Iterator[Panel | Text]:
         words = f"{count} finding{'s' * (count != 1)}" if count else "no findings"
         yield Text(f"retrograd: {words}", style="bold" if count else "green")
     elif outcome.trained:
-        yield Text("retrograd: no findings in the rest", style="green")
+        yield Text("retrograd: nothing was found in the rest", style="green")
 
 
 def _panel(finding: Finding, line: str, *, explain: bool = False) -> Panel:

@@ -1,0 +1,46 @@
+"""What there is to say of a job beside its findings: ranks without a recording, and ranks that did not end well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..events import Recording
+from ..places import full_place
+from .endings import endings
+from .lineup import of_a_job, ranges
+from .run import Run
+
+_SAID = {
+    "waiting": "waited in {op}{at} when the recording was saved",
+    "in backward": "never came back from a backward pass{at}",
+    "cut off": "did not end when the recording was saved: what came later is not in it",
+    "error": "ended by {message}{at}",
+}
+"""How a rank ended -> words; those that finished are not told of."""
+_LONGEST = 120
+
+
+def job_sentences(recordings: Sequence[Recording]) -> list[str]:
+    """Say of the ranks of one job which are missing and which did not end well, equal ones together."""
+    if not recordings or not all(map(of_a_job, recordings)):
+        return []
+    here = {recording.rank or 0 for recording in recordings}
+    world = max(recording.world_size or 0 for recording in recordings)
+    gone = ranges(rank for rank in range(world) if rank not in here)
+    missing = [f"there is no recording of {_listed(gone)}: what these did is not known"] if gone else []
+    said: dict[str, list[int]] = {}
+    for one in endings([Run(recording, "") for recording in recordings]):
+        if one.state != "finished":
+            line = one.last.source if one.last is not None else None
+            slots = {
+                "op": one.last.op if one.last else "",
+                "at": f" at {full_place(line.file, line.line)}" if line else "",
+            }
+            words = _SAID[one.state].format(**slots, message=one.message.partition("\n")[0][:_LONGEST])
+            said.setdefault(words, []).append(recordings[one.run].rank or 0)
+    return [*missing, *(f"{_listed(ranges(ranks))} {words}" for words, ranks in said.items())]
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Return ranges of ranks in words."""
+    return ", ".join(words) if len(words) < 9 else f"{', '.join(words[:8])} and others"
