@@ -19,7 +19,7 @@ from ..garbage import collector_paused
 from ..graph_diff import TOLERANCE
 from ..lineup.endings import is_lost
 from ..lineup.gradients import received
-from ..lineup.lineup import Lineup, line_up
+from ..lineup.lineup import Lineup, alike, line_up
 from ..plugins import plugins_in
 from . import rules as checks
 from .base import Case, Check, Kind, finding_of
@@ -100,10 +100,11 @@ def diagnose_together(recordings: Sequence[Recording], names: Sequence[str]) -> 
     )
     together = [finding_of(case, table[case.kind]) for case in cases_of(lineup)]
     alone: dict[tuple[str, str, int, str], tuple[Finding, list[int]]] = {}
-    for number, recording in enumerate(recordings):
-        for case, one in _explained(recording):
-            if not _follows(lineup, number, case, explained=bool(together)):
-                alone.setdefault((one.kind, one.file, one.line, one.message), (one, []))[1].append(number)
+    for numbers in alike(lineup):
+        for case, one in _explained(recordings[numbers[0]]):
+            having = [number for number in numbers if not _follows(lineup, number, case, explained=bool(together))]
+            if having:
+                alone.setdefault((one.kind, one.file, one.line, one.message), (one, []))[1].extend(having)
     for one, having in alone.values():
         said = one.message if len(having) == len(names) else f"{', '.join(lineup.words(having))}: {one.message}"
         together.append(replace(one, message=said, nodes=(), marks=()))  # of which graph would have to be said

@@ -21,6 +21,8 @@ from .replicas import Apart, OtherTurn, other_turn, replicas_apart
 from .results import OtherResult, first_other_result
 from .run import Run
 
+_FEW = 64
+"""Ranks up to which each is looked at by itself."""
 SCHEMA = 1
 """Schema number of a comparison written as JSON."""
 
@@ -122,6 +124,22 @@ def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: fl
         first = found.divergence.step if ranks and found.divergence is not None else 0  # figures of ranks may differ
         found.step, found.graphs = _first_pair(runs[0], runs[1], found.divergence, tolerance, first)
     return found
+
+
+def alike(found: Lineup) -> list[list[int]]:
+    """Return the runs, of a large job those together that made the same calls at the same lines and ended alike.
+
+    What one of them tells, the others would tell as well, as far as it does not hang on values.
+    """
+    if len(found.runs) <= _FEW or not found.ranks:
+        return [[number] for number in range(len(found.runs))]
+    odd = {one.run for one in found.nonfinite}
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for number, run in enumerate(found.runs):
+        calls = hash(tuple([(event.kind, event.op, event.source) for event in run.recording.events]))
+        ending = found.endings[number]
+        groups.setdefault((calls, ending.state, ending.message, number in odd), []).append(number)
+    return list(groups.values())
 
 
 def ranges(ranks: Iterable[int]) -> list[str]:
