@@ -20,6 +20,7 @@ from types import FrameType
 
 from ..inspect.events import Event, Recording
 from ..inspect.program.frames import source_line, user_frame
+from ..inspect.program.stacks import stack_of
 from ..interpreter import current_frames
 from .grace import handle_once, post_sentinel
 
@@ -135,6 +136,6 @@ def where_it_is() -> FrameType | None:
 
 def stopped(recorded: Recording, name: str, message: str = "stopped by the signal") -> Recording:
     """Return a recording with the line at which a signal, or we, found the program."""
-    data = {"type": name, "message": message}
-    event = Event("error", source=source_line(where_it_is()), data=data)
+    frame = where_it_is()
+    event = Event("error", "", source_line(frame), {"type": name, "message": message, "stack": stack_of(frame)})
     return replace(recorded, events=[*recorded.events, event])

@@ -28,6 +28,8 @@ class CollectiveData(TypedDict, total=False):
     """The process was still in the call when the recording was saved: it waits for others."""
     sequence: int
     """Place among the collectives of its group that this process called, from 0."""
+    root: int
+    """The rank that sends to all, or gets what all send, where one does."""
     asynchronous: bool
     stack: list[dict[str, object]]
     """The user's frames, innermost first, where there are several."""
@@ -91,3 +93,5 @@ class ErrorData(TypedDict, total=False):
     """The line at which that was."""
     inputs: list[int]
     """Tensors in what was lost."""
+    stack: list[dict[str, object]]
+    """Of a process that was stopped: the user's frames, innermost first."""

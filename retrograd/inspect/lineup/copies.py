@@ -45,6 +45,8 @@ class Copies:
     """Those that were put into a wrapped module later."""
     reduced: dict[str, list[int]] = field(default_factory=dict)
     """Name -> rows of collectives that add its gradient up over ranks."""
+    left_alone: set[str] = field(default_factory=set)
+    """Those that a wrapper was told to leave alone."""
     together: bool = False
     """Whether the rank is one of several in a group."""
     sends: bool = False
@@ -117,6 +119,7 @@ def _add_wrapper(found: Copies, wrapper: Wrapped) -> None:
         found.alone = found.alone or wrapper.event
         return
     ignored = wrapper.event.data.get("left_alone", ())
+    found.left_alone.update(_name(found, one) for one in ignored)
     found.wrapped.update({_name(found, one): wrapper for one in wrapper.event.data["inputs"] if one not in ignored})
 
 

@@ -21,7 +21,7 @@ class Unmet:
     """One collective of a group, as each of its ranks has it."""
 
     what: str
-    """``"missing"`` on some ranks, another ``"operation"``, or other ``"tensors"``."""
+    """``"missing"`` on some ranks, another ``"operation"``, other ``"tensors"``, or another ``"root"``."""
     runs: tuple[int, ...]
     """The runs in the group."""
     calls: tuple[Event | None, ...]
@@ -43,11 +43,12 @@ class Unmet:
         return next(call for call in self.calls if call is not None)
 
     def by_call(self) -> dict[tuple[str, str, SourceLine | None], list[int]]:
-        """Return operation, tensors and line of each call -> the runs that make it, fewest first."""
+        """Return operation, tensors (and root) and line of each call -> the runs that make it, fewest first."""
         found: dict[tuple[str, str, SourceLine | None], list[int]] = {}
         for run, call in zip(self.runs, self.calls, strict=True):
             if call is not None:
-                found.setdefault((call.op, sizes_text(call), call.source), []).append(run)
+                root = f" with root {call.data['root']}" if self.what == "root" and "root" in call.data else ""
+                found.setdefault((call.op, sizes_text(call) + root, call.source), []).append(run)
         return dict(sorted(found.items(), key=lambda one: (len(one[1]), one[1])))
 
     def to_plain(self) -> dict[str, Plain]:
@@ -99,6 +100,8 @@ def _first_odd(of_runs: dict[int, list[Event]]) -> Unmet | None:
             return Unmet("operation", numbers, calls)
         if len({_sizes(call) for call in present}) > 1:
             return Unmet("tensors", numbers, calls)
+        if len({call.data.get("root") for call in present}) > 1:
+            return Unmet("root", numbers, calls)
         if len(present) < len(calls):
             waits = any(call.data.get("pending") or call.data.get("error") for call in present)
             return Unmet("missing", numbers, calls) if waits else None

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from ..columns import Plain
 from ..snapshot import SourceLine
+from .causes import cause_of
 from .copies import REDUCING, Copies, copies_of
-from .parting import Cause, Parting, cause_of
+from .parting import Cause, Parting
 from .run import Run
 
 
@@ -19,7 +20,7 @@ class Apart:
 
     names: tuple[str, ...]
     why: str
-    """``start``: they never were.  Else what makes them part: see ``parting.cause_of``."""
+    """``start``: they never were.  Else what makes them part: see ``causes``."""
     step: int
     """Number of the optimizer step before or after which they differ, from 0."""
     source: SourceLine | None

@@ -1,4 +1,4 @@
-"""Whether a line calls what its function was given, so that its caller chose it."""
+"""Whether a line calls what its function was given, so that its caller chose it, and in which class it stands."""
 
 from __future__ import annotations
 
@@ -22,6 +22,16 @@ def calls_argument(file: str, line: int) -> bool:
     around = [one for one in _functions(text) if one.lineno <= line <= (one.end_lineno or one.lineno)]
     inner = max(around, key=lambda one: one.lineno, default=None)
     return inner is not None and bool(_parameters(inner).intersection(called))
+
+
+def in_class_with(method: str, file: str, line: int) -> bool:
+    """Whether a line stands in a class that defines a method of this name."""
+    return any(
+        isinstance(node, ast.ClassDef)
+        and node.lineno <= line <= (node.end_lineno or node.lineno)
+        and any(isinstance(one, ast.FunctionDef) and one.name == method for one in node.body)
+        for node in ast.walk(_tree("".join(lines_of(file))))
+    )
 
 
 @functools.lru_cache(maxsize=8)

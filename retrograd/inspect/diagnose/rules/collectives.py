@@ -18,7 +18,6 @@ _GATHERING = frozenset({"all_gather", "all_gather_into_tensor", "all_to_all", "a
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line whose collective takes values that a gradient should flow through."""
-    yield from _clipped_in_parts(flow)
     seen = set()
     for row, event in flow.of_kind("collective"):
         data = event.data
@@ -72,27 +71,6 @@ def _elsewhere(flow: Flow, tensor: int, received: list[int]) -> set[int]:
     """Return what the values of a tensor reach but by the calls that made room for what is received."""
     made = {call for one in received for call in flow.made_in.get(one, ())}
     return flow.descendants([tensor], follow=lambda call: call not in made).tensors
-
-
-def _clipped_in_parts(flow: Flow) -> Iterator[Case]:
-    """Yield the case of a norm that is taken of the parts of gradients which one process holds."""
-    sharded: dict[int, Event] = {}
-    for _, event in flow.of_kind("wrapper", sharded=True):
-        whole = event.data.get("dtensor") or event.data.get("strategy") == "NO_SHARD"
-        if event.data.get("group_size", 1) > 1 and not whole:
-            sharded.update(dict.fromkeys(event.data["inputs"], event))
-    for _, event in flow.of_kind("clip"):
-        wrapper = next((sharded[one] for one in event.data.get("inputs", ()) if one in sharded), None)
-        if wrapper is not None and event.op == "clip_grad_norm_":
-            yield Case(
-                kind="unreduced-gradient",
-                message=f"{event.op}{at(event.source)} takes the norm of the part of each gradient that this rank "
-                f"holds: {wrapper.op} shards them, so every rank clips by another norm.",
-                remedy=f"model.{event.op}(max_norm), the method of the wrapper, which adds up the norms of all ranks",
-                source=event.source,
-                op=event.op,
-            )
-            return
 
 
 def _case(flow: Flow, event: Event, tensor: int, message: str) -> Case:

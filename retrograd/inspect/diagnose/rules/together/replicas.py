@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ....lineup.changed_alone import ChangedAlone
+from ....lineup.copies import copies_of
 from ....lineup.gradients import NormGap
 from ....lineup.lineup import Lineup
 from ....lineup.replicas import Apart, OtherTurn, copies_at_first
@@ -23,9 +24,9 @@ def parted_copies(found: Lineup) -> Iterator[Case]:
         yield _apart(found, found.apart)
     else:
         copied = copies_at_first(found.runs)
-        for gap in found.norms:
-            if gap.reduced and not gap.expected and copied.get(gap.name, True):
-                yield _unreduced(found, gap)
+        gaps = [gap for gap in found.norms if gap.reduced and not gap.expected and copied.get(gap.name, True)]
+        if gaps:
+            yield from _unreduced(found, gaps)
 
 
 class _Words(NamedTuple):
@@ -95,6 +96,20 @@ _WORDS = {
         f"{_PART}: what is added up{{source}} is a copy of the gradients, and the sum is never written back to .grad",
         "all_reduce(p.grad) itself, or p.grad.copy_(...) of the sum",
     ),
+    "reduced to one": _Words(
+        f"{_PART}: {{detail}}{{source}} gives the sum of the gradients to one rank alone",
+        "dist.all_reduce in place of it, which gives it to all ranks",
+    ),
+    "losses only": _Words(
+        f"{_PART}: {{detail}}{{source}} adds up a loss, which autograd does not know of, and no gradient is reduced: "
+        "each rank takes the steps of its own data",
+        "wrap the module in DistributedDataParallel, or all_reduce the gradients before the step, not the loss",
+    ),
+    "remembered": _Words(
+        f"{_PART}: their gradients were the same on all of them, and so were settings; what the optimizers remember "
+        "(momentum, moments) is not",
+        "load or reset an optimizer's state on every rank alike",
+    ),
     "settings": _Words(
         f"{_PART}: the settings of their optimizers differ: {{detail}}",
         "give every rank the same settings: let schedules depend on values that were all-reduced first",
@@ -118,7 +133,7 @@ _WORDS = {
         "write the same on every rank: one seed, or broadcast the parameters from one rank after it",
     ),
 }
-"""By the reason that ``parting`` gives; slots are filled from ``Apart``."""
+"""By the reason that ``causes`` gives; slots are filled from ``Apart``."""
 _LIKELY = ("not reduced", "group of one")
 """Ranks may be meant to train on their own."""
 
@@ -170,16 +185,26 @@ def _other_turn(found: Lineup, one: OtherTurn) -> Case:
     )
 
 
-def _unreduced(found: Lineup, gap: NormGap) -> Case:
-    """A gradient is not the same on all ranks although others have become equal."""
+def _unreduced(found: Lineup, gaps: list[NormGap]) -> Iterator[Case]:
+    """Yield the case of gradients that are not the same on all ranks although others have become equal."""
+    copies = copies_of(found.runs[0])
+    gaps = [gap for gap in gaps if gap.name not in copies.left_alone]
+    if not gaps:
+        return
+    gap, names = gaps[0], listed(one.name for one in gaps)
+    outside = bool(copies.wrapped) and not any(one.name in copies.wrapped for one in gaps)
     event = found.runs[0].steps[gap.step].event
+    made = copies.run.recording.tensors[copies.numbers[gap.name]].source if gap.name in copies.numbers else None
     norms = listed(f"{norm:.6g}" for norm in gap.norms if norm is not None)
-    return Case(
+    why = f" {names} is in no wrapper." if outside else ""
+    yield Case(
         kind="unreduced-gradient",
-        message=f"after the all-reduce of backward run {gap.step}{at(event.source)} the gradient of {gap.name} differs "
-        f"between ranks, whose norms are {norms}, while others have become equal: ranks drift apart.",
-        remedy=f"give {gap.name} to the reduction as well, and change no gradient on one rank after it",
-        source=event.source,
+        message=f"after the all-reduce of backward run {gap.step}{at(event.source)} the gradient of {names} differs "
+        f"between ranks, whose norms are {norms}, while others have become equal: ranks drift apart.{why}",
+        remedy=f"wrap the module that has {gap.name} in DistributedDataParallel as well, or all_reduce its gradient"
+        if outside
+        else f"give {gap.name} to the reduction as well, and change no gradient on one rank after it",
+        source=(made if outside else None) or event.source,
         op="backward",
-        evidence={"step": gap.step, "name": gap.name, "norms": list(gap.norms)},
+        evidence={"step": gap.step, "names": [one.name for one in gaps], "norms": list(gap.norms)},
     )

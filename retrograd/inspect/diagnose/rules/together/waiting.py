@@ -18,6 +18,11 @@ from ....snapshot import SourceLine
 from ...base import Case
 from ...text.words import at, listed
 
+_NOT_ALIKE = {
+    "operation": "is not the same operation on all ranks",
+    "tensors": "gets tensors of different sizes",
+    "root": "names different ranks as the one that sends or gets",
+}
 _STOPPED = re.compile(r"(?:SIG[A-Z]+|Unfinished)$")
 """What stands for the type of an exception where a process was stopped, or saved while it waited."""
 
@@ -44,6 +49,8 @@ def waiting(found: Lineup) -> Iterator[Case]:
         yield _missing(found, unmet)
     elif steps and parted is not None:
         yield _fewer_steps(found, parted.step)
+    else:
+        yield from _alone_there(found)
 
 
 def _without_recording(found: Lineup) -> Iterator[Case]:
@@ -98,14 +105,14 @@ def _mismatched(found: Lineup, unmet: Unmet) -> Case:
     said = "; ".join(
         f"{op} of {sizes}{at(line)} on {listed(found.words(runs))}" for (op, sizes, line), runs in sides.items()
     )
-    what = "is not the same operation on all ranks" if unmet.what == "operation" else "gets tensors of different sizes"
+    what = _NOT_ALIKE[unmet.what]
     number = unmet.first.data.get("sequence", 0)
     return Case(
         kind="rank-divergence",
         message=f"collective {number} of the group {what}: {said}. Ranks match collectives by their order alone, so "
         "they hang, fail, or add up what does not belong together.",
         remedy="let every rank call the same collectives in the same order, with tensors of one shape and dtype (pad, "
-        "or gather the sizes first); none under a condition that depends on the rank or its data",
+        "or gather the sizes first) and one root; none under a condition that depends on the rank or its data",
         source=alone[2],
         op=alone[0],
         evidence=unmet.to_plain(),
@@ -145,8 +152,9 @@ def _fewer_steps(found: Lineup, step: int) -> Case:
     begun = [number for number, run in enumerate(found.runs) if step < len(run.steps)]
     rest = [number for number in range(len(found.runs)) if number not in begun]
     event = found.runs[begun[0]].steps[step].event
-    leaving = _break_around(event.source)
-    left = f"; the loop may be left{at(leaving)}" if leaving else ""
+    inside = next((place for number in rest if (place := _within_loop(found.runs[number], event))), None)
+    leaving, word = (inside, "") if inside else _leaving_around(event.source)
+    left = f"; {word}{at(leaving)}" if leaving and word else ""
     ended = f"{listed(found.words(rest))}, which ended after {step} of these steps{left}"
     waits = f"wait{'s' * (len(begun) == 1)} in backward run {step}{at(event.source)}"
     return Case(
@@ -158,6 +166,38 @@ def _fewer_steps(found: Lineup, step: int) -> Case:
         op="backward",
         evidence={"step": step, "ranks": [found.names[number] for number in rest]},
     )
+
+
+def _alone_there(found: Lineup) -> Iterator[Case]:
+    """Yield the case of ranks that lost another one in a call to which that one had never come."""
+    lost = [number for number, run in enumerate(found.runs) if is_lost(run.error)]
+    rest = [number for number in range(len(found.runs)) if number not in lost]
+    error = found.runs[lost[0]].error if lost and rest else None
+    if error is None or any(found.runs[number].error for number in rest):
+        return
+    raised = str(error.data.get("raised_in") or "")
+    yield Case(
+        kind="rank-divergence",
+        message=f"{listed(found.words(lost))} waited{at(error.source)} for {listed(found.words(rest))}, which never "
+        f"came there: {_doing(found, rest)}."
+        + (f" What waited is in {raised}, which meets other ranks." if raised else ""),
+        remedy="let every rank come there, or none: outside of conditions that depend on the rank or its data; on one "
+        "rank alone call model.module, which meets nobody",
+        source=error.source,
+        evidence={"ranks": [found.names[number] for number in lost]},
+    )
+
+
+def _within_loop(run: Run, event: Event) -> SourceLine | None:
+    """Return where a rank was stopped, in the function of an event of another rank and in its innermost loop."""
+    stopped = pending(run) or run.error
+    here, there = (_by_function(one) if one is not None else {} for one in (stopped, event))
+    for (file, function), line in here.items():
+        if (file, function) in there:
+            around = [loop for loop in _loops(file) if loop[0] <= there[file, function] <= loop[1]]
+            low, high, _ = max(around, key=lambda loop: loop[0], default=(1, 0, None))
+            return SourceLine(file, line, function) if low <= line <= high else None
+    return None
 
 
 def _doing(found: Lineup, numbers: Sequence[int]) -> str:
@@ -216,21 +256,22 @@ def _by_function(event: Event) -> dict[tuple[str, str], int]:
 
 
 @lru_cache(maxsize=64)
-def _loops(file: str) -> tuple[tuple[int, int, int | None], ...]:
-    """Return first and last line of each loop of a file, and the line of the one ``break`` in it."""
+def _loops(file: str) -> tuple[tuple[int, int, ast.stmt | None], ...]:
+    """Return first and last line of each loop of a file, and the one ``break`` or ``continue`` in it."""
     tree = parsed("\n".join(plain_lines(file)))
     found = []
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, (ast.For, ast.While)):
-            breaks = [one.lineno for one in ast.walk(node) if isinstance(one, ast.Break)]
-            found.append((node.lineno, node.end_lineno or node.lineno, breaks[0] if len(breaks) == 1 else None))
+            ways = [one for one in ast.walk(node) if isinstance(one, (ast.Break, ast.Continue))]
+            found.append((node.lineno, node.end_lineno or node.lineno, ways[0] if len(ways) == 1 else None))
     return tuple(found)
 
 
-def _break_around(line: SourceLine | None) -> SourceLine | None:
-    """Return the line at which the innermost loop around a line may be left, where that is one."""
-    if line is None:
-        return None
-    around = [loop for loop in _loops(line.file) if loop[0] <= line.line <= loop[1]]
-    leaving = max(around)[2] if around else None
-    return None if leaving is None else line._replace(line=leaving)
+def _leaving_around(line: SourceLine | None) -> tuple[SourceLine | None, str]:
+    """Return where the innermost loop around a line may be left, or a round of it, if in one place, and which it is."""
+    around = [loop for loop in _loops(line.file) if loop[0] <= line.line <= loop[1]] if line is not None else []
+    way = max(around, key=lambda loop: loop[0])[2] if around else None
+    if line is None or way is None:
+        return None, ""
+    word = "the loop may be left" if isinstance(way, ast.Break) else "a step may be skipped"
+    return line._replace(line=way.lineno), word

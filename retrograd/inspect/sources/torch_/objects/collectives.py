@@ -29,6 +29,8 @@ _TOGETHER = (
     *("reduce_scatter", "reduce_scatter_tensor", "all_to_all", "all_to_all_single"),
     *("all_gather_object", "gather_object", "scatter_object_list", "broadcast_object_list"),
 )
+_ROOTS = ("src", "dst", "group_src", "group_dst")
+"""Parameters of collectives that say which rank has, or gets, what others send."""
 _PAIRS = ("send", "recv", "batch_isend_irecv")
 """Between two processes.  ``isend`` and ``irecv`` are left alone: PyTorch tells by them what a ``P2POp`` is to do."""
 
@@ -106,6 +108,9 @@ class Collectives:
         data["requires_grad"] = [bool(one.requires_grad) for one in call.tensors]
         data["grad"] = LIBRARY.torch.is_grad_enabled() and not self._inside().functions
         data["run"] = self._inside().run
+        roots = [given[name] for name in _ROOTS if isinstance(given.get(name), int)]
+        if roots:
+            data["root"] = roots[0]
         if given.get("async_op"):
             data["asynchronous"] = True
         for watch in self._watches():
