@@ -40,7 +40,7 @@ def find(flow: Flow) -> Iterator[Case]:
                 return
             if other_sums(event, twin):
                 random = draws_numbers(event) and first.data.get("keeps_random_state") is False
-                value_case = _by_chance(flow, first, event) or _value_case(first, event, twin)
+                value_case = _by_chance(flow, first, event) or _value_case(flow, first, again, event, twin)
                 yield _random_case(first, event) if random else value_case
                 return
         twins = [*theirs, *[None] * len(mine)]
@@ -137,21 +137,46 @@ def _chance_case(flow: Flow, first: Event, source: SourceLine, function: str, dr
     )
 
 
-def _value_case(first: Event, event: Event, twin: Event) -> Case:
+def _value_case(flow: Flow, first: Event, again: Event, event: Event, twin: Event) -> Case:
     """Return the case of a call that was made again and gave other values."""
     function = first.data.get("function") or "the block"
     sums = [next(one for one in call.data["checksum"] if one is not None) for call in (event, twin)]
+    write, written = _written_between(flow, first, again, twin)
+    if write is None:
+        why = ""
+        remedy = (
+            f"make {function} depend on nothing but its inputs (no counters, no global state), and keep "
+            "preserve_rng_state=True for random numbers such as dropout"
+        )
+    else:
+        why = f", because {written} is written in between{at(write.source)}"
+        remedy = f"update {written} after backward(), not between the forward pass and the recomputation"
     return Case(
         kind="checkpoint-mismatch",
         message=f"{function}, checkpointed{at(first.source)}, computed something else when it was recomputed for "
         f"backward: the result of {event.op}{at(event.source)} adds up to {sums[0]:.4g} in forward and to "
-        f"{sums[1]:.4g} in the recomputation, so gradients belong to another forward.",
-        remedy=f"make {function} depend on nothing but its inputs (no counters, no global state), and keep "
-        "preserve_rng_state=True for random numbers such as dropout",
-        source=event.source,
-        op=event.op,
+        f"{sums[1]:.4g} in the recomputation{why}, so gradients belong to another forward.",
+        remedy=remedy,
+        source=event.source if write is None else write.source,
+        op=event.op if write is None else write.op,
+        explains_error=bool(flow.error_text),
         evidence={"forward": sums[0], "recomputed": sums[1]},
     )
+
+
+def _written_between(flow: Flow, first: Event, again: Event, twin: Event) -> tuple[Event | None, str]:
+    """Return the first write between a block and its recomputation into what a call takes, and the name of that."""
+    begin, end = first.data.get("first", 0), again.data.get("first", 0)
+    writes = {
+        row: tensor
+        for tensor in twin.data.get("inputs", ())
+        for row in flow.writes_into(tensor)
+        if begin <= row < end and flow.events[row].source is not None
+    }
+    if not writes:
+        return None, ""
+    row = min(writes)
+    return flow.events[row], flow.name(writes[row], twin.source)
 
 
 def _block_case(flow: Flow, first: Event, event: Event, twin: Event | None) -> Case:
