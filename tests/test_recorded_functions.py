@@ -21,9 +21,9 @@ from retrograd.inspect.sources.torch_.calls.rules import FACT, judge  # noqa: E4
 
 WITHOUT_TRAITS = {
     "decompositions and functions of matrices, in whose result every entry depends on all others": """
-        cholesky cholesky_inverse cholesky_solve cond corrcoef cov eig eigh eigvals eigvalsh geqrf householder_product
+        cholesky cholesky_inverse cholesky_solve cond corrcoef cov eigvals eigvalsh geqrf householder_product
         inverse ldl_factor ldl_solve lobpcg lstsq lu lu_factor lu_solve lu_unpack ormqr pca_lowrank pinverse qr solve
-        solve_triangular svd svd_lowrank svdvals tensorinv tensorsolve triangular_solve vander""",
+        solve_triangular svd_lowrank svdvals tensorinv tensorsolve triangular_solve vander""",
     "whole layers, of which no trait holds": """
         glu grid_sampler gru gru_cell lp_pool1d lp_pool2d lp_pool3d lstm lstm_cell multi_head_attention_forward prelu
         rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell scaled_dot_product_attention pdist

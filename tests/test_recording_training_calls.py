@@ -63,7 +63,7 @@ def test_training_calls_are_told_with_their_lines(engine: str, capsys: pytest.Ca
     (load,) = of_kind(recorded, "load")
     told = [load.data[key] for key in ("missing_count", "unexpected_count", "matched")]
     assert told == [missing, unexpected, len({"module.0.weight", "2.bias"}) - unexpected]
-    assert lines(of_kind(recorded, "scaling")) == [("scale", 25), ("unscale_", 31)] * 4
+    assert lines(of_kind(recorded, "scaling")) == [("scale", 25), ("unscale_", 31), ("step", 31)] * 4
     steps = [event.data for event in of_kind(recorded, "optimizer") if event.data["action"] == "step"]
     assert [step["settings"][0]["lr"] for step in steps] == pytest.approx([0.5, 0.5, 0.0, 0.0])
     assert [step["set_at"][1] if "set_at" in step else None for step in steps] == [None, None, 30, 30]

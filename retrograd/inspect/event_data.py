@@ -19,7 +19,7 @@ stray          an attribute that switches nothing was set, as it turns out  full
                at some backward run or in the end: ``net.requires_grad``
 mode           a module was switched to training or evaluation              full
 load           a state was loaded into a module                             full
-scaling        a gradient scaler scaled a loss, or unscaled gradients       full
+scaling        a gradient scaler scaled a loss, unscaled gradients, stepped full
 grad-mode      grad mode or inference mode was switched; ``Event.op`` is    full
                by what: ``no_grad``, ``set_grad_enabled``, ...
 autocast       automatic casts to a narrower dtype began or ended;          full

@@ -116,7 +116,9 @@ class GradScaler:
         if stage.overflow is None:
             raise AssertionError("No inf checks were recorded for this optimizer.")
         stage.reached = _STEPPED
-        return None if stage.overflow else optimizer.step(*args, **kwargs)
+        result = None if stage.overflow else optimizer.step(*args, **kwargs)
+        notify("scaling", "step", optimizer)
+        return result
 
     def update(self, new_scale: float | TensorBase | None = None) -> None:
         """Make the scale smaller after an overflow, larger after many steps without one, or set it."""

@@ -123,9 +123,10 @@ def _hog(flow: Flow, graph: _Graph) -> Case | None:
     if row is None or not kept or graph.largest < HALF_OF_IT * graph.total:
         return None
     tensor = max(kept, key=lambda one: _size(flow, one))
-    if 2 * _bytes(flow, tensor) < graph.largest or _size(flow, tensor) < BLOW_UP * _largest_origin(flow, tensor, row):
+    after = row + 1  # the call may keep what it made itself
+    if 2 * _bytes(flow, tensor) < graph.largest or _size(flow, tensor) < BLOW_UP * _largest_origin(flow, tensor, after):
         return None
-    if _made_by_a_layer(flow, tensor, row):
+    if _made_by_a_layer(flow, tensor, after):
         return None
     made = flow.last_producer(tensor, row, gradients=True)
     if made is not None and tensor in flow.events[made].data.get("saves", ()):

@@ -32,7 +32,7 @@ class TrainingCalls(Observer):
 
     @guarded
     def scaling(self, function: str, optimizer: Any) -> None:
-        """A loss was scaled, or gradients were unscaled."""
+        """A loss was scaled, gradients were unscaled, or the scaler took a step."""
         tell_scaling(self.watching, function, optimizer, _line())
 
 

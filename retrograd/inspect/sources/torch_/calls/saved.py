@@ -269,10 +269,12 @@ def _is_stale_view(tensor: Any) -> bool:
 
 def _names_of(node: Any) -> tuple[str, ...]:
     """Return the names of the tensors that nodes of a class keep."""
-    names = _saved_names.get(type(node))
+    kind = type(node)
+    names = _saved_names.get(kind)
     if names is None:
-        names = tuple(name[len(_PREFIX) :] for name in dir(type(node)) if name.startswith(_PREFIX))
-        _saved_names[type(node)] = names
+        names = tuple(name[len(_PREFIX) :] for name in dir(kind) if name.startswith(_PREFIX))
+        if not hasattr(kind, "_forward_cls"):  # which belongs to a Function of the program's, and lives as long
+            _saved_names[kind] = names
     return names
 
 
