@@ -234,6 +234,13 @@ def deviates(call: Probe) -> bool:
     return close(floating(call([first, *rest]))[:1], floating(call([first + 0.5, *rest]))[:1], 1e-5)
 
 
+def averages(call: Probe) -> bool:
+    """A factor of all entries is one of the result, and what is added to them is added to it."""
+    first, *rest = call.drawn(1)
+    plain, moved = (floating(call([value, *rest]))[0] for value in (first, 2 * first + 0.5))
+    return close([moved], [2 * plain + 0.5])
+
+
 def angles(call: Probe) -> bool:
     """Blind to the lengths of both operands."""
     x, y, *rest = call.drawn(1)

@@ -37,6 +37,7 @@ ALWAYS: dict[Trait, Callable[[ask.Probe], bool]] = {
     Trait.PIECEWISE: ask.pieces,
     Trait.CLAMPING: ask.between_bounds,
     Trait.PART: ask.arranged,
+    Trait.AVERAGE: ask.averages,
     Trait.SPREAD: ask.deviates,
     Trait.LIKENESS: ask.angles,
     Trait.PROBABILITY: ask.chances,

@@ -198,7 +198,7 @@ def _of_ranks(ranks: Ranks, wanted: Asked, options: RecordingOptions) -> tuple[M
         if ranks.reports:
             together(recorded, AFTER_SIGNAL)
 
-    return report, replace(options, launch=options.launch, keep=None, save=ranks.save, after_signal=after_signal)
+    return report, replace(options, keep=None, save=ranks.save, after_signal=after_signal)
 
 
 def _of_processes(processes: Sequence[Process]) -> list[Finding]:

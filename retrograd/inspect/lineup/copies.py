@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -39,6 +40,8 @@ class Copies:
     run: Run
     names: dict[int, str] = field(default_factory=dict)
     """Tensor -> name; of several of one name those after the first have a number."""
+    plain: Counter[str] = field(default_factory=Counter)
+    """Name without a number -> how many tensors have it."""
     held: dict[str, list[Held]] = field(default_factory=dict)
     wrapped: dict[str, Wrapped] = field(default_factory=dict)
     inside: dict[str, Wrapped] = field(default_factory=dict)
@@ -101,8 +104,8 @@ def _name(found: Copies, number: int) -> str:
     """Return the name of a tensor, which no other one of this rank has."""
     if number not in found.names:
         plain = plain_name(found.run.recording.tensors[number].name) or ""
-        taken = sum(name.partition(" #")[0] == plain for name in found.names.values()) if plain else 0
-        found.names[number] = f"{plain} #{taken + 1}" if taken else plain
+        found.plain[plain] += 1
+        found.names[number] = f"{plain} #{found.plain[plain]}" if plain and found.plain[plain] > 1 else plain
     return found.names[number]
 
 

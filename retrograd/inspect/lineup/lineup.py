@@ -12,6 +12,7 @@ from ..garbage import collector_paused
 from ..graph_diff import MAY_DIFFER, TOLERANCE, GraphDiff, diff_graphs
 from ..snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
 from .changed_alone import ChangedAlone, changed_alone
+from .copies import Copies, copies_of
 from .divergence import Divergence, divergence
 from .endings import Ending, endings
 from .gradients import NonFinite, NormGap, Partial, first_nonfinite, norm_gaps, partial_gradients
@@ -39,6 +40,8 @@ class Lineup:
     nonfinite: list[NonFinite] = field(default_factory=list)
     norms: list[NormGap] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
+    copies: list[Copies] = field(default_factory=list)
+    """Of ranks: what each tells of its parameters."""
     apart: Apart | None = None
     """Of ranks: parameters that part."""
     turn: OtherTurn | None = None
@@ -115,7 +118,8 @@ def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: fl
     found.norms = norm_gaps(runs, tolerance, ranks=ranks)
     found.endings = endings(runs)
     if ranks:
-        found.apart, found.turn, found.alone = replicas_apart(runs), other_turn(runs), changed_alone(runs)
+        told = found.copies = [copies_of(run) for run in runs]
+        found.apart, found.turn, found.alone = replicas_apart(told), other_turn(told), changed_alone(runs)
         found.unmet = first_unmet(runs)
         world = max(recording.world_size or 0 for recording in recordings)
         found.missing = [number for number in range(world) if number not in numbers]

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from ..columns import Plain
 from ..snapshot import SourceLine
 from .causes import cause_of
-from .copies import REDUCING, Copies, copies_of
+from .copies import REDUCING, Copies
 from .parting import Cause, Parting
-from .run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +47,9 @@ class OtherTurn:
     source: SourceLine | None
 
 
-def replicas_apart(runs: Sequence[Run]) -> Apart | None:
+def replicas_apart(told: Sequence[Copies]) -> Apart | None:
     """Return the parameters that part, None where all copies stay alike or nothing shows that they should."""
-    told = [copies_of(run) for run in runs]
-    if len(runs) < 2 or not all(one.together for one in told):
+    if len(told) < 2 or not all(one.together for one in told):
         return None
     for cohort in _cohorts(told):
         found = _apart([told[number] for number in cohort], cohort)
@@ -123,18 +121,17 @@ def _never_alike(told: list[Copies], cohort: Sequence[int], unlike: list[str]) -
     return Apart(tuple(names), "start", 0, line, first.events[first.held[names[0]][0].row].source)
 
 
-def copies_at_first(runs: Sequence[Run]) -> dict[str, bool]:
+def copies_at_first(told: Sequence[Copies]) -> dict[str, bool]:
     """Return name -> whether all ranks held the same before their first step, as far as they tell."""
-    told = [copies_of(run).held for run in runs]
-    names = set.intersection(*map(set, told)) if told else set()
-    return {name: len({held[name][0].before for held in told}) == 1 for name in names}
+    names = set.intersection(*(set(one.held) for one in told)) if told else set()
+    return {name: len({one.held[name][0].before for one in told}) == 1 for name in names}
 
 
-def other_turn(runs: Sequence[Run]) -> OtherTurn | None:
+def other_turn(told: Sequence[Copies]) -> OtherTurn | None:
     """Return where ranks that add up the same gradients do so in different orders: what meets is not alike."""
-    turns = [list(_turns(run)) for run in runs]
+    turns = [list(_turns(one)) for one in told]
     counted = [Counter(name for name, _ in one) for one in turns]
-    if len(runs) < 2 or any(one != counted[0] for one in counted):
+    if len(told) < 2 or any(one != counted[0] for one in counted):
         return None
     for calls in zip(*turns, strict=True):
         names = tuple(name for name, _ in calls)
@@ -143,11 +140,10 @@ def other_turn(runs: Sequence[Run]) -> OtherTurn | None:
     return None
 
 
-def _turns(run: Run) -> Iterator[tuple[str, SourceLine | None]]:
+def _turns(told: Copies) -> Iterator[tuple[str, SourceLine | None]]:
     """Yield which gradient each collective of the group of all ranks adds up, in their order."""
-    copies = copies_of(run)
-    for event in run.recording.events:
+    for event in told.events:
         if event.kind == "collective" and event.op in REDUCING and not event.data.get("group"):
             reduced = event.data.get("gradients_of", ())
             if len(reduced) == 1:
-                yield copies.names[reduced[0]], event.source
+                yield told.names[reduced[0]], event.source

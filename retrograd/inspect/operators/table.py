@@ -209,6 +209,7 @@ TRAITS: dict[Trait, str] = {
         all amax amin aminmax any argmax argmin count_nonzero det dist kthvalue logdet logsumexp matrix_norm max
         mean median min mode nanmean nanmedian nanquantile nansum norm norm_except_dim nuclear_norm prod quantile
         slogdet std std_mean sum trace trapezoid var var_mean vector_norm""",
+    Trait.AVERAGE: "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d mean nanmean",
     Trait.SPREAD: "std std_mean var var_mean",
     Trait.SCAN: "cummax cummin cumprod cumsum cumulative_trapezoid logcumsumexp",
     Trait.EXTREME: """

@@ -52,6 +52,8 @@ class Trait(StrEnum):
     """Puts numbers that the program gives beside, or in place of, entries of a tensor: ``pad``, ``where``, ``full``."""
     REDUCTION = "reduction"
     """Makes one entry of many, over some dimensions or all."""
+    AVERAGE = "average"
+    """Linear, and what is added to all entries is added to the result: ``mean``."""
     SPREAD = "spread"
     """Measures how far entries are from their mean, which a single one is not."""
     SCAN = "scan"

@@ -17,6 +17,7 @@ KINDS = {
     "summed-on-every-rank": Kind("something counts once for each rank", "warning", Stage.STATEMENT),
 }
 _MEAN = "mean"
+"""The value of ``reduction`` with which a loss is an average."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -63,7 +64,7 @@ def _scaling_of_mean(flow: Flow, run: Run, count: int) -> int | None:
         event = flow.events[row]
         numbers = [one for one in event.data.get("arguments", {}).values() if type(one) in (int, float)]
         if not is_a(event.op, Trait.SCALING) or len(event.data.get("inputs", ())) != 1 or len(numbers) != 1:
-            mean = event.op == _MEAN or event.data.get("arguments", {}).get("reduction") == _MEAN
+            mean = is_a(event.op, Trait.AVERAGE) or event.data.get("arguments", {}).get("reduction") == _MEAN
             return found if mean and factor == count else None
         scale = float(numbers[0])
         factor = factor / (scale or 1.0) if is_a(event.op, Trait.DIVISION) else factor * scale

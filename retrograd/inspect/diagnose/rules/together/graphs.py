@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....align import plain_name
+from ....lineup.copies import Copies
 from ....lineup.divergence import Difference
 from ....lineup.gradients import Partial
 from ....lineup.lineup import Lineup
@@ -21,7 +22,8 @@ def other_graphs(found: Lineup) -> Iterator[Case]:
     """
     if found.ended_well:
         return
-    parts = [part for part in found.partial if not _finds_unused(found, part)]
+    told = set().union(*map(_told_unused, found.copies)) if found.partial else set()
+    parts = [part for part in found.partial if part.name not in told]
     if parts:
         yield from (_partial(found, together) for together in _by_ranks(parts))
     elif found.divergence is not None and found.divergence.step == max(len(run.steps) for run in found.runs) - 1:
@@ -30,15 +32,15 @@ def other_graphs(found: Lineup) -> Iterator[Case]:
                 yield _difference(found, found.divergence.step, one)
 
 
-def _finds_unused(found: Lineup, part: Partial) -> bool:
-    """Whether the wrapper of a parameter was told that not every rank uses all of them."""
-    return any(
-        plain_name(run.recording.tensors[one].name) == part.name
-        for run in found.runs
-        for event in run.recording.events
+def _told_unused(copies: Copies) -> set[str | None]:
+    """Return the parameters of a rank whose wrapper was told that not every rank uses all of them."""
+    tensors = copies.run.recording.tensors
+    return {
+        plain_name(tensors[one].name)
+        for event in copies.events
         if event.kind == "wrapper" and (event.data.get("find_unused_parameters") or event.data.get("static_graph"))
         for one in event.data["inputs"]
-    )
+    }
 
 
 def _by_ranks(parts: list[Partial]) -> list[list[Partial]]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ....lineup.changed_alone import ChangedAlone
-from ....lineup.copies import copies_of
 from ....lineup.gradients import NormGap
 from ....lineup.lineup import Lineup
 from ....lineup.replicas import Apart, OtherTurn, copies_at_first
@@ -23,7 +22,7 @@ def parted_copies(found: Lineup) -> Iterator[Case]:
     elif found.apart is not None:
         yield _apart(found, found.apart)
     else:
-        copied = copies_at_first(found.runs)
+        copied = copies_at_first(found.copies)
         gaps = [gap for gap in found.norms if gap.reduced and not gap.expected and copied.get(gap.name, True)]
         if gaps:
             yield from _unreduced(found, gaps)
@@ -187,7 +186,7 @@ def _other_turn(found: Lineup, one: OtherTurn) -> Case:
 
 def _unreduced(found: Lineup, gaps: list[NormGap]) -> Iterator[Case]:
     """Yield the case of gradients that are not the same on all ranks although others have become equal."""
-    copies = copies_of(found.runs[0])
+    copies = found.copies[0]
     gaps = [gap for gap in gaps if gap.name not in copies.left_alone]
     if not gaps:
         return

@@ -35,7 +35,7 @@ class _Summand(NamedTuple):
 def summed_biases(found: Lineup) -> Iterator[Case]:
     """Yield a case for each line that adds a bias, alike on all ranks, to parts that differ and are then summed."""
     told = [dict.fromkeys(_summands(run)) for run in found.runs]
-    copied = copies_at_first(found.runs)
+    copied = copies_at_first(found.copies)
     lines = set()
     for one in told[0]:
         parts = [name for name in one.others if copied.get(name) is False]
