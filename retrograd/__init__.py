@@ -9,10 +9,17 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import sys
 from typing import Any
 
 __version__ = "0.1.0"
+
+_TORCH_NAMES = os.path.join(os.path.dirname(__file__), "torch_names", __name__)
+"""What is here because PyTorch has it (``nn``, ``optim``, ...): in the source tree a room of its own, which wheels do
+without, since other tools look for ``retrograd.nn`` in ``retrograd/nn``."""
+if os.path.isdir(_TORCH_NAMES):
+    __path__.append(_TORCH_NAMES)
 
 _LAZY_MODULES = (
     "_C", "_custom_op", "_dynamo", "_higher_order_ops", "_ops", "_tensor", "_utils", "accelerator", "amp", "autograd",

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "retrograd"
+TORCH_NAMES = PACKAGE / "torch_names"
+"""Whose folder is another root of the package: `retrograd.nn` is `retrograd/torch_names/retrograd/nn`."""
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -129,13 +131,14 @@ def _imports_of(node: ast.stmt, package: str, *, lazy: bool) -> Iterator[Import]
 
 def load_modules() -> dict[str, Module]:
     """Every module of the package by its dotted name."""
-    found = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        parts = list(path.relative_to(ROOT).with_suffix("").parts)
-        if parts[-1] == "__init__":
-            parts.pop()
-        found[".".join(parts)] = Module(".".join(parts), path)
-    return found
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return {name: Module(name, path) for name, path in zip(map(module_name, paths), paths, strict=True)}
+
+
+def module_name(path: Path) -> str:
+    """The dotted name under which a file of the package is imported."""
+    root = TORCH_NAMES if path.is_relative_to(TORCH_NAMES) else ROOT
+    return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
 
 
 MODULES = load_modules()

@@ -115,7 +115,8 @@ def test_links_in_the_docs_lead_somewhere() -> None:
     assert broken == []
 
 
-FOLDERS = ("", "retrograd", "retrograd/inspect", "retrograd/inspect/sources", "retrograd/inspect/render",
+FOLDERS = ("", "retrograd", "retrograd/torch_names/retrograd",
+           "retrograd/inspect", "retrograd/inspect/sources", "retrograd/inspect/render",
            "retrograd/inspect/diagnose", "retrograd/engine", "tests", "docs", "benchmarks")  # fmt: skip
 """Where paths in the documents may begin."""
 NOT_IN_THE_TREE = ("retrograd/_samples/", ".venv/", "graphs.py")

@@ -14,6 +14,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
+from source_tree import MODULES as SOURCES
 
 import retrograd as rg
 from retrograd.cli.group import cli
@@ -122,11 +123,7 @@ def test_example_runs(example: str, place: Path) -> None:
     exec(compile(example, "example", "exec"), surroundings())
 
 
-MODULES = [
-    ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    for path in sorted((ROOT / "retrograd").rglob("*.py"))
-    if ">>> import" in path.read_text(encoding="utf-8")
-]
+MODULES = [name for name, module in SOURCES.items() if ">>> import" in module.text]
 
 
 class Finder(doctest.DocTestFinder):

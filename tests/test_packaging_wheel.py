@@ -12,7 +12,7 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
-from source_tree import PACKAGE, ROOT
+from source_tree import PACKAGE, ROOT, TORCH_NAMES
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -40,7 +40,7 @@ def metadata(wheel: zipfile.ZipFile) -> dict[str, list[str]]:
 def test_wheel_holds_the_whole_package(wheel: zipfile.ZipFile) -> None:
     """Every module, the type marker and every asset of the page is in the wheel."""
     wanted = {
-        path.relative_to(ROOT).as_posix()
+        path.relative_to(TORCH_NAMES if path.is_relative_to(TORCH_NAMES) else ROOT).as_posix()
         for path in PACKAGE.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc"
     }
