@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..diagnose.text.words import times
 from ..events import Event, Recording
 from ..operators import Trait, is_a
 
@@ -41,7 +42,7 @@ class View:
 def _settings(recording: Recording) -> Iterator[Seen]:
     """Settings of each group of each optimizer as it was made, by the order in which they were made."""
     made: Counter[str] = Counter()
-    for row, event in _of_optimizers(recording, "made"):
+    for row, event in _events(recording, "optimizer", action="made"):
         made[str(event.op)] += 1
         name = f"{event.op} {made[str(event.op)]}" if made[str(event.op)] > 1 else str(event.op)
         for number, group in enumerate(event.data.get("settings", ())):
@@ -53,7 +54,7 @@ def _settings(recording: Recording) -> Iterator[Seen]:
 def _held(recording: Recording) -> Iterator[Seen]:
     """Which parameters are in an optimizer."""
     names = _names(recording)
-    for row, event in _of_optimizers(recording, "made"):
+    for row, event in _events(recording, "optimizer", action="made"):
         for tensor in event.data.get("parameters", {}).values():
             if tensor in names:
                 yield (names[tensor],), True, row
@@ -62,10 +63,10 @@ def _held(recording: Recording) -> Iterator[Seen]:
 def _initial_writes(recording: Recording) -> Iterator[Seen]:
     """What wrote into parameters before the first backward pass."""
     memory = {recording.tensors[tensor].storage: name for tensor, name in _names(recording).items()}
-    for row, event in enumerate(recording.events):
+    for row, event in _events(recording, "backward", "inplace"):
         if event.kind == "backward":
             return
-        if event.kind == "inplace" and "target" in event.data:
+        if "target" in event.data:
             name = memory.get(recording.tensors[event.data["target"]].storage)
             if name:
                 yield (name, _called(event)), True, row
@@ -74,11 +75,11 @@ def _initial_writes(recording: Recording) -> Iterator[Seen]:
 def _reached(recording: Recording) -> Iterator[Seen]:
     """Backward passes in which each parameter got a gradient."""
     names = _names(recording)
-    first = next((row for row, event in enumerate(recording.events) if event.kind == "backward"), 0)
+    first = _first(recording, "backward")
     for name in names.values():
         yield (name,), None, first
-    for row, event in enumerate(recording.events):
-        if event.kind == "accumulate" and event.data.get("tensor") in names:
+    for row, event in _events(recording, "accumulate"):
+        if event.data.get("tensor") in names:
             yield (names[event.data["tensor"]],), event.data.get("run"), row
 
 
@@ -87,9 +88,9 @@ def _moved(recording: Recording) -> Iterator[Seen]:
     names = _names(recording)
     parameters = {
         event.data.get("owner"): [one for one in event.data.get("parameters", {}).values() if one in names]
-        for _, event in _of_optimizers(recording, "made")
+        for _, event in _events(recording, "optimizer", action="made")
     }
-    for row, event in _of_optimizers(recording, "step"):
+    for row, event in _events(recording, "optimizer", action="step"):
         idle = {*event.data.get("still", ()), *event.data.get("without", ())}
         for tensor in parameters.get(event.data.get("owner"), ()):
             yield (names[tensor],), tensor not in idle, row
@@ -100,7 +101,7 @@ def _moved(recording: Recording) -> Iterator[Seen]:
 
 def _drawn(recording: Recording) -> Iterator[Seen]:
     """Sums of the random tensors that a place draws."""
-    for row, event in _calls(recording):
+    for row, event in _events(recording, *_CALLED):
         if is_a(event.op, Trait.RANDOM):
             for value in event.data.get("checksum", ()):
                 if value is not None:
@@ -109,7 +110,7 @@ def _drawn(recording: Recording) -> Iterator[Seen]:
 
 def _arguments(recording: Recording) -> Iterator[Seen]:
     """Plain arguments of a place's calls, but for sizes, while a graph is recorded and while none is."""
-    for row, event in _calls(recording):
+    for row, event in _events(recording, *_CALLED):
         for name, value in event.data.get("arguments", {}).items():
             if isinstance(value, (bool, str)) or (isinstance(value, (int, float)) and not name.isdigit()):
                 yield (_place(event), _called(event), _phase(event), name), value, row
@@ -117,13 +118,13 @@ def _arguments(recording: Recording) -> Iterator[Seen]:
 
 def _phases(recording: Recording) -> Iterator[Seen]:
     """Whether a place's calls are made while grad mode is on."""
-    for row, event in _calls(recording):
+    for row, event in _events(recording, *_CALLED):
         yield (_place(event), _called(event)), _phase(event), row
 
 
 def _dtypes(recording: Recording) -> Iterator[Seen]:
     """To which dtypes a place's calls take which ones."""
-    for row, event in _calls(recording):
+    for row, event in _events(recording, *_CALLED):
         taken, given = (_dtypes_of(recording, event.data.get(key, ())) for key in ("inputs", "outputs"))
         if given:
             yield (_place(event), _called(event), _phase(event)), f"{taken or 'nothing'} to {given}", row
@@ -131,7 +132,7 @@ def _dtypes(recording: Recording) -> Iterator[Seen]:
 
 def _lost_values(recording: Recording) -> Iterator[Seen]:
     """Whether the results of a place's calls are zero throughout, or not finite."""
-    for row, event in _calls(recording):
+    for row, event in _events(recording, *_CALLED):
         for bounds in event.data.get("range", ()):
             if bounds is not None:
                 least, greatest = bounds
@@ -141,15 +142,14 @@ def _lost_values(recording: Recording) -> Iterator[Seen]:
 
 def _training_calls(recording: Recording) -> Iterator[Seen]:
     """Calls from the first optimizer, module or backward pass on, without those that only tell a number."""
-    events = recording.events
-    first = next((row for row, event in enumerate(events) if event.kind in ("optimizer", "module", "backward")), 0)
-    for row, event in enumerate(events[first:], first):
+    first = _first(recording, "optimizer", "module", "backward")
+    for row, event in _events(recording, *_CALLED, "function", "clip", "scaling", "load"):
         told = event.kind == "cut" and not event.data.get("outputs")
-        if event.kind in _CALLS and not told:
+        if row >= first and not told:
             yield (_place(event), _called(event)), True, row
 
 
-_CALLS = ("operation", "inplace", "cut", "function", "clip", "scaling", "load")
+_CALLED = ("operation", "inplace", "cut")
 
 # -- facts
 
@@ -211,6 +211,12 @@ def _by(least: float) -> Callable[[Any, Any], bool]:
     return _both(lambda here, there: bool(abs(here - there) >= least))
 
 
+_NOTABLY = 0.1
+"""Apart by that, shares of a run's results are told,"""
+_MOSTLY = 0.5
+"""and shares of its steps, where a first step or a skipped one makes much of a short run."""
+
+
 def _much(here: Any, there: Any) -> bool:
     return bool(max(here, there) > _OFTEN * min(here, there))
 
@@ -231,7 +237,7 @@ def _tell_held(key: Key, here: Any, _there: Any) -> str:
 
 def _tell_writes(key: Key, here: Any, there: Any) -> str:
     before = "before the first backward pass"
-    return f"{key[1]} writes into {key[0]} {_times(here)} {before}, and {_times(there)} in the baseline"
+    return f"{key[1]} writes into {key[0]} {times(here)} {before}, and {times(there)} in the baseline"
 
 
 def _tell_reached(key: Key, here: Any, there: Any) -> str:
@@ -279,13 +285,13 @@ VIEWS: tuple[View, ...] = (
     View(_settings, _last, _unequal, _tell_setting),
     View(_held, _last, _unequal, _tell_held),
     View(_initial_writes, _count, _unequal, _tell_writes),
-    View(_reached, _share_of_steps, _by(0.5), _tell_reached),
-    View(_drawn, _repeated, _by(0.1), _tell_drawn),
+    View(_reached, _share_of_steps, _by(_MOSTLY), _tell_reached),
+    View(_drawn, _repeated, _by(_NOTABLY), _tell_drawn),
     View(_arguments, _few, _both(_unequal), _tell_argument),
     View(_phases, _set, _both(_unequal), _tell_phases),
     View(_dtypes, _set, _both(_unequal), _tell_dtypes),
-    View(_lost_values, _share, _by(0.1), _tell_lost),
-    View(_moved, _share, _by(0.5), _tell_moved),
+    View(_lost_values, _share, _by(_NOTABLY), _tell_lost),
+    View(_moved, _share, _by(_MOSTLY), _tell_moved),
     View(_training_calls, _last, _unequal, _tell_calls),
     View(_training_calls, _a_step, _both(_much), _tell_often, note=True),
 )
@@ -293,33 +299,31 @@ VIEWS: tuple[View, ...] = (
 
 def steps_of(recording: Recording) -> int:
     """Return how many steps were recorded: those of the optimizer that steps most, else backward passes; at least 1."""
-    steps = Counter(event.data.get("owner") for _, event in _of_optimizers(recording, "step"))
-    passes = sum(event.kind == "backward" for event in recording.events)
-    return max(max(steps.values(), default=passes), 1)
+    steps = Counter(event.data.get("owner") for _, event in _events(recording, "optimizer", action="step"))
+    return max(max(steps.values(), default=0) or sum(1 for _ in _events(recording, "backward")), 1)
 
 
 # -- events
 
 
-def _calls(recording: Recording) -> Iterator[tuple[int, Event]]:
-    return ((row, event) for row, event in enumerate(recording.events) if event.kind in ("operation", "inplace", "cut"))
+def _events(recording: Recording, *kinds: str, **data: object) -> Iterator[tuple[int, Event]]:
+    """Yield the events of some kinds, with their rows; those only whose data have these values."""
+    for row, event in enumerate(recording.events):
+        if event.kind in kinds and all(event.data.get(key) == value for key, value in data.items()):
+            yield row, event
 
 
-def _of_optimizers(recording: Recording, action: str) -> Iterator[tuple[int, Event]]:
-    return (
-        (row, event)
-        for row, event in enumerate(recording.events)
-        if event.kind == "optimizer" and event.data.get("action") == action
-    )
+def _first(recording: Recording, *kinds: str) -> int:
+    """Return the row of the first event of some kinds; 0 if there is none."""
+    return next((row for row, _ in _events(recording, *kinds)), 0)
 
 
 def _names(recording: Recording) -> dict[int, str]:
     """Return the name of each parameter, by tensor: those of modules as both programs call them."""
     found = {tensor: facts.name for tensor, facts in enumerate(recording.tensors) if facts.parameter and facts.name}
-    for event in recording.events:
-        if event.kind == "module":
-            for name, tensor in event.data.get("parameters", {}).items():
-                found[tensor] = f"{event.data.get('name') or event.op}.{name}"
+    for _, event in _events(recording, "module"):
+        for name, tensor in event.data.get("parameters", {}).items():
+            found[tensor] = f"{event.data.get('name') or event.op}.{name}"
     return found
 
 
@@ -346,10 +350,6 @@ def _dtypes_of(recording: Recording, tensors: Sequence[int]) -> str:
 
 def _where(here: Any) -> str:
     return "here" if here else "in the baseline"
-
-
-def _times(count: Any) -> str:
-    return {None: "never", 1: "once"}.get(count, f"{count} times")
 
 
 def _listed(values: Iterable[Any]) -> str:

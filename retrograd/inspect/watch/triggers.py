@@ -66,8 +66,8 @@ class Usual:
         self.share = np.full(parameters, np.nan, np.float32)
         """Median share of its entries that are zero."""
         self.loss = self.second = np.nan
-        self.idle = np.zeros(parameters, np.int64)
-        """For how many steps each gradient has been zero or missing."""
+        self.idle = _Stretches(parameters)
+        """Steps in which each gradient is zero or missing."""
         self.had = np.zeros(parameters, bool)
         """Whether each gradient was ever there and not zero."""
         self.zeros = _Stretches(parameters)
@@ -98,14 +98,18 @@ class _Stretches:
     """Of each parameter, for how many steps something has been so, and for how many it was at most before."""
 
     def __init__(self, parameters: int) -> None:
-        self.now = np.zeros(parameters, np.int64)
+        self._now = np.zeros(parameters, np.int64)
         self._longest = np.zeros(parameters, np.int64)
+
+    def now_with(self, so: Array) -> Array:
+        """Take in a step; return for how many steps it has been so."""
+        self._longest = np.where(so, self._longest, np.maximum(self._longest, self._now))
+        self._now = np.where(so, self._now + 1, 0)
+        return self._now
 
     def unusual(self, so: Array, steps: int) -> Array:
         """Take in a step; return where a stretch has just become that long, and much longer than any before."""
-        self._longest = np.where(so, self._longest, np.maximum(self._longest, self.now))
-        self.now = np.where(so, self.now + 1, 0)
-        return np.asarray(self.now == np.maximum(steps, _LONGER * self._longest))
+        return np.asarray(self.now_with(so) == np.maximum(steps, _LONGER * self._longest))
 
 
 _LONGER = 10
@@ -157,9 +161,8 @@ def stopped(moment: Moment, steps: int = 300) -> str | None:
     with np.errstate(invalid="ignore"):
         there = moment.gradient > 0
     nothing_to_learn = ~moment.trained | (moment.loss == 0)
-    usual.idle = np.where(there | nothing_to_learn, 0, usual.idle + 1)
     usual.had |= there
-    gone = usual.had & (usual.idle == steps)
+    gone = usual.had & (usual.idle.now_with(~there & ~nothing_to_learn) == steps)
     return f"{moment.named(gone)} got no gradient in {steps} steps" if gone.any() else None
 
 

@@ -37,9 +37,10 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def times(count: int) -> str:
-    """Return ``once``, ``twice`` or ``5 times``."""
-    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
+def times(count: int | None) -> str:
+    """Return ``never``, ``once``, ``twice`` or ``5 times``; None is never."""
+    number = count or 0
+    return ("never", "once", "twice")[number] if number < 3 else f"{number:,} times"
 
 
 def shape_text(shape: Sequence[int]) -> str:
