@@ -102,6 +102,14 @@ def test_line_that_passes_a_wrapper_by(tmp_path: Path) -> None:
     assert (one.file, one.line) == (str(program), 6)
 
 
+def test_line_that_passes_a_wrapper_by_in_no_function() -> None:
+    """The call itself is told where no function of the program is around it."""
+    call = Event("operation", op="linear", source=line(3), data={"inputs": [0], "nodes": [0, 1]})
+    (one,) = told(*(rank(n, dict.fromkeys(NAMES, PARTED[n]), call, wrapped=True) for n in range(2)))
+
+    assert one.line == 3
+
+
 def test_nothing_was_ever_reduced() -> None:
     """Processes in one group that train equal copies on their own, with no word to each other."""
     (one,) = told(*(rank(n, dict.fromkeys(NAMES, PARTED[n])) for n in range(2)))
@@ -166,9 +174,13 @@ def test_gradients_that_one_rank_changes_alone() -> None:
 
 def test_gradients_of_a_wrapper_that_one_rank_clips_alone() -> None:
     """A wrapper adds gradients up by itself, in its backward."""
+    inner = [Event("inplace", op="mul", source=line(8), data={"gradient_of": one, "target": one}) for one in (0, 1)]
     clip = Event("clip", op="clip_grad_norm_", source=line(8), data={"inputs": [0, 1]})
     ends = [Event("backward", source=line(7), data={"run": 9}), Event("backward-end", source=line(7), data={"run": 9})]
-    (one,) = told(*(rank(n, dict.fromkeys(NAMES, ALIKE), called, *ends, *[clip] * n, wrapped=True) for n in range(2)))
+    (one,) = told(
+        *(rank(n, dict.fromkeys(NAMES, ALIKE), called, *ends, *[*inner, clip] * n, wrapped=True) for n in range(2))
+    )
 
     assert (one.kind, one.line) == ("unreduced-gradient", 8)
+    assert one.message.startswith("clip_grad_norm_ at train.py:8 changes")
     assert "on rank 1 alone, after all ranks added them up at train.py:7" in one.message

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..align import plain_name
 from ..columns import Plain
+from ..events import Event
 from ..snapshot import SourceLine
 from .copies import REDUCING
 from .run import Run
@@ -71,8 +72,17 @@ def _changes(run: Run) -> dict[tuple[str, SourceLine | None], dict[tuple[SourceL
             written = event.data.get("inputs", ()) if event.kind == "clip" else (event.data.get("gradient_of"),)
             for name in (_name(tensors[one].name) for one in written if one is not None):
                 if name in added:
-                    found[name, added[name]][event.source, event.op] = None
+                    _note(found[name, added[name]], event)
     return found
+
+
+def _note(changes: dict[tuple[SourceLine, str], None], event: Event) -> None:
+    """Note a line that changes a gradient, by the function that it calls rather than by what that one does in turn."""
+    assert event.source is not None
+    if event.kind == "clip":
+        for inner in [change for change in changes if change[0] == event.source]:
+            del changes[inner]
+    changes[event.source, event.op] = None
 
 
 def _name(name: str | None) -> str:

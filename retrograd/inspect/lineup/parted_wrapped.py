@@ -82,7 +82,7 @@ def _forward_line(one: Copies, events: Sequence[Event], names: Sequence[str]) ->
     for event in reversed(events):
         if "nodes" in event.data and not wrapped.isdisjoint(event.data.get("inputs", ())):
             frames = [SourceLine(one["file"], one["line"], one["function"]) for one in event.data.get("stack", ())]
-            outside = (one for one in frames if not _in_module(one))
+            outside = (one for one in frames or filter(None, [event.source]) if not _in_module(one))
             return next((one for one in outside if not calls_argument(one.file, one.line)), None)
     return None
 
