@@ -81,8 +81,8 @@ def test_any_two_graphs(before: GraphSnapshot, after: GraphSnapshot) -> None:
     pairs = [node for node in found.match if node is not None]
 
     assert len(set(pairs)) == len(pairs)
-    assert found.same + len(found.of("changed")) + len(found.of("removed")) == len(before)
-    assert found.same + len(found.of("changed")) + len(found.of("added")) == len(after)
+    assert found.same + sum(node.changed for node in found.nodes) + len(found.of("removed")) == len(before)
+    assert found.same + sum(node.changed for node in found.nodes) + len(found.of("added")) == len(after)
     assert len(found.union()[0]) == len(after) + len(found.of("removed"))
 
 

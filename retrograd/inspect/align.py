@@ -3,7 +3,8 @@
 Evidence is used from the strongest to the weakest, and each match spreads to its neighbours at once:
 
 1. nodes with the same graph above and below them;  2. the same graph below them;  3. the same graph above them;
-4. the roots;  5. the same neighbours;  6. the same operator at the same place among what is left.
+4. the roots;  5. the same neighbours;  6. the same operator at the same place among what is left
+of a module that both have.
 
 Last, an operator in the place of another is taken for its replacement.  Shapes, dtypes and figures do not count as
 structure, so that a changed batch size leaves every node where it was.
@@ -55,7 +56,7 @@ class _Graph:
         names = _leaf_names(snapshot)
         self.label: list[tuple[str, str, str | None]] = list(zip(snapshot.op, snapshot.kind, names, strict=True))
         self.kind: list[tuple[str, str]] = list(zip(snapshot.op, snapshot.kind, strict=True))
-        self.roots = snapshot.roots
+        self.roots, self.scope = snapshot.roots, snapshot.scope
         self.children: list[list[tuple[int, int, int]]] = [[] for _ in range(self.size)]
         self.parents: list[list[tuple[int, int, int]]] = [[] for _ in range(self.size)]
         for source, target, input_nr, output_nr in snapshot.edges():
@@ -105,7 +106,7 @@ class _Alignment:
         if not all(self._free()):
             return self._match
         self._match_equal(*map(self._neighbours, self._graphs))
-        self._match_equal(*(graph.label for graph in self._graphs), as_far_as_they_go=True)
+        self._match_equal(*self._labels_in_scopes(), as_far_as_they_go=True)
         self._match_replaced()
         return self._match
 
@@ -135,6 +136,14 @@ class _Alignment:
                 tuple(sorted((place, graph.kind[parent]) for place, _, parent in graph.parents[node])),
             )
             for node in range(graph.size)
+        ]
+
+    def _labels_in_scopes(self) -> list[list[Hashable]]:
+        """Return each node's label, with its scope where both graphs have that."""
+        both = set(self._graphs[0].scope).intersection(self._graphs[1].scope)
+        return [
+            [(label, scope if scope in both else "") for label, scope in zip(graph.label, graph.scope, strict=True)]
+            for graph in self._graphs
         ]
 
     # -- matching
@@ -204,13 +213,14 @@ class _Alignment:
         return groups
 
     def _match_replaced(self) -> None:
-        """Match nodes of different operators that stand between the same neighbours."""
+        """Match nodes of different operators that stand between the same neighbours, or in the same module."""
         before, after = self._graphs
         waiting = deque((left, right) for left, right in enumerate(self._match) if right is not None)
         while waiting:
             left, right = waiting.popleft()
             for child, other in self._free_operands(left, right):
-                if self._share_a_neighbour(before.children[child], after.children[other]):
+                in_one_module = before.scope[child] == after.scope[other] != ""
+                if in_one_module or self._share_a_neighbour(before.children[child], after.children[other]):
                     self._join(child, other, replaced=True)
                     waiting.append((child, other))
         self._fresh.clear()

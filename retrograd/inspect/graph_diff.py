@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,10 +16,18 @@ TOLERANCE = 1e-5
 """Relative difference up to which two figures count as equal."""
 MAY_DIFFER = frozenset({"time_us", "started_us", "thread"})
 """Measures that are never the same twice."""
-STATUSES = ("removed", "added", "changed")
-"""What can be the matter with a node; the picture gives each a colour."""
+STATUSES = ("operator", "removed", "added", "shape", "figures")
+"""What can be the matter with a node, what explains most first; the picture gives each a colour."""
 
 
+STATUS_WORDS = {
+    "operator": "other operator or operand",
+    "removed": "removed",
+    "added": "added",
+    "shape": "other shape or dtype",
+    "figures": "other figures",
+}
+"""What each status is called."""
 Edge = tuple[int, int, int, int]
 """Source, target, input number and output number."""
 
@@ -28,10 +36,21 @@ Edge = tuple[int, int, int, int]
 class Differences:
     """What a comparison says about a graph that holds both sides, for those who draw it."""
 
+    status: dict[int, str] = field(default_factory=dict)
+    """Nodes that differ: one of ``STATUSES`` each."""
     words: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """Nodes that changed: what about them."""
     edges: dict[Edge, str] = field(default_factory=dict)
     """Edges that only one side has: ``added`` or ``removed``."""
+
+    def telling(self) -> list[int]:
+        """Return the nodes that differ in more than figures, which follow from them; if there are none, all."""
+        return [node for node, status in self.status.items() if status != "figures"] or list(self.status)
+
+    def worst(self, nodes: Iterable[int]) -> str:
+        """Return the status of some nodes together, that of the one which explains most; "" if none differs."""
+        found = {self.status[node] for node in nodes if node in self.status}
+        return next((status for status in STATUSES if status in found), "")
 
 
 class Change(NamedTuple):
@@ -41,6 +60,13 @@ class Change(NamedTuple):
     """A column (``"shape"``) or measure (``"grad_norm"``), or ``"operand 1"``: where an edge leads."""
     before: Any
     after: Any
+
+    @property
+    def kind(self) -> str:
+        """One of ``STATUSES``: what sort of change it is."""
+        if self.what in ("op", "name") or self.what.startswith("operand"):
+            return "operator"
+        return "shape" if self.what in ("shape", "dtype") else "figures"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +86,15 @@ class NodeDiff:
         """One of ``STATUSES``."""
         if self.after is None:
             return "removed"
-        return "added" if self.before is None else "changed"
+        if self.before is None:
+            return "added"
+        kinds = {change.kind for change in self.changes}
+        return next(status for status in STATUSES if status in kinds)
+
+    @property
+    def changed(self) -> bool:
+        """Whether both sides have the node."""
+        return self.before is not None and self.after is not None
 
     def to_plain(self) -> dict[str, Plain]:
         """Return the difference as JSON values."""
@@ -95,7 +129,7 @@ class GraphDiff:
     @property
     def same(self) -> int:
         """Number of nodes that are equal on both sides."""
-        return len(self.match) - self.match.count(None) - len(self.of("changed"))
+        return len(self.match) - self.match.count(None) - sum(node.changed for node in self.nodes)
 
     def of(self, status: str) -> list[NodeDiff]:
         """Return the differences of one status."""
@@ -107,15 +141,13 @@ class GraphDiff:
         return {
             **{side: {"label": one.label, "nodes": len(one), "edges": one.edge_count} for side, one in sides.items()},
             "same": self.same,
-            **{status: len(self.of(status)) for status in STATUSES},
+            **{status: len(self.of(status)) for status in ("removed", "added")},
+            "changed": sum(node.changed for node in self.nodes),
             "differences": [node.to_plain() for node in self.nodes],
         }
 
     def union(self) -> tuple[GraphSnapshot, Differences]:
-        """Return one graph that holds both: all nodes of ``after``, then those removed from ``before``.
-
-        The kind of a node that differs is its status; what changed, and which edges differ, is told beside it.
-        """
+        """Return one graph that holds both, and what differs: all nodes of ``after``, then those of ``before`` only."""
         gone = [node for node, other in enumerate(self.match) if other is None]
         places = {node: len(self.after) + row for row, node in enumerate(gone)}
         places.update((node, other) for node, other in enumerate(self.match) if other is not None)
@@ -126,9 +158,11 @@ class GraphDiff:
         found = Differences()
         for node in self.nodes:
             row = node.after if node.after is not None else places[node.before or 0]
-            union.kind[row] = node.status
-            if node.changes:
-                found.words[row] = tuple(map(change_text, node.changes))
+            found.status[row] = node.status
+            # Edges of one side only show which operands are others.
+            told = [change for change in node.changes if not change.what.startswith("operand")]
+            if told:
+                found.words[row] = tuple(changes_text(told))
         now = dict.fromkeys(self.after.edges())
         was = dict.fromkeys((places[s], places[t], i, o) for s, t, i, o in self.before.edges())
         edges = now | was
@@ -136,16 +170,14 @@ class GraphDiff:
         found.edges.update({edge: "added" for edge in now if edge not in was})
         for column, values in zip(EDGE_COLUMNS, zip(*edges, strict=True) if edges else ((),) * 4, strict=True):
             setattr(union, column, list(values))
-        pairs = list(zip(self.after.roots, self.after.root_names, strict=False))
-        # A root has a colour of its own, and the colour of a node that differs says more.
-        union.roots = [root for root, _ in pairs if union.kind[root] not in STATUSES]
-        union.root_names = [name for root, name in pairs if union.kind[root] not in STATUSES]
+        union.roots, union.root_names = list(self.after.roots), list(self.after.root_names)
         return union, found
 
     def headline(self) -> str:
-        """Return ``2 added · 1 removed · 3 changed · 41 the same``."""
-        counts = {status: len(self.of(status)) for status in ("added", "removed", "changed")}
-        return " · ".join([*(f"{count:,} {status}" for status, count in counts.items()), f"{self.same:,} the same"])
+        """Return ``1 other operator · 2 added · 41 the same``, what explains most first."""
+        counts = {words: len(self.of(status)) for status, words in STATUS_WORDS.items()}
+        said = [f"{count:,} {words}" for words, count in counts.items() if count]
+        return " · ".join([*said, f"{self.same:,} the same"])
 
 
 def diff_graphs(before: GraphSnapshot, after: GraphSnapshot, tolerance: float = TOLERANCE) -> GraphDiff:
@@ -165,8 +197,8 @@ def diff_graphs(before: GraphSnapshot, after: GraphSnapshot, tolerance: float = 
             continue
         changes = [
             *_column_changes(before, after, left, right),
-            *_measure_changes(before, after, (left, right), measured, tolerance),
             *_operand_changes(operands[0][left], operands[1][right], found.match, taken),
+            *_measure_changes(before, after, (left, right), measured, tolerance),
         ]
         if changes:
             lines = before.source[left], after.source[right]
@@ -182,6 +214,17 @@ def diff_graphs(before: GraphSnapshot, after: GraphSnapshot, tolerance: float = 
 def change_text(change: Change) -> str:
     """Return ``shape (3, 4) → (3, 5)``."""
     return f"{change.what} {_shown(change.before)} → {_shown(change.after)}"
+
+
+def changes_text(changes: Sequence[Change]) -> list[str]:
+    """Return what is said of a node: all but figures, and of these the first, with a count of the others."""
+    said = [change_text(change) for change in changes if change.kind != "figures"]
+    figures = [change for change in changes if change.kind == "figures"]
+    if figures:
+        said.append(change_text(figures[0]))
+    if len(figures) > 1:
+        said.append(f"and {len(figures) - 1} other figure{'s' * (len(figures) > 2)}")
+    return said
 
 
 def figures_differ(before: float | None, after: float | None, tolerance: float) -> bool:

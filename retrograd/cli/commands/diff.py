@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
@@ -18,7 +18,7 @@ from ...inspect.output import save
 from ...inspect.progress import progress
 from ...inspect.render import RenderOptions, renderer_for
 from ...inspect.render.console_page import page_text, print_page
-from ...inspect.render.diff_picture import chosen_diff, diff_picture
+from ...inspect.render.diff_picture import chosen_diff, diff_picture, sides
 from ...inspect.render.diff_text import ROWS, diff_json, lineup_parts
 from ...inspect.render.formats.chrome_trace import Ran, trace_json
 from ...inspect.render.lineup_page import lineup_page
@@ -41,7 +41,7 @@ TEXT = "text"
     epilog="Exit codes: 0 no difference, 1 they differ, 2 usage or unreadable input, 3 could not write or draw.",
 )
 @click.argument("recordings", nargs=-1, metavar="A B [MORE]...")
-@output_options("diff", "text", draws=True)
+@output_options("diff", "text", draws=True, multiple=True)
 @click.option("--step", type=int, help="Compare only this backward run, counted from 0 (negative: from the end).")
 @click.option(
     "--rtol",
@@ -64,62 +64,68 @@ def command(ctx: click.Context, /, recordings: tuple[str, ...], **asked: Any) ->
     """
     if not recordings:
         raise _nothing()
-    output: str | None = asked["output"]
-    if output is not None:
+    outputs: tuple[str, ...] = asked["output"] or (STDOUT,)
+    if asked["fmt"] and len(outputs) > 1:
+        raise UsageError("-f names the format of one output, but -o was given more than once.", "Use suffixes instead.")
+    for output in outputs:
         check_writable(output)
         refuse_overwriting(output, recordings, "recording")
     if any(is_watched_file(path) for path in recordings):
-        ctx.exit(_runs(recordings, output, asked))
-    fmt = _format(asked["fmt"], output)
+        ctx.exit(_runs(recordings, outputs, asked))
+    formats = [_format(asked["fmt"], output) for output in outputs]
     loaded = [_only(load_recording(path), asked["step"], path) for path in recordings]
     if len(loaded) == 1 and not of_a_job(loaded[0]):
         raise _nothing()
     with progress("comparing"):
         found = line_up(loaded, _names(loaded, recordings), asked["rtol"])
-    if fmt == TEXT:
-        parts = lineup_parts(found, asked["rows"])
-        if output in (None, STDOUT):
-            print_page(parts)
+    for output, fmt in zip(outputs, formats, strict=True):
+        if fmt == TEXT:
+            _tell(lineup_parts(found, asked["rows"]), output)
         else:
-            write_output(page_text(parts), str(output))
-    else:
-        _write(found, fmt, output or STDOUT, asked["title"])
+            _write(found, fmt, output, asked["title"])
     ctx.exit(DIFFERENT if found and not asked["exit_zero"] else 0)
 
 
-def _runs(paths: tuple[str, ...], output: str | None, asked: dict[str, Any]) -> int:
+def _runs(paths: tuple[str, ...], outputs: tuple[str, ...], asked: dict[str, Any]) -> int:
     """Compare two watched runs; return the exit code."""
     if len(paths) != 2 or not all(map(is_watched_file, paths)):
         raise UsageError("Watched runs are compared two at a time, and with nothing else.", "Name two of them.")
     one, other = map(load_run, paths)
-    if (asked["fmt"] or ("json" if (output or "").endswith(".json") else TEXT)) == "json":
-        write_output(comparison_json(one, other), output or STDOUT)
-    elif output in (None, STDOUT):
-        print_page(comparison_parts(one, other, asked["rows"]))
-    else:
-        write_output(page_text(comparison_parts(one, other, asked["rows"])), str(output))
+    for output in outputs:
+        if (asked["fmt"] or ("json" if output.endswith(".json") else TEXT)) == "json":
+            write_output(comparison_json(one, other), output)
+        else:
+            _tell(comparison_parts(one, other, asked["rows"]), output)
     return DIFFERENT if differences(one, other) and not asked["exit_zero"] else 0
+
+
+def _tell(parts: Iterator[Any], output: str) -> None:
+    """Show a comparison in the terminal, or write it as text."""
+    if output == STDOUT:
+        print_page(parts)
+    else:
+        write_output(page_text(parts), output)
 
 
 def _nothing() -> UsageError:
     return UsageError("There is nothing to compare.", "Name two recordings or more: retrograd diff a.json b.json")
 
 
-def _format(asked: str | None, output: str | None) -> str:
+def _format(asked: str | None, output: str) -> str:
     """Return the format; an unknown one is an error before anything is read."""
-    if asked == TEXT or (asked is None and (output in (None, STDOUT) or str(output).endswith(".txt"))):
+    if asked == TEXT or (asked is None and (output == STDOUT or output.endswith(".txt"))):
         return TEXT
-    return renderer_for(asked or output or "").name
+    return renderer_for(asked or output).name
 
 
 def _write(found: Lineup, fmt: str, output: str, title: str) -> None:
     """Write the comparison to a file or standard output."""
-    options = RenderOptions(title=title, fold=())
+    options = RenderOptions(title=title)
     if fmt in _WHOLE:
         write_output(_WHOLE[fmt](found, options), output)
     else:
         diff = chosen_diff(found)
-        drawn, options = diff_picture(diff, title or " → ".join(found.names[:2]), options)
+        drawn, options = diff_picture(diff, title or sides(found), options)
         save(drawn, output, fmt, options)
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .folded import ROOT, Folded, Item, Scope
-from .opening import DEEPEST, MAX_BOXES, SMALL, Opening, everything, expand, first_opening
+from .opening import DEEPEST, MAX_BOXES, SMALL, Opening, everything, expand, first_opening, open_at
 from .steps import STEPS, fold
 from .view import Box, Frame, View, view
 
@@ -27,5 +27,6 @@ __all__ = [
     "expand",
     "first_opening",
     "fold",
+    "open_at",
     "view",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable
 
@@ -91,6 +92,15 @@ def expand(folded: Folded, chosen: Opening, paths: Iterable[str]) -> None:
         numbers = _named(folded, path)
         for number in numbers:
             _open_way(folded, chosen, number)
+
+
+def open_at(folded: Folded, chosen: Opening, nodes: Iterable[int]) -> None:
+    """Open all that is around some nodes."""
+    atoms = sorted({folded.atom_of[node] for node in nodes})
+    for number, scope in enumerate(folded.scopes):
+        place = bisect_left(atoms, scope.begin)
+        if place < len(atoms) and atoms[place] < scope.end:
+            chosen.opened.add(number)
 
 
 def _named(folded: Folded, path: str) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from ...errors import NoGraphError, NotInGraphError
@@ -96,9 +96,15 @@ class Demanding(Protocol):
 def chosen_snapshots(recording: Recording, options: RenderOptions) -> list[GraphSnapshot]:
     """Return the snapshots that ``options.step`` asks for, in order; never an empty list.
 
+    Of a comparison, the kind of a node that differs is what is the matter with it.
+
     Raises ``NoGraphError`` for a recording without graphs and ``UsageError`` for a step it does not have.
     """
-    return [recording.snapshots[step] for step in chosen_steps(recording, options)]
+    found = [recording.snapshots[step] for step in chosen_steps(recording, options)]
+    if options.differences is None:
+        return found
+    told = options.differences.status
+    return [replace(one, kind=[told.get(node, kind) for node, kind in enumerate(one.kind)]) for one in found]
 
 
 def chosen_steps(recording: Recording, options: RenderOptions) -> list[int]:

@@ -13,6 +13,10 @@ _MOST_FED, _LONGEST_FED = 2, 60
 """Words on what feeds the next block: of so many outputs, and no longer than that."""
 
 
+MARKS = {"operator": "≠", "removed": "−", "added": "+", "shape": "↔", "figures": "≈"}
+"""What stands before the title of what differs between two graphs."""
+
+
 class Line(NamedTuple):
     """One line below a card's title."""
 
@@ -25,9 +29,10 @@ class Line(NamedTuple):
 
 def box_words(scene: Scene, box: int, root_name: str = "") -> tuple[str, str, list[Line]]:
     """Return what the card of a box says: title, muted ending, lines below."""
-    if scene.view.boxes[box].scope >= 0:
-        return _scope_words(scene, box, root_name)
-    return _atom_words(scene, box, root_name)
+    words = _scope_words if scene.view.boxes[box].scope >= 0 else _atom_words
+    title, ending, lines = words(scene, box, root_name)
+    mark = MARKS.get(scene.status(box))
+    return f"{mark} {title}" if mark else title, ending, lines
 
 
 def full_title(scene: Scene, box: int) -> str:
@@ -105,7 +110,8 @@ def _parameter_lines(scene: Scene, box: int) -> list[Line]:
         name = labels.clean(original.name[leaf] or "") or "leaf"
         name = _without_module(name, labels.clean(original.scope[leaf]))
         use = folded.use_text(scene.view.boxes[box].begin, row)
-        lines.append(Line(f"{name} {labels.shape_text(original.shape[leaf])}{use}", "p", leaf))
+        mark = MARKS.get(scene.status_of(leaf), "")
+        lines.append(Line(f"{mark} {name} {labels.shape_text(original.shape[leaf])}{use}".lstrip(), "p", leaf))
     if len(leaves) > MOST_ROWS:
         lines.append(Line(f"… {len(leaves) - MOST_ROWS:,} more", "m"))
     return lines

@@ -73,7 +73,7 @@ def _same_card(scene: Scene, box: int, colours: Scale, below: float) -> tuple[ob
     unlike = (scene.root_names, scene.notes)
     if place.scope >= 0 or any(box in those for those in unlike) or place.begin in scene.view.folded.rows:
         return None
-    if scene.heads[box] in scene.view.folded.copies or scene.changes(box):
+    if scene.heads[box] in scene.view.folded.copies or scene.status(box):
         return None
     words = (seen.op[box], seen.kind[box], seen.name[box], seen.scope[box], seen.shape[box], seen.dtype[box])
     return (*words, seen.source[box], place.frame, below, colours.values[box] if colours.values else None)
@@ -111,7 +111,9 @@ def _of_how_many(scene: Scene, box: int, colours: Scale) -> str:
 
 
 def _kind(scene: Scene, box: int, roots: dict[int, str]) -> str:
-    """Return the class that says what a box is."""
+    """Return the class that says what a box is: in a graph that holds two, what is the matter with it."""
+    if status := scene.status(box):
+        return status
     if scene.view.boxes[box].scope >= 0:
         return "closed holds-root" if box in roots else "closed"
     kind = scene.seen.kind[box]

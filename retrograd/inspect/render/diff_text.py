@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..graph_diff import GraphDiff, NodeDiff, change_text
+from ..graph_diff import STATUSES, GraphDiff, NodeDiff, changes_text
 from ..lineup.divergence import Divergence
 from ..lineup.endings import Ending
 from ..lineup.lineup import Lineup
@@ -18,10 +18,10 @@ from .labels import clean, short_op, source_text, tensor_text
 
 ROWS = 20
 """Default number of lines of one list."""
-STYLES = {"added": "blue", "removed": "yellow", "changed": "magenta"}
+STYLES = {"operator": "magenta", "removed": "yellow", "added": "blue", "shape": "cyan", "figures": ""}
 _LONGEST = 300
 """Characters of an error's message."""
-_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+_SIGNS = {"operator": "≠", "removed": "-", "added": "+", "shape": "↔", "figures": "≈"}
 
 
 def diff_json(found: Lineup | GraphDiff) -> str:
@@ -39,9 +39,9 @@ def lineup_parts(found: Lineup, rows: int = ROWS) -> Iterator[Any]:
 
 
 def graph_parts(found: GraphDiff, rows: int = ROWS) -> Iterator[Any]:
-    """Yield what rich shows of two graphs: a headline and a line for each difference."""
+    """Yield what rich shows of two graphs: a headline and a line for each difference, what explains most first."""
     yield literal(found.headline(), "bold")
-    for node in found.nodes[:rows]:
+    for node in sorted(found.nodes, key=lambda node: STATUSES.index(node.status))[:rows]:
         yield literal(f"  {_SIGNS[node.status]} {node_words(found, node)}", STYLES[node.status])
     if len(found.nodes) > rows:
         yield literal(f"  … {len(found.nodes) - rows:,} more (--rows shows more)", "italic")
@@ -50,11 +50,11 @@ def graph_parts(found: GraphDiff, rows: int = ROWS) -> Iterator[Any]:
 def node_words(found: GraphDiff, node: NodeDiff) -> str:
     """Return ``n3 Mm w: shape 3×4 → 3×5  (train.py:12 → train.py:14)``."""
     side, row = (found.before, node.before) if node.after is None else (found.after, node.after)
-    at = f"n{row}" if node.status != "changed" or node.before == node.after else f"n{node.before} → n{node.after}"
-    tensor = tensor_text(side.shape[row or 0], side.dtype[row or 0]) if node.status != "changed" else ""
+    at = f"n{row}" if not node.changed or node.before == node.after else f"n{node.before} → n{node.after}"
+    tensor = tensor_text(side.shape[row or 0], side.dtype[row or 0]) if not node.changed else ""
     lines = dict.fromkeys(source_text(line) for line in (node.source_before, node.source_after) if line is not None)
     head = " ".join(part for part in (at, short_op(clean(node.op)), clean(node.name or ""), tensor) if part)
-    changes = "; ".join(clean(change_text(change)) for change in node.changes)
+    changes = "; ".join(map(clean, changes_text(node.changes)))
     where = f"  ({' → '.join(lines)})" if lines else ""
     return f"{head}{': ' if changes else ''}{changes}{where}"
 
@@ -63,12 +63,12 @@ def lineup_lines(found: Lineup, rows: int = ROWS) -> Iterator[tuple[str, str]]:
     """Yield the sentences about runs side by side, each with its style."""
     yield from _headlines(found)
     if found.divergence is not None:
-        yield from _divergence_lines(found.divergence, found.names)
+        yield from _divergence_lines(found.divergence, found)
     if found.result is not None:
         yield _first_result(found.result), ""
     yield from _odd_lines(found)
     yield from _limited([*_partial_lines(found)], rows, "yellow")
-    yield from _limited([*_norm_lines(found)], rows, "yellow")
+    yield from _limited([*(_norm_lines(found) if found.ranks else _run_norms(found))], rows, "yellow")
     yield from _ending_lines(found)
 
 
@@ -105,10 +105,14 @@ def _ending_lines(found: Lineup) -> Iterator[tuple[str, str]]:
         )
 
 
-def _divergence_lines(found: Divergence, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield where the runs part and which agree."""
-    yield f"They part at {_step(found.step)}.", "bold red"
-    for group in found.groups:
+def _divergence_lines(found: Divergence, lineup: Lineup) -> Iterator[tuple[str, str]]:
+    """Yield where the runs part and which agree, of more than two."""
+    names = lineup.names
+    if lineup.ranks:
+        yield f"They part at {_step(found.step)}.", "bold red"
+    else:
+        yield f"First difference: backward pass {found.step}", "bold red"
+    for group in found.groups if len(names) > 2 or lineup.ranks else ():
         yield f"  alike: {listed(names, group)}", ""
     for one in found.differences:
         yield f"  {listed(names, one.runs)}: other {one.what} — {clean(one.detail)}", "red"
@@ -145,6 +149,13 @@ def _norm_lines(found: Lineup) -> Iterator[str]:
     free = len({one.name for one in found.norms if one.expected})
     if free:
         yield f"gradient norms of {free:,} parameter{'s' * (free != 1)} differ before the all-reduce, as they may"
+
+
+def _run_norms(found: Lineup) -> Iterator[str]:
+    """Yield the gradients whose norms are not the same in runs of one program."""
+    for one in found.norms:
+        norms = " → ".join(map(norm_words, one.norms[:8]))
+        yield f"gradient norm of {clean(one.name)} at backward pass {one.step}: {norms}"
 
 
 def _beginning(text: str) -> str:

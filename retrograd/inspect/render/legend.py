@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ..graph_diff import STATUS_WORDS
 from ..layout.text_size import text_width
+from .card_words import MARKS
 from .drawing import Drawing, number, text
 
 _KINDS = {
@@ -13,9 +15,7 @@ _KINDS = {
     "copy": "write into a view",
     "closed": "module, function or repeat that can be opened",
     "ghost": "cut off from the graph",
-    "added": "added",
-    "removed": "removed",
-    "changed": "changed",
+    **{status: f"{MARKS[status]} {words}" for status, words in STATUS_WORDS.items()},
 }
 _ARROWS = {
     "backward": "→ the way gradients flow",

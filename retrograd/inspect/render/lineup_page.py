@@ -11,7 +11,7 @@ from ..lineup.gradients import NonFinite
 from ..lineup.lineup import Lineup
 from ..snapshot import GraphSnapshot
 from .base import RenderOptions
-from .diff_picture import chosen_diff, diff_picture
+from .diff_picture import chosen_diff, diff_picture, sides
 from .diff_text import ending_words, lineup_lines, norm_words, place_words
 from .formats.svg import RENDERER as SVG
 from .labels import clean, short_op, source_text, tensor_text
@@ -38,10 +38,10 @@ def lineup_page(found: Lineup, options: RenderOptions) -> str:
     said = "\n".join(words for words, _ in lineup_lines(found, rows=200))
     body = [
         f"<h1>{_text(title)}</h1>\n<pre>{_text(said, lines=True)}</pre>\n",
+        _section("Both graphs in one", _drawing(found, options)),
         _section("Runs", _table(found, _run_rows(found))),
         _section("Around the first difference, oldest node first", _table(found, _node_rows(found))),
         _section("Gradient norms that differ", _table(found, _norm_rows(found))),
-        _section("Both graphs in one", _drawing(found, options)),
     ]
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{_text(title)}</title>'
     page = f'<html lang="en"><head>{head}<style>{_STYLE}</style></head>\n<body>{"".join(body)}</body></html>'
@@ -125,7 +125,7 @@ def _drawing(found: Lineup, options: RenderOptions) -> str:
         return ""
     if not diff:
         return ""
-    picture = SVG.render(*diff_picture(diff, "blue: added · orange: removed · yellow: changed", options))
+    picture = SVG.render(*diff_picture(diff, sides(found), options))
     text = picture if isinstance(picture, str) else picture.decode()
     return f'<div class="drawing">{text[text.index("<svg") :]}</div>'
 

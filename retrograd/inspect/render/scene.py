@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 
 from ..findings import SEVERITIES
-from ..fold import Opening, View, everything, expand, first_opening, fold, view
+from ..fold import Opening, View, everything, expand, first_opening, fold, open_at, view
 from ..fold.seen import seen_snapshot
 from ..graph_diff import Differences
 from ..places import full_place, inside_words
@@ -125,6 +125,19 @@ class Scene:
         """Whether edges go the way values do."""
         return self.direction != "backward"
 
+    def status_of(self, node: int) -> str:
+        """Return what is the matter with a node of a graph that holds two, or ""."""
+        return "" if self.differences is None else self.differences.status.get(node, "")
+
+    def status(self, box: int) -> str:
+        """Return what is the matter with a box of a graph that holds two, or with what explains most in it."""
+        if self.differences is None:
+            return ""
+        found = self.view.boxes[box]
+        if found.scope < 0:
+            return self.status_of(self.heads[box])
+        return self.differences.worst(self.view.folded.heads[atom] for atom in range(found.begin, found.end))
+
     def changes(self, box: int) -> tuple[str, ...]:
         """Return what a comparison says about the node of a box."""
         if self.differences is None or self.view.boxes[box].scope >= 0:
@@ -236,6 +249,8 @@ def _folded(snapshot: GraphSnapshot, options: RenderOptions, step: int) -> Scene
     folded = fold(graph) if options.fold is None else fold(graph, options.fold)
     chosen = Opening(everything(folded).opened) if plain else first_opening(folded, options.max_boxes)
     expand(folded, chosen, options.expand)
+    if options.differences:
+        open_at(folded, chosen, options.differences.telling())
     seen = view(folded, chosen.opened, chosen.unrolled)
     seen = seen if options.direction == "backward" else seen.turned()
     made = Scene(seen, seen_snapshot(seen), snapshot, cuts=cuts, plain=plain, direction=options.direction)

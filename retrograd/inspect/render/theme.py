@@ -6,9 +6,11 @@ a contrast of at least 4.5 : 1, and kinds differ in lightness as well as in hue.
 
 from __future__ import annotations
 
+from ..graph_diff import STATUSES
+
 FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Noto Sans', 'DejaVu Sans', sans-serif"
 
-KINDS = ("leaf", "function", "copy", "root", "closed", "ghost", "added", "removed", "changed")
+KINDS = ("leaf", "function", "copy", "root", "closed", "ghost", *STATUSES)
 """Kinds of cards with colours of their own: of nodes, and of differences between two graphs."""
 
 HEATS = 6
@@ -40,9 +42,15 @@ LIGHT = {
     "removed": "#d55e00",
     "removed-card": "#fde8d7",
     "removed-rim": "#d55e00",
-    "changed": "#7a6a00",
-    "changed-card": "#fbf6cf",
-    "changed-rim": "#b8a300",
+    "operator": "#a8347d",
+    "operator-card": "#fae6f2",
+    "operator-rim": "#a8347d",
+    "shape": "#7a6a00",
+    "shape-card": "#fbf6cf",
+    "shape-rim": "#b8a300",
+    "figures": "#007a5a",
+    "figures-card": "#f4faf7",
+    "figures-rim": "#8cc7b4",
     "closed": "#3f7f93",
     "closed-card": "#eaf4f6",
     "closed-rim": "#a9cdd6",
@@ -83,9 +91,15 @@ DARK = {
     "removed": "#f08a3c",
     "removed-card": "#43220b",
     "removed-rim": "#f08a3c",
-    "changed": "#d9c83a",
-    "changed-card": "#36310c",
-    "changed-rim": "#b5a52a",
+    "operator": "#f07fc4",
+    "operator-card": "#3d1730",
+    "operator-rim": "#f07fc4",
+    "shape": "#d9c83a",
+    "shape-card": "#36310c",
+    "shape-rim": "#b5a52a",
+    "figures": "#35b58e",
+    "figures-card": "#17231f",
+    "figures-rim": "#2c6652",
     "closed": "#62b3c9",
     "closed-card": "#16262c",
     "closed-rim": "#2f5764",

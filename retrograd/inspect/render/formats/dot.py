@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...events import Recording
 from ...progress import followed
@@ -88,7 +88,7 @@ def _statements(snapshot: GraphSnapshot, options: RenderOptions, step: int, pref
 
 def _box_lines(scene: Scene, options: RenderOptions, prefix: str) -> Iterator[str]:
     """Yield a statement for each box, in clusters for the open scopes."""
-    looks = _looks(scene.seen, options)
+    looks = _looks(scene.seen, options, [scene.status(box) for box in range(len(scene.seen))])
     for what, number in outline(scene.view, range(len(scene.view.boxes))):
         if what == "open":
             frame = scene.view.frames[number]
@@ -132,14 +132,16 @@ def _node_lines(snapshot: GraphSnapshot, options: RenderOptions, prefix: str) ->
         yield f"\t{prefix}{node} [{attributes}]\n"
 
 
-def _looks(snapshot: GraphSnapshot, options: RenderOptions) -> list[str]:
-    """Return every node's colour attributes: by its kind, or by the measure that was asked for."""
+def _looks(snapshot: GraphSnapshot, options: RenderOptions, statuses: Sequence[str] = ()) -> list[str]:
+    """Return every node's colour attributes: by its kind or what a comparison says, or by the measure asked for."""
     if options.color_by is not None:
         colours = scale(snapshot, options.color_by)
         return [_HEATS.get(colours.css(node), "") for node in range(len(snapshot))]
     looks = [_LOOKS.get(kind, "") for kind in snapshot.kind]
     for root in snapshot.roots:
         looks[root] = _LOOKS["root"]
+    for node, status in enumerate(statuses):
+        looks[node] = _LOOKS.get(status, looks[node])
     return looks
 
 

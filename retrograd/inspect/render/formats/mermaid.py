@@ -87,7 +87,7 @@ def _graph_lines(made: Scene, prefix: str, options: RenderOptions, room: int) ->
 
 def _box_lines(made: Scene, prefix: str, options: RenderOptions, ids: list[str], keep: int) -> Iterator[str]:
     """Yield the first ``keep`` boxes, within the open scopes around them."""
-    kind, styles = made.seen.kind, _styles(made.seen, options)
+    kind, styles = made.seen.kind, _styles(made, options)
     for what, number in outline(made.view, range(keep)):
         if what == "open":
             frame = made.view.frames[number]
@@ -118,8 +118,9 @@ def _lines(made: Scene, box: int) -> list[str]:
     return node_text(made.seen, box).lines() if made.plain else plain_words(made, box)
 
 
-def _styles(snapshot: GraphSnapshot, options: RenderOptions) -> list[str]:
-    """Return the class of each node, by its kind or by the measure that was asked for."""
+def _styles(made: Scene, options: RenderOptions) -> list[str]:
+    """Return the class of each box, by its kind, what a comparison says, or the measure that was asked for."""
+    snapshot = made.seen
     if options.color_by is not None:
         colours = scale(snapshot, options.color_by)
         names = [colours.css(node) for node in range(len(snapshot))]
@@ -127,6 +128,7 @@ def _styles(snapshot: GraphSnapshot, options: RenderOptions) -> list[str]:
         names = [kind if kind in KINDS else "" for kind in snapshot.kind]
         for root in snapshot.roots:
             names[root] = "root"
+        names = [made.status(box) or name for box, name in enumerate(names)]
     return [f":::{name}" if name else "" for name in names]
 
 
