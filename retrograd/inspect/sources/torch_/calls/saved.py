@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -100,27 +100,16 @@ class SavedSizes:
         self.of_node[number] = (storage, size) if known is None else (*known, storage, size)
 
     def fill(self, snapshot: GraphSnapshot) -> None:
-        """Fill in what the nodes of a graph keep, each memory counted once in the measure, for the node made first."""
+        """Fill in what the nodes of a graph keep, as their calls noted it."""
         self.begin_anew()
-        counted: set[Hashable] = set()
-        once: list[float | None] = [None] * len(snapshot)
-        sizes = snapshot.saved_bytes = list(snapshot.saved_bytes)  # which an earlier snapshot may have, too
         of_node, first = self.of_node, snapshot.first_seq
-        for place, number in sorted(enumerate(snapshot.seq), key=lambda pair: pair[1] or 0):  # as they were made
+
+        def noted(place: int) -> dict[Hashable, int] | None:
+            number = snapshot.seq[place]
             entry = None if number is None else of_node.get(first + number)
-            if entry is None:
-                continue
-            if len(entry) == 2:
-                memory, size = entry
-                sizes[place], once[place] = size, 0.0 if memory in counted else float(size)
-                counted.add(memory)
-                continue
-            kept = dict(zip(entry[::2], entry[1::2], strict=True))
-            sizes[place] = sum(kept.values())
-            once[place] = float(sum(size for memory, size in kept.items() if memory not in counted))
-            counted.update(kept)
-        if counted:
-            snapshot.measures["saved_bytes"] = once
+            return None if entry is None else dict(zip(entry[::2], entry[1::2], strict=True))
+
+        _fill(snapshot, noted)
         self._forget(_FEW + 4 * len(snapshot))
 
     def _forget(self, most: int) -> None:
@@ -141,21 +130,32 @@ class SavedSizes:
 
 
 def fill_from_nodes(snapshot: GraphSnapshot, order: Sequence[Any]) -> None:
-    """Fill in what the nodes of a graph keep by asking each, where nobody saw the calls; nothing is unpacked.
+    """Fill in what the nodes of a graph keep by asking each, where nobody saw the calls; nothing is unpacked."""
 
-    As in ``SavedSizes.fill`` the measure has each memory once, for the node made first.
+    def asked(place: int) -> dict[Hashable, int] | None:
+        if snapshot.seq[place] is None:
+            return None
+        return {_memory(one): _size(one) for one in _kept_by(order[place])}
+
+    _fill(snapshot, asked)
+
+
+def _fill(snapshot: GraphSnapshot, kept_at: Callable[[int], dict[Hashable, int] | None]) -> None:
+    """Fill in bytes by node, and as a measure each memory once, for the node made first.
+
+    ``kept_at`` gives the memories that the node at a place keeps, with their bytes; None where nobody knows.
     """
-    counted: set[object] = set()
-    sizes: list[int | None] = [None] * len(order)
-    once: list[float | None] = [None] * len(order)
-    for place, number in sorted(enumerate(snapshot.seq), key=lambda pair: pair[1] or 0):
-        if number is None:
-            continue
-        kept = {_memory(one): _size(one) for one in _kept_by(order[place])}
-        sizes[place] = sum(kept.values())
-        once[place] = float(sum(size for memory, size in kept.items() if memory not in counted))
-        counted.update(kept)
-    snapshot.saved_bytes, snapshot.measures["saved_bytes"] = sizes, once
+    counted: set[Hashable] = set()
+    once: list[float | None] = [None] * len(snapshot)
+    sizes = snapshot.saved_bytes = list(snapshot.saved_bytes)  # which an earlier snapshot may have, too
+    for place in sorted(range(len(snapshot)), key=lambda place: snapshot.seq[place] or 0):  # as they were made
+        kept = kept_at(place)
+        if kept is not None:
+            sizes[place] = sum(kept.values())
+            once[place] = float(sum(size for memory, size in kept.items() if memory not in counted))
+            counted.update(kept)
+    if counted:
+        snapshot.measures["saved_bytes"] = once
 
 
 def _kept_by(node: Any) -> Iterator[Any]:
@@ -216,7 +216,7 @@ def _look_at(call: Call, root: Any) -> Kept:
     return Kept(tuple(sorted({place for _, place in tensors})), tuple(tensors), tuple(results))
 
 
-def _memory(tensor: Any) -> object:
+def _memory(tensor: Any) -> Hashable:
     """Return what tells the memory of a tensor from others, something else of what has none."""
     try:
         return tensor.untyped_storage().data_ptr() or id(tensor)
