@@ -29,7 +29,7 @@ _LAZY_MODULES = (
     "storage", "testing", "types", "utils", "version", "xpu", "__config__",
 )  # fmt: skip
 """Modules of ours, each loaded when a program first looks at it."""
-_FROM_INSPECT = ("debug", "deliberate", "watch")
+_FROM_INSPECT = ("breakpoint", "debug", "deliberate", "log_hooks", "record", "walk", "watch", "why")
 
 
 class _AbsentModules:

@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def retrograd_trace() -> Iterator[Any]:
     """The recording of this test: ``.findings``, ``.graph``, ``.recording``, ``.save(path)``."""
-    from .inspect.debug import debug
+    from .inspect.blocks import debug
 
     with debug() as trace:
         yield trace
@@ -83,7 +83,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     severity = item.config.getoption("retrograd")
     if severity is None or item.get_closest_marker("no_retrograd") is not None:
         return (yield)
-    from .inspect.debug import debug
+    from .inspect.blocks import debug
 
     trace = debug(check=True)
     try:

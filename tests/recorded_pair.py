@@ -5,7 +5,8 @@ from __future__ import annotations
 import linecache
 from typing import Any
 
-from retrograd.inspect import Recording, recording
+from retrograd.inspect import Recording
+from retrograd.inspect.recorder import recording
 
 PROGRAM = "recorded_program.py"
 

@@ -28,6 +28,7 @@ DATA = (
     "bounded",
     "references",
     "unseen",
+    "verbs",
     "columns",
     "places",
     "snapshot",
@@ -48,7 +49,7 @@ DATA = (
     "figure_schedule",
     "operators",
     "random_functions",
-    "deliberate",
+    "intent",
     "findings",
     "fixes",
     "plugins",
@@ -323,7 +324,7 @@ def test_programs_on_pytorch_run_without_the_engine(command: list[str], tmp_path
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
 
     assert done.returncode == 0
-    assert {"torch", "retrograd.inspect.record"} <= loaded
+    assert {"torch", "retrograd.inspect.recorder"} <= loaded
     assert {name for name in loaded if name.startswith("retrograd.engine")} == set()
     assert {name for name in loaded if name.startswith("retrograd.inspect.sources.engine_.")} == {
         "retrograd.inspect.sources.engine_.source"
@@ -331,7 +332,7 @@ def test_programs_on_pytorch_run_without_the_engine(command: list[str], tmp_path
 
 
 ENGINE_LATER = """
-from retrograd.inspect import recording
+from retrograd.inspect.recorder import recording
 with recording(level="full") as outer, recording(level="graph") as inner:
     import retrograd as torch
     w = torch.ones(3, requires_grad=True)

@@ -34,8 +34,7 @@ def engine(request):
 
 def test_raises_where_the_first_infinity_is_born(engine):
     """The error names the node, its line and the place, and leaves backward()."""
-    with rg.debug() as trace:
-        trace.break_when("nonfinite")
+    with rg.debug(), rg.breakpoint("nonfinite"):
         _, loss = loss_of(engine, [1.0, 0.0])
         with pytest.raises(BreakpointReached, match=r"SqrtBackward0 \(test_breakpoints\.py:\d+\).* 1 inf.*\[1\]"):
             loss.backward()
@@ -43,11 +42,10 @@ def test_raises_where_the_first_infinity_is_born(engine):
 
 def test_does_not_stop_on_healthy_runs(engine):
     """Gradients are those of a plain run, and nothing is left behind."""
-    with rg.debug() as trace:
-        stops = [trace.break_when(name).stops for name in ("nonfinite", "zero")]
+    with rg.breakpoint("nonfinite") as bad, rg.breakpoint("zero") as zero:
         rate, loss = loss_of(engine, [1.0, 4.0])
         loss.backward()
-    assert stops == [[], []]
+    assert [bad.stops, zero.stops] == [[], []]
     assert rate.grad.tolist() == [1.0, 0.5]
 
     rate, loss = loss_of(engine, [0.0])
@@ -57,8 +55,7 @@ def test_does_not_stop_on_healthy_runs(engine):
 def test_zero(engine, capsys):
     """A node that passes on nothing but zeros is reported with its line, and the run goes on."""
     torch = importlib.import_module(engine)
-    with rg.debug() as trace:
-        reported = trace.break_when("zero", action="report")
+    with rg.breakpoint("zero", action="report") as reported:
         w = torch.tensor([-1.0, -2.0], requires_grad=True)
         torch.relu(w * 3.0).sum().backward()
 
@@ -69,16 +66,14 @@ def test_zero(engine, capsys):
 
 
 def test_function_as_condition(engine):
-    """A condition sees name, line, and gradients as arrays; one given before the block counts in it."""
+    """A condition sees name, line, and gradients as arrays; it works beside a recording."""
     seen = []
 
     def large(step):
         seen.append(step.op)
         return any(g is not None and abs(g).max() >= 2.0 for g in step.outgoing)
 
-    trace = rg.debug()
-    trace.break_when(large)
-    with trace:
+    with rg.debug(), rg.breakpoint(large):
         _, loss = loss_of(engine, [1.0])
         with pytest.raises(BreakpointReached, match="MulBackward0.* meets the condition large"):
             loss.backward()
@@ -101,10 +96,8 @@ def test_what_backward_refuses(engine, what):
 
     with pytest.raises(RuntimeError, match="does not require grad") as alone:
         run()
-    with rg.debug() as trace:
-        trace.break_when("nonfinite")
-        with pytest.raises(RuntimeError) as stopped:
-            run()
+    with rg.breakpoint("nonfinite"), pytest.raises(RuntimeError) as stopped:
+        run()
     assert str(stopped.value) == str(alone.value)
     assert stopped.type is alone.type
 
@@ -112,8 +105,7 @@ def test_what_backward_refuses(engine, what):
 def test_a_leaf_as_root(engine):
     """What a leaf is given itself is seen, and it is called what the graph calls it."""
     torch = importlib.import_module(engine)
-    with rg.debug() as trace:
-        reported = trace.break_when("nonfinite", action="report")
+    with rg.breakpoint("nonfinite", action="report") as reported:
         torch.tensor(1.0, requires_grad=True).backward(torch.tensor(float("nan")))
     assert [stop.split(" ")[0] for stop in reported.stops] == ["AccumulateGrad"]
 
@@ -131,8 +123,7 @@ def test_a_condition_changes_nothing(engine):
                 except ValueError:
                     refused.append(step.op)
 
-    with rg.debug() as trace:
-        trace.break_when(sorts)
+    with rg.breakpoint(sorts):
         w = torch.tensor([3.0, 1.0, 2.0], requires_grad=True)
         (w * w).sum().backward()
     assert w.grad.tolist() == [6.0, 2.0, 4.0]
@@ -142,12 +133,11 @@ def test_a_condition_changes_nothing(engine):
 def test_gradients_without_data(engine):
     """Of tensors on ``meta`` there is nothing to see, and backward goes on."""
     torch = importlib.import_module(engine)
-    with rg.debug() as trace:
-        stops = [trace.break_when(name).stops for name in ("nonfinite", "zero")]
+    with rg.breakpoint("nonfinite") as bad, rg.breakpoint("zero") as zero:
         w = torch.ones(2, device="meta", requires_grad=True)
         (w * 2.0).sum().backward()
     assert w.grad.shape == (2,)
-    assert stops == [[], []]
+    assert [bad.stops, zero.stops] == [[], []]
 
 
 def test_a_run_inside_that_failed(engine):
@@ -168,8 +158,7 @@ def test_a_run_inside_that_failed(engine):
                     inner.backward()
             return g * float("nan")
 
-    with rg.debug() as trace:
-        reported = trace.break_when("nonfinite", action="report")
+    with rg.breakpoint("nonfinite", action="report") as reported:
         Solver.apply(torch.ones(2, requires_grad=True) * 1.0).sum().backward()
     assert "SolverBackward" in reported.stops[0]
 
@@ -178,7 +167,7 @@ def test_a_run_inside_that_failed(engine):
 def test_wrong_arguments(condition, action):
     """They are refused in one sentence."""
     with pytest.raises(UsageError, match="There is no"):
-        rg.debug().break_when(condition, action)
+        rg.breakpoint(condition, action)
 
 
 def test_pdb(tmp_path):
@@ -190,8 +179,7 @@ def test_pdb(tmp_path):
         "    x = rg.tensor([0.0], requires_grad=True)\n"
         "    rg.sqrt(x).sum().backward()\n"
         "    return secret\n"
-        "with rg.debug() as trace:\n"
-        "    trace.break_when('nonfinite', action='pdb')\n"
+        "with rg.breakpoint('nonfinite', action='pdb'):\n"
         "    print('done', step(41))\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(rg.__file__).parent.parent)}
@@ -215,8 +203,7 @@ def step():
     torch.sqrt(x).sum().backward()
     seen = 41
     return seen
-with rg.debug(level="backward") as trace:
-    trace.break_when(lambda step: step.op == "SqrtBackward0", action="pdb")
+with rg.breakpoint(lambda step: step.op == "SqrtBackward0", action="pdb") as trace:
     step()
     print("done")
 """
@@ -225,7 +212,7 @@ with rg.debug(level="backward") as trace:
 @pytest.mark.parametrize(
     ("engine", "commands", "stops"),
     [
-        ("torch", "n n p(seen) u p(trace) c", [8, 9, 10, 13]),  # the next lines of the program, not of the engine
+        ("torch", "n n p(seen) u p(trace) c", [8, 9, 10, 12]),  # the next lines of the program, not of the engine
         ("retrograd", "s n n p(grad) u c", [8, 3, 4, 4, 8]),  # into what the engine calls
         ("retrograd", "b(10) c q", [8, 10]),  # lines to stop at count, too
     ],

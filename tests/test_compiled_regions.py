@@ -18,7 +18,7 @@ pytest.importorskip("torch", "2.6")
 
 PROGRAM = """
 import json, torch
-from retrograd.inspect import recording
+from retrograd.inspect.recorder import recording
 from retrograd.inspect.diagnose import diagnose
 from retrograd.inspect.unseen import sentences
 

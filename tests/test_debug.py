@@ -65,7 +65,7 @@ def test_print(capsys):
     """The last graph is printed as a tree with names."""
     with rg.debug() as trace:
         step()
-    trace.print()
+    trace.show()
     printed = capsys.readouterr().out
 
     assert "mul n" in printed
@@ -191,20 +191,6 @@ def test_per_thread():
     assert (len(trace.graphs), graphs) == (0, [1])
 
 
-def test_inspector_names_are_functions():
-    """Loading a submodule does not put it in the place of the function of the same name."""
-    import importlib
-
-    inspector = rg.inspect
-    for name in ("walk", "debug"):
-        importlib.import_module(f"retrograd.inspect.{name}")
-        assert not hasattr(getattr(inspector, name), "__path__")
-        assert callable(getattr(inspector, name))
-    assert {"walk", "log_hooks", "debug", "load", "recording"} <= set(dir(inspector))
-    with pytest.raises(AttributeError, match="nonsense"):
-        inspector.nonsense
-
-
 def test_level_is_recorded():
     """What was asked for is noted, and a level there is not is refused."""
     with rg.debug(level="full") as trace:
@@ -222,11 +208,10 @@ def test_what_only_goes_by_the_name_of_torch(tmp_path, stand_in):
     program.write_text(
         "import sys, types\nfrom unittest import mock\nimport retrograd as rg\n"
         f"sys.modules['torch'] = {stand_in}\n"
-        "with rg.debug() as trace:\n"
-        "    trace.break_when('zero')\n"
+        "with rg.debug() as trace, rg.breakpoint('zero'):\n"
         "    w = rg.ones(2, requires_grad=True)\n"
         "    (w * 2.0).sum().backward()\n"
-        "print(trace.graph.op, rg.inspect.why(w, trace).state)\n"
+        "print(trace.graph.op, rg.why(w, trace).state)\n"
     )
     root = str(Path(rg.__file__).parent.parent)
     ran = subprocess.run(

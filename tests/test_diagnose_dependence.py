@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import retrograd as rg
-from retrograd.inspect import recording
 from retrograd.inspect.diagnose import diagnose
 from retrograd.inspect.diagnose.queries.dependence import _Since
 from retrograd.inspect.diagnose.rules.targets import learned_weights
+from retrograd.inspect.recorder import recording
 
 
 def test_bits_come_together_over_rows() -> None:

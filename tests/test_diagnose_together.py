@@ -8,8 +8,8 @@ import pytest
 from rank_samples import network, rank, ranks
 from side_by_side import retrograd
 
-from retrograd.inspect.compare import compare
 from retrograd.inspect.diagnose import diagnose_together
+from retrograd.inspect.differences import diff
 from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding
 from retrograd.inspect.lineup.results import first_other_result
@@ -130,7 +130,7 @@ def test_first_other_result_of_odd_recordings() -> None:
     ended = first_other_result(one, Recording())
     assert ended is not None
     assert (ended.what, ended.after) == ("call", "nothing more")
-    assert [text for text, _ in lineup_lines(compare([one, Recording()])) if "first result" in text] == [
+    assert [text for text, _ in lineup_lines(diff([one, Recording()])) if "first result" in text] == [
         "The first result that differs: mul → nothing more"
     ]
 

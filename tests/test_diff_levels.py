@@ -18,7 +18,7 @@ PAIRS = list(combinations(("graph", "backward", "full"), 2))
 
 def run(level: str, *, twice: bool = False) -> Recording:
     """A step in which one parameter of the graph is not asked for, with a hook; ``twice``: one more operation."""
-    with rg.inspect.recording(level=level) as recorded:
+    with rg.record(level=level) as recorded:
         weight, other = rg.ones(3, requires_grad=True), rg.ones(3, requires_grad=True)
         product = weight * other
         product.register_hook(lambda gradient: gradient * 2)
@@ -55,7 +55,7 @@ def test_values_that_are_not_finite(pair: tuple[str, str]) -> None:
     """A NaN that the lower level does not tell of is shown, and makes no difference."""
     recordings = []
     for level in pair:
-        with rg.inspect.recording(level=level) as recorded:
+        with rg.record(level=level) as recorded:
             (rg.tensor([0.0], requires_grad=True).log() * 0).sum().backward()
         recordings.append(recorded)
     found = line_up(recordings, pair)
@@ -68,7 +68,7 @@ def test_command(tmp_path: Path) -> None:
     """Also `retrograd diff` says so."""
     paths = [str(tmp_path / f"{level}.json") for level in ("graph", "full")]
     for level, path in zip(("graph", "full"), paths, strict=True):
-        rg.inspect.save(run(level), path)
+        run(level).save(path)
     result = CliRunner().invoke(cli, ["diff", *paths], prog_name="retrograd")
 
     assert result.exit_code == 0, result.output

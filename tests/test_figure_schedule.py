@@ -103,11 +103,11 @@ def test_a_figure_that_only_one_run_took_is_no_difference():
     some, whole = trained(level="backward")[0], trained(level="backward", all_figures=True)[0]
 
     assert column(some, "grad_min", AT_FIRST) is None
-    assert not rg.inspect.compare(some, whole)
-    assert not rg.inspect.compare(whole, some)
+    assert not rg.inspect.diff(some, whole)
+    assert not rg.inspect.diff(whole, some)
 
     other = trained(lambda run: 1.0 + (run == AT_FIRST), level="backward", all_figures=True)[0]
-    found = rg.inspect.compare(some, other)
+    found = rg.inspect.diff(some, other)
     assert found.step == AT_FIRST
     told = {change.what for node in found.graphs.nodes for change in node.changes}
     assert "grad_norm" in told

@@ -17,9 +17,9 @@ import pytest
 from derivative_functions import MEANT, RIGHT, WRONG, drawn, function
 from side_by_side import finish, retrograd, start
 
-from retrograd.inspect import recording
 from retrograd.inspect.diagnose import diagnose
 from retrograd.inspect.finite_differences import check, isolation
+from retrograd.inspect.recorder import recording
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 EACH_ENGINE = pytest.mark.parametrize("engine", ["retrograd", "torch"])

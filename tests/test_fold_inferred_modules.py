@@ -89,7 +89,7 @@ def test_modules_are_those_that_ran(network: Any, beyond: set[str]) -> None:
         loss.backward(retain_graph=True)
     heads = fold(trace.graph, ("views", "parameters")).heads
     ran = [trace.graph.scope[node].split("/")[1:] for node in reversed(heads)]
-    inferred = [path.split("/") if path else [] for path in paths(rg.inspect.walk(loss, model)) or ()]
+    inferred = [path.split("/") if path else [] for path in paths(rg.walk(loss, model)) or ()]
     apart = {
         here[-1]
         for path, here in zip(inferred, ran, strict=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from retrograd.inspect import recording
 from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.recorder import recording
 
 PROGRAMS = sorted(Path(__file__).parent.joinpath("healthy_programs").glob("*.py"))
 

@@ -238,7 +238,7 @@ def test_save_takes_what_can_be_drawn(tmp_path: Path) -> None:
     with retrograd.debug(level="graph") as trace:
         loss = (weight * weight).sum()
         loss.backward()
-    for number, drawable in enumerate((retrograd.inspect.walk(loss), trace, trace.recording)):
+    for number, drawable in enumerate((retrograd.walk(loss), trace, trace.recording)):
         save(drawable, tmp_path / f"{number}.mmd")
         text = (tmp_path / f"{number}.mmd").read_text()
         assert ("MulBackward0" if number == 0 else '"mul<br/>') in text  # a walk does not know what was called

@@ -109,7 +109,7 @@ def test_reading_inside_a_handler_of_signals():
 
 def test_threads_note_while_another_one_reads():
     """Nothing is lost or made twice."""
-    from retrograd.inspect import recording
+    from retrograd.inspect.recorder import recording
 
     def work():
         a = rg.ones(3, requires_grad=True)

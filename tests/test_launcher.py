@@ -15,7 +15,7 @@ from side_by_side import environment, retrograd
 
 from retrograd.cli.launcher import Launch, launched, outside_a_job
 from retrograd.cli.lifeline import lifeline
-from retrograd.inspect.compare import compare
+from retrograd.inspect.differences import diff
 from retrograd.inspect.lineup.lineup import Lineup
 from retrograd.inspect.loading import load_recording
 
@@ -197,7 +197,7 @@ def test_a_killed_rank_leaves_what_it_flushed(tmp_path: Path) -> None:
     ended(started)
     killed = load_recording(str(tmp_path / "run.rank1.json"))
     ended(start(tmp_path, "end", rank=0))
-    found = compare([load_recording(str(tmp_path / "run.rank0.json")), killed])
+    found = diff([load_recording(str(tmp_path / "run.rank0.json")), killed])
 
     assert (len(killed.snapshots), killed.complete) == (3, False)
     assert isinstance(found, Lineup)
@@ -238,7 +238,7 @@ def test_the_first_nonfinite_value_of_real_ranks(tmp_path: Path) -> None:
     words = ["trace", "train.py", "--level", "full", "-o", "run.json", "-q"]
     for rank in ("0", "1"):
         assert retrograd(*words, cwd=tmp_path, engine=True, RANK=rank, WORLD_SIZE="2").code == 0
-    found = compare([load_recording(str(tmp_path / f"run.rank{rank}.json")) for rank in (0, 1)])
+    found = diff([load_recording(str(tmp_path / f"run.rank{rank}.json")) for rank in (0, 1)])
     assert isinstance(found, Lineup)
     (one,) = found.nonfinite
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from marked_lines import line_of
 
-from retrograd.inspect.compare import compare
+from retrograd.inspect.differences import diff
 from retrograd.inspect.lineup.lineup import Lineup
 from retrograd.inspect.loading import load_recording
 
@@ -109,7 +109,7 @@ def finish(job: subprocess.Popen[str], seconds: float = 120.0) -> int:
 
 def lineup(place: Path, ranks: int) -> Lineup:
     """Compare the files of all ranks."""
-    found = compare([load_recording(str(place / f"run.rank{number}.json")) for number in range(ranks)])
+    found = diff([load_recording(str(place / f"run.rank{number}.json")) for number in range(ranks)])
     assert isinstance(found, Lineup)
     return found
 
@@ -123,14 +123,14 @@ def test_a_branch_on_one_of_two_ranks(tmp_path: Path) -> None:
     """The step, the node and the line are found; gradients and exit code are those of the job without us."""
     assert finish(launch(tmp_path, 2, "branch", "traced", "alone")) == 0, (tmp_path / "out.txt").read_text()
     loaded = [load_recording(str(tmp_path / f"run.rank{number}.json")) for number in range(2)]
-    found = compare(loaded)
+    found = diff(loaded)
     assert isinstance(found, Lineup)
     assert found.divergence is not None
     (one,) = found.divergence.differences
     ends = [event for event in loaded[1].events if event.kind == "backward-end"]
     first = next(iter(ends[1].data["kept_norms"]))
     ends[1].data["kept_norms"][first] += 1.0
-    wrong = compare(loaded)
+    wrong = diff(loaded)
     assert isinstance(wrong, Lineup)
 
     assert "ends traced [0, 0]" in (tmp_path / "out.txt").read_text()

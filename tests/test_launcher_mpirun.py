@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from marked_lines import line_of
 
-from retrograd.inspect.compare import compare
+from retrograd.inspect.differences import diff
 from retrograd.inspect.lineup.lineup import Lineup
 from retrograd.inspect.loading import load_recording
 from retrograd.inspect.render.diff_text import lineup_lines
@@ -90,7 +90,7 @@ def finish(job: subprocess.Popen[str]) -> str:
 
 def lineup(place: Path) -> Lineup:
     """Compare the files that there are, once the whole job has ended."""
-    found = compare([load_recording(str(path)) for path in sorted(place.glob("run.rank*.json"))])
+    found = diff([load_recording(str(path)) for path in sorted(place.glob("run.rank*.json"))])
     assert isinstance(found, Lineup)
     return found
 

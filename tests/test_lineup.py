@@ -10,7 +10,7 @@ from rank_samples import network, rank, ranks
 from recording_samples import chain, hostile
 
 from retrograd.errors import UsageError
-from retrograd.inspect.compare import compare
+from retrograd.inspect.differences import diff
 from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.graph_diff import GraphDiff
 from retrograd.inspect.lineup.endings import next_node
@@ -18,12 +18,12 @@ from retrograd.inspect.lineup.lineup import Lineup
 from retrograd.inspect.render.diff_text import lineup_lines
 from retrograd.inspect.snapshot import SourceLine
 from retrograd.inspect.tensor_facts import TensorFacts
-from retrograd.inspect.walk import walk
+from retrograd.inspect.walker import walk
 
 
 def lined_up(*recordings: Recording) -> Lineup:
     """Compare, as a lineup."""
-    found = compare(list(recordings))
+    found = diff(list(recordings))
     assert isinstance(found, Lineup)
     return found
 
@@ -224,7 +224,7 @@ def test_lost_files_of_ranks() -> None:
     assert (found.missing, bool(found)) == ([2, 3], False)
     stuck = network()
     stuck.measures["order"] = [0.0, 1.0, *[None] * 6]
-    alone = compare([rank(0, network(), stuck, world=2, stopped=True)])
+    alone = diff([rank(0, network(), stuck, world=2, stopped=True)])
     assert isinstance(alone, Lineup)
     assert (alone.ranks, alone.missing, bool(alone)) == (True, [1], True)
     said = "\n".join(words for words, _ in lineup_lines(alone))
@@ -270,13 +270,13 @@ def test_two_runs_and_two_graphs() -> None:
     assert found.step == 1
     assert found.graphs is not None
     assert [node.after for node in found.graphs.nodes] == [2]
-    assert isinstance(compare(before.snapshots[0], after.snapshots[1]), GraphDiff)
+    assert isinstance(diff(before.snapshots[0], after.snapshots[1]), GraphDiff)
 
 
 def test_what_cannot_be_compared() -> None:
     """One thing alone, or things of other kinds, are refused in one sentence."""
     for wrong in ([], [Recording()], [chain(2), Recording()], 7):
         with pytest.raises(UsageError, match="nothing to compare"):
-            compare(wrong)
-    assert not compare([Recording(), Recording()])
-    assert not compare([Recording(snapshots=[hostile()])] * 3)
+            diff(wrong)
+    assert not diff([Recording(), Recording()])
+    assert not diff([Recording(snapshots=[hostile()])] * 3)

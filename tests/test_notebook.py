@@ -11,7 +11,7 @@ from recording_samples import chain, hostile
 from source_tree import ROOT
 
 import retrograd as rg
-from retrograd.inspect.debug import debug
+from retrograd.inspect.blocks import debug
 from retrograd.inspect.findings import Finding
 from retrograd.inspect.snapshot import GraphSnapshot
 

@@ -133,7 +133,7 @@ def test_what_is_opened_stays_upside_up(chromium: Browser, tmp_path: Path, heads
 def test_a_graph_alone_is_drawn_as_gradients_go(chromium: Browser, tmp_path: Path) -> None:
     """Of a graph that was walked and not recorded the page says that there is no forward, and draws what there is."""
     w = rg.randn(3, requires_grad=True)
-    chromium.open(write(tmp_path, Recording(snapshots=[rg.inspect.walk((w * w).sum())])))
+    chromium.open(write(tmp_path, Recording(snapshots=[rg.walk((w * w).sum())])))
 
     assert chromium.run("document.getElementById('direction').value") == "backward"
     assert "not recorded" in chromium.run("document.getElementById('details').textContent")

@@ -8,7 +8,7 @@ import warnings
 
 import pytest
 
-from retrograd.inspect import recording
+from retrograd.inspect.recorder import recording
 from retrograd.inspect.sources.origins import Marks
 from retrograd.inspect.sources.torch_ import own_work, private
 from retrograd.inspect.sources.torch_.backward.runs import RunWriter

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recording_samples import HOSTILE, chain, diamond, graph, hostile, recording
 
-from retrograd import inspect
+import retrograd as rg
 from retrograd.errors import RecordingError
 from retrograd.inspect.events import SCHEMA, Event, Recording
 from retrograd.inspect.loading import decode_recording, load_recording
@@ -432,7 +432,7 @@ def test_graph_made_before_the_recording(engine: str) -> None:
     module = pytest.importorskip(engine)
     w = module.ones(3, requires_grad=True)
     loss = (w * w).sum()
-    with inspect.recording("early.py", level="full") as early:
+    with rg.record() as early:
         loss.backward()
 
     (snapshot,) = decode_recording(encode_recording(early)).snapshots

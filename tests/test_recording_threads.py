@@ -21,7 +21,7 @@ from retrograd.engine import observe
 from retrograd.inspect.diagnose import diagnose
 from retrograd.inspect.events import Recording
 from retrograd.inspect.program.syntax import parsed_expression
-from retrograd.inspect.record import Recorder, recording
+from retrograd.inspect.recorder import Recorder, recording
 from retrograd.inspect.sources.engine_.calls.call_describer import CallDescriber
 from retrograd.inspect.sources.engine_.watching import Watching
 

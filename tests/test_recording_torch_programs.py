@@ -18,7 +18,8 @@ PROGRAM = Path(__file__).parent / "torch_programs" / "around_autograd.py"
 WAYS = """
 import gc, os, runpy, sys, threading, warnings
 import torch
-from retrograd.inspect import diagnose, recording
+from retrograd.inspect import diagnose
+from retrograd.inspect.recorder import recording
 from retrograd.inspect.sources.torch_ import problems
 
 def changed_by_watching():

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from retrograd.inspect import recording
+from retrograd.inspect.recorder import recording
 from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS
 from retrograd.inspect.sources.torch_.backward.repeats import Repeats
 

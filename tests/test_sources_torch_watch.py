@@ -14,7 +14,7 @@ import weakref
 import pytest
 from marked_lines import marks_of
 
-from retrograd.inspect import recording
+from retrograd.inspect.recorder import recording
 from retrograd.inspect.sources.torch_.watching.watcher import WATCHER
 
 torch = pytest.importorskip("torch")
@@ -387,7 +387,7 @@ def test_compile(whole):
 
 LATE_IMPORT = """
 import sys
-from retrograd.inspect import recording
+from retrograd.inspect.recorder import recording
 assert "torch" not in sys.modules
 finders = list(sys.meta_path)
 with recording() as record:
@@ -429,7 +429,7 @@ def test_torch_taken_out_of_sys_modules(monkeypatch):
 
 def test_torch_is_never_imported_for_the_user():
     """Watching a program without PyTorch does not load it."""
-    code = "from retrograd.inspect import recording\nwith recording(): pass\nimport sys; print('torch' in sys.modules)"
+    code = "import sys, retrograd as rg\nwith rg.record(): pass\nprint('torch' in sys.modules)"
 
     assert run(code) == "False\n"
 
@@ -439,7 +439,7 @@ def test_forked_processes():
     code = """
     import os
     import torch
-    from retrograd.inspect import recording
+    from retrograd.inspect.recorder import recording
     untouched = torch.autograd.graph._engine_run_backward
     with recording() as record:
         w = torch.ones(2, requires_grad=True)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from retrograd.engine import observe
-from retrograd.inspect import compare, recording
+from retrograd.inspect import diff
 from retrograd.inspect.diagnose import diagnose
 from retrograd.inspect.events import Recording
+from retrograd.inspect.recorder import recording
 from retrograd.inspect.render.diff_text import lineup_lines
 
 
@@ -73,7 +74,7 @@ def test_no_figures_of_it(engine: Any) -> None:
 def test_it_is_no_finding_and_no_difference(engine: Any) -> None:
     """Two runs that differ only in what unwritten memory held are the same, and nothing in them is not finite."""
     one, other = program(engine), program(engine)
-    found = compare(one, other)
+    found = diff(one, other)
 
     assert [finding.kind for finding in diagnose(one)] == []
     assert not found, [*lineup_lines(found)]

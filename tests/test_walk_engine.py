@@ -12,7 +12,8 @@ from marked_lines import marks_of
 import retrograd as rg
 from retrograd.engine import observe
 from retrograd.errors import NoGraphError, NotATensorError
-from retrograd.inspect import recording, walk
+from retrograd.inspect import walk
+from retrograd.inspect.recorder import recording
 
 
 class Twice(rg.autograd.Function):

@@ -1,4 +1,4 @@
-"""``rg.inspect.why``: why one gradient is None, zero or not finite, on both engines."""
+"""``rg.why``: why one gradient is None, zero or not finite, on both engines."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def test_cut(torch):
         hidden = torch.exp(w)
         loss = (hidden.detach() * v).sum()
         loss.backward()
-    answer = rg.inspect.why(w, trace)
+    answer = rg.why(w, trace)
 
     assert answer.state == "none"
     assert "detach" in str(answer)
     assert [step.split(" ")[0] for step in answer.path] == ["exp", "detach", "mul", "sum"]
-    assert rg.inspect.why(v).state == "fine"
+    assert rg.why(v).state == "fine"
 
 
 def test_not_finite(torch):
@@ -41,7 +41,7 @@ def test_not_finite(torch):
         rate = torch.tensor([1.0, 0.0], requires_grad=True)
         loss = (torch.sqrt(rate) * 2.0).sum()
         loss.backward()
-    answer = rg.inspect.why(rate, trace)
+    answer = rg.why(rate, trace)
 
     assert answer.state == "nonfinite"
     assert "sqrt" in answer.text.lower()
@@ -53,7 +53,7 @@ def test_zero(torch):
     with rg.debug() as trace:
         w = torch.tensor([-1.0, -2.0], requires_grad=True)
         torch.relu(w * 3.0).sum().backward()
-    answer = rg.inspect.why(w, trace)
+    answer = rg.why(w, trace)
 
     assert answer.state == "zero"
     assert "relu" in answer.text.lower()
@@ -66,7 +66,7 @@ def test_what_the_last_run_did_not_bring(torch):
     (v * 2.0).sum().backward()
     with rg.debug() as trace:
         (w * 2.0 - v * 2.0).sum().backward()
-    answers = [rg.inspect.why(tensor, trace) for tensor in (w, v)]
+    answers = [rg.why(tensor, trace) for tensor in (w, v)]
 
     assert [answer.state for answer in answers] == ["nonfinite", "zero"]
     for answer in answers:
@@ -80,7 +80,7 @@ def test_not_finite_from_the_start(torch):
         w = torch.ones(2, requires_grad=True)
         (w * 2.0).sum().backward(torch.tensor(float("inf")))
 
-    assert "from the start of backward on" in rg.inspect.why(w, trace).text
+    assert "from the start of backward on" in rg.why(w, trace).text
 
 
 def test_what_a_tensor_tells_by_itself(torch):
@@ -91,11 +91,11 @@ def test_what_a_tensor_tells_by_itself(torch):
         h.sum().backward()
     plain = torch.ones(2)
 
-    assert "retain_grad" in str(rg.inspect.why(h, trace))
-    assert "does not require" in str(rg.inspect.why(plain, trace))
+    assert "retain_grad" in str(rg.why(h, trace))
+    assert "does not require" in str(rg.why(plain, trace))
     del trace
-    assert rg.inspect.why(w).state == "fine"
-    assert "rg.debug()" in str(rg.inspect.why(w))
+    assert rg.why(w).state == "fine"
+    assert "rg.debug()" in str(rg.why(w))
 
 
 def test_who_switched_it_off(torch):
@@ -105,11 +105,11 @@ def test_who_switched_it_off(torch):
         w.requires_grad_(False)
         (w * v).sum().backward()
         v.requires_grad = False
-    found = re.search(r"since requires_grad was switched off \(test_why.py:(\d+)\)", rg.inspect.why(w, trace).text)
+    found = re.search(r"since requires_grad was switched off \(test_why.py:(\d+)\)", rg.why(w, trace).text)
 
     assert found is not None
     assert linecache.getline(__file__, int(found[1])).strip() == "w.requires_grad_(False)"
-    assert "switched off" in rg.inspect.why(v, trace).text or v.grad is not None
+    assert "switched off" in rg.why(v, trace).text or v.grad is not None
 
 
 def test_cleared_since(torch):
@@ -124,7 +124,7 @@ def test_cleared_since(torch):
         (w * 2.0).sum().backward()
         w.grad.zero_()
     for tensor in (net.weight, w):
-        text = rg.inspect.why(tensor, trace).text
+        text = rg.why(tensor, trace).text
         assert "was cleared at test_why.py:" in text
         assert "in backward" in text
 
@@ -151,7 +151,7 @@ def test_runs_that_leave_grad_as_it_is(torch):
         with pytest.raises(RuntimeError):
             loss.backward()
         Forgetful.apply(kept, forgotten * 1.0).sum().backward()
-    texts = [str(rg.inspect.why(one, trace)) for one in (taken, other, failing, forgotten)]
+    texts = [str(rg.why(one, trace)) for one in (taken, other, failing, forgotten)]
 
     assert "autograd.grad returns gradients and leaves .grad as it is" in texts[0]
     assert "was asked for other tensors only" in texts[1]
@@ -175,7 +175,7 @@ def test_the_error_that_ended_the_block(torch):
 
     with pytest.raises(RuntimeError):
         step()
-    assert "was changed by the in-place add_" in rg.inspect.why(w, trace).text
+    assert "was changed by the in-place add_" in rg.why(w, trace).text
 
 
 def test_leaves_of_one_name(torch):
@@ -191,8 +191,8 @@ def test_leaves_of_one_name(torch):
         first, second = (torch.tensor([0.0, 1.0], requires_grad=True) for _ in range(2))
         root(first)
         double(second)
-    assert "sqrt" in rg.inspect.why(first, trace).text
-    assert rg.inspect.why(second, trace).state == "fine"
+    assert "sqrt" in rg.why(first, trace).text
+    assert rg.why(second, trace).state == "fine"
 
 
 def test_zero_beside_other_results(torch):
@@ -200,7 +200,7 @@ def test_zero_beside_other_results(torch):
     with rg.debug() as trace:
         net = torch.nn.Linear(3, 1)
         net(torch.zeros(4, 3)).sum().backward()
-    answer = rg.inspect.why(net.weight, trace)
+    answer = rg.why(net.weight, trace)
 
     assert answer.state == "zero"
     assert "AddmmBackward0" in answer.text
@@ -212,7 +212,7 @@ def test_the_way_that_is_bad(torch):
     with rg.debug() as trace:
         w = torch.tensor([0.0, 1.0], requires_grad=True)
         ((w * 1.0).sqrt() * 2.0 + 1.0).mul(w.exp() * 0.5).sum().backward()
-    answer = rg.inspect.why(w, trace)
+    answer = rg.why(w, trace)
 
     assert any(step.startswith("SqrtBackward0") for step in answer.path)
     assert "sqrt" in answer.text.lower()
@@ -230,7 +230,7 @@ def test_a_hook_is_named(torch, factor, state):
         h = w * 2.0
         (w if state == "zero" else h).register_hook(spoil)
         h.sin().sum().backward()
-    answer = rg.inspect.why(w, trace)
+    answer = rg.why(w, trace)
 
     assert answer.state == state
     assert "hook spoil" in answer.text
@@ -242,7 +242,7 @@ def test_bad_data_is_named(torch):
         net = torch.nn.Linear(2, 1)
         data = torch.tensor([[1.0, float("nan")]])
         net(data).pow(2).mean().backward()
-    assert "the input data" in rg.inspect.why(net.weight, trace).text
+    assert "the input data" in rg.why(net.weight, trace).text
 
 
 def test_a_trace_that_does_not_know_the_tensor(torch):
@@ -253,8 +253,8 @@ def test_a_trace_that_does_not_know_the_tensor(torch):
         w = torch.zeros(2, requires_grad=True)
         w.sqrt().sum().backward()
 
-    assert 'level="full"' in rg.inspect.why(w, low).text
-    assert "has not met this tensor" in rg.inspect.why(w, other).text
+    assert 'level="full"' in rg.why(w, low).text
+    assert "has not met this tensor" in rg.why(w, other).text
 
 
 def test_gradients_of_every_kind(torch):
@@ -268,9 +268,9 @@ def test_gradients_of_every_kind(torch):
     shapes = torch.ones(2, device="meta", requires_grad=True)
     (shapes * 2.0).sum().backward()
 
-    states = [rg.inspect.why(one).state for one in (imaginary, empty, table, shapes)]
+    states = [rg.why(one).state for one in (imaginary, empty, table, shapes)]
     assert states == ["fine", "fine", "fine", "unreadable"]
-    assert "no entries" in rg.inspect.why(empty).text
+    assert "no entries" in rg.why(empty).text
 
 
 @pytest.mark.parametrize("what", [3, None, "w", "node", "list"])
@@ -279,10 +279,10 @@ def test_no_tensor(torch, what):
     w = torch.ones(2, requires_grad=True)
     given = {"node": (w * 2.0).grad_fn, "list": [w]}.get(what, what)
     with pytest.raises(NotATensorError, match="is no tensor"):
-        rg.inspect.why(given)
+        rg.why(given)
 
 
 def test_no_trace(torch):
     """What is no block of ``rg.debug()`` is refused."""
     with pytest.raises(UsageError, match=r"rg\.debug\(\)"):
-        rg.inspect.why(torch.ones(2), 3)
+        rg.why(torch.ones(2), 3)

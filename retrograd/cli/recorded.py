@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from ..inspect.events import Recording
 from ..inspect.kept_steps import KEPT
-from ..inspect.record import error_event, recording
+from ..inspect.recorder import error_event, recording
 from ..inspect.sources.patches import Patches
 from . import messages
 from .children.child import finish

@@ -13,9 +13,9 @@ from typing import Any
 
 from ..errors import UsageError
 from ..inspect.events import Recording
-from ..inspect.record import recording
+from ..inspect.recorder import recording
 from ..inspect.snapshot import GraphSnapshot
-from ..inspect.walk import walk
+from ..inspect.walker import walk
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _FOLDERS = (_PACKAGE / "_samples", _PACKAGE.parent / "sample_graphs")

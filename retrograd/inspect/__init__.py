@@ -11,37 +11,37 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers see of `_HOMES`
+    from .blocks import debug as debug
+    from .blocks import record as record
     from .breakpoints import BreakpointReached as BreakpointReached
-    from .compare import compare as compare
-    from .debug import debug as debug
-    from .deliberate import deliberate as deliberate
+    from .breakpoints import breakpoint as breakpoint  # noqa: A004
     from .diagnose import diagnose as diagnose
+    from .differences import diff as diff
     from .events import Event as Event
     from .events import Recording as Recording
     from .findings import Finding as Finding
+    from .gradient_reason import why as why
     from .hooks_log import log_hooks as log_hooks
+    from .intent import deliberate as deliberate
     from .loading import load_recording
-    from .output import save as save
-    from .record import recording as recording
     from .snapshot import GraphSnapshot as GraphSnapshot
     from .snapshot import SourceLine as SourceLine
-    from .walk import walk as walk
+    from .walker import walk as walk
     from .watch.run import watch as watch
-    from .why import why as why
 
     load = load_recording
 
 _HOMES = {
-    "walk": ("walk", "walk"),
-    "why": ("why", "why"),
+    "walk": ("walker", "walk"),
+    "why": ("gradient_reason", "why"),
     "log_hooks": ("hooks_log", "log_hooks"),
-    "compare": ("compare", "compare"),
-    "debug": ("debug", "debug"),
-    "deliberate": ("deliberate", "deliberate"),
+    "breakpoint": ("breakpoints", "breakpoint"),
+    "diff": ("differences", "diff"),
+    "debug": ("blocks", "debug"),
+    "deliberate": ("intent", "deliberate"),
     "diagnose": ("diagnose", "diagnose"),
-    "recording": ("record", "recording"),
+    "record": ("blocks", "record"),
     "watch": ("watch.run", "watch"),
-    "save": ("output", "save"),
     "load": ("loading", "load_recording"),
     "BreakpointReached": ("breakpoints", "BreakpointReached"),
     "GraphSnapshot": ("snapshot", "GraphSnapshot"),
@@ -56,13 +56,12 @@ __all__ = sorted(_HOMES)  # noqa: PLE0605 -- a list of strings all the same
 
 
 class _Inspector(ModuleType):
-    """This package: loads public names on first use, and keeps ``walk`` a function where ``walk.py`` is loaded."""
+    """This package: loads public names on first use, and keeps ``diagnose`` a function where its package is loaded."""
 
     def __getattr__(self, name: str) -> Any:
         home = _HOMES.get(name)
         if home is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        importlib.import_module(f"{__name__}.notebook")  # whoever has a graph may want to see it
         value = getattr(importlib.import_module(f"{__name__}.{home[0]}"), home[1])
         super().__setattr__(name, value)
         return value

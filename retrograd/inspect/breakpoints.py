@@ -5,8 +5,8 @@ from __future__ import annotations
 import bdb
 import pdb
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any
@@ -96,8 +96,19 @@ CONDITIONS: dict[str, Condition] = {"nonfinite": _nonfinite, "zero": _zero}
 """Conditions by name; they answer with what there is to say, or nothing."""
 
 
-class Breakpoint:
-    """One condition, and what to do where it holds."""
+class breakpoint:  # noqa: A001, N801 - lower-case, as context managers of PyTorch are
+    """Stop at the first node of a backward pass at which a condition holds, on this thread and on every engine.
+
+    ::
+
+        with rg.breakpoint("nonfinite"):
+            loss.backward()
+
+    ``condition`` is ``"nonfinite"``, ``"zero"``, or a function of a ``Step`` (``op``, ``source``, ``incoming``,
+    ``outgoing``) that returns something true.  ``action`` is ``"raise"`` (``BreakpointReached`` leaves
+    ``backward()``), ``"pdb"`` (the debugger, in the line that called ``backward()``) or ``"report"`` (a line on
+    stderr).  The object lists its ``stops``.  Raises ``UsageError`` for another condition or action.
+    """
 
     def __init__(self, condition: str | Condition, action: str = "raise") -> None:
         if not callable(condition) and condition not in CONDITIONS:
@@ -110,6 +121,19 @@ class Breakpoint:
         self.action = action
         self.stops: list[str] = []
         """What was met, in order."""
+        self._listening: list[ExitStack] = []
+
+    def __enter__(self) -> breakpoint:
+        with ExitStack() as stack:
+            for source in sources():
+                stack.enter_context(source.steps(self))
+            self._listening.append(stack.pop_all())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._listening.pop().__exit__(kind, error, trace)
 
     def __call__(self, ran: Ran) -> None:
         """Look at a node that ran; with action ``"raise"`` raises ``BreakpointReached``."""
@@ -162,15 +186,6 @@ def _ask(frame: FrameType | None) -> None:
 
 def _nothing(*_: object) -> None:
     """Trace nothing."""
-
-
-@contextmanager
-def armed(breakpoint_: Breakpoint) -> Iterator[None]:
-    """Let a breakpoint see every node that runs on this thread until the block ends, on every engine."""
-    with ExitStack() as stack:
-        for source in sources():
-            stack.enter_context(source.steps(breakpoint_))
-        yield
 
 
 def _listed(names: Any) -> str:

@@ -29,6 +29,7 @@ from .operators import canonical
 from .shared_keys import sharing_keys
 from .snapshot import GraphSnapshot, SourceLine
 from .tensor_facts import TensorFacts
+from .verbs import Verbs
 
 SCHEMA = 1
 """Schema number of saved recordings; raised whenever an older reader would misread a file."""
@@ -134,7 +135,7 @@ def called(kind: str, written: str, source: SourceLine | None, data: dict[str, A
 
 
 @dataclass(slots=True, repr=False)
-class Recording:
+class Recording(Verbs):
     """Snapshots (one per backward run, in order) and events of one run, with the user's source lines."""
 
     script: str = ""
@@ -169,6 +170,11 @@ class Recording:
         script = f" of {self.script}" if self.script else ""
         runs, events = len(self.snapshots), len(self.events)
         return f"<Recording{script} at level {self.level}: {runs:,} backward runs, {events:,} events>"
+
+    @property
+    def graphs(self) -> list[GraphSnapshot]:
+        """The graphs of all backward passes so far, in order."""
+        return self.snapshots
 
     def summarized(self, what: str = "steps") -> int:
         """Return of how many ``"steps"`` or backward ``"runs"`` there are only sums."""

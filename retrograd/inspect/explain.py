@@ -9,7 +9,7 @@ from dataclasses import replace
 from .diagnose import explanation
 from .events import Event, Recording
 from .findings import Finding
-from .record import Recorder
+from .recorder import Recorder
 from .snapshot import SourceLine
 from .sources import sources
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from ..interpreter import getframe
-from .walk import as_roots, one_source
+from .walker import as_roots, one_source
 
 LOGGER = logging.getLogger("retrograd.inspect")
 LOGGER.addHandler(logging.NullHandler())

@@ -29,7 +29,7 @@ def save(what: Any, path: str | os.PathLike[str], fmt: str | None = None, option
     otherwise.  Raises ``UnknownFormatError``, ``UsageError``, ``NoGraphError``, ``LayoutError`` or ``OutputError``;
     then nothing was written::
 
-        rg.inspect.save(rg.inspect.walk(loss), "graph.svg")
+        save(rg.walk(loss), "graph.svg")
     """
     recording = recording_of(what)
     path = os.fspath(path)
@@ -56,7 +56,7 @@ def recording_of(what: Any) -> Recording:
     if not isinstance(what, Recording):
         raise UsageError(
             f"A {type(what).__name__} cannot be drawn.",
-            "Give a recording, an rg.debug() trace, or the graph of a tensor: rg.inspect.walk(tensor).",
+            "Give a recording, an rg.debug() trace, or the graph of a tensor: rg.walk(tensor).",
         )
     return what
 

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .verbs import Verbs
+
 if TYPE_CHECKING:
     import networkx as nx
 
@@ -57,7 +59,7 @@ class Cut(NamedTuple):
 
 
 @dataclass(slots=True, weakref_slot=True, repr=False)
-class GraphSnapshot:
+class GraphSnapshot(Verbs):
     """One backward graph in columns; all node columns have one entry per node."""
 
     engine: str = "retrograd"
@@ -144,10 +146,6 @@ class GraphSnapshot:
         columns = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names", "engine", "classes", "cuts")
         return all(getattr(self, column) == getattr(other, column) for column in columns)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """Show the graph in a notebook, if a display was registered by ``show_by``."""
-        return _displays[-1](self) if _displays else {"text/plain": repr(self)}
-
     @property
     def edge_count(self) -> int:
         """Number of edges."""
@@ -193,11 +191,3 @@ class GraphSnapshot:
     def edges(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield each edge as (source, target, input number, output number)."""
         return zip(self.edge_source, self.edge_target, self.edge_input_nr, self.edge_output_nr, strict=True)
-
-
-_displays: list[Callable[[GraphSnapshot], dict[str, str]]] = []
-
-
-def show_by(display: Callable[[GraphSnapshot], dict[str, str]]) -> None:
-    """Let notebooks show snapshots by ``display``, which gives text by MIME type; this module knows no renderer."""
-    _displays[:] = [display]

@@ -9,10 +9,10 @@ from typing import Any
 import python_device
 import torch
 
-from retrograd.inspect import recording
-from retrograd.inspect.breakpoints import Breakpoint, armed
+from retrograd.inspect.breakpoints import breakpoint as breakpoint_
 from retrograd.inspect.diagnose import diagnose
 from retrograd.inspect.events import Recording
+from retrograd.inspect.recorder import recording
 from retrograd.inspect.unseen import launched_on
 
 COLUMNS = ("grad_norm", "grad_min", "grad_max", "grad_mean", "zero_share", "nan_count", "out_norm")
@@ -97,8 +97,7 @@ def read_backs(layers: int) -> list[int]:
 def stops(device: str) -> list[str]:
     """Where a breakpoint on gradients that are not finite stops."""
     x, _, net, _ = made(device)
-    point = Breakpoint("nonfinite", action="report")
-    with armed(point):
+    with breakpoint_("nonfinite", action="report") as point:
         torch.sqrt((net(x) - net(x)).pow(2).sum()).backward()
     return point.stops
 

@@ -12,7 +12,7 @@ from typing import Any
 from ...inspect.events import Recording
 from ...inspect.late_patches import Patched, patched
 from ...inspect.program.signals import let_pass
-from ...inspect.record import recording
+from ...inspect.recorder import recording
 from ...inspect.render import RenderOptions
 from ...inspect.render.formats.json_ import RENDERER
 from ...inspect.sources.patches import Patches

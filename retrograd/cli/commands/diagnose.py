@@ -15,8 +15,8 @@ from ...errors import UsageError
 from ...inspect.baseline import KIND as DIFFERS
 from ...inspect.baseline import MEANING as DIFFERENCE
 from ...inspect.baseline import compared
-from ...inspect.compare import name_of
 from ...inspect.diagnose import SEVERITIES, diagnose, diagnose_together, kinds
+from ...inspect.differences import name_of
 from ...inspect.event_data import LEVELS
 from ...inspect.events import Recording
 from ...inspect.findings import Dropped, Finding

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ...errors import UsageError
-from ...inspect.compare import name_of
+from ...inspect.differences import name_of
 from ...inspect.events import Recording
 from ...inspect.graph_diff import TOLERANCE
 from ...inspect.lineup.lineup import Lineup, line_up, of_a_job

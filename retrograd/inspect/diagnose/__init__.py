@@ -12,11 +12,11 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from ..deliberate import COMMENT
 from ..events import Recording
 from ..findings import SEVERITIES, Dropped, Finding
 from ..garbage import collector_paused
 from ..graph_diff import TOLERANCE
+from ..intent import COMMENT
 from ..lineup.endings import is_lost
 from ..lineup.gradients import received
 from ..lineup.lineup import Lineup, alike, line_up

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..deliberate import COMMENT, MARK
+from ..intent import COMMENT, MARK
 from ..program.texts import lines_of
 from ..sources.function_facts import code_of
 from ..sources.kept_calls import Array

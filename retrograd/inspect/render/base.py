@@ -113,7 +113,7 @@ def chosen_steps(recording: Recording, options: RenderOptions) -> list[int]:
     if not count:
         raise NoGraphError(
             "The recording holds no backward graph.",
-            "Call backward() in the script, or draw one with retrograd.inspect.walk(loss).",
+            "Call backward() in the script, or draw one with retrograd.walk(loss).",
         )
     if options.step == "all":
         return list(range(count))

@@ -14,7 +14,7 @@ _NO_GPU: Final = "everything is computed on the CPU; ask torch.cuda.is_available
 
 INSTEAD: Final[dict[str, str]] = {
     "ao": _NO_QUANTIZATION,
-    "contrib": "it only wrote graphs for tensorboard; retrograd.inspect.walk(loss) and its save draw a graph",
+    "contrib": "it only wrote graphs for tensorboard; retrograd.walk(loss) and its save draw a graph",
     "cuda.comm": _NO_GPU,
     "cuda.gds": _NO_GPU,
     "cuda.graphs": _NO_GPU,
@@ -39,11 +39,11 @@ INSTEAD: Final[dict[str, str]] = {
     "distributed.tensor": _ONE_PROCESS,
     "export": (
         f"{_NO_COMPILER}; torch.save(model.state_dict(), path) keeps its parameters, and "
-        "retrograd.inspect.walk(model(x)) gives the graph of a call"
+        "retrograd.walk(model(x)) gives the graph of a call"
     ),
     "futures": "nothing here computes asynchronously; use concurrent.futures",
     "fx": (
-        "programs are not traced into code; retrograd.inspect.walk(model(x)) gives the graph of a call, "
+        "programs are not traced into code; retrograd.walk(model(x)) gives the graph of a call, "
         "named_modules() and set_submodule() exchange layers"
     ),
     "hub": "nothing is downloaded; make the model and call load_state_dict(torch.load(path))",

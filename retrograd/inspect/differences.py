@@ -1,4 +1,4 @@
-"""``compare``: the differences of two graphs, two runs, or any number of ranks."""
+"""``diff``: the differences of two graphs, two runs, or any number of ranks."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from .snapshot import GraphSnapshot
 
 
 @overload
-def compare(first: GraphSnapshot, second: GraphSnapshot, *, tolerance: float = ...) -> GraphDiff: ...
+def diff(first: GraphSnapshot, second: GraphSnapshot, *, tolerance: float = ...) -> GraphDiff: ...
 @overload
-def compare(
+def diff(
     first: Any, second: Any = ..., *, tolerance: float = ..., names: Sequence[str] | None = ...
 ) -> Lineup | GraphDiff: ...
 
 
-def compare(
+def diff(
     first: Any, second: Any = None, *, tolerance: float = TOLERANCE, names: Sequence[str] | None = None
 ) -> Lineup | GraphDiff:
     """Return what differs: a ``GraphDiff`` of two snapshots, or a ``Lineup`` of recordings (or ``rg.debug()`` traces).
 
-    ``compare(a, b)`` takes two of them, ``compare([a, b, c])`` any number of recordings; ``names`` says what to call
+    ``diff(a, b)`` takes two of them, ``diff([a, b, c])`` any number of recordings; ``names`` says what to call
     these.  Figures count from a relative difference of ``tolerance`` on.  The result is true if something differs.
 
     One recording alone is taken if it is that of a rank, and explained as far as it goes: the others may be lost.
     Raises ``UsageError`` for anything else::
 
-        if rg.inspect.compare(rg.inspect.load("before.json"), rg.inspect.load("after.json")):
+        if rg.inspect.diff(rg.inspect.load("before.json"), rg.inspect.load("after.json")):
             print("the runs differ")
     """
     things = list(first) if second is None and isinstance(first, (list, tuple)) else [first, second]

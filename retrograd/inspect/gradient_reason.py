@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import NotATensorError, UsageError
-from .debug import debug, latest
+from .blocks import debug, latest
 from .diagnose import Flow, about, explanation, spoiling
 from .diagnose.facts.runs import Run
 from .diagnose.rules.nonfinite.by_hook import Hooks, named_hooks
@@ -58,7 +58,7 @@ def why(tensor: Any, trace: debug | None = None) -> Answer:
 
         with rg.debug() as trace:
             train_step()
-        print(rg.inspect.why(model.weight, trace))
+        print(rg.why(model.weight, trace))
     """
     source = source_of(tensor)
     if source is None or not hasattr(tensor, "is_leaf"):
@@ -106,7 +106,7 @@ def _without_trace(state: str, gradient: Gradient, asked: debug | None) -> str:
         return f"{text} {_unmet(asked)}"
     return (
         f"{text} To see where that comes from, record the program and keep the trace: "
-        "with rg.debug() as trace: ..., then rg.inspect.why(tensor, trace)."
+        "with rg.debug() as trace: ..., then rg.why(tensor, trace)."
     )
 
 

@@ -24,7 +24,7 @@ def walk(
 
     Raises ``NotATensorError`` for anything else and ``NoGraphError`` for a tensor without a graph::
 
-        snapshot = rg.inspect.walk(loss, model)
+        snapshot = rg.walk(loss, model)
         print(len(snapshot), "nodes", sum(filter(None, snapshot.saved_bytes)), "bytes")
     """
     roots = as_roots(obj)

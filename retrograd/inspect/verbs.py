@@ -1,0 +1,74 @@
+"""What users do with a graph or a recording in hand: have it diagnosed, measured, drawn, shown.
+
+The data know no rule and no renderer. This is the one place from which they reach up to them, at the moment of asking.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .findings import Finding
+    from .stats import Statistics
+
+
+class Verbs:
+    """``findings``, ``stats``, ``save`` and ``show`` of a ``GraphSnapshot`` or a ``Recording``."""
+
+    __slots__ = ()
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What went wrong, causes first, worked out anew at each look; a recording of level ``"full"`` tells most."""
+        found: list[Finding] = _of("diagnose").diagnose(self._recording)
+        return found
+
+    def stats(self, rows: int | None = 10) -> Statistics:
+        """Return the statistics of the graph, of a recording's last one, with at most ``rows`` rows in each table.
+
+        Raises ``NoGraphError`` if there is no graph::
+
+            print(rg.walk(loss).stats().saved_bytes)
+        """
+        found: list[Statistics] = _of("render.stats_tables").chosen_statistics(self._recording, _options({}), rows)
+        return found[-1]
+
+    def save(self, path: str | os.PathLike[str], fmt: str | None = None, **options: Any) -> None:
+        """Write the graph, or a recording's last one, in the format of the file's suffix, or ``fmt``.
+
+        ``options`` are those of ``RenderOptions``: ``step="all"`` draws all graphs of a recording.  Raises
+        ``UnknownFormatError``, ``UsageError``, ``NoGraphError``, ``LayoutError`` or ``OutputError``; then nothing was
+        written::
+
+            rg.walk(loss, model).save("graph.svg")
+        """
+        _of("output").save(self._recording, path, fmt, _options(options))
+
+    def show(self, **options: Any) -> None:
+        """Print the graph, or a recording's last one, as a tree, in colour on a terminal, with what a diagnosis finds.
+
+        ``options`` are those of ``RenderOptions``.
+        """
+        marked = _of("output").with_findings(self._recording, _options(options))
+        _of("render.formats.tree").print_tree(self._recording, marked)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Show the graph in a notebook: as a drawing, and as a tree where only text is shown."""
+        bundle: dict[str, str] = _of("notebook").recording_bundle(self._recording, repr(self))
+        return bundle
+
+    @property
+    def _recording(self) -> Any:
+        return _of("output").recording_of(self)
+
+
+def _options(chosen: dict[str, Any]) -> Any:
+    """Return options of a drawing; raises ``TypeError`` for one that there is not."""
+    return _of("render").RenderOptions(**chosen)
+
+
+def _of(module: str) -> Any:
+    """Return a module of the inspector's, loaded when first asked for."""
+    return importlib.import_module(f"{__package__}.{module}")

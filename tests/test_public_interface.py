@@ -1,0 +1,96 @@
+"""What a user writes: `rg.record`, `rg.walk` and `rg.debug` give things with the same verbs."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import retrograd as rg
+from retrograd.errors import NoGraphError, UnknownFormatError
+
+
+def loss() -> Any:
+    """A small graph with a NaN in its gradient."""
+    w = rg.tensor([0.0, 1.0], requires_grad=True)
+    return rg.sqrt(w * 0.0).sum()
+
+
+def recorded() -> Any:
+    """A recording that `rg.record` gave."""
+    with rg.record() as run:
+        loss().backward()
+    return run
+
+
+def blocked() -> Any:
+    """A block of `rg.debug`."""
+    with rg.debug() as trace:
+        loss().backward()
+    return trace
+
+
+@pytest.fixture(params=[recorded, blocked, lambda: rg.walk(loss())], ids=["record", "debug", "walk"])
+def thing(request: pytest.FixtureRequest) -> Any:
+    """Each of the three."""
+    return request.param()
+
+
+def test_stats_count_the_nodes(thing: Any) -> None:
+    """Every node of the graph is counted."""
+    assert thing.stats().operators == {"SumBackward0": 1, "SqrtBackward0": 1, "MulBackward0": 1, "AccumulateGrad": 1}
+
+
+def test_save_writes_what_can_be_read_again(thing: Any, tmp_path: Path) -> None:
+    """A picture by its suffix, a recording that `rg.inspect.load` reads; another suffix is refused."""
+    thing.save(tmp_path / "graph.svg")
+    thing.save(tmp_path / "run.json")
+
+    assert "SqrtBackward0" in (tmp_path / "graph.svg").read_text(encoding="utf-8")
+    assert [len(graph) for graph in rg.inspect.load(str(tmp_path / "run.json")).graphs] == [4]
+    with pytest.raises(UnknownFormatError):
+        thing.save(tmp_path / "graph.doc")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["graph.svg", "run.json"]
+
+
+def test_show_prints_a_tree(thing: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nodes in the order of the graph, on standard output."""
+    thing.show()
+    shown = capsys.readouterr().out
+
+    places = [re.search(rf"── {name}", shown, re.IGNORECASE) for name in ("sum", "sqrt", "mul")]
+    assert [place.start() for place in places if place] == sorted(place.start() for place in places if place)
+    assert None not in places
+
+
+@pytest.mark.parametrize("made", [recorded, blocked])
+def test_findings_name_the_cause(made: Any) -> None:
+    """The slope of sqrt at zero, at its line."""
+    found = made().findings
+
+    assert [finding.kind for finding in found][:1] == ["nan-origin"]
+
+
+def test_nothing_was_recorded() -> None:
+    """Statistics of no graph are refused in a sentence, and a recording of nothing has no findings."""
+    with rg.record() as run:
+        pass
+
+    assert run.findings == []
+    with pytest.raises(NoGraphError):
+        run.stats()
+
+
+def test_names_are_functions_whatever_is_loaded() -> None:
+    """Loading a module of the inspector's puts nothing in the place of a public name; another name is refused."""
+    for name in pkgutil.iter_modules(rg.inspect.__path__):
+        importlib.import_module(f"retrograd.inspect.{name.name}")
+
+    assert [name for name in rg.inspect.__all__ if isinstance(getattr(rg.inspect, name), ModuleType)] == []
+    with pytest.raises(AttributeError, match="nonsense"):
+        rg.inspect.nonsense
