@@ -27,7 +27,7 @@ from ..table.op import OpDef, set_dispatcher
 from ..tensors import batches
 from ..tensors.base import CreationTag, TensorBase, are_plain, is_inference, wrap
 from ..tensors.bits import bits_of, mark, memory_of
-from ..tensors.narrow import KINDS
+from ..tensors.narrow import LOADED
 from . import narrow_calls
 from .fast_path import with_fast_path
 from .promotion import promoted, same_dtype
@@ -151,7 +151,7 @@ def compute(op: OpDef, args: tuple[Any, ...]) -> Any:
     """The forward on arrays; like PyTorch, without NumPy's floating-point warnings."""
     try:
         arrays = arrays_of(op, args)
-        narrow = KINDS and narrow_calls.is_of_them(op, arrays)
+        narrow = LOADED and narrow_calls.is_of_them(op, arrays)
         computed = narrow_calls.computed(op, arrays) if narrow else quietly(op.forward, arrays)
         return all_arranged(op, computed, arrays) if op.layout else computed
     except (TypeError, OverflowError) as error:

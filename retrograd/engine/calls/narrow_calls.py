@@ -9,7 +9,7 @@ import numpy as np
 from ..table.op import OpDef
 from ..tensors.base import TensorBase
 from ..tensors.dtypes import dtype, float32
-from ..tensors.narrow import KINDS, is_eight_bits, is_narrow, kind_of, rounded, widened
+from ..tensors.narrow import LOADED, is_eight_bits, is_narrow, kind_of, rounded, widened
 from .quiet import quietly
 from .refusals import without_kernel
 
@@ -25,7 +25,7 @@ def is_of_them(op: OpDef, arrays: list[Any]) -> bool:
     found = {value.dtype for i in op.tensor_positions for value in _arrays_in(arrays[i]) if kind_of(value.dtype) == "f"}
     if len(found) > 1 and not (op.promote or op.mixes):
         return False  # the forward refuses them
-    return not found.isdisjoint(KINDS)
+    return not found.isdisjoint(LOADED)
 
 
 def _arrays_in(value: Any) -> list[Any]:
@@ -47,14 +47,14 @@ def computed(op: OpDef, arrays: list[Any]) -> Any:
     if is_eight_bits(numpy):
         raise without_kernel(op.name.strip("_"), [numpy])
     forward = op.forward
-    if numpy in KINDS:
+    if numpy in LOADED:
         for i in range(getattr(forward, "rounds", 0)):
             given[i] = _rounded_number(given[i], numpy)
         forward = getattr(forward, "of_wider", forward)
     made = quietly(forward, given)
     if isinstance(made, TensorBase):  # a sparse one, whose parts are computed by operators of their own
         return quietly(op.forward, arrays)
-    if numpy not in KINDS:
+    if numpy not in LOADED:
         return made
     if op.outputs == 1 and not op.aux:
         return narrowed(made, numpy)

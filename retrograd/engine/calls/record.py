@@ -17,7 +17,7 @@ from ..table.op import OpDef
 from ..tensors.absent import AbsentMemory
 from ..tensors.base import LAZY, TensorBase, is_inference, wrap
 from ..tensors.dtype_names import scalar_name
-from ..tensors.narrow import KINDS
+from ..tensors.narrow import LOADED
 
 
 def edges_of(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> tuple[Any, ...] | None:
@@ -59,7 +59,7 @@ def record(
         sigs = sigs[0].alone
     first = sigs[0]
     plain = first is None or first.floats is not None
-    if KINDS and plain:
+    if LOADED and plain:
         plain = not any(sig is not None and sig.narrow for sig in sigs)
     if op.real_only and first is not None and first.numpy.kind == "c":
         raise RuntimeError(

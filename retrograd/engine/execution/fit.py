@@ -11,7 +11,7 @@ from ..nodes.node import NOTHING, GraphNode, Port
 from ..nodes.opnode import OpNode
 from ..table.registry import F
 from ..tensors.base import TensorBase
-from ..tensors.narrow import KINDS, cast, kind_of
+from ..tensors.narrow import LOADED, cast, kind_of
 from ..tensors.sig import Sig
 
 
@@ -91,7 +91,7 @@ def _fit_array(node: GraphNode, i: int, g: Any, expected: tuple[tuple[int, ...],
         if kind_of(g.dtype) == "c" and kind_of(numpy) != "c":
             _check_real(node, g.dtype)
             g = g.real
-        g = cast(g, numpy) if KINDS else g.astype(numpy, copy=False)
+        g = cast(g, numpy) if LOADED else g.astype(numpy, copy=False)
     return g
 
 

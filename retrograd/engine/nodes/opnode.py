@@ -13,7 +13,7 @@ from ..execution import watchers
 from ..overriding import overrides
 from ..overriding.dispatch_classes import dispatches
 from ..tensors.base import TensorBase, wrap
-from ..tensors.narrow import KINDS, widened
+from ..tensors.narrow import LOADED, widened
 from .node import GraphNode
 from .saved import SECOND_TIME, SavedTensor, check_input, check_output, unpack_output
 
@@ -99,7 +99,7 @@ class OpNode(GraphNode):
 
     def _rules_applied(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
         """The gradient of each operand that wants one, by the rules of the row; None for the others."""
-        if KINDS and not task.tensors and any(sig is not None and sig.narrow for sig in self._sigs):
+        if LOADED and not task.tensors and any(sig is not None and sig.narrow for sig in self._sigs):
             wide = [widened(g) for g in grads]
             results = self._results_of_rules(wide, task, widened)
             return tuple([_as_given(g, grads, wide) for g in results])

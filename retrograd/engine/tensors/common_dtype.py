@@ -9,7 +9,7 @@ import numpy as np
 
 from .dtype_names import scalar_name
 from .dtypes import bool_, complex64, complex128, default_complex, get_default_dtype, int64
-from .narrow import KINDS, is_eight_bits, kind_of
+from .narrow import LOADED, is_eight_bits, kind_of
 
 _KIND_RANK: Final = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
@@ -24,7 +24,7 @@ def promote_types(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
         )
     rank_a, rank_b = _KIND_RANK[kind_of(a)], _KIND_RANK[kind_of(b)]
     if rank_a == rank_b:
-        return _wider(a, b) if a in KINDS or b in KINDS else np.promote_types(a, b)
+        return _wider(a, b) if a in LOADED or b in LOADED else np.promote_types(a, b)
     low, high = (a, b) if rank_a < rank_b else (b, a)
     if kind_of(low) == "f":  # float with complex: complex128 for double only
         return complex128.dtype if low.itemsize == 8 else high

@@ -23,7 +23,7 @@ from .bits import CONJUGATE, class_of
 from .common_dtype import promote_types, scalar_dtype
 from .dtype_names import scalar_name
 from .dtypes import get_default_dtype
-from .narrow import KINDS, cast, kind_of
+from .narrow import LOADED, cast, kind_of
 from .size import Size
 
 _MOST_DIMENSIONS: Final = 64
@@ -103,7 +103,7 @@ def _in_range(array: Any, numpy: np.dtype[Any]) -> Any:
     unchecked = kinds not in ("ii", "iu", "ui", "uu", "fi", "fu") or (kinds == "fu" and numpy.itemsize == 8)
     if array.dtype == numpy:
         return array.astype(numpy, copy=False)
-    if numpy in KINDS:
+    if numpy in LOADED:
         return cast(array, numpy)
     if unchecked:
         return quietly(array.astype, (numpy,))  # too large a number becomes an infinity
@@ -144,7 +144,7 @@ def refuse_long_integer(value: Any) -> None:
 
 def refuse_foreign_bytes(array: Any) -> None:
     """``ValueError`` for numbers whose bytes are in the other order, ``TypeError`` for a dtype that NumPy has not."""
-    if array.dtype in KINDS:
+    if array.dtype in LOADED:
         raise TypeError(
             f"can't convert np.ndarray of type ml_dtypes.{array.dtype.name}: convert it to float32, and the tensor back"
         )
@@ -273,7 +273,7 @@ def to_numpy(t: Any, *, force: bool = False) -> Any:
         kind, name = ("conjugate", "conj") if bits & CONJUGATE else ("negative", "neg")
         text = f"Can't call numpy() on Tensor that has {kind} bit set. Use tensor.resolve_{name}().numpy() instead."
         raise refusal("numpy", t, text)
-    if KINDS and t._array.dtype in KINDS:
+    if LOADED and t._array.dtype in LOADED:
         raise TypeError(
             f"Got unsupported ScalarType {scalar_name(t._array.dtype)}: NumPy has no such dtype; write .float().numpy()"
         )
@@ -389,6 +389,6 @@ def contains(t: Any, value: Any) -> bool:
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
         raise OverflowError("int too big to convert")
     wanted = value._array if isinstance(value, TensorBase) else value
-    if not isinstance(value, TensorBase) and t._array.dtype in KINDS:
+    if not isinstance(value, TensorBase) and t._array.dtype in LOADED:
         wanted = t._array.dtype.type(value)
     return bool(np.any(t._array == wanted))

@@ -12,8 +12,8 @@ import numpy as np
 
 BRAIN: Any = None
 """NumPy's dtype for bfloat16, once it has been asked for."""
-KINDS: Final[dict[Any, str]] = {}
-"""The dtypes that have been asked for, with the kind that each would have if NumPy knew it."""
+LOADED: Final[set[Any]] = set()
+"""The dtypes that have been asked for."""
 EIGHT_BITS: Final = ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")
 """The floats of eight bits, by how many digits their exponents and mantissas have."""
 NAMES: Final = ("bfloat16", *[f"float8_{digits}" for digits in EIGHT_BITS])
@@ -30,7 +30,7 @@ def load(name: str) -> Any:
         raise AttributeError(
             f"{name} needs ml_dtypes, since NumPy has no such dtype: `{COMMAND}`; or use float32 or float16"
         ) from None
-    KINDS[found] = "f"
+    LOADED.add(found)
     if name == "bfloat16":
         BRAIN = found
     return found
@@ -39,22 +39,22 @@ def load(name: str) -> Any:
 def kind_of(numpy: Any) -> str:
     """NumPy's letter for the kind of a dtype, and ``f`` for those that NumPy does not know."""
     kind: str = numpy.kind
-    return KINDS[numpy] if kind == "V" and numpy in KINDS else kind
+    return "f" if kind == "V" and numpy in LOADED else kind
 
 
 def is_narrow(dtype: Any) -> bool:
     """Whether a dtype, torch's or NumPy's, is one that NumPy has not."""
-    return bool(KINDS) and getattr(dtype, "numpy", dtype) in KINDS
+    return bool(LOADED) and getattr(dtype, "numpy", dtype) in LOADED
 
 
 def limits(numpy: Any) -> Any:
     """What ``np.finfo`` tells, of any floating dtype."""
-    return importlib.import_module("ml_dtypes").finfo(numpy) if numpy in KINDS else np.finfo(numpy)
+    return importlib.import_module("ml_dtypes").finfo(numpy) if numpy in LOADED else np.finfo(numpy)
 
 
 def is_eight_bits(numpy: Any) -> bool:
     """Whether a dtype is one of the floats of eight bits, which are there to be stored."""
-    return numpy in KINDS and numpy is not BRAIN
+    return numpy in LOADED and numpy is not BRAIN
 
 
 def single(array: Any) -> Any:
@@ -66,11 +66,11 @@ def rounded(array: Any, numpy: Any) -> Any:
     """Numbers in one of these dtypes, the nearest with an even last digit; an array of them as it is."""
     if array.dtype == numpy:
         return array
-    if array.dtype != _WIDE and array.dtype not in KINDS:
+    if array.dtype != _WIDE and array.dtype not in LOADED:
         with np.errstate(all="ignore"):
             array = array.astype(_WIDE)  # as PyTorch: each of these is reached by way of single precision
     if numpy is not BRAIN:
-        return _eight_bits(single(array) if array.dtype in KINDS else array, numpy)
+        return _eight_bits(single(array) if array.dtype in LOADED else array, numpy)
     with np.errstate(all="ignore"):
         return array.astype(numpy)
 
@@ -89,7 +89,7 @@ def _eight_bits(array: Any, numpy: Any) -> Any:
 def widened(value: Any) -> Any:
     """An array of such a dtype, or each in a list or tuple, in single precision; anything else as it is."""
     if value.__class__ is np.ndarray:
-        return single(value) if value.dtype in KINDS else value
+        return single(value) if value.dtype in LOADED else value
     if value.__class__ in (list, tuple):
         return value.__class__([widened(part) for part in value])
     return value
@@ -99,5 +99,5 @@ def cast(array: Any, numpy: Any) -> Any:
     """An array in another dtype, of which NumPy may not know either."""
     if array.dtype == numpy:
         return array
-    wide = single(array) if array.dtype in KINDS else array
-    return rounded(wide, numpy) if numpy in KINDS else wide.astype(numpy, copy=False)
+    wide = single(array) if array.dtype in LOADED else array
+    return rounded(wide, numpy) if numpy in LOADED else wide.astype(numpy, copy=False)

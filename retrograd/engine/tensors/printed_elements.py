@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .narrow import KINDS, single
+from .narrow import LOADED, single
 
 
 @dataclasses.dataclass
@@ -38,7 +38,7 @@ def elements_text(array: Any, indent: int) -> str:
         return "[]" if array.shape == (0,) else f"[], size={tuple(array.shape)}"
     shortened = array.size > options.threshold
     shown = _ends(array) if shortened else array
-    if array.dtype in KINDS:
+    if array.dtype in LOADED:
         array, shown = single(array), single(shown)
     write, width = _complex_format(shown) if array.dtype.kind == "c" else _format(shown)
     return _nested(array, indent, shortened, (write, width))

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from .dtypes import dtype, from_numpy_dtype
-from .narrow import KINDS, kind_of
+from .narrow import LOADED, kind_of
 from .size import Size
 
 
@@ -31,7 +31,7 @@ class Sig:
         self.numpy = numpy
         self.kind = kind_of(numpy)
         self.differentiable = self.kind in "fc"
-        self.narrow = numpy in KINDS
+        self.narrow = numpy in LOADED
         """Whether NumPy has no such dtype, so that what is computed is computed in another one."""
         self.quick = self.differentiable and not self.narrow
         self.alone = (self,)
