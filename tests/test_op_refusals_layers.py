@@ -13,6 +13,14 @@ torch = pytest.importorskip("torch")
 
 REFUSED = """
 F.max_pool1d(x3, 0)
+F.max_pool1d(x3, 2, stride=[0])
+F.max_pool2d(x4, 2, padding=-1)
+F.avg_pool2d(x4, 2, padding=-1)
+F.adaptive_max_pool1d(x3, ())
+F.conv1d(x3, torch.ones(2, 2), padding=1)
+F.conv2d(x4, torch.ones(2, 2, 2, 2), groups=3)
+F.triplet_margin_with_distance_loss(x3, x3[0], x3)
+F.prelu(x3.sum(), torch.ones(3))
 F.max_pool2d(x4, 1, dilation=0)
 F.max_pool3d(x5, (1, 0, 1))
 F.avg_pool2d(x4, (0, 1))
@@ -129,6 +137,13 @@ CORNERS = {
         t.eye(4).view(2, 2, 4), t.ones(2, 4).long(), t.tensor([[1.0, 2.0]])
     ),
     "no channels": lambda t, f: f.adaptive_avg_pool2d(t.ones(0, 4, 4), 3),
+    "a channel of no dimensions": lambda t, f: f.multilabel_margin_loss(t.tensor(2.0), t.tensor(0)),
+    "a batch of nothing": lambda t, f: f.batch_norm(t.zeros(0), t.zeros(0), t.zeros(0), training=True),
+    "an index of nothing, of any dtype": lambda t, f: t.gather(t.ones(5), 0, t.ones(0)),
+    "no values in no boundaries": lambda t, f: t.searchsorted(t.zeros(0, 0), t.zeros(0, 0)),
+    "integers summed beforehand": lambda t, f: t.tensordot(
+        t.ones(1, 1, 1, dtype=t.int8), t.ones(2, 1, 2, dtype=t.int8), ([0, 1], [2, 0])
+    ),
     "the mean of nothing": lambda t, f: f.adaptive_avg_pool2d(t.ones(1, 2, 3, 0), 1),
 }
 

@@ -22,7 +22,7 @@ TOLERATED: Final = {
 _APART: Final = frozenset({
     "_index_add", "index_copy", "_index_reduce", "_scatter", "_scatter_number", "scatter_add", "_scatter_reduce",
     "_scatter_with", "_index_put", "put", "_index_fill_number", "_index_fill_tensor", "take", "index_select", "gather",
-    "cat",
+    "cat", "masked_select",
 })  # fmt: skip
 """What reads where it may have written already, so that not even the written tensor itself may be read."""
 _CARELESS: Final = frozenset({"masked_scatter", "mm", "addmm", "addmv", "bmm", "tril", "triu", "sum"})

@@ -18,12 +18,14 @@ _SEARCHED = (
     "whether out_int32 flag is True"
 )
 _QUANTILE = "quantile() out tensor must be same dtype as the input tensor"
+_EXTREME = "Expected the dtype for input and out to match, but got {want} for input's dtype and {have} for out's dtype."
 _SENTENCES = {
     "all": _ALL, "any": _ALL, "isneginf": _BOOLEAN, "isposinf": _BOOLEAN, "signbit": _BOOLEAN,
     "index_select": _SAME, "masked_select": _SAME, "kthvalue": "output values must be of same type as input",
     "quantile": _QUANTILE, "nanquantile": _QUANTILE, "complex": _COMPLEX, "polar": _COMPLEX,
     "eig": _EIGEN, "eigvals": _EIGEN, "bucketize": _SEARCHED, "searchsorted": _SEARCHED,
     "float_power": "the output given to {name} has dtype {have} but the operation's result requires dtype {want}",
+    "amax": _EXTREME, "amin": _EXTREME,
     "heaviside": "heaviside is not yet implemented for tensors with different dtypes.",
     "matrix_norm": "linalg.matrix_norm expected out tensor dtype {want} but got: {have}",
     "vecdot": "linalg.vecdot: Expected out of dtype{want} but found {have}",

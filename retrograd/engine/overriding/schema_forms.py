@@ -62,8 +62,13 @@ def _form_of_upsampling(dims: int, aligned: bool) -> Form:
     def shown(self: Any, size: Any, align: bool = False, scales: Any = None) -> tuple[Any, ...]:
         return (self, list(size), *((align,) if aligned else ()), *(scales or (None,) * dims))
 
-    def taken(self: Any, output_size: Any, *how: Any) -> tuple[Any, ...]:
-        align, scales = (how[0], how[1:]) if aligned else (False, how)
+    def taken(
+        self: Any, output_size: Any, *how: Any, align_corners: bool = False, scale_factors: Any = None, **each: Any
+    ) -> tuple[Any, ...]:
+        align, scales = (how[0], how[1:]) if aligned and how else (align_corners, how)
+        scales = scale_factors if scale_factors is not None else scales or tuple(each.values())
+        if output_size is None:
+            output_size = [int(n * scale) for n, scale in zip(self.shape[2:], scales, strict=True)]
         return self, tuple(output_size), align, None if not scales or None in scales else tuple(scales)
 
     return Form(shown, taken, (None,) * dims)

@@ -208,7 +208,11 @@ function("_index_reduce", _index_reduce, node="IndexReduceBackward0", tensors="s
 
 def _check_mask(name: str, mask: Any) -> None:
     if mask.dtype.kind != "b":
-        raise RuntimeError(f"{name}: expected BoolTensor for mask")
+        if name != "masked_scatter":
+            raise RuntimeError(f"{name}: expected BoolTensor for mask")
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {scalar_name(mask.dtype)}"
+        )
 
 
 def _masked_select(self: Any, mask: Any) -> Any:

@@ -17,8 +17,8 @@ from ..reductions.reduce import axes_of, refuse_complex
 
 
 def check_index(name: str, index: Any) -> None:
-    """``RuntimeError`` in torch's words for an index of another dtype."""
-    if index.dtype.kind not in "iu" or index.dtype.itemsize < 4:
+    """``RuntimeError`` in torch's words for an index of another dtype; one without elements may have any."""
+    if index.size and (index.dtype.kind not in "iu" or index.dtype.itemsize < 4):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
 
 
@@ -45,8 +45,8 @@ def places(self: Any, dim: int, index: Any, name: str) -> Any:
                 f"{list(self.shape)} apart from dimension {axis}"
             )
     check_bounds(at, axis, whole.shape[axis])
-    if at.ndim != whole.ndim:
-        at = at.reshape((0,) * whole.ndim)
+    if not at.size:
+        at = at.astype(np.int64).reshape(at.shape if at.ndim == whole.ndim else (0,) * whole.ndim)
     grid = np.ogrid[tuple(slice(n) for n in at.shape)]
     return tuple(at if d == axis else grid[d] for d in range(whole.ndim))
 
@@ -152,7 +152,8 @@ def _scatter_add(self: Any, dim: int, index: Any, src: Any) -> Any:
     _check_source("scatter", self, src)
     out = np.array(self)
     if index.size:
-        added_at(at_least_1d(out), places(self, dim, index, "scatter_add"), _source(self, dim, index, src))
+        added = _source(self, dim, index, src)
+        added_at(at_least_1d(out), places(self, dim, index, "scatter_add"), added)
     return out
 
 

@@ -124,14 +124,14 @@ def require_vectors(self: Any, other: Any) -> None:
     """``RuntimeError`` unless both are vectors of one length and dtype."""
     require(self.ndim == 1 and other.ndim == 1, f"1D tensors expected, but got {self.ndim}D and {other.ndim}D tensors")
     require(
-        self.shape == other.shape,
-        f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{other.shape[0]}] to have the same "
-        "number of elements",
-    )
-    require(
         self.dtype == other.dtype,
         f"dot : expected both vectors to have same dtype, but found {scalar_name(self.dtype)} and "
         f"{scalar_name(other.dtype)}",
+    )
+    require(
+        self.shape == other.shape,
+        f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{other.shape[0]}] to have the same "
+        "number of elements",
     )
 
 

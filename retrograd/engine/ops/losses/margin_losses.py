@@ -66,9 +66,13 @@ function("_multi_margin_loss", _multi_margin, node="MultiMarginLossBackward0", t
          self=_multi_margin_slope, kinds="w")  # fmt: skip
 
 
+def _classes(scores: Any) -> int:
+    return int(scores.shape[-1]) if len(scores.shape) else 1
+
+
 def _multilabel_parts(self: Any, target: Any) -> tuple[Any, Any]:
     """Which classes are targets (listed up to the first -1), and the list with its valid places."""
-    y = np.asarray(target._array if hasattr(target, "_array") else target).reshape(-1, target.shape[-1])
+    y = np.asarray(target._array if hasattr(target, "_array") else target).reshape(-1, _classes(target))
     valid = np.cumprod(y >= 0, axis=1).astype(bool)
     wanted = np.zeros(y.shape, bool)
     rows = np.broadcast_to(np.arange(len(y))[:, None], y.shape)
@@ -83,7 +87,7 @@ def _multilabel_reach(self: Any, target: Any, valid: Any) -> Any:
 
 
 def _multilabel_active(self: Any, target: Any) -> tuple[Any, Any, Any]:
-    x = np.asarray(self._array if hasattr(self, "_array") else self).reshape(-1, self.shape[-1])
+    x = np.asarray(self._array if hasattr(self, "_array") else self).reshape(-1, _classes(self))
     y = np.asarray(target._array if hasattr(target, "_array") else target).reshape(x.shape)
     wanted, valid = _multilabel_parts(self, target)
     reach = _multilabel_reach(x, y, valid)
@@ -92,8 +96,8 @@ def _multilabel_active(self: Any, target: Any) -> tuple[Any, Any, Any]:
 
 def _multilabel_margin(self: Any, target: Any, reduction: str) -> Any:
     reach, active, _ = _multilabel_active(self, target)
-    per_row = (summed(np.where(active, reach, reach.dtype.type(0)), (1, 2)) / self.shape[-1]).astype(self.dtype)
-    return reduce_array(per_row[0] if self.ndim == 1 else per_row, reduction)
+    per_row = (summed(np.where(active, reach, reach.dtype.type(0)), (1, 2)) / _classes(self)).astype(self.dtype)
+    return reduce_array(per_row[0] if self.ndim < 2 else per_row, reduction)
 
 
 def _multilabel_margin_slope(g: Any, self: Any, target: Any, reduction: str) -> Any:
@@ -101,7 +105,7 @@ def _multilabel_margin_slope(g: Any, self: Any, target: Any, reduction: str) -> 
     slope = active.sum(1).astype(numpy_dtype_of(self))
     counts = active.sum(2)
     np.add.at(slope, (np.arange(len(y))[:, None], np.where(counts > 0, y, 0)), -counts)
-    slope = slope / (self.shape[-1] * (len(y) if reduction == "mean" else 1))
+    slope = slope / (_classes(self) * (len(y) if reduction == "mean" else 1))
     slope = slope.reshape(tuple(self.shape)).astype(numpy_dtype_of(self))
     slope = wrap(slope) if isinstance(g, TensorBase) else slope  # piecewise constant: it has no gradient of its own
     return slope * (F.reshape(g, (-1, 1)) if len(g.shape) else g)

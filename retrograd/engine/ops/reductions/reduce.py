@@ -115,8 +115,10 @@ def mean_of(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     """The mean along dimensions, in a dtype or in the array's own."""
     kind = self.dtype if dtype is None else to_numpy_dtype(dtype)
     if kind.kind not in "fc":
+        which = "Input" if dtype is None else "Optional"
         raise RuntimeError(
-            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
+            "Got: "
             + {"i8": "Long", "i4": "Int", "i2": "Short", "i1": "Char", "u1": "Byte", "b1": "Bool"}.get(
                 kind.str[1:], str(kind)
             )

@@ -25,12 +25,12 @@ def checked_size(size: Any, numel: int) -> tuple[int, ...]:
         if wanted.count(-1) > 1:
             raise RuntimeError("only one dimension can be inferred")
         known = -math.prod(wanted)
-        if known == 0:
+        if known == 0 and not numel:
             raise RuntimeError(
                 f"cannot reshape tensor of {numel} elements into shape {list(wanted)} because the unspecified "
                 "dimension size -1 can be any value and is ambiguous"
             )
-        if numel % known:
+        if not known or numel % known:
             raise RuntimeError(f"shape '{list(wanted)}' is invalid for input of size {numel}")
         return tuple([numel // known if s == -1 else s for s in wanted])
     if math.prod(wanted) != numel:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...calls.out_rules import Out
-from ...calls.refusals import refuse_kind
+from ...calls.refusals import refuse, refuse_kind
 from ...table.public import FUNCTIONS, NAMESPACES, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
@@ -122,8 +122,24 @@ def _adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:  # noqa: A002
 @public("_chunk_cat", method=False, out=True)
 def _chunk_cat(tensors: Any, dim: int, num_chunks: int) -> Any:
     """Tensors filled with zeros to ``num_chunks`` equal pieces along ``dim``, side by side piece by piece."""
+    _check_pieces(tensors, dim, num_chunks)
     dim = checked_dim(int(dim), tensors[0].ndim)
     return FUNCTIONS["cat"]([_pieces(t, dim, num_chunks) for t in tensors], dim + 1)
+
+
+def _check_pieces(tensors: Any, dim: int, count: int) -> None:
+    refuse(count < 1, "_chunk_cat expects positive num_chunks")
+    refuse(not tensors, "_chunk_cat expects a non-empty input tensor list")
+    refuse(any(not t.numel() for t in tensors), "_chunk_cat expects non-empty tensor")
+    refuse(
+        dim < 0 and len({t.ndim for t in tensors}) > 1,
+        "_chunk_cat expects non-negative dim when input tensors have different ndims",
+    )
+    refuse(any(dim >= t.ndim for t in tensors), "_chunk_cat expects dim < ndim for all input tensors")
+    refuse(
+        len({tuple(t.shape[:dim]) for t in tensors}) > 1,
+        "_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors",
+    )
 
 
 def _pieces(t: Any, dim: int, count: int) -> Any:

@@ -163,9 +163,16 @@ def empty_permuted(
     """An uninitialised tensor whose dimensions lie in memory in the order ``physical_layout``."""
     size, order = tuple(size), tuple(physical_layout)
     refuse(
-        sorted(order) != list(range(len(size))),
+        len(order) != len(size),
         f"Number of dimensions in size does not match the length of the physical_layout: {len(size)} and {order}",
     )
+    for place, dim in enumerate(order):
+        refuse(
+            not 0 <= dim < len(size),
+            f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {dim} at index {place}).  "
+            "NB: negative dims not currently supported; file an issue if you want it.",
+        )
+    refuse(len({*order}) != len(order), "Duplicate dim not allowed")
     base = np.zeros(tuple(size[d] for d in order), numpy_of(dtype))
     return finish(base.transpose(np.argsort(order)), requires_grad)
 

@@ -70,6 +70,8 @@ def _searched(array: Any, values: Any, side: Any) -> Any:
             f"tensor and input value tensor must match, but we got boundaries tensor {list(array.shape)} and input "
             f"value tensor {list(values.shape)}"
         )
+    if not values.size:
+        return np.zeros(values.shape, np.int64)
     rows, wanted = array.reshape(-1, array.shape[-1]), values.reshape(-1, values.shape[-1])
     found = [np.searchsorted(r, w, side) for r, w in zip(rows, wanted, strict=True)]
     return np.asarray(found, np.int64).reshape(values.shape)

@@ -146,6 +146,8 @@ def _per_channel(input: Any, weight: Any) -> Any:  # noqa: A002
         raise RuntimeError(
             f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}. Flatten it first"
         )
+    if not input.ndim and weight.numel() != 1:
+        raise RuntimeError("Not allow zero-dim input tensor.")
     channels = input.shape[1] if input.ndim > 1 else 1
     if weight.numel() not in (1, channels):
         raise RuntimeError(

@@ -69,6 +69,8 @@ def _batch_norm(x: Any, weight: Any, bias: Any, running: tuple[Any, Any], how: t
     training, momentum, eps = how
     real_argument("batch_norm", "momentum", 7, momentum)
     real_argument("batch_norm", "eps", 8, eps)
+    if not x.numel() and x.ndim < 2:
+        return F.clone(x)
     _check_channels(x, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     for name, given in (("running_mean", running_mean), ("running_var", running_var)):
         refuse(not training and given is None, f"{name} must be defined in evaluation mode")

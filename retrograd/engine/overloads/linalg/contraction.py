@@ -52,14 +52,21 @@ def _of_one_size(a: Any, b: Any, left: list[int], right: list[int]) -> tuple[Any
     """Operands whose summed dimensions have equal sizes: where one has size 1, the other is summed beforehand."""
     for d, e in zip(left, right, strict=True):
         if a.shape[d] == 1 or b.shape[e] == 1:
-            a = F._sum_dim(a, d, True) if a.shape[d] != 1 else a
-            b = F._sum_dim(b, e, True) if b.shape[e] != 1 else b
+            a, b = _summed(a, d), _summed(b, e)
         elif a.shape[d] != b.shape[e]:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {a.shape[d]} in dim {d} and second has size "
                 f"{b.shape[e]} in dim {e}"
             )
     return a, b
+
+
+def _summed(t: Any, dim: int) -> Any:
+    """Summed along a dimension in the dtype that it has."""
+    if t.shape[dim] == 1:
+        return t
+    total = F._sum_dim(t, dim, True)
+    return total if total._sig.numpy == t._sig.numpy else F._to_copy(total, t._sig.numpy)
 
 
 @public("inner", out=Out(exact=True, copied=True))

@@ -159,11 +159,7 @@ def triplet_margin_loss(
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``."""
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensor("triplet_margin_loss", anchor, name="anchor")
-    if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
-        )
+    _check_triplet(anchor, positive, negative)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
 
@@ -172,6 +168,14 @@ def triplet_margin_loss(
 
     near, far = _near_and_far(anchor, positive, negative, distance, swap)
     return reduced(_positive(plus(near, margin) - far), reduction)
+
+
+def _check_triplet(anchor: Any, positive: Any, negative: Any) -> None:
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
 
 
 def _near_and_far(
@@ -193,5 +197,6 @@ def triplet_margin_with_distance_loss(
     check_reduction(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+    _check_triplet(anchor, positive, negative)
     near, far = _near_and_far(anchor, positive, negative, distance_function or pairwise_distance, swap)
     return reduced(_positive(margin + near - far), reduction)

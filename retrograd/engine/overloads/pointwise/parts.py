@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...calls.refusals import refuse
 from ...return_types import named
 from ...table.public import check_tensor, public
 from ...table.registry import F
+from ...tensors.dtype_names import scalar_name
 
 
 @public("frexp", out=True)
@@ -29,14 +31,14 @@ def _check_parts(name: str, first: Any, second: Any, names: tuple[str, str]) -> 
     check_tensor(name, first, name=names[0])
     check_tensor(name, second, 2, names[1])
     a, b = first._sig.numpy, second._sig.numpy
-    if a.kind != "f" or b.kind != "f":
-        raise RuntimeError(
-            f"Expected both inputs to be Half, Float or Double tensors but got {first.dtype} and {second.dtype}"
-        )
-    if a != b:
-        raise RuntimeError(
-            f"Expected object of scalar type {first.dtype} but got scalar type {second.dtype} for second argument"
-        )
+    refuse(
+        a.kind != "f" or b.kind != "f",
+        f"Expected both inputs to be Half, Float or Double tensors but got {scalar_name(a)} and {scalar_name(b)}",
+    )
+    refuse(
+        a != b,
+        f"Expected object of scalar type {scalar_name(a)} but got scalar type {scalar_name(b)} for second argument",
+    )
 
 
 @public("polar", method=False, out=True)

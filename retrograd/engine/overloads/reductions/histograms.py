@@ -93,8 +93,7 @@ def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, de
     dims = points.shape[1]
     given: list[Any] = [bins] * dims if isinstance(bins, int) else list(bins)
     if len(given) != dims:
-        raise RuntimeError(f"torch.histogramdd: the size of bins should be equal to the innermost dimension of the "
-                           f"input tensor: {dims}, but got {len(given)}")  # fmt: skip
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     if isinstance(given[0], TensorBase):
         counts = F._histogramdd_from_bin_tensors(input, [b._array for b in given], weight, density)
         return named("histogramdd", counts, tuple(given))

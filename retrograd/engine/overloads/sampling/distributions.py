@@ -210,14 +210,21 @@ def multinomial(
         f"multinomial only supports floating-point dtypes for input, got: {scalar_name(input._sig.numpy)}",
     )
     refuse(num_samples <= 0, "cannot sample n_sample <= 0 samples")
+    refuse(input.ndim > 0 and input.shape[-1] > 2**24, "number of categories cannot exceed 2^24")
     weights = np.atleast_2d(input._array.astype(np.float64))
     refuse(
         not replacement and num_samples > weights.shape[1],
         "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
     )
+    one_by_one = not replacement or num_samples == 1  # these are drawn by another kernel than many with replacement
     refuse(
-        bool(np.any(~np.isfinite(weights) | (weights < 0))),
+        one_by_one and bool(np.any(~np.isfinite(weights) | (weights < 0))),
         "probability tensor contains either `inf`, `nan` or element < 0",
+    )
+    refuse(bool(np.any(weights < 0)), "invalid multinomial distribution (encountering probability entry < 0)")
+    refuse(
+        bool(np.any(~np.isfinite(weights))),
+        "invalid multinomial distribution (encountering probability entry = infinity or NaN)",
     )
     total = weights.sum(1)
     refuse(bool(np.any(total <= 0)), "invalid multinomial distribution (sum of probabilities <= 0)")

@@ -42,4 +42,6 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:  # noqa: A002
         raise RuntimeError("`shifts` required")
     if len(axes) != len(shifts) and (axes or len(shifts) != 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(axes)}")
+    if axes and not input.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return F.roll(input, shifts, axes)

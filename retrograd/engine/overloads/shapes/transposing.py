@@ -29,9 +29,9 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:  # noqa: A002
         )
     sources = [checked_dim(d, input.ndim) for d in source]
     places = [checked_dim(d, input.ndim) for d in destination]
-    for name, dims in (("source", sources), ("destination", places)):
+    for name, dims, given in (("source", sources, source), ("destination", places, destination)):
         if len(set(dims)) != len(dims):
-            raise RuntimeError(f"movedim: repeated dim in `{name}` ({dims})")
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(given)})")
     if not input.ndim:
         return F._permute(input, ())
     order = [d for d in range(input.ndim) if d not in sources]

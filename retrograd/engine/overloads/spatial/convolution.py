@@ -34,7 +34,11 @@ def unbatched(out: Any, had_batch: bool) -> Any:
 def _check_numbers(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> None:
     refuse(any(s <= 0 for s in stride), "non-positive stride is not supported")
     refuse(any(p < 0 for p in padding), "negative padding is not supported")
-    refuse(any(d <= 0 for d in dilation), "non-positive dilation is not supported")
+    shown = [1, *dilation] if len(dilation) == 1 else list(dilation)
+    refuse(
+        any(d <= 0 for d in dilation),  # PyTorch says the one or the other, by which library computes it
+        f"non-positive dilation is not supported: dilation should be greater than zero, but got {shown}",
+    )
     refuse(groups <= 0, "non-positive groups is not supported")
 
 
@@ -61,9 +65,11 @@ def _check_kinds(x: Any, weight: Any, bias: Any) -> None:
 
 def _check_weight(x: Any, weight: Any) -> None:
     shape = list(weight.shape)
+    refuse(weight.ndim < 3, "weight should have at least three dimensions")
     refuse(
         weight.ndim != x.ndim,
-        f"expected weight to have {x.ndim} dimensions, but got weight of size {shape}",
+        f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight{shape}, but got "
+        f"{x.ndim}-dimensional input of size {list(x.shape)} instead",
     )
     check_positive(kernel_size=tuple(shape[2:]))
 
@@ -71,6 +77,11 @@ def _check_weight(x: Any, weight: Any) -> None:
 def _check_channels(x: Any, weight: Any, groups: int, transposed: bool) -> None:
     shape = list(weight.shape)
     wanted = shape[0] if transposed else shape[1] * groups
+    refuse(
+        shape[0] < groups,
+        f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+        f"{shape} instead",
+    )
     refuse(
         x.shape[1] != wanted,
         f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {shape}, expected input"
@@ -123,6 +134,7 @@ def _conv(dims: int, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, 
     x, had_batch = batched(x, dims, name)
     stride, dilation = sizes_of(stride, dims, "stride"), sizes_of(dilation, dims, "dilation")
     kernel = tuple(weight.shape[2:])
+    _check_weight(x, weight)
     if padding == "same":
         x, padding = _same_padding(x, kernel, stride, dilation)
     elif isinstance(padding, str):

@@ -10,7 +10,7 @@ from ...kernels.sliding import Sizes, sizes_of, window_span
 from ...overriding.schema_forms import FORMS, Form
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
-from .window_checks import check_filled, check_input, check_positive
+from .window_checks import check_filled, check_input, check_positive, check_positive_in
 
 
 def publish(name: str, function: Any, *, top: bool = False, out: bool = False) -> None:
@@ -21,16 +21,21 @@ def publish(name: str, function: Any, *, top: bool = False, out: bool = False) -
         public(name, method=False)(function)
 
 
-def pooled_sizes(shape: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, *, ceil: bool) -> Sizes:
-    """How many windows each dimension holds; ``RuntimeError`` when none."""
-    spatial, channels = shape[-len(kernel) :], shape[: -len(kernel)][-1:]
+def _check_windows(kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
     check_positive(kernel_size=kernel, dilation=dilation)
     refuse(any(s <= 0 for s in stride), "stride should not be zero")
+    refuse(min(padding) < 0, f"pad must be non-negative, but got pad: {min(padding)}")
     refuse(
-        any(p < 0 or p > k // 2 for p, k in zip(padding, window_span(kernel, dilation), strict=True)),
+        any(p > k // 2 for p, k in zip(padding, window_span(kernel, dilation), strict=True)),
         f"pad should be at most half of effective kernel size, but got pad={max(padding)}, kernel_size={max(kernel)} "
         f"and dilation={max(dilation)}",
     )
+
+
+def pooled_sizes(shape: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, *, ceil: bool) -> Sizes:
+    """How many windows each dimension holds; ``RuntimeError`` when none."""
+    spatial, channels = shape[-len(kernel) :], shape[: -len(kernel)][-1:]
+    _check_windows(kernel, stride, padding, dilation)
     sizes = []
     for n, s, t, p in zip(spatial, window_span(kernel, dilation), stride, padding, strict=True):
         count = (n + 2 * p - s + (t - 1 if ceil else 0)) // t + 1
@@ -54,6 +59,8 @@ def _max_how(x: Any, dims: int, kernel: Any, stride: Any, padding: Any, dilation
     kernel = sizes_of(kernel, dims, "kernel_size")
     stride = kernel if stride in (None, [], ()) else sizes_of(stride, dims, "stride")
     padding, dilation = sizes_of(padding, dims, "padding"), sizes_of(dilation, dims, "dilation")
+    _check_windows(kernel, stride, padding, dilation)
+    check_filled(f"max_pool{dims}d", x, dims)
     count = pooled_sizes(x.shape, kernel, stride, padding, dilation, ceil=ceil)
     return kernel, stride, padding, dilation, count
 
@@ -90,8 +97,10 @@ def _max_pool_of(dims: int) -> Any:
     ) -> Any:  # fmt: skip
         """The largest element of each window; with ``return_indices`` also where it stands."""
         check_input(input, dims, f"max_pool{dims}d")
+        if dims == 1:
+            check_filled("max_pool1d", input, 1)
+            check_positive_in("max_pool1d", kernel_size=kernel_size, stride=stride, dilation=dilation)
         how = _max_how(input, dims, kernel_size, stride, padding, dilation, ceil_mode)
-        check_filled(f"max_pool{dims}d", input, dims)
         asked = _asked(stride, dims, ceil_mode)
         if dims > 1:
             return _max_pool(input, how, f"_MaxPool{dims}DWithIndices", return_indices, asked)
@@ -191,7 +200,14 @@ def _target(x: Any, dims: int, output_size: Any, name: str) -> Sizes:
         raise ValueError(f"Input dimension should be at least {dims + 1}")
     check_input(x, dims, name)
     wanted = (output_size,) * dims if output_size is None or isinstance(output_size, int) else tuple(output_size)
-    refuse(len(wanted) != dims, f"{name}(): output_size must be {dims}, but {len(wanted)} sizes were given")
+    refuse(
+        len(wanted) != dims,
+        f"{name}() argument 'output_size' should contain one int (got {len(wanted)})"
+        if dims == 1
+        else f"{name}(): internal error: output_size.size() must be {dims}"
+        if "max" in name
+        else f"{name}: output_size must be {dims}",
+    )
     size = tuple(n if w is None else int(w) for n, w in zip(x.shape[-dims:], wanted, strict=True))
     if "max" in name:
         refuse(any(n < 0 for n in size), f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")

@@ -19,6 +19,13 @@ def check_positive(**sizes: Sizes) -> None:
         )
 
 
+def check_positive_in(name: str, **sizes: Any) -> None:
+    """``RuntimeError`` for a size that is not greater than zero, of a function that says its own name."""
+    for size, given in sizes.items():
+        value = given[0] if isinstance(given, (list, tuple)) and len(given) == 1 else given
+        refuse(isinstance(value, int) and value <= 0, f"{name}() {size} must be greater than zero, but got {value}")
+
+
 def check_padding(padding: Sizes) -> None:
     """``RuntimeError`` for a negative padding."""
     refuse(any(n < 0 for n in padding), f"padding should be non-negative, but got {', '.join(map(str, padding))}")
@@ -59,7 +66,9 @@ def check_input(x: Any, dims: int, name: str) -> None:
         checked_dim(-3, x.ndim)  # which dimension it looks at first
     either, shape = f"{dims + 1}D or {dims + 2}D", list(x.shape)
     if name == "max_pool1d" or name == "avg_pool2d":
-        words = f"{name}: Expected {either} (batch mode) tensor with optional 0 dim batch size, but got: {shape}"
+        words = (
+            f"{name}: Expected {either} (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}"
+        )
     elif dims == 1:
         words = (
             f"Expected 2 to 3 dimensions, but got {x.ndim}-dimensional tensor for argument #1 'self' (while checking "

@@ -146,6 +146,8 @@ def _dims_and_sizes(x: Any, s: Any, dim: Any) -> tuple[Dims, Dims]:
     sizes = None if s is None else tuple(int(n) for n in ((s,) if isinstance(s, int) else s))
     if dim is not None:
         given = dims_given(dim)
+        if given and not x.ndim:
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         dims = tuple(checked_dim(d, x.ndim) for d in given)
         refuse(len(set(dims)) != len(dims), "FFT dims must be unique")
     elif sizes is None:

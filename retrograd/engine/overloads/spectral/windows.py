@@ -9,6 +9,7 @@ import numpy as np
 
 from ...calls.refusals import refuse, refuse_kind
 from ...table.public import public
+from ...tensors.layouts import strided
 from ...tensors.narrow import kind_of
 from ..creation.creating import finish, numpy_of
 
@@ -96,10 +97,12 @@ def _check_shape(values: dict[str, Any], sym: bool) -> None:
         raise ValueError(f"Standard deviation must be positive, got: {values['std']} instead.")
     if values.get("beta", 0) < 0:
         raise ValueError(f"beta must be non-negative, got: {values['beta']} instead.")
-    if "a" in values and not (isinstance(values["a"], (list, tuple)) and values["a"]):
-        raise (ValueError if isinstance(values["a"], (list, tuple)) else TypeError)(
-            "Coefficients must be a list of numbers"
-        )
+    if "a" not in values:
+        return
+    if not isinstance(values["a"], (list, tuple)):
+        raise TypeError("Coefficients must be a list/tuple")
+    if not values["a"]:
+        raise ValueError("Coefficients cannot be empty")
 
 
 def _new(name: str, compute: Any, defaults: dict[str, Any]) -> None:
@@ -116,6 +119,8 @@ def _new(name: str, compute: Any, defaults: dict[str, Any]) -> None:
             raise ValueError(f"{name} requires non-negative window length, got M={M}")
         if numpy_of(dtype).name not in ("float32", "float64"):
             raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
+        if layout not in (None, strided):
+            raise ValueError(f"{_TOLD.get(name, name)} is implemented for strided tensors only, got: {layout}")
         _check_shape(values, sym)
         return _made(name, M, lambda: compute(M, not sym, **values), dtype, requires_grad)
 
@@ -123,6 +128,8 @@ def _new(name: str, compute: Any, defaults: dict[str, Any]) -> None:
     public(name, namespace=SIGNAL)(window)
 
 
+_TOLD = dict.fromkeys(("hann", "hamming", "nuttall", "general_hamming"), "general_cosine")
+"""Windows that are sums of cosines, and speak as what computes these."""
 _NUTTALL = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
 _new("hann", lambda n, p: cosine_sum(n, p, (0.5, 0.5)), {})
 _new("hamming", lambda n, p: cosine_sum(n, p, (0.54, 0.46)), {})
