@@ -9,6 +9,7 @@ from typing import NoReturn
 from ..errors import RecordingError
 from .columns import Plain
 from .events import SCHEMA, Recording
+from .flight_recorder import is_dump, load_dump
 from .garbage import collector_paused
 from .progress import LARGE_FILE, progress
 from .shared_parts import SharedParts
@@ -20,12 +21,14 @@ _NOT_ONE = "Give a file that was written by: retrograd trace SCRIPT -o run.json"
 
 
 def load_recording(path: str) -> Recording:
-    """Read a recording file; ``-`` reads standard input.
+    """Read a recording file, or a dump of PyTorch's flight recorder; ``-`` reads standard input.
 
     Raises ``RecordingError`` when it is missing, unreadable, cut off, no recording or of another schema.
     """
     shown = "standard input" if path == "-" else repr(str(path))
     try:
+        if path != "-" and is_dump(path):
+            return load_dump(path)
         content = _read(path)
         with collector_paused(), progress("reading", surely_long=len(content) > LARGE_FILE):
             return decode_recording(content, shown)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from .event_data import LEVELS
 from .events import Event, Recording
+from .flight_recorder import ENGINE as FLIGHT_RECORDER
 
 PROBLEMS = "problems"
 """What something is missed for that went wrong in recording itself, or is not there in this release of the engine."""
@@ -31,7 +32,12 @@ def sentences(recordings: Sequence[Recording], of: Sequence[str] = ()) -> list[s
     for event in found:
         counts[event.op, event.data["why"]] += event.data["count"]
     said = [_SAID[what](why, count) for (what, why), count in sorted(counts.items()) if what in (of or _SAID)]
-    if not of and not any(event.kind == "backward" for recording in recordings for event in recording.events):
+    recordings = [one for one in recordings if one.engine != FLIGHT_RECORDER]  # which sees no backward pass
+    if (
+        recordings
+        and not of
+        and not any(event.kind == "backward" for recording in recordings for event in recording.events)
+    ):
         said.insert(0, _nothing(recordings))
     return said
 

@@ -21,6 +21,8 @@ from ...inspect.event_data import LEVELS
 from ...inspect.events import Recording
 from ...inspect.findings import Dropped, Finding
 from ...inspect.fixes import compatible, unified_diff
+from ...inspect.flight_recorder import is_dump
+from ...inspect.lineup.dumps import with_dumps
 from ...inspect.lineup.job_words import job_sentences
 from ...inspect.lineup.lineup import of_a_job
 from ...inspect.loading import load_recording
@@ -79,7 +81,7 @@ class Asked:
     options_metavar="[OPTIONS]",
     epilog="Options of the program itself go after '--': retrograd diagnose train.py -- --epochs 3",
 )
-@click.argument("words", nargs=-1, metavar="SCRIPT [ARGS]...|RECORDING.json...", type=click.UNPROCESSED)
+@click.argument("words", nargs=-1, metavar="SCRIPT [ARGS]...|RECORDING.json...|DUMP...", type=click.UNPROCESSED)
 @program_options
 @output_options("diagnose", *reports())
 @click.option(
@@ -112,11 +114,12 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
 
     SCRIPT runs exactly as python would run it, also when it raises; without -o the findings are reported on stderr
     when it has ended.  RECORDING.json is a file of `retrograd trace --level full -o run.json`; of several, those of
-    the ranks of one job, it also says how they differ.  The exit code is the script's if it has one; else 1 if there
+    the ranks of one job, it also says how they differ.  DUMP is fr_trace.rank0, which PyTorch's flight recorder has
+    written, beside such files or in their place.  The exit code is the script's if it has one; else 1 if there
     is a finding, and 3 if they could not be written.
     """
     wanted = _wanted(asked)
-    if module is None and code is None and words and words[0].endswith(".json"):
+    if module is None and code is None and words and _is_recording(words[0]):
         click.get_current_context().exit(_read(words, wanted, again=_again(asked)))
     target = choose(words, module=module, code=code)
     if target.kind == "script":
@@ -224,7 +227,7 @@ def _read(paths: tuple[str, ...], wanted: Asked, *, again: str) -> int:
     if again:
         raise UsageError(f"{again} runs a program, but a recording was given.", "Name the script.")
     for path in paths[1:]:
-        if not path.endswith(".json"):
+        if not _is_recording(path):
             raise UsageError(f"A recording takes no arguments, but {path!r} was given.", "Leave it out.")
     results.refuse_overwriting(wanted.output, paths, "recording")
     loaded = [load_recording(path) for path in paths]
@@ -233,9 +236,15 @@ def _read(paths: tuple[str, ...], wanted: Asked, *, again: str) -> int:
         return _report_alone(loaded[0], wanted)
     ranks = all(map(of_a_job, loaded))
     if ranks:
+        loaded = with_dumps(loaded)
         loaded.sort(key=lambda recording: recording.rank or 0)  # files are named in the order of letters
     names = [name_of(recording, number) for number, recording in enumerate(loaded)] if ranks else list(paths)
     return _report(_with_all_lines(loaded), diagnose_together(loaded, names), wanted, others=loaded[1:])
+
+
+def _is_recording(path: str) -> bool:
+    """Whether a file is meant to be read, and not to be run."""
+    return path.endswith(".json") or is_dump(path)
 
 
 def _check_levels(loaded: dict[str, Recording]) -> None:

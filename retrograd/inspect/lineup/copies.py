@@ -12,7 +12,9 @@ from ..align import plain_name
 from ..events import Event
 from .run import Run
 
-REDUCING = frozenset({"all_reduce", "all_reduce_coalesced", "reduce_scatter", "reduce_scatter_tensor", "reduce"})
+REDUCING = frozenset(
+    {"all_reduce", "all_reduce_coalesced", "reduce", "reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor"}
+)
 
 
 class Held(NamedTuple):

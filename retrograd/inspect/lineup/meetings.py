@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 
 from ..columns import Plain
 from ..events import Event
 from ..snapshot import SourceLine
 from .run import Run
 
-_ALIKE = frozenset({"all_reduce", "broadcast", "reduce", "all_gather_into_tensor", "reduce_scatter_tensor"})
+_ALIKE = frozenset(
+    {"all_reduce", "broadcast", "reduce", "all_gather_single", "all_gather_into_tensor"}
+    | {"reduce_scatter_single", "reduce_scatter_tensor"}
+)
 """Collectives whose tensors are of one size and dtype on all ranks."""
 
 
@@ -84,6 +86,7 @@ def _by_group(run: Run) -> dict[tuple[object, ...], list[Event]]:
         if "members" in data and data["group"] not in keys:
             members = tuple(data["members"])
             keys[data["group"]] = members, sum(key[0] == members for key in keys.values())
+            found.setdefault(keys[data["group"]], [])
         if event.kind == "collective" and "sequence" in data:
             found.setdefault(keys.get(data["group"], (data["group"], -1)), []).append(event)
     return found
@@ -94,7 +97,7 @@ def _first_odd(of_runs: dict[int, list[Event]]) -> Unmet | None:
     numbers = tuple(of_runs)
     if len(numbers) < 2:
         return None
-    for calls in zip_longest(*of_runs.values()):
+    for calls in _by_sequence([*of_runs.values()]):
         present = [call for call in calls if call is not None]
         if len({call.op for call in present}) > 1:
             return Unmet("operation", numbers, calls)
@@ -106,6 +109,18 @@ def _first_odd(of_runs: dict[int, list[Event]]) -> Unmet | None:
             waits = any(call.data.get("pending") or call.data.get("error") for call in present)
             return Unmet("missing", numbers, calls) if waits else None
     return None
+
+
+def _by_sequence(of_runs: Sequence[Sequence[Event]]) -> Iterator[tuple[Event | None, ...]]:
+    """Yield the calls that have one number, from the first on that all ranks still know: recorders forget old ones."""
+    known = [{call.data["sequence"]: call for call in calls} for calls in of_runs]
+    first = max((min(calls) for calls in known if calls), default=0)
+    for number in sorted(set().union(*known)):
+        calls = tuple(one.get(number) for one in known)
+        if number >= first and not any(
+            call is None and number < max(one, default=-1) for call, one in zip(calls, known, strict=True)
+        ):
+            yield calls
 
 
 def _sizes(call: Event) -> tuple[tuple[int, str], ...]:

@@ -13,7 +13,9 @@ from ..text.words import at, in_code
 _MOVES = (Trait.LINEAR, Trait.SCALING, Trait.VIEW, Trait.COPY, Trait.ARRANGING, Trait.CAST)
 """Calls through which a sum over processes stays one, so that only the size of the gradient is another."""
 _ADDING = frozenset({"all_reduce"})
-_GATHERING = frozenset({"all_gather", "all_gather_into_tensor", "all_to_all", "all_to_all_single"})
+_INTO_ONE = ("all_gather_single", "all_gather_into_tensor")
+"""What PyTorch's functions with a derivative have under the name of ``all_gather`` alone."""
+_GATHERING = frozenset({"all_gather", *_INTO_ONE, "all_to_all", "all_to_all_single"})
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -75,11 +77,12 @@ def _elsewhere(flow: Flow, tensor: int, received: list[int]) -> set[int]:
 
 def _case(flow: Flow, event: Event, tensor: int, message: str) -> Case:
     """Return the case of one collective."""
+    derivable = "all_gather" if event.op in _INTO_ONE else event.op
     return Case(
         kind="broken-chain",
         severity="warning",
         message=f"{message}.",
-        remedy=f"torch.distributed.nn.functional.{event.op}(...), which has a derivative; or detach "
+        remedy=f"torch.distributed.nn.functional.{derivable}(...), which has a derivative; or detach "
         f"{in_code(flow.name(tensor))} where no gradient is meant",
         source=event.source,
         op=event.op,

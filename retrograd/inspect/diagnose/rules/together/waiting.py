@@ -219,7 +219,10 @@ def _place_of(run: Run, state: str) -> str:
         return f"lost another rank{at(run.error.source)}"
     if run.error is not None:
         return f"was{at(run.error.source)}" if run.error.source else "was in a call of a library"
-    return "was at its end" if state == "finished" else "was cut off"
+    if state == "finished":
+        return "was at its end"
+    last = next((one for one in reversed(run.recording.events) if one.kind == "collective" and one.source), None)
+    return "was cut off" if last is None else f"is known up to {last.op}{at(last.source)}"
 
 
 def pending(run: Run) -> Event | None:

@@ -25,8 +25,8 @@ from ..problems import unseen
 
 _TOGETHER = (
     *("all_reduce", "all_reduce_coalesced", "reduce", "broadcast", "barrier", "monitored_barrier"),
-    *("all_gather", "all_gather_into_tensor", "all_gather_coalesced", "gather", "scatter"),
-    *("reduce_scatter", "reduce_scatter_tensor", "all_to_all", "all_to_all_single"),
+    *("all_gather", "all_gather_single", "all_gather_into_tensor", "all_gather_coalesced", "gather", "scatter"),
+    *("reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor", "all_to_all", "all_to_all_single"),
     *("all_gather_object", "gather_object", "scatter_object_list", "broadcast_object_list"),
 )
 _ROOTS = ("src", "dst", "group_src", "group_dst")

@@ -1,0 +1,43 @@
+"""Recordings of ranks, and dumps of PyTorch's flight recorder beside them or in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ..events import Event, Recording
+from ..flight_recorder import ENGINE
+
+
+def with_dumps(recordings: Sequence[Recording]) -> list[Recording]:
+    """Return one recording for each rank: what it recorded itself, and what a dump of it knows of collectives.
+
+    A dump counts what PyTorch sends by itself as well, so that its numbers are not those of recordings: dumps are left
+    out where a recording has none beside it.
+    """
+    dumps = {one.rank: one for one in recordings if one.engine == ENGINE}
+    own = [one for one in recordings if one.engine != ENGINE]
+    told = {one.rank for one in own}
+    if not dumps or not told <= dumps.keys():
+        return own or [*recordings]
+    alone = [dump for rank, dump in dumps.items() if rank not in told]
+    return [*(_merged(one, dumps[one.rank]) for one in own), *alone]
+
+
+def _merged(own: Recording, dump: Recording) -> Recording:
+    """Return a recording whose collectives are numbered as its dump has them."""
+    return replace(own, events=[*map(_unnumbered, own.events), *_with_lines(own, dump)])
+
+
+def _unnumbered(event: Event) -> Event:
+    if event.kind != "collective" or "sequence" not in event.data:
+        return event
+    return replace(event, data={key: value for key, value in event.data.items() if key not in ("sequence", "pending")})
+
+
+def _with_lines(own: Recording, dump: Recording) -> Iterator[Event]:
+    """Yield the events of a dump; one that waits and has no line, for C++ called it, gets that of the last backward."""
+    lines = [event.source for event in own.events if event.kind == "backward" and event.source is not None]
+    for event in dump.events:
+        waits = event.source is None and event.data.get("pending") and lines
+        yield replace(event, source=lines[-1]) if waits else event
