@@ -51,6 +51,7 @@ DATA = (
     "random_functions",
     "intent",
     "findings",
+    "flight_recorder",
     "fixes",
     "plugins",
     "garbage",
