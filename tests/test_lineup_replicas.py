@@ -10,6 +10,9 @@ import pytest
 from retrograd.inspect.diagnose import diagnose_together
 from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding
+from retrograd.inspect.lineup.copies import copies_of
+from retrograd.inspect.lineup.kept_apart import kept_apart
+from retrograd.inspect.lineup.run import Run
 from retrograd.inspect.snapshot import SourceLine
 from retrograd.inspect.tensor_facts import TensorFacts
 
@@ -184,3 +187,47 @@ def test_gradients_of_a_wrapper_that_one_rank_clips_alone() -> None:
     assert (one.kind, one.line) == ("unreduced-gradient", 8)
     assert one.message.startswith("clip_grad_norm_ at train.py:8 changes")
     assert "on rank 1 alone, after all ranks added them up at train.py:7" in one.message
+
+
+def call(op: str, *inputs: int, out: int) -> Event:
+    """A call with a gradient."""
+    return Event("operation", op=op, source=line(3), data={"inputs": [*inputs], "outputs": [out], "nodes": [0, 1]})
+
+
+def sent(op: str, tensor: int) -> Event:
+    """A collective inside of a function that autograd knows."""
+    data = {"group_size": 2, "inputs": [8, tensor], "requires_grad": [False, True], "grad": False}
+    return Event("collective", op=op, source=line(4), data=data)
+
+
+def stepped(*parameters: int) -> Event:
+    """A step of an optimizer."""
+    data = {"action": "step", "parameters": {str(one): one for one in parameters}, "held_before": {}, "held_after": {}}
+    return Event("optimizer", op="SGD", source=line(8), data=data)
+
+
+LOOKED_UP = call("embedding_bag", 5, 2, out=6)
+TABLES = {
+    "rows sent to who asked for them": ([LOOKED_UP, call("view", 6, out=7), sent("all_to_all_single", 7)], True),
+    "sums of parts": ([call("linear", 5, 2, out=6), sent("reduce_scatter", 6)], True),
+    "an optimizer of its own": ([LOOKED_UP, stepped(2), stepped(0, 1)], True),
+    "one optimizer for all": ([LOOKED_UP, stepped(0, 1, 2)], False),
+    "no table, with an optimizer of its own": ([call("linear", 5, 2, out=6), stepped(2), stepped(0, 1)], False),
+    "results gathered on all ranks": ([LOOKED_UP, sent("all_gather", 6), stepped(0, 1, 2)], False),
+    "sent after a shared layer": (
+        [LOOKED_UP, call("linear", 6, 0, out=7), sent("all_to_all", 7), stepped(0, 2)],
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_parameters_that_are_one_ranks_own(name: str) -> None:
+    """What is exchanged, or trained, apart from a wrapper's parameters is meant to differ; what was forgotten is not."""
+    events, own = TABLES[name]
+    recording = rank(0, dict.fromkeys(NAMES, ALIKE), wrapped=True)
+    recording.events += [*events, Event("accumulate", data={"tensor": 2})]
+    copies = copies_of(Run(recording, "rank 0"))
+    copies.names[2] = "other"
+
+    assert kept_apart(copies, ["other"]) == ({"other"} if own else set())

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ....lineup.changed_alone import ChangedAlone
 from ....lineup.gradients import NormGap
+from ....lineup.kept_apart import kept_apart
 from ....lineup.lineup import Lineup
 from ....lineup.replicas import Apart, OtherTurn, copies_at_first
 from ...base import Case
@@ -187,7 +188,8 @@ def _other_turn(found: Lineup, one: OtherTurn) -> Case:
 def _unreduced(found: Lineup, gaps: list[NormGap]) -> Iterator[Case]:
     """Yield the case of gradients that are not the same on all ranks although others have become equal."""
     copies = found.copies[0]
-    gaps = [gap for gap in gaps if gap.name not in copies.left_alone]
+    apart = copies.left_alone | kept_apart(copies, {gap.name for gap in gaps} - copies.wrapped.keys())
+    gaps = [gap for gap in gaps if gap.name not in apart]
     if not gaps:
         return
     gap, names = gaps[0], listed(one.name for one in gaps)
@@ -195,7 +197,7 @@ def _unreduced(found: Lineup, gaps: list[NormGap]) -> Iterator[Case]:
     event = found.runs[0].steps[gap.step].event
     made = copies.run.recording.tensors[copies.numbers[gap.name]].source if gap.name in copies.numbers else None
     norms = listed(f"{norm:.6g}" for norm in gap.norms if norm is not None)
-    why = f" {names} is in no wrapper." if outside else ""
+    why = f" {names} {'is' if len(gaps) == 1 else 'are'} in no wrapper." if outside else ""
     yield Case(
         kind="unreduced-gradient",
         message=f"after the all-reduce of backward run {gap.step}{at(event.source)} the gradient of {names} differs "
