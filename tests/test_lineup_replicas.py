@@ -223,7 +223,7 @@ TABLES = {
 
 @pytest.mark.parametrize("name", TABLES)
 def test_parameters_that_are_one_ranks_own(name: str) -> None:
-    """What is exchanged, or trained, apart from a wrapper's parameters is meant to differ; what was forgotten is not."""
+    """What is exchanged, or trained, apart from a wrapper's parameters is meant to differ, and no other."""
     events, own = TABLES[name]
     recording = rank(0, dict.fromkeys(NAMES, ALIKE), wrapped=True)
     recording.events += [*events, Event("accumulate", data={"tensor": 2})]

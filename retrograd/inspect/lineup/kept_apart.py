@@ -11,7 +11,7 @@ _EXCHANGING = frozenset(
     {"all_to_all", "all_to_all_single", "reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor"}
     | {"all_reduce", "send", "batch_isend_irecv"}
 )
-"""What gives ranks a part, or a sum, of what others computed; copies of all of it are gathered of shared weights, too."""
+"""What gives ranks a part, or a sum, of what others computed; of shared weights copies are gathered, too."""
 
 
 def kept_apart(told: Copies, names: Iterable[str]) -> set[str]:

@@ -192,9 +192,9 @@ TRAITS: dict[Trait, str] = {
     Trait.EXPANDING: """
         as_strided broadcast_tensors broadcast_to expand expand_as meshgrid unfold""",
     Trait.INDEXING: """
-        embedding embedding_bag fill_diagonal gather getitem index_add index_copy index_fill index_put index_reduce
-        index_select masked_fill masked_scatter masked_select put scatter scatter_add scatter_reduce select setitem slice take
-        take_along_dim""",
+        embedding embedding_bag fill_diagonal gather getitem index_add index_copy index_fill index_put
+        index_reduce index_select masked_fill masked_scatter masked_select put scatter scatter_add
+        scatter_reduce select setitem slice take take_along_dim""",
     Trait.PART: """
         chunk diagonal dsplit embedding gather getitem hsplit index_select masked_select narrow select slice split
         split_with_sizes take take_along_dim tensor_split unbind vsplit""",
