@@ -24,7 +24,23 @@ CELLS = (
         "Finding('dead', 'x < y & <script>', remedy='write <b>', file='a.py', line=3)"
     ),
     "with rg.debug() as trace:\n    rg.log(0 * x).sum().backward()\ntrace.findings[0]",
+    "trace.findings",
+    "rg.why(x, trace)",
+    "trace.stats()",
+    "trace.page(height=400)",
 )
+
+
+class Frame(HTMLParser):
+    """Collects the documents of frames, as a browser unescapes them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pages: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "iframe":
+            self.pages.append(dict(attrs)["srcdoc"] or "")
 
 
 @pytest.mark.filterwarnings("default")
@@ -48,6 +64,14 @@ def test_a_real_notebook_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "dead" in shown[3]["text/plain"]
     assert "&lt;script&gt;" in shown[3]["text/html"]
     assert "log(0 * x) at Cell In[5], line 2 makes" in shown[4]["text/plain"]
+    assert shown[5]["text/html"].count("border-left") == len(shown[5]["text/plain"].split("\n\n"))
+    assert shown[6]["text/plain"].startswith("The gradient of x is not finite")
+    assert "Gradients by parameter" in shown[7]["text/plain"]
+    assert "Finding(" not in shown[5]["text/plain"] + shown[6]["text/plain"]
+    framed = Frame()
+    framed.feed(shown[8]["text/html"])
+    assert framed.pages[0].startswith("<!DOCTYPE html>")
+    assert framed.pages[0].rstrip().endswith("</html>")
 
 
 def test_a_trace_shows_what_a_diagnosis_finds() -> None:

@@ -89,6 +89,19 @@ class Finding:
         }
 
 
+class Findings(list[Finding]):
+    """What a diagnosis found, causes first: a list that shows itself in a notebook."""
+
+    def _repr_mimebundle_(self, include: Plain = None, exclude: Plain = None) -> dict[str, str]:
+        """Show all findings, or that there are none."""
+        bundles = [one._repr_mimebundle_() for one in self] or [dict.fromkeys(("text/plain", "text/html"), NO_FINDINGS)]
+        return {kind: between.join(one[kind] for one in bundles) for kind, between in _BETWEEN.items()}
+
+
+NO_FINDINGS = "No findings."
+_BETWEEN = {"text/plain": "\n\n", "text/html": '<div style="height:8px"></div>'}
+
+
 @dataclass(frozen=True, slots=True)
 class Dropped:
     """A finding that is not reported."""

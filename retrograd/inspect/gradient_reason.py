@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,11 @@ class Answer:
         if self.finding is not None and self.finding.remedy:
             lines.append(f"  remedy: {self.finding.remedy}")
         return "\n".join(lines)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Show the whole text in a notebook."""
+        shown = f'<pre style="white-space:pre-wrap">{escape(str(self))}</pre>'
+        return {"text/plain": str(self), "text/html": shown}
 
 
 def why(tensor: Any, trace: debug | None = None) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from html import escape
 
 from .events import Recording
 from .output import with_findings
@@ -29,3 +30,24 @@ def recording_bundle(recording: Recording, plain: str) -> dict[str, str]:
         with suppress(Exception):
             bundle[kind] = str(renderer_for(name).render(recording, chosen))
     return bundle
+
+
+class Page:
+    """The page of a recording as the output of a cell: what the HTML file holds, in a frame of its own."""
+
+    def __init__(self, text: str, height: int) -> None:
+        self.text = text
+        self.height = height
+
+    def __repr__(self) -> str:
+        return f"<page of {len(self.text):,} characters>"
+
+    def _repr_html_(self) -> str:
+        """Show the page; nothing of it is loaded from elsewhere, and it touches nothing of the notebook's."""
+        looks = f"width:100%;height:{self.height}px;border:1px solid #8888"
+        return f'<iframe title="retrograd" style="{looks}" srcdoc="{escape(self.text)}"></iframe>'
+
+
+def page(recording: Recording, height: int, options: RenderOptions) -> Page:
+    """Return the page of a recording for a cell, ``height`` pixels high."""
+    return Page(str(renderer_for("html").render(recording, with_findings(recording, options))), height)

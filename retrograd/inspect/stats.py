@@ -15,6 +15,7 @@ from typing import Any
 from .columns import Plain, nonfinite_word
 from .memory_line import MemoryLine, memory_line
 from .snapshot import GraphSnapshot, SourceLine
+from .verbs import Tables
 
 SCHEMA = 1
 """Schema number of statistics written as JSON."""
@@ -56,7 +57,7 @@ class ParameterGradient:
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(Tables):
     """What ``statistics`` works out for one graph."""
 
     label: str

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .findings import Finding
+    from .notebook import Page
     from .stats import Statistics
 
 
@@ -54,6 +55,14 @@ class Verbs:
         marked = _of("output").with_findings(self._recording, _options(options))
         _of("render.formats.tree").print_tree(self._recording, marked)
 
+    def page(self, *, height: int = 640, **options: Any) -> Page:
+        """Return the page for a cell of a notebook, in a frame of its own, ``height`` pixels high.
+
+        ``options`` are those of ``RenderOptions``.  Raises what ``save`` raises.
+        """
+        found: Page = _of("notebook").page(self._recording, height, _options(options))
+        return found
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """Show the graph in a notebook: as a drawing, and as a tree where only text is shown."""
         bundle: dict[str, str] = _of("notebook").recording_bundle(self._recording, repr(self))
@@ -62,6 +71,18 @@ class Verbs:
     @property
     def _recording(self) -> Any:
         return _of("output").recording_of(self)
+
+
+class Tables:
+    """``Statistics`` as text: tables, also in a notebook."""
+
+    def __str__(self) -> str:
+        text: str = _of("render.stats_tables").stats_text([self])
+        return text
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Show the tables in a notebook."""
+        return {"text/plain": str(self)}
 
 
 def _options(chosen: dict[str, Any]) -> Any:

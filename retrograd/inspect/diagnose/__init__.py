@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from ..events import Recording
-from ..findings import SEVERITIES, Dropped, Finding
+from ..findings import SEVERITIES, Dropped, Finding, Findings
 from ..garbage import collector_paused
 from ..graph_diff import TOLERANCE
 from ..intent import COMMENT
@@ -71,7 +71,7 @@ def diagnose(recording: Recording, *, dropped: list[Dropped] | None = None) -> l
     ``dropped`` takes what was found and is not reported, with the reason: something else explains it, more speaks
     against it than for it, or it is certain and no rule knows the cause.
     """
-    return [finding for _, finding in _explained(recording, dropped)]
+    return Findings(finding for _, finding in _explained(recording, dropped))
 
 
 def _explained(recording: Recording, dropped: list[Dropped] | None = None) -> list[tuple[Case, Finding]]:

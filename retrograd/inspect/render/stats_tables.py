@@ -11,7 +11,7 @@ from ..events import Recording
 from ..memory_line import MemoryLine, retained_runs, thinned
 from ..stats import ROWS, SCHEMA, NodeFigure, ParameterGradient, Statistics, statistics
 from .base import RenderOptions, chosen_steps
-from .console_page import literal
+from .console_page import literal, page_text
 from .json_text import json_text
 from .labels import bytes_text, clean, short_op, source_text, tensor_text, time_text
 from .reached import reached, unreached_words
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 BAR = 20
 """Characters of the longest bar."""
 _EIGHTHS, _LEVELS = " ▏▎▍▌▋▊▉", " ▁▂▃▄▅▆▇█"
+_PAGE = 120
+"""Columns of tables that go to no terminal."""
 _LINE = 32
 """Characters of each half of a line over time."""
 
@@ -38,6 +40,11 @@ def chosen_statistics(recording: Recording, options: RenderOptions, rows: int | 
             one = replace(one, parameters=parameters.headline, unreached=parameters.without)
         found.append(one)
     return found
+
+
+def stats_text(found: Sequence[Statistics]) -> str:
+    """Return the tables as plain text."""
+    return page_text(stats_parts(found), width=_PAGE)
 
 
 def stats_json(recording: Recording, found: Sequence[Statistics]) -> str:
