@@ -126,7 +126,7 @@ def test_a_program_that_never_calls_backward(tmp_path: Path, end: str, code: int
     outcome = retrograd("trace", "nothing.py", "-o", "x.svg", cwd=prepared(tmp_path, text, "nothing.py"), engine=True)
 
     assert outcome.code == code
-    assert f"{words}, so there is no graph to draw and x.svg was not written." in outcome.err
+    assert f"{words}, so there is no backward graph and x.svg was not written." in outcome.err
     assert not (tmp_path / "x.svg").exists()
 
 
@@ -154,7 +154,7 @@ def test_a_program_whose_backward_is_refused(tmp_path: Path, end: str, code: int
     outcome = retrograd("trace", "refused.py", "-o", "x.svg", cwd=cwd, engine=engine == "retrograd")
 
     assert outcome.code == code
-    assert f"{words}, so there is no graph to draw and x.svg was not written." in outcome.err
+    assert f"{words}, so there is no backward graph and x.svg was not written." in outcome.err
 
 
 ENDINGS = {

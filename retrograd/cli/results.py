@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import NotInGraphError, OutputError, UsageError
 from ..inspect.events import Recording
-from ..inspect.output import save, with_findings
+from ..inspect.output import drawn, save
 from ..inspect.render import Demanding, RenderOptions, renderer_for
 from ..inspect.render.formats.tree import print_tree
 from ..inspect.render.scale import check_level
@@ -98,7 +98,9 @@ def nothing_recorded(recording: Recording, target: Target, ending: Ending, files
         what = f"{calls} of {target.label} was refused ({_first_line(refused[-1])})"
     elif ending.error is not None:
         what = f"{target.label} ended by {type(ending.error).__name__} before it called backward"
-    return f"{what}, so there is no graph to draw" + (f" and {files} was not written." if files else ".")
+    unwritten = f" and {files} was not written." if files else "."
+    hint = "" if recording.level == "full" else " --level full draws what ran forward."
+    return f"{what}, so there is no backward graph{unwritten}{hint}"
 
 
 def _first_line(text: str) -> str:
@@ -184,7 +186,7 @@ def _show_tree(recording: Recording, options: RenderOptions) -> int:
     try:
         stderr = first_stderr()
         if stderr is not None:
-            print_tree(recording, with_findings(recording, options), stderr)
+            print_tree(*drawn(recording, options), stderr)
     except NotInGraphError as missing:
         return _show_tree(recording, _without(options, missing))
     except BrokenPipeError:
@@ -197,6 +199,8 @@ def _show_tree(recording: Recording, options: RenderOptions) -> int:
 def _how_many(recording: Recording) -> str:
     """Return what to add when there was more than one graph to choose from."""
     count = len(recording.snapshots)
+    if not count:
+        return " (nothing was differentiated, so it shows the last forward pass)"
     dropped = recording.summarized("runs")
     if dropped:
         kept = f"{count:,} of {count + dropped:,} backward runs are kept in full, of the others sums"

@@ -12,6 +12,7 @@ from ..errors import NoGraphError
 from .events import Recording
 from .explain import explain
 from .kept_steps import KEPT
+from .output import drawn
 from .recorder import Recorder, recorded
 from .render import RenderOptions, renderer_for
 from .snapshot import GraphSnapshot
@@ -103,7 +104,7 @@ class debug(ContextDecorator, Verbs):  # noqa: N801 - lower-case, as context man
 
     def text(self, **options: Any) -> str:
         """Return the last graph as a plain-text tree; options are those of ``RenderOptions``."""
-        rendered = renderer_for("tree").render(self.recording, RenderOptions(**options))
+        rendered = renderer_for("tree").render(*drawn(self.recording, RenderOptions(**options), findings=False))
         return rendered.decode() if isinstance(rendered, bytes) else rendered
 
     def __repr__(self) -> str:

@@ -92,14 +92,21 @@ class Finding:
 class Findings(list[Finding]):
     """What a diagnosis found, causes first: a list that shows itself in a notebook."""
 
-    def _repr_mimebundle_(self, include: Plain = None, exclude: Plain = None) -> dict[str, str]:
-        """Show all findings, or that there are none."""
-        bundles = [one._repr_mimebundle_() for one in self] or [dict.fromkeys(("text/plain", "text/html"), NO_FINDINGS)]
-        return {kind: between.join(one[kind] for one in bundles) for kind, between in _BETWEEN.items()}
+    def __str__(self) -> str:
+        return "\n\n".join(one._repr_mimebundle_()["text/plain"] for one in self) or NO_FINDINGS
+
+    def _repr_html_(self) -> str:
+        """Show all findings in a notebook, or that there are none."""
+        return (
+            '<div style="height:8px"></div>'.join(one._repr_mimebundle_()["text/html"] for one in self) or NO_FINDINGS
+        )
+
+    def _repr_pretty_(self, printer: Plain, cycle: bool) -> None:
+        """Show them as text in IPython, which has a way of its own to show lists."""
+        printer.text(str(self))
 
 
 NO_FINDINGS = "No findings."
-_BETWEEN = {"text/plain": "\n\n", "text/html": '<div style="height:8px"></div>'}
 
 
 @dataclass(frozen=True, slots=True)

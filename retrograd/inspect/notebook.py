@@ -7,7 +7,7 @@ from dataclasses import replace
 from html import escape
 
 from .events import Recording
-from .output import with_findings
+from .output import drawn
 from .render import RenderOptions, renderer_for
 
 TEXT_ROWS = 60
@@ -22,7 +22,7 @@ def recording_bundle(recording: Recording, plain: str) -> dict[str, str]:
     bundle = {"text/plain": plain}
     options = RenderOptions()
     with suppress(Exception):
-        options = with_findings(recording, options)
+        recording, options = drawn(recording, options)
     for kind, name, chosen in (
         ("text/plain", "tree", replace(options, max_nodes=TEXT_ROWS)),
         ("image/svg+xml", "svg", options),
@@ -50,4 +50,4 @@ class Page:
 
 def page(recording: Recording, height: int, options: RenderOptions) -> Page:
     """Return the page of a recording for a cell, ``height`` pixels high."""
-    return Page(str(renderer_for("html").render(recording, with_findings(recording, options))), height)
+    return Page(str(renderer_for("html").render(*drawn(recording, options))), height)

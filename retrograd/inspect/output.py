@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import UsageError
 from .diagnose import diagnose
 from .events import Recording
+from .forward_graph import with_forward
 from .garbage import collector_paused
 from .progress import LARGE_FILE, progress
 from .render import InPieces, RenderOptions, renderer_for
@@ -38,8 +39,8 @@ def save(what: Any, path: str | os.PathLike[str], fmt: str | None = None, option
     renderer = renderer_for(fmt or ("tree" if path == STDOUT else path))
     check_measure(recording, options)
     with collector_paused(), progress(f"drawing {renderer.name}"):
-        if renderer.name in _MARKED:
-            options = with_findings(recording, options)
+        if renderer.name != "json":
+            recording, options = drawn(recording, options, findings=renderer.name in _MARKED)
         if isinstance(renderer, InPieces):
             write_output(renderer.pieces(recording, options), path)
             return
@@ -59,6 +60,17 @@ def recording_of(what: Any) -> Recording:
             "Give a recording, an rg.debug() trace, or the graph of a tensor: rg.walk(tensor).",
         )
     return what
+
+
+def drawn(recording: Recording, options: RenderOptions, *, findings: bool = True) -> tuple[Recording, RenderOptions]:
+    """Return what is drawn of a recording, and how: with its ``findings``, or else its last forward pass.
+
+    Raises ``UsageError`` for a step that the recording does not have.
+    """
+    if recording.snapshots:
+        return recording, with_findings(recording, options) if findings else options
+    forward = with_forward(recording)
+    return forward, replace(options, view=options.view or "forward") if forward.snapshots else options
 
 
 def with_findings(recording: Recording, options: RenderOptions) -> RenderOptions:

@@ -52,8 +52,7 @@ class Verbs:
 
         ``options`` are those of ``RenderOptions``.
         """
-        marked = _of("output").with_findings(self._recording, _options(options))
-        _of("render.formats.tree").print_tree(self._recording, marked)
+        _of("render.formats.tree").print_tree(*_of("output").drawn(self._recording, _options(options)))
 
     def page(self, *, height: int = 640, **options: Any) -> Page:
         """Return the page for a cell of a notebook, in a frame of its own, ``height`` pixels high.

@@ -8,7 +8,7 @@ import click
 
 from ...errors import UsageError
 from ...inspect.loading import load_recording
-from ...inspect.output import check_measure, save, with_findings
+from ...inspect.output import check_measure, drawn, save
 from ...inspect.render import renderer_for
 from ...inspect.render.console_page import print_page
 from ...inspect.render.formats.tree import print_tree
@@ -62,6 +62,6 @@ def command(output: str | None, fmt: str | None, recording: str, **asked: Any) -
     loaded = load_recording(recording)
     if output is None and fmt is None:
         check_measure(loaded, options)
-        print_tree(loaded, with_findings(loaded, options))
+        print_tree(*drawn(loaded, options))
     else:
         save(loaded, output or "-", fmt, options)

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from ...errors import UsageError
 from ...inspect.event_data import LEVELS
 from ...inspect.events import Recording
+from ...inspect.forward_graph import with_forward
 from .. import messages, results
 from ..children.gathered import Process
 from ..launcher import launched
@@ -100,7 +101,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
                 messages.say(sentence)
         failure = 0
         # The recording of a rank says where it stopped, also when that was before its first graph.
-        if recorded.snapshots or (launch is not None and outputs):
+        if with_forward(recorded).snapshots or (launch is not None and outputs):
             failure = results.write(recorded, outputs, options, quiet=asked["quiet"])
         else:
             files = ", ".join(output.shown for output in outputs)

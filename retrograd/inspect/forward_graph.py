@@ -1,0 +1,162 @@
+"""``forward_graph``: the calls of a program that differentiated nothing, as a graph that can be drawn.
+
+It is made of the events of a recording of level ``full``.  Its nodes are calls, its leaves parameters; edges point from
+a call to what it took, as those of a backward graph do.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from .events import OPERATIONS, Event, Recording
+from .snapshot import GraphSnapshot
+
+LABEL = "forward only, nothing was differentiated"
+
+
+def with_forward(recording: Recording) -> Recording:
+    """Return a recording to draw: one without a backward graph has that of its last forward pass, if it holds one."""
+    if recording.snapshots:
+        return recording
+    made = forward_graph(recording)
+    if made is None:
+        return recording
+    return Recording(script=recording.script, engine=made.engine, snapshots=[made], level=recording.level)
+
+
+def forward_graph(recording: Recording) -> GraphSnapshot | None:
+    """Return the graph of the last calls that hang together by what they pass on, None if there are no calls."""
+    calls = _Calls(recording)
+    return calls.graph() if calls.rows else None
+
+
+class _Calls:
+    """The calls of a recording, and which takes what of which."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._names = _names(recording)
+        """Name and scope of each parameter; what made or filled it is no part of a forward pass."""
+        self.rows: list[int] = []
+        self._takes: dict[int, list[tuple[int, int, int]]] = {}
+        """Per call the calls that it takes results of: input number, row, output number."""
+        self._users: dict[int, list[int]] = {}
+        self._leaves: dict[int, list[tuple[int, int]]] = {}
+        """Per call the tensors that it takes and no call made: input number, tensor."""
+        made: dict[int, tuple[int, int]] = {}
+        for row, event in enumerate(recording.events):
+            given = [tensor for tensor in _given(event) if tensor not in self._names]
+            if given and event.data.get("inputs"):
+                self._add(row, event.data["inputs"], made)
+                made.update((tensor, (row, number)) for number, tensor in enumerate(given))
+
+    def _add(self, row: int, inputs: list[int], made: dict[int, tuple[int, int]]) -> None:
+        self.rows.append(row)
+        takes, leaves = self._takes.setdefault(row, []), self._leaves.setdefault(row, [])
+        for number, tensor in enumerate(inputs):
+            giver = made.get(tensor)
+            if giver is None:
+                leaves.append((number, tensor))
+            elif self._is_step_of(giver[0], row):
+                leaves += [(number, leaf) for _, leaf in self._leaves[giver[0]]]
+            else:
+                takes.append((number, *giver))
+                self._users.setdefault(giver[0], []).append(row)
+
+    def _is_step_of(self, giver: int, row: int) -> bool:
+        """Whether a call only prepares leaves for another one of the same call of the program: the weight of linear."""
+        one, other = self._recording.events[giver], self._recording.events[row]
+        same = one.op == other.op and one.source == other.source and one.data.get("scope") == other.data.get("scope")
+        return same and not self._takes[giver]
+
+    def _last(self) -> list[int]:
+        """Return the calls that hang together with the last one, latest first."""
+        found, waiting = {self.rows[-1]}, deque([self.rows[-1]])
+        while waiting:
+            row = waiting.popleft()
+            for other in (*self._users.get(row, ()), *(giver for _, giver, _ in self._takes[row])):
+                if other not in found:
+                    found.add(other)
+                    waiting.append(other)
+        return sorted(found, reverse=True)
+
+    def graph(self) -> GraphSnapshot:
+        """Return the graph of the last calls."""
+        recording = self._recording
+        rows = self._last()
+        graph = GraphSnapshot(engine=recording.engine or "torch", label=LABEL)
+        place = {row: number for number, row in enumerate(rows)}
+        for row in rows:
+            _put_call(graph, recording, row)
+        leaves: dict[int, int] = {}
+        for row in rows:
+            for number, tensor in self._leaves[row]:
+                if tensor not in leaves:
+                    leaves[tensor] = len(graph.op)
+                    _put_leaf(graph, recording, tensor, self._names)
+                _put_edge(graph, place[row], leaves[tensor], number, 0)
+            for number, giver, output in self._takes[row]:
+                _put_edge(graph, place[row], place[giver], number, output)
+        graph.roots = [place[row] for row in rows if row not in self._users]
+        graph.root_names = [graph.name[root] for root in graph.roots]
+        graph.classes = {str(one.data.get("scope")): one.op for one in recording.events if one.kind == "module"}
+        return graph
+
+
+def _given(event: Event) -> list[int]:
+    """Return the tensors that a call gave or wrote into."""
+    if event.kind not in OPERATIONS and event.kind != "function":
+        return []
+    given: list[int] = event.data.get("outputs") or []
+    return given or ([event.data["target"]] if "target" in event.data else [])
+
+
+def _names(recording: Recording) -> dict[int, tuple[str, str]]:
+    """Return name and scope of each parameter, by tensor."""
+    found = {number: (facts.name, "") for number, facts in enumerate(recording.tensors) if facts.parameter}
+    for event in recording.events:
+        if event.kind == "module":
+            name, scope = str(event.data.get("name", "")), str(event.data.get("scope", ""))
+            for dotted, tensor in event.data.get("parameters", {}).items():
+                below = dotted.rpartition(".")[0].replace(".", "/")
+                found[tensor] = f"{name}.{dotted}", "/".join(part for part in (scope, below) if part)
+    return found
+
+
+def _put_call(graph: GraphSnapshot, recording: Recording, row: int) -> None:
+    event = recording.events[row]
+    result = recording.tensors[_given(event)[0]]
+    graph.op.append(event.op)
+    graph.kind.append("function" if event.kind == "function" else "op")
+    graph.call.append(event.written)
+    graph.name.append(result.name or None)
+    graph.scope.append(str(event.data.get("scope") or ""))
+    graph.source.append(event.source)
+    graph.seq.append(row)
+    _put_tensor(graph, result.shape, result.dtype)
+
+
+def _put_leaf(graph: GraphSnapshot, recording: Recording, tensor: int, names: dict[int, tuple[str, str]]) -> None:
+    facts = recording.tensors[tensor]
+    name, scope = names.get(tensor, (facts.name, ""))
+    graph.op.append("parameter" if tensor in names else "input")
+    graph.kind.append("leaf" if tensor in names else "op")
+    graph.call.append("")
+    graph.name.append(name or None)
+    graph.scope.append(scope)
+    graph.source.append(None)
+    graph.seq.append(None)
+    _put_tensor(graph, facts.shape, facts.dtype)
+
+
+def _put_tensor(graph: GraphSnapshot, shape: tuple[int, ...], dtype: str) -> None:
+    graph.shape.append(tuple(shape))
+    graph.dtype.append(dtype)
+    graph.saved_bytes.append(None)
+
+
+def _put_edge(graph: GraphSnapshot, source: int, target: int, input_nr: int, output_nr: int) -> None:
+    graph.edge_source.append(source)
+    graph.edge_target.append(target)
+    graph.edge_input_nr.append(input_nr)
+    graph.edge_output_nr.append(output_nr)
