@@ -1,0 +1,30 @@
+"""What documents show of a terminal is what the commands print, and the gallery of findings is complete."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+from bug_programs import pairs
+from source_tree import ROOT
+from test_diagnose_programs import OF_JOBS
+
+from retrograd.inspect.diagnose import kinds
+
+MAKER = runpy.run_path(str(ROOT / "docs" / "make_outputs.py"))
+
+
+@pytest.mark.parametrize("path", MAKER["PAGES"], ids=lambda path: path.name)
+def test_terminals_show_what_is_printed(path: Path) -> None:
+    """Commands are run in a folder with the page's files; `python docs/make_outputs.py` brings it up to date."""
+    pytest.importorskip("torch")
+    text = path.read_text(encoding="utf-8")
+
+    assert "```console" in text
+    assert MAKER["page"](text) == text
+
+
+def test_gallery_has_a_program_of_each_kind() -> None:
+    """Kinds that one process can show have a program with a bug, from which the gallery's section is made."""
+    assert set(kinds()) - {pair.kind for pair in pairs()} == OF_JOBS
