@@ -109,7 +109,8 @@ def test_links_in_the_docs_lead_somewhere() -> None:
     broken = []
     for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8")):
-            if not target.startswith(("http:", "https:", "mailto:", "gallery/")) and not (path.parent / target).exists():
+            elsewhere = target.startswith(("http:", "https:", "mailto:", "gallery/"))
+            if not elsewhere and not (path.parent / target).exists():
                 broken.append(f"{path.relative_to(ROOT)} → {target}")
 
     assert broken == []
