@@ -20,6 +20,15 @@ F.adaptive_max_pool1d(x3, ())
 F.conv1d(x3, torch.ones(2, 2), padding=1)
 F.conv2d(x4, torch.ones(2, 2, 2, 2), groups=3)
 F.triplet_margin_with_distance_loss(x3, x3[0], x3)
+F.batch_norm(x3, None, None, training=True, eps=-1.)
+torch.nn.HuberLoss(delta=1j)
+torch.nn.CircularPad2d(1)(x5)
+torch.nn.ReflectionPad2d(1)(x5)
+torch.nn.LSTM(4, 2, bias=1)
+torch.nn.GRU(0, 2)
+torch.nn.RNN(4, 2)(x3.double())
+torch.nn.LSTM(4, 2)(x3, (x3[0], x3[0]))
+torch.nn.GRUCell(4, 2)(x3[0], x3[0])
 F.prelu(x3.sum(), torch.ones(3))
 F.max_pool2d(x4, 1, dilation=0)
 F.max_pool3d(x5, (1, 0, 1))
@@ -123,6 +132,13 @@ def both(call: Any) -> tuple[Any, Any]:
     return tuple(call(engine, engine.nn.functional).numpy() for engine in (retrograd, torch))
 
 
+def _mean_after(engine: Any, batch: Any) -> Any:
+    """The running variance of a layer that has seen this batch."""
+    layer = engine.nn.BatchNorm1d(3)
+    layer(batch)
+    return layer.running_var
+
+
 CORNERS = {
     "rms_norm of halves adds float32's epsilon": lambda t, f: f.rms_norm(t.tensor([0.5, 0.25]).half() / 64, [2]),
     "norms of halves by float32": lambda t, f: f.layer_norm(t.arange(4.0).half(), [4], t.ones(4)),
@@ -139,6 +155,10 @@ CORNERS = {
     "no channels": lambda t, f: f.adaptive_avg_pool2d(t.ones(0, 4, 4), 3),
     "a channel of no dimensions": lambda t, f: f.multilabel_margin_loss(t.tensor(2.0), t.tensor(0)),
     "a batch of nothing": lambda t, f: f.batch_norm(t.zeros(0), t.zeros(0), t.zeros(0), training=True),
+    "the state of a layer that may keep samples": lambda t, f: t.tensor(
+        list(t.nn.FractionalMaxPool2d(2, 2, _random_samples=t.ones(1, 1, 2)).state_dict()) == ["_random_samples"]
+    ),
+    "a batch of nothing leaves statistics alone": lambda t, f: _mean_after(t, t.ones(0, 3, 2)),
     "an index of nothing, of any dtype": lambda t, f: t.gather(t.ones(5), 0, t.ones(0)),
     "no values in no boundaries": lambda t, f: t.searchsorted(t.zeros(0, 0), t.zeros(0, 0)),
     "integers summed beforehand": lambda t, f: t.tensordot(

@@ -63,14 +63,21 @@ def _update(running: Any, fresh: Any, momentum: float) -> None:
         array[...] = (1 - momentum) * array + momentum * fresh
 
 
+def _of_nothing(x: Any, weight: Any, bias: Any) -> Any:
+    """What is made of no elements, which have no statistics; its graph leads to all operands."""
+    out = F.clone(x)
+    out = out if weight is None else out * weight[0]
+    return out if bias is None else out + bias[0]
+
+
 def _batch_norm(x: Any, weight: Any, bias: Any, running: tuple[Any, Any], how: tuple[bool, float, float]) -> Any:
     """Normalise ``(N, C, ...)`` by the batch's statistics, which update the running ones, or by the running ones."""
     running_mean, running_var = running
     training, momentum, eps = how
     real_argument("batch_norm", "momentum", 7, momentum)
     real_argument("batch_norm", "eps", 8, eps)
-    if not x.numel() and x.ndim < 2:
-        return F.clone(x)
+    if not x.numel():
+        return _of_nothing(x, weight, bias)
     _check_channels(x, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     for name, given in (("running_mean", running_mean), ("running_var", running_var)):
         refuse(not training and given is None, f"{name} must be defined in evaluation mode")
@@ -136,6 +143,9 @@ def batch_norm(
     check_tensor("batch_norm", input)
     if training:
         _check_enough(input.shape)
+    if isinstance(eps, float) and (eps < 0 or (training and not eps)):
+        wanted = "positive during training" if training else "non-negative"
+        raise ValueError(f"batch_norm eps must be {wanted}, but got {eps}")
     return _batch_norm(input, weight, bias, (running_mean, running_var), (training, momentum, eps))
 
 

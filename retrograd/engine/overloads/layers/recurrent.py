@@ -39,7 +39,7 @@ def _check_cell(x: Any, hidden: Any, weights: tuple[Any, Any], factor: int) -> N
     )
     refuse(
         hidden.shape[-1] != w_hh.shape[1],
-        f"hidden has inconsistent hidden_size: got {hidden.shape[-1]}, expected {w_hh.shape[1]}",
+        f"hidden0 has inconsistent hidden_size: got {hidden.shape[-1]}, expected {w_hh.shape[1]}",
     )
     refuse(
         w_hh.shape[0] != factor * hidden.shape[-1] and w_hh.shape[0] % factor != 0,

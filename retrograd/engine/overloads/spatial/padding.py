@@ -35,8 +35,11 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     dims = len(amounts) // 2
     if dims not in (1, 2, 3) or input.ndim not in (dims + 1, dims + 2):
         raise NotImplementedError(
-            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now, and they pad the last 1, 2 "
-            f"or 3 dimensions; got {len(amounts)} numbers for an input of {input.ndim} dimensions"
+            f"Padding size {len(amounts)} is not supported for {input.ndim}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
     _check_repeated(input, amounts, mode)
     if mode == "circular":

@@ -79,6 +79,12 @@ class HuberLoss(_Loss, call="huber_loss"):
     reduction: str = "mean"
     delta: float = 1.0
 
+    def prepare(self, options: dict[str, Any]) -> None:
+        """The bend is a number."""
+        if not isinstance(options["delta"], (int, float)):
+            raise TypeError(f"delta must be a float or int, got: {type(options['delta'])}")
+        super().prepare(options)
+
 
 class NLLLoss(_WeightedLoss, call="nll_loss"):
     """Minus the log probability of the target classes."""

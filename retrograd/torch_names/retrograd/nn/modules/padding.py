@@ -64,6 +64,13 @@ class _Circular(_Pad):
 
     mode = "circular"
 
+    def forward(self, input: Any) -> Any:  # noqa: A002
+        """Apply the layer."""
+        few = self.dimensions + 1
+        if input.ndim not in (few, few + 1):
+            raise ValueError(f"expected {few}D or {few + 1}D input (got {input.ndim}D input)")
+        return super().forward(input)
+
 
 def _named(family: type[_Pad], dimensions: int) -> type[_Pad]:
     name = f"{family.__name__[1:]}Pad{dimensions}d"

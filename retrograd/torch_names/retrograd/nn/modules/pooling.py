@@ -175,6 +175,7 @@ class _Fractional(Layer):
 
     def prepare(self, options: dict[str, Any]) -> None:
         """Exactly one of the two ways to say the output's size."""
+        self.register_buffer("_random_samples", options.pop("_random_samples"))
         super().prepare(options)
         name, ways = type(self).__name__, [options["output_size"], options["output_ratio"]]
         if ways == [None, None]:

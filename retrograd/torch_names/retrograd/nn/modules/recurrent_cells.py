@@ -50,9 +50,10 @@ class RNNCellBase(Module):
         kind = type(self).__name__
         if input.ndim not in (1, 2):
             raise ValueError(f"{kind}: Expected input to be 1D or 2D, got {input.ndim}D instead")
-        for state in states or ():
+        for i, state in enumerate(states or ()):
             if state.ndim not in (1, 2):
-                raise ValueError(f"{kind}: Expected hidden to be 1D or 2D, got {state.ndim}D instead")
+                named = f"hx[{i}]" if kind == "LSTMCell" else "hidden"
+                raise ValueError(f"{kind}: Expected {named} to be 1D or 2D, got {state.ndim}D instead")
         single = input.ndim == 1
         x = input.unsqueeze(0) if single else input
         given = [state.unsqueeze(0) if single else state for state in states or ()]

@@ -61,7 +61,10 @@ class RNNBase(Module):
             if not isinstance(getattr(self, name), int):
                 kind = type(getattr(self, name)).__name__
                 raise TypeError(f"{name} should be of type int, got: {kind}")
-        for name in ("hidden_size", "num_layers"):
+        for name in ("bias", "batch_first"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name} should be of type bool, got: {type(getattr(self, name)).__name__}")
+        for name in ("input_size", "hidden_size", "num_layers"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be greater than zero")
         if self.proj_size < 0:
@@ -159,17 +162,37 @@ class RNNBase(Module):
         if isinstance(sequence, PackedSequence):
             return self._run_packed(sequence, states)
         if sequence.ndim not in (2, 3):
-            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {sequence.ndim}D instead")
+            name, found = type(self).__name__, f"{sequence.ndim}D{' tensor' * self.mode.startswith('RNN')}"
+            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {found} instead")
+        self._check_dtype(sequence)
         batched, at = sequence.ndim == 3, 0 if self.batch_first else 1
         x = sequence if batched else sequence.unsqueeze(at)
         if x.shape[-1] != self.input_size:
             raise RuntimeError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {x.shape[-1]}"
             )
+        self._check_ranks(states, sequence.ndim)
         started = [s if batched else s.unsqueeze(1) for s in states] or self._zeros(x, x.shape[at])
         self._check_states(started, x)
         out, *finals = self._call(x, started, self.batch_first)
         return (out if batched else out.squeeze(at)), tuple(f if batched else f.squeeze(1) for f in finals)
+
+    def _check_dtype(self, sequence: Any) -> None:
+        first = self._parameters.get(self._flat_weights_names[0])  # what is computed in its place is not looked at
+        wanted = sequence.dtype if first is None else first.dtype
+        if sequence.dtype != wanted and not FUNCTIONS["is_autocast_enabled"]("cpu"):
+            raise ValueError(
+                f"RNN input dtype ({sequence.dtype}) does not match weight dtype ({wanted}). Convert input: "
+                f"input.to({wanted}), or convert model: model.to({sequence.dtype})"
+            )
+
+    def _check_ranks(self, states: tuple[Any, ...], ndim: int) -> None:
+        if all(s.ndim == ndim for s in states):
+            return
+        ranks = ", ".join(f"{s.ndim}-D" for s in states)
+        named, found = ("hx and cx", f"({ranks}) tensors") if self.mode == "LSTM" else ("hx", f"{ranks} tensor")
+        kind = "batched" if ndim == 3 else "unbatched"
+        raise RuntimeError(f"For {kind} {ndim}-D input, {named} should also be {ndim}-D but got {found}")
 
     def _run_packed(self, sequence: Any, states: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         order, back = sequence.sorted_indices, sequence.unsorted_indices
@@ -226,7 +249,7 @@ class RNN(RNNBase):
         self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", *args: Any,
         **options: Any,
     ) -> None:  # fmt: skip
-        if options.get("proj_size", 0) > 0:
+        if "proj_size" in options:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
@@ -249,7 +272,7 @@ class GRU(RNNBase):
     """Gated recurrent units (Cho et al. 2014)."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        if options.get("proj_size", 0) > 0:
+        if "proj_size" in options:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__("GRU", *args, **options)
 
