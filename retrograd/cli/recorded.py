@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -19,12 +20,45 @@ from .children.gathered import Children, Process
 from .children.waiting import stand_down
 from .interrupts import leave_by_interrupt
 from .launcher import Launch
-from .lifeline import UNFINISHED, lifeline, stopped
+from .lifeline import UNFINISHED, lifeline, stopped, where_it_is
 from .requested import Prepare, RunRequested
 from .runner import Ending, Run, leave
-from .stalls import saved_when_still
 from .target import Target
 from .tracers import NONE, Tracers
+
+# Saves what was recorded when a program stands still: a process that waits for others may soon be killed.
+
+_LOOK = 1.0
+"""Seconds between two looks."""
+_STILL = 5
+"""Looks at the same place after which it is saved; twice as many after each time."""
+
+
+@contextmanager
+def saved_when_still(save: Callable[[], None]) -> Iterator[None]:
+    """Call ``save``, on a thread of its own, whenever the main thread has not left a line inside the block for long."""
+    over = threading.Event()
+    watcher = threading.Thread(target=_watch, args=(over, save), name="retrograd-stalls", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def _watch(over: threading.Event, save: Callable[[], None]) -> None:
+    last, still, limit = None, 0, _STILL
+    while not over.wait(_LOOK):
+        frame = where_it_is()
+        place = None if frame is None else (frame.f_code, frame.f_lasti)
+        del frame
+        still = still + 1 if place is not None and place == last else 0
+        last = place
+        if still == limit:
+            save()
+            limit *= 2
+
 
 Report = Callable[[Recording, Ending, Sequence[Process]], int]
 """Writes the results of a run and of the processes that it started, returns our exit code."""

@@ -28,12 +28,12 @@ import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn
+from typing import Any, NoReturn
 
+from ..inspect.program.frames import is_command_line
 from ..inspect.program.texts import keep_text, kept_text
 from ..inspect.sources.patches import Patches
-from ..interpreter import join_threads, module_runner, run_exit_handlers
-from .blamed import blame_nobody_below
+from ..interpreter import SHOWS_WARNINGS, getframe, join_threads, module_runner, run_exit_handlers
 from .environment import Environment
 from .interrupts import leave_by_interrupt
 from .requested import Execute, Prepare
@@ -54,6 +54,36 @@ from .tracers import (
     tuple_,
 )
 from .uncaught import show_exit, show_ignored, show_uncaught
+
+# Lets warnings that blame the caller of the program's module say what `python` says: there is none.
+
+_NOBODY = ("sys", 1) if sys.version_info < (3, 13) else ("<sys>", 0)
+"""File and line that python names where ``stacklevel`` leads beyond the outermost frame."""
+
+
+def blame_nobody_below(patches: Patches) -> None:
+    """Put file and line of such warnings right when they are shown, until the patches are undone."""
+    patches.wrap(*SHOWS_WARNINGS, _wrap_show)
+
+
+def _wrap_show(original: Callable[[Any], None]) -> Callable[[Any], None]:
+    def _showwarnmsg(message: Any) -> None:
+        if _is_below((message.filename, message.lineno)):
+            message.filename, message.lineno = _NOBODY
+        original(message)
+
+    return _showwarnmsg
+
+
+def _is_below(place: tuple[str, int]) -> bool:
+    """Whether a place is that of the command line or of what called it, and of no frame of the program."""
+    frame, below = getframe(), False
+    while frame is not None:
+        below = below or is_command_line(frame)
+        if (frame.f_code.co_filename, frame.f_lineno) == place:
+            return below
+        frame = frame.f_back
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,54 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
 import sys
 from collections.abc import Sequence
-from importlib.machinery import ModuleSpec, PathFinder
-from types import ModuleType
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from ..inspect.program.texts import keep_text, kept_text
 from .main import main
-from .overlay import lay_over
+
+# Files of the program that read otherwise than on disk: a fix is tried without touching what the user wrote.
+
+
+def lay_over(texts: str) -> None:
+    """Let the files that a JSON object names read as it says, for what runs the script and for imports."""
+    with open(texts, encoding="utf-8") as stream:
+        found: dict[str, str] = json.load(stream)
+    for file, text in found.items():
+        keep_text(file, text.encode("utf-8", "surrogatepass"))
+    sys.meta_path.insert(0, _Finder())
+
+
+class _Finder:
+    """Finds the modules whose files read otherwise."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of a module that reads otherwise, nothing for others."""
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.origin is not None and kept_text(os.path.abspath(spec.origin)) is not None:
+            spec.loader = _Loader(name, spec.origin)
+            return spec
+        return None
+
+
+class _Loader(SourceFileLoader):
+    """Loads a module from the text that its file reads as; compiled files are left alone."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Compile the text."""
+        path = self.get_filename(fullname)
+        return compile(kept_text(os.path.abspath(path)) or "", path, "exec", dont_inherit=True)
+
 
 SEED = 0
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import Any
 
+from ....engine import observe
 from ....engine.aliasing.views import gradient_edge, has_history, requires_grad
 from ....engine.nodes.edges import GradientEdge
 from ....engine.nodes.node import GraphNode, edge_parts
@@ -20,13 +21,59 @@ from ..hook_lines import attach, labels_of
 from ..naming import Naming, add_origins
 from .backward.entries import array_of
 from .backward.facts import Facts
-from .backward.lines import LINES
+from .backward.lines import LINES, Follower
+from .backward.nodes import Nodes
 from .backward.repeats import Repeats
-from .backward.runs import TakeSnapshot
+from .backward.runs import Runs, TakeSnapshot
 from .backward.steps import stepping
+from .calls.call_describer import CallDescriber
+from .calls.calls import Calls
+from .calls.leaves import Leaves
+from .calls.severing import Severing
+from .calls.unheard_writes import UnheardWrites
+from .calls.writes import Writes
+from .objects.checkpoints import Checkpoints
+from .objects.functions import Functions
+from .objects.grad_modes import GradModes
+from .objects.hooks import Hooks
+from .objects.owners import Owners
 from .objects.replay import EngineReplay
-from .observers import observers_for, observing
-from .watching import Walked, Watching
+from .objects.shared import SharedMemory
+from .objects.training_calls import Clipping, TrainingCalls
+from .objects.transforms import FunctionalCalls
+from .watching import Observer, Walked, Watching
+
+# Selects the observers that a watcher needs, and registers and removes them.
+
+
+def observers_for(watching: Watching, take_snapshot: TakeSnapshot) -> list[Observer | Follower]:
+    """The observers for a watcher's level, in the order in which they are notified."""
+    runs = Runs(watching, take_snapshot)
+    found: list[Observer | Follower] = [runs, Owners(watching, LINES), Severing(watching, LINES)]
+    if watching.wants("full"):
+        describer, shared = CallDescriber(watching), SharedMemory(watching)
+        found += [TrainingCalls(watching), GradModes(watching, describer.switches), FunctionalCalls(watching)]
+        runs.look = shared.look
+        found += [Calls(watching, describer, shared), Writes(watching, describer, shared), Leaves(watching)]
+        found.append(UnheardWrites(watching, describer, shared))
+    if watching.wants("backward"):
+        nodes = Nodes(watching)
+        runs.prepare = nodes.prepare
+        found += [Hooks(watching), Functions(watching), Checkpoints(watching), Clipping(watching), nodes]
+    return found if watching.wants("full") else [*found, Follower()]
+
+
+@contextmanager
+def observing(observers: Sequence[Observer | Follower]) -> Iterator[None]:
+    """Register these observers with the engine until the block ends."""
+    for observer in observers:
+        observe.add(observer)
+    try:
+        yield
+    finally:
+        for observer in reversed(observers):
+            observe.remove(observer)
+            observer.close()
 
 
 class EngineGraphs:

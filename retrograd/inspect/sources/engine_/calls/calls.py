@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import repeat
 from math import isfinite
 from operator import is_
 from types import FrameType
 from typing import Any
+
+import numpy as np
 
 from .....engine.aliasing.views import requires_grad
 from .....engine.switches.state import STATE
@@ -19,6 +21,7 @@ from ....program.frames import source_line
 from ....program.modules import called_in_evaluation
 from ....program.stacks import stack_of
 from ....references import Reference
+from ....tensor_table import TensorTable
 from ... import array_values as values
 from ...call_data import Measured
 from ..backward.facts import memory_of
@@ -31,10 +34,40 @@ from .call_facts import event_of_call
 from .call_plans import Plan, plan_of
 from .call_sites import Site
 from .caller import caller_of, spelled
-from .index_tensors import index_tensors
 from .lost_writes import lost_writes
 from .names import fitting
 from .saved import saved_numbers, saved_positions
+
+# Finds the index tensors, masks and conditions of a call: tensors that select entries and get no gradient.
+
+_LATEST = 500
+"""Tensors looked through for the one that an index array belongs to; an index is mostly young."""
+
+
+def index_tensors(args: Iterable[Any], table: TensorTable) -> Iterator[int]:
+    """Yield the numbers of tensors among the arguments of an operator, and of those whose arrays are among them."""
+    for part in args:
+        if isinstance(part, TensorBase):
+            number = table.known(part)
+        elif isinstance(part, tuple):
+            yield from index_tensors(part, table)
+            continue
+        else:
+            number = _owner(part, table) if isinstance(part, np.ndarray) and part.ndim else None
+        if number is not None:
+            yield number
+
+
+def _owner(array: Any, table: TensorTable) -> int | None:
+    """Return the youngest tensor that lies in the memory of an array."""
+    while array.base.__class__ is np.ndarray:
+        array = array.base
+    storage = table.memory(array)
+    if storage is None:
+        return None
+    rows = range(len(table) - 1, max(len(table) - _LATEST, 0) - 1, -1)
+    return next((row for row in rows if table[row].storage == storage), None)
+
 
 _PLAIN = frozenset({int, float, bool, str, type(None)})
 """Types of arguments that hold no tensors within."""

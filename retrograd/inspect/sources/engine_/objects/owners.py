@@ -2,18 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Any
+
+import numpy as np
 
 from .....engine.tensors.base import TensorBase
 from .....interpreter import getframe
 from ... import named_scopes
+from ...array_values import has_data
 from ...module_names import Called, Roots, below
+from ...step_effects import content_of, is_zero
 from ...stray_attributes import StrayAttributes
 from ...writers.owners import Optimizers, tell_module
 from ..backward.lines import Lines
 from ..calls.caller import note_module
 from ..watching import Observer, Watching, guarded, report_problem
-from .step_reader import StepReader
+
+# Reads what our engine's parameters and their gradients hold.
+
+
+class StepReader:
+    """``Reader`` of our engine."""
+
+    def contents(self, parameters: Sequence[Any]) -> list[Hashable]:
+        """Return for each parameter what differs if its values do."""
+        return [_content(parameter._array) for parameter in parameters]
+
+    def gradients(self, parameters: Sequence[Any]) -> list[str | None]:
+        """Return for each whether ``.grad`` is none or zero."""
+        return [_state(parameter._meta) for parameter in parameters]
+
+    def values(self, parameters: Sequence[Any]) -> list[Any]:
+        """Return the array of each."""
+        return [one._array if has_data(one._array) else None for one in parameters]
+
+    def place(self, parameter: Any) -> Hashable:
+        """Return which array a parameter has, and its version, which writes by an alias of NumPy's leave as it was."""
+        return id(parameter._array), parameter._version
+
+
+def _content(array: Any) -> Hashable:
+    if not has_data(array) or not array.size:
+        return None
+    return content_of(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+
+
+def _state(meta: Any) -> str | None:
+    gradient = None if meta is None else meta.grad
+    if gradient is None:
+        return "none"
+    array = gradient._array
+    return "zero" if has_data(array) and is_zero(array) else None
+
 
 _OURS = "retrograd.nn.modules."
 
