@@ -208,7 +208,7 @@ def test_refused_before_the_program_runs(place: Path, name: str, monkeypatch: py
     """What can be known to fail is one sentence on stderr and an exit code, and the program has not run."""
     arguments, code, words = REFUSED[name]
     monkeypatch.chdir(place)
-    monkeypatch.setattr(trace, "run_and_report", lambda target, *_: pytest.fail(f"{target.label} was run"))
+    monkeypatch.setattr(trace, "RecordedRun", lambda target, *_: pytest.fail(f"{target.label} was run"))
     outcome = CliRunner().invoke(cli, ["trace", *arguments])
 
     assert outcome.exit_code == code, outcome.output
@@ -230,7 +230,7 @@ def test_no_graphviz_is_said_before_the_program_runs(
     """A long run is not lost for want of Graphviz."""
     monkeypatch.chdir(place)
     monkeypatch.setattr(dot_program, "_command", lambda fmt: [])
-    monkeypatch.setattr(trace, "run_and_report", lambda target, *_: pytest.fail(f"{target.label} was run"))
+    monkeypatch.setattr(trace, "RecordedRun", lambda target, *_: pytest.fail(f"{target.label} was run"))
     outcome = CliRunner().invoke(cli, ["trace", "here.py", "-o", *arguments])
 
     assert outcome.exit_code == 3, outcome.output
@@ -243,7 +243,7 @@ def test_a_layout_of_settings_is_no_matter_for_a_recording(place: Path, monkeypa
     ran = []
     monkeypatch.chdir(place)
     monkeypatch.setattr(dot_program, "_command", lambda fmt: [])
-    monkeypatch.setattr(trace, "run_and_report", lambda target, *_: ran.append(target.label))
+    monkeypatch.setattr(trace, "RecordedRun", lambda target, *_: ran.append(target.label))
     outcome = CliRunner().invoke(cli, ["trace", "here.py", "-o", "run.json", "--layout", "dot"])
 
     assert (outcome.exit_code, ran) == (0, ["here.py"])

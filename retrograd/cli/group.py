@@ -18,7 +18,7 @@ from ..errors import OutputError, RetrogradError
 from . import commands
 from .interrupts import leave_by_interrupt, silent_interrupt
 from .messages import INTERRUPTED, forget_stdout, leave_by_broken_pipe, one_line, say
-from .requested import RequestedRun, RunRequested
+from .requested import RequestedRun
 
 
 class CommandFolder(click.Group):
@@ -133,24 +133,25 @@ def cli() -> None:
 def requested_run() -> RequestedRun:
     """Run the command that was typed, and return the program that it wants to be run; without one the process ends."""
     try:
-        raise SystemExit(_exit_code())
-    except RunRequested as request:
-        return request.run
+        wanted = _outcome()
     except OSError as error:  # of help and version, which click prints
         if error.errno not in OutputError.FULL:
             raise
         forget_stdout()
         say(f"error: Could not write standard output: {error.strerror}. Free some space, or write to another disk.")
         raise SystemExit(OutputError.exit_code) from None
+    if wanted is None or isinstance(wanted, int):
+        raise SystemExit(wanted)
+    return wanted
 
 
-def _exit_code() -> int | None:
-    """Run the command that was typed and return its exit code; Ctrl-C is left to the caller, not to click."""
+def _outcome() -> RequestedRun | int | None:
+    """Run the command that was typed and return what it returns, or its exit code; Ctrl-C is the caller's to handle."""
     try:
-        code: int | None = cli.main(prog_name="retrograd", standalone_mode=False)
+        outcome: RequestedRun | int | None = cli.main(prog_name="retrograd", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except click.Abort as stop:  # what click makes of a KeyboardInterrupt before a command is invoked
         raise (stop.__cause__ or stop) from None
-    return code
+    return outcome

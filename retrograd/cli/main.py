@@ -19,11 +19,13 @@ def main() -> None:
     try:
         try:
             run = requested_run()
-            prepare = run.begin()
+            run.begin()
+            prepare = run.prepare
             error: BaseException | None = None
             tracers.get_frame().f_trace_lines = False  # a debugger stepping past the program's end finds no line here
             try:
-                prepare()()
+                execute = prepare()
+                execute()
             except BaseException as raised:
                 error = raised
             tracers.get_frame().f_trace_lines = False  # from 3.13 on, debuggers switch lines of all on

@@ -21,7 +21,7 @@ from .children.waiting import stand_down
 from .interrupts import leave_by_interrupt
 from .launcher import Launch
 from .lifeline import UNFINISHED, lifeline, stopped, where_it_is
-from .requested import Prepare, RunRequested
+from .requested import Execute
 from .runner import Ending, Run, leave
 from .target import Target
 from .tracers import NONE, Tracers
@@ -96,7 +96,11 @@ class RecordingOptions:
 
 
 class RecordedRun:
-    """A program that is run while both engines are watched, then reported on; it ends the process as it would."""
+    """A program that is run while both engines are watched, then reported on; it ends the process as it would.
+
+    ``report`` writes the results and returns our exit code, which counts if the program went well; what it raises is
+    said in one line.
+    """
 
     def __init__(self, target: Target, report: Report, options: RecordingOptions) -> None:
         self._report, self._options = report, options
@@ -107,8 +111,8 @@ class RecordedRun:
         self._label = target.label
         self._recorded = Recording()
 
-    def begin(self) -> Prepare:
-        """Begin to watch and return what prepares the program, as ``Run.begin`` does."""
+    def begin(self) -> None:
+        """Begin to watch, and make room for the program."""
         options = self._options
         stand_down()
         if options.children:
@@ -124,7 +128,12 @@ class RecordedRun:
             if options.every:
                 self._watching.enter_context(saved_when_still(self._still_running))
         self._patches.wrap(os, "_exit", self._wrap_exit)
-        return self._run.begin()
+        self._run.begin()
+
+    @property
+    def prepare(self) -> Callable[[], Execute]:
+        """What reads and compiles the program, as ``Run.prepare``."""
+        return self._run.prepare
 
     def end(self, error: BaseException | None, tracers: Tracers = NONE) -> NoReturn:
         """End the recording with what the program raised, report, and end the process as the program ended.
@@ -215,11 +224,3 @@ class _Flushes:
         self._runs += 1
         if self._options.every and self._runs % self._options.every == 0:
             self._options.save(recorded)
-
-
-def run_and_report(target: Target, report: Report, options: RecordingOptions | None = None) -> NoReturn:
-    """Ask for a program to be run, for ``report`` to write its results, and for the process to end as it ended.
-
-    ``report`` returns our exit code, which counts if the program went well; what it raises is said in one line.
-    """
-    raise RunRequested(RecordedRun(target, report, options or RecordingOptions()))

@@ -36,7 +36,7 @@ from ..inspect.sources.patches import Patches
 from ..interpreter import SHOWS_WARNINGS, getframe, join_threads, module_runner, run_exit_handlers
 from .environment import Environment
 from .interrupts import leave_by_interrupt
-from .requested import Execute, Prepare
+from .requested import Execute
 from .target import Target, current_folder
 from .tracers import (
     NONE,
@@ -104,7 +104,7 @@ class Ending:
 
 
 class Run:
-    """One run of a program, between ``begin`` and ``end``; in between its caller executes it.
+    """One run of a program, from ``begin`` to ``end``; in between its caller executes what ``prepare`` returned.
 
     The process belongs to the program from ``begin`` on: ``__main__``, ``sys.argv``, ``sys.path`` and the current
     folder are left as it left them, its threads have ended and its ``atexit`` handlers have run.
@@ -118,19 +118,21 @@ class Run:
         self._target, self._failed = target, failed
         self.before = Environment()
         """What the process had before the program began."""
+        self._main = types.ModuleType("__main__")
         self._process = os.getpid()
         self._patches = Patches()
 
-    def begin(self) -> Prepare:
-        """Make room for the program and return what prepares it: reads and compiles it.
-
-        That returns what executes it.  Both raise what the program raises; neither leaves a frame of ours below it.
-        """
+    def begin(self) -> None:
+        """Make room for the program."""
         self.before = Environment()
-        main = _fresh_main()
+        self._main = _fresh_main()
         sys.argv[:] = self._target.argv
         blame_nobody_below(self._patches)
-        return partial(_PREPARE[self._target.kind], self._target, main)
+
+    @property
+    def prepare(self) -> Callable[[], Execute]:
+        """What reads and compiles the program, and returns what executes it; no frame of ours stays below that."""
+        return partial(_PREPARE[self._target.kind], self._target, self._main)
 
     def end(self, error: BaseException | None, tracers: Tracers = NONE) -> Ending:
         """Show what ended the program, do what python does at the end, and return how it ended.

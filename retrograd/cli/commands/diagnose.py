@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -46,7 +46,7 @@ from ..options import (
     program_options,
 )
 from ..ranks import AFTER_ALL, AFTER_FAILURE, AFTER_SIGNAL, Ranks
-from ..recorded import RecordingOptions, run_and_report
+from ..recorded import RecordedRun, RecordingOptions
 from ..recorded import Report as MakesReport
 from ..runner import Ending
 from ..target import Target, choose
@@ -109,7 +109,7 @@ class Asked:
 @click.option("--explain", is_flag=True, help="Show the evidence of each finding, and what was dropped and why.")
 @click.option("--patch", type=click.Path(), metavar="FILE", help="Write the proposed changes as a unified diff.")
 @click.option("--exit-zero", is_flag=True, help="Findings do not make the exit code 1.")
-def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> None:
+def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> RecordedRun:
     """Say what is wrong with SCRIPT, where, and what to write instead.
 
     SCRIPT runs exactly as python would run it, also when it raises; without -o the findings are reported on stderr
@@ -128,7 +128,7 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
     if again in ("--twice", "--verify"):
         click.get_current_context().exit(_run_again(target, wanted, again))
     names = ("check", "keep", "eager", "children")
-    _run(target, wanted, RecordingOptions("full", **{name: asked[name] for name in names}))
+    return _run(target, wanted, RecordingOptions("full", **{name: asked[name] for name in names}))
 
 
 def _wanted(asked: dict[str, Any]) -> Asked:
@@ -161,13 +161,13 @@ def _again(asked: dict[str, Any]) -> str:
     return next(iter(chosen), "")
 
 
-def _run(target: Target, wanted: Asked, options: RecordingOptions) -> NoReturn:
-    """Run a program and report what was found; of several ranks of a job the first one reports on all."""
+def _run(target: Target, wanted: Asked, options: RecordingOptions) -> RecordedRun:
+    """Return the run of a program, and what reports on it; of several ranks of a job the first one reports on all."""
     target.check()
     launch = launched()
     ranks = Ranks.of(launch, os.environ)
     if ranks is not None and not options.children:
-        run_and_report(target, *_of_ranks(ranks, wanted, replace(options, launch=launch)))
+        return RecordedRun(target, *_of_ranks(ranks, wanted, replace(options, launch=launch)))
 
     def report(recorded: Recording, _ending: Ending, processes: Sequence[Process]) -> int:
         dropped: list[Dropped] = []
@@ -175,7 +175,7 @@ def _run(target: Target, wanted: Asked, options: RecordingOptions) -> NoReturn:
         others = [process.recording for process in processes]
         return _report(_with_all_lines([recorded, *others]), found, wanted, dropped, to_stderr=True, others=others)
 
-    run_and_report(target, report, options)
+    return RecordedRun(target, report, options)
 
 
 def _of_ranks(ranks: Ranks, wanted: Asked, options: RecordingOptions) -> tuple[MakesReport, RecordingOptions]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -23,7 +23,7 @@ from .. import messages, results
 from ..children.gathered import Process
 from ..launcher import beside
 from ..options import ScriptCommand, StepType, children_option, output_options, program_options
-from ..recorded import RecordingOptions, run_and_report
+from ..recorded import RecordedRun, RecordingOptions
 from ..runner import Ending
 from ..target import Target, choose
 
@@ -40,7 +40,7 @@ from ..target import Target, choose
 @children_option
 @click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run.")
 @click.option("--rows", type=click.IntRange(min=1), default=ROWS, show_default=True, help="Rows of each table.")
-def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> None:
+def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> RecordedRun | None:
     """Show slow nodes, large saved values and gradients in numbers.
 
     RECORDING is a file that `retrograd trace -o run.json` or `retrograd watch -o run.json` wrote (its name ends in
@@ -56,13 +56,13 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
         results.refuse_overwriting(asked["output"], words, "recording")
         if words[0] != STDOUT and is_watched_file(words[0]):
             _show_run(load_run(words[0]), asked)
-            return
+            return None
         recording = load_recording(words[0])
         for sentence in launched_on(recording):
             messages.say(sentence)
         _show(recording, asked)
-        return
-    _run(choose(words, module=module, code=code), asked, path)
+        return None
+    return _run(choose(words, module=module, code=code), asked, path)
 
 
 def _show_run(run: WatchedRun, asked: dict[str, Any]) -> None:
@@ -77,8 +77,8 @@ def _show_run(run: WatchedRun, asked: dict[str, Any]) -> None:
         write_output(page_text(run_parts(run)), str(output))
 
 
-def _run(target: Target, asked: dict[str, Any], path: str | None) -> NoReturn:
-    """Run a program and show the statistics of its graphs."""
+def _run(target: Target, asked: dict[str, Any], path: str | None) -> RecordedRun:
+    """Return the run of a program that is to be followed by the statistics of its graphs."""
     if asked["fmt"] and not asked["output"]:
         raise UsageError("-f names the format of a file, but there is no -o.", "Add -o FILE, or -o - for stdout.")
     _refuse_table(asked)
@@ -104,7 +104,7 @@ def _run(target: Target, asked: dict[str, Any], path: str | None) -> NoReturn:
                 _show(process.recording, {**asked, "output": own}, to_stderr=True)
         return 0
 
-    run_and_report(target, report, RecordingOptions("backward", all_figures=True, children=asked["children"]))
+    return RecordedRun(target, report, RecordingOptions("backward", all_figures=True, children=asked["children"]))
 
 
 def _refuse_table(asked: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ from ..options import (
     program_options,
     render_options,
 )
-from ..recorded import RecordingOptions, run_and_report
+from ..recorded import RecordedRun, RecordingOptions
 from ..runner import Ending
 from ..target import choose
 
@@ -70,7 +70,7 @@ _OF_CALLS = ("saved-bytes", "saved_bytes")
 @drawing_options
 @click.option("-q", "--quiet", is_flag=True, help="Do not say what was written.")
 @click.pass_context
-def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None:
+def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> RecordedRun:
     """Run SCRIPT exactly as python would and draw its backward graph.
 
     SCRIPT is a file, a folder or zip with __main__.py, or '-' for standard input; use -m or -c instead to run a
@@ -126,4 +126,4 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
         eager=asked["eager"],
         children=asked["children"],
     )
-    run_and_report(target, report, recording)
+    return RecordedRun(target, report, recording)

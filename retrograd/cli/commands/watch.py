@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import click
@@ -15,7 +16,7 @@ from ...inspect.watch.triggers import DEFAULT, TRIGGERS
 from ...inspect.writing import STDOUT, check_writable, write_output
 from .. import messages, results
 from ..options import ScriptCommand, output_options, program_options
-from ..requested import Prepare, RunRequested
+from ..requested import Execute
 from ..runner import Run, leave
 from ..target import Target, choose
 from ..tracers import NONE, Tracers
@@ -45,7 +46,7 @@ from ..tracers import NONE, Tracers
 @click.option("--resume", is_flag=True, help="Go on in FILE, as after a restart from a checkpoint.")
 @click.option("--live", is_flag=True, help="Show the newest steps at the bottom of the terminal, if stderr is one.")
 @click.option("-q", "--quiet", is_flag=True, help="Do not print the table of the run when it has ended.")
-def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> None:
+def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> WatchedProgram:
     """Follow a training: losses, gradients, weights, updates.
 
     SCRIPT runs exactly as python would run it; FILE is written every 30 seconds and when it has ended.  What goes
@@ -63,7 +64,7 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
     target.check()
     if target.kind == "script":
         results.refuse_overwriting(output, [target.text], "program")
-    raise RunRequested(WatchedProgram(target, {**asked, "output": output}))
+    return WatchedProgram(target, {**asked, "output": output})
 
 
 class WatchedProgram:
@@ -74,8 +75,8 @@ class WatchedProgram:
         self._run = Run(target)
         self._watch: watch | None = None
 
-    def begin(self) -> Prepare:
-        """Begin to watch and return what prepares the program."""
+    def begin(self) -> None:
+        """Begin to watch, and make room for the program."""
         asked = self._asked
         self._watch = watch(
             file=None if asked["output"] == STDOUT else asked["output"],
@@ -89,7 +90,12 @@ class WatchedProgram:
             live=asked["live"],
             script=self._target.label,
         )
-        return self._run.begin()
+        self._run.begin()
+
+    @property
+    def prepare(self) -> Callable[[], Execute]:
+        """What reads and compiles the program, as ``Run.prepare``."""
+        return self._run.prepare
 
     def end(self, error: BaseException | None, tracers: Tracers = NONE) -> NoReturn:
         """End the process as the program ended, its run written and shown."""
