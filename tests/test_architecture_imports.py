@@ -113,10 +113,15 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
         name: (f"retrograd.inspect.watch.frameworks.{name}_",)
         for name in ("lightning", "transformers", "accelerate", "ignite")
     },
+    **{
+        library: (f"retrograd.inspect.watch.exports.{name}",)
+        for library, name in (("tensorboard", "tensorboard_"), ("wandb", "wandb_"), ("pyarrow", "parquet"))
+    },
 }
 
 # Third-party modules that cost too much to load for everybody: only inside functions, except where noted.
 LATE = {"networkx": (), "graphviz": (), "typst": (), "rich": (), "torch": (), "mpi4py": (), "click": ("retrograd.cli",)}
+LATE |= {"tensorboard": (), "wandb": (), "pyarrow": ()}
 
 # Imports of our own modules inside functions, each with its reason.
 LAZY_OWN: dict[str, str] = {

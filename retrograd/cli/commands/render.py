@@ -14,6 +14,7 @@ from ...inspect.render.console_page import print_page
 from ...inspect.render.formats.tree import print_tree
 from ...inspect.render.run_page import run_page
 from ...inspect.render.run_tables import run_parts
+from ...inspect.watch.exports import export, export_for, exports
 from ...inspect.watch.watched_file import is_watched_file, load_run
 from ...inspect.writing import STDOUT, check_writable, write_output
 from ..options import ConfiguredCommand, StepType, drawing_options, output_options, render_options
@@ -25,15 +26,22 @@ def _render_run(path: str, output: str | None, fmt: str | None, theme: str) -> N
     run = load_run(path)
     if output is None and fmt is None:
         print_page(run_parts(run))
+    elif export_for(fmt or output or ""):
+        if output in (None, STDOUT) and fmt != "csv":
+            raise UsageError(f"{fmt} is not written to standard output.", "Name a file or folder with -o.")
+        export(run, output or STDOUT, fmt)
     elif renderer_for(fmt or output or "").name == "html":
         write_output(run_page(run, theme), output or STDOUT)
     else:
-        raise UsageError(f"{path!r} is a watched run, which is drawn as a page.", "Name an .html file with -o.")
+        raise UsageError(
+            f"{path!r} is a watched run, which is drawn as a page.",
+            f"Name an .html file with -o, or one of {', '.join(exports())} with -f.",
+        )
 
 
 @click.command(cls=ConfiguredCommand, name="render")
 @click.argument("recording")
-@output_options("render", draws=True, instead=" instead of printing a tree")
+@output_options("render", *exports(), draws=True, instead=" instead of printing a tree")
 @click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run is drawn.")
 @drawing_options
 @click.option(
@@ -47,17 +55,18 @@ def command(output: str | None, fmt: str | None, recording: str, **asked: Any) -
     """Draw the RECORDING that `retrograd trace -o run.json` saved.
 
     Without -o the graph is printed as a tree.  RECORDING may be - for standard input, or a run that `retrograd watch`
-    wrote, whose page is written.
+    wrote, whose page is written, or with -f what other tools read: csv, parquet, or a folder for tensorboard or wandb.
     """
     # What can be known to fail is said before a long file is read.
     if output is not None:
-        check_writable(output)
         refuse_overwriting(output, [recording], "recording")
-    if fmt or output not in (None, "-"):
-        renderer_for(fmt or output or "")
     if is_watched_file(recording):
         _render_run(recording, output, fmt, asked["theme"])
         return
+    if output is not None:
+        check_writable(output)
+    if fmt or output not in (None, "-"):
+        renderer_for(fmt or output or "")
     options = render_options(asked)
     loaded = load_recording(recording)
     if output is None and fmt is None:

@@ -13,10 +13,11 @@ from ...inspect.events import Recording
 from ...inspect.loading import load_recording
 from ...inspect.render import RenderOptions
 from ...inspect.render.console_page import page_text, print_page
-from ...inspect.render.run_tables import run_csv, run_json, run_parts
+from ...inspect.render.run_tables import run_json, run_parts
 from ...inspect.render.stats_tables import chosen_statistics, stats_json, stats_parts
 from ...inspect.stats import ROWS
 from ...inspect.unseen import launched_on
+from ...inspect.watch.exports.csv_ import run_csv
 from ...inspect.watch.watched_file import WatchedRun, is_watched_file, load_run
 from ...inspect.writing import STDOUT, write_output
 from .. import messages, results

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -84,23 +82,6 @@ def run_json(run: WatchedRun) -> str:
         for place, column in enumerate(curves.columns)
     }
     return json_text({"schema": 1, "about": run.about, "steps": run.steps, "figures": named, "happened": run.happened})
-
-
-def run_csv(run: WatchedRun) -> Iterator[str]:
-    """Yield a run as a table in CSV: a row for each stretch of steps, with the medians of all figures."""
-    curves = run.curves
-    names = [f"{column.figure}:{column.owner}" if column.owner else column.figure for column in curves.columns]
-    yield _csv_row(["first step", "last step", *names])
-    for row in range(len(curves)):
-        figures = ("" if math.isnan(value) else repr(float(value)) for value in curves.median[row])
-        yield _csv_row([str(int(curves.first[row])), str(int(curves.last[row])), *figures])
-
-
-def _csv_row(cells: list[str]) -> str:
-    """Return one row, cells quoted where they must be."""
-    written = io.StringIO()
-    csv.writer(written, lineterminator="\n").writerow(cells)
-    return written.getvalue()
 
 
 def _summary(curves: Curves, place: int) -> dict[str, Any]:

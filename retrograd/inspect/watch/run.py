@@ -25,6 +25,7 @@ from ..sources.importing import AfterImport
 from ..writing import check_writable, write_output
 from .black_box import repeated
 from .engines import Engine, engines
+from .exports import export
 from .guarded import Guard
 from .history import Column, Curves, History
 from .live import LiveTable
@@ -175,6 +176,13 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
     def text(self) -> str:
         """Return the run as it is written: a page, or data."""
         return run_page(self.run) if self._form == "html" else encoded(self.run)
+
+    def export(self, path: str | os.PathLike[str], fmt: str | None = None) -> None:
+        """Write what was watched for another tool: ``.csv``, ``.parquet``, a folder for ``tensorboard`` or ``wandb``.
+
+        Raises ``UnknownFormatError``, ``OutputError``, and ``LayoutError`` where the tool's library is not installed.
+        """
+        export(self.run, os.fspath(path), fmt)
 
     def close(self) -> None:
         """Stop watching and write the file; once is enough, more does no harm."""
