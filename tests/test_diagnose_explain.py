@@ -86,3 +86,40 @@ for _ in range(2):
     assert found[0].evidence["because"][0] == "an optimizer has them"
     assert "detach at program.py:6 is the first without a node" in found[0].evidence["because"][1]
     assert dropped == []
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "if h.abs().max() > limit:\n            h = self.relief(h)\n        return self.out(h)",
+        "return self.out(self.relief(h) if h.abs().max() > limit else h)",
+    ],
+)
+def test_what_a_case_that_did_not_occur_would_use_is_a_note(chosen: str, tmp_path: Path) -> None:
+    """A layer for a rare case is no error, and the line that would call it is named; without it the layer is one."""
+    pytest.importorskip("torch")
+    text = f"""import torch
+class Valve(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inflow, self.out = torch.nn.Linear(2, 4), torch.nn.Linear(4, 1)
+        self.relief = torch.nn.Linear(4, 4)
+    def forward(self, p, limit=50.0):
+        h = self.inflow(p)
+        {chosen}
+net = Valve()
+opt = torch.optim.SGD(net.parameters(), lr=0.05)
+for _ in range(2):
+    opt.zero_grad()
+    net(torch.rand(10, 2)).square().mean().backward()
+    opt.step()
+"""
+    line = 1 + next(at for at, one in enumerate(text.splitlines()) if "self.relief(h)" in one)
+
+    rare = diagnose(record(text, tmp_path))
+    never = diagnose(record(text.replace("self.relief(h)", "h"), tmp_path))
+
+    assert [(one.severity, one.line, f"program.py:{line}, in a case" in one.message) for one in rare] == [
+        ("note", 6, True)
+    ]
+    assert [(one.severity, one.line) for one in never] == [("error", 6)]

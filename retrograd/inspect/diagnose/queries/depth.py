@@ -16,6 +16,7 @@ from ..facts.nodes import call_of, ran
 from ..facts.runs import Run
 from ..text.words import at, counted, listed, operator_word
 from ..thresholds import CALLS_OF_A_STEP, FADED, LAYERS_ASKED, MADE_BY_DEPTH, SERIES, VANISHED
+from .dominators import passed_by_all
 
 Step = tuple[int, int]
 """Row of the call that made a point of a descent, and the point before."""
@@ -259,9 +260,20 @@ def _grows(snapshot: GraphSnapshot, line: _Line) -> bool:
 
 
 def _shrinks(snapshot: GraphSnapshot, line: _Line, share: float) -> bool:
-    """Whether less than a share of the gradient is left at the far end of a line."""
+    """Whether less than a share of the gradient is left at the far end of a line, and lost along its steps."""
     first, last = _ends(snapshot, line)
-    return last < first * share
+    return last < first * share and not _goes_past(snapshot, line, first * math.sqrt(share))
+
+
+def _goes_past(snapshot: GraphSnapshot, line: _Line, enough: float) -> bool:
+    """Whether enough of the gradient arrives where the last steps of a line branch off, and is lost in these alone.
+
+    As in a sum of many updates of which the first are small: what they are added to is passed on as it is.
+    """
+    order, norms = snapshot.measures["order"], snapshot.measures["grad_norm"]
+    since = order[line.nodes[-len(line.nodes) // 4]] or 0
+    late = (node for node in passed_by_all(snapshot, line.nodes[-1]) if (order[node] or 0) >= since)
+    return any((norms[node] or 0.0) >= enough for node in late)
 
 
 def _ends(snapshot: GraphSnapshot, line: _Line) -> tuple[float, float]:

@@ -146,13 +146,16 @@ def held_for_others(flow: Flow) -> set[int]:
 
 
 def _used_for_gradients(flow: Flow, tensor: int) -> bool:
-    """Whether a leaf was used while gradients were recorded, and nothing but gradients changes it."""
+    """Whether a leaf was used while gradients were recorded, and nothing but gradients changes it.
+
+    What is first used after the last backward pass is only looked at, as a model that is simulated.
+    """
     if not flow.requires_grad(tensor) or not flow.is_leaf(tensor):
         return False
-    first_run = flow.runs[0].begin if flow.runs else len(flow.events)
+    first, last = (flow.runs[0].begin, flow.runs[-1].end) if flow.runs else (len(flow.events),) * 2
     used = flow.used_in.get(tensor, ())
-    return not flow.written_after(tensor, first_run) and any(
-        flow.has_node(row) or checkpoint_around(flow, row) is not None for row in used
+    return not flow.written_after(tensor, first) and any(
+        row < last and (flow.has_node(row) or checkpoint_around(flow, row) is not None) for row in used
     )
 
 

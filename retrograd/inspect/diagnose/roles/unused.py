@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...snapshot import SourceLine
+from ..facts.answers import answered_once
 from ..facts.calls import held_by
 from ..facts.flow import Flow
 from ..facts.runs import Run
@@ -170,6 +171,35 @@ def _lines_to(flow: Flow, leaf: int) -> list[SourceLine]:
     """Return the lines on the stack when a parameter got its first values, innermost first."""
     stacks = (flow.lines(row) for rows in flow.producing(leaf) for row in rows[:1])
     return max(stacks, key=len, default=[])
+
+
+def used_in_a_case(flow: Flow, leaf: int) -> SourceLine | None:
+    """Return the line that takes a leaf or its module in a case that did not occur, if the program has such a line."""
+    made = flow.facts(leaf).source
+    paths = [name.split(".") for name in (flow.name(leaf), *flow.spelling.names(leaf))]
+    names = {part for path in paths for part in path[1:] if not part.isdigit()}
+    for one in flow.spelling.kept_statements(made.file) if made is not None else ():
+        line = SourceLine(made.file, one.first, made.function) if made is not None else None
+        taken = [part for part in ast.walk(one.tree) if _takes_attribute(part, names)]
+        if line is None or not taken or isinstance(one.tree, ast.If):
+            continue
+        choices = [part for part in ast.walk(one.tree) if isinstance(part, ast.IfExp)]
+        chosen = {id(part) for choice in choices for way in (choice.body, choice.orelse) for part in ast.walk(way)}
+        missed = (line.file, line.line) not in lines_that_ran(flow) and flow.spelling.in_a_case(line)
+        if missed or any(id(part) in chosen for part in taken):
+            return line
+    return None
+
+
+@answered_once
+def lines_that_ran(flow: Flow) -> set[tuple[str, int]]:
+    """Return file and line of all that is known to have run."""
+    stacks = {tuple(flow.lines(row)) for row in range(len(flow.events))}
+    return {(line.file, line.line) for stack in stacks for line in stack}
+
+
+def _takes_attribute(part: ast.AST, names: Set[str]) -> bool:
+    return isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load) and part.attr in names
 
 
 class Again(NamedTuple):

@@ -24,6 +24,7 @@ from ..roles.unused import (
     others_of,
     unused_blocks,
     used_again,
+    used_in_a_case,
 )
 from ..text.phrases import UNREDUCED, UNUSED
 from ..text.spelling import assigned, returns
@@ -50,6 +51,10 @@ class _End:
     """The first call of the leaf's module, with another tensor in its place."""
     copied: int | None = None
     """The call by which the leaf was copied, if the copy is a leaf that gets the gradients in its place."""
+    looked_at: int | None = None
+    """The first call that takes the leaf, none of which any backward pass could have gone through."""
+    case: SourceLine | None = None
+    """The line that would take the leaf's module, in a case that did not occur."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -60,17 +65,17 @@ def find(flow: Flow) -> Iterator[Case]:
     unreached, silent = _unreached(flow, failed)
     yield from (_silent_case(flow, leaves, against) for against, leaves in silent.items())
     ends = dict(answer_per_leaf(flow, unreached, lambda leaf: _end_of(flow, leaf)))
-    blocks = [] if failed else list(unused_blocks(flow, {leaf for leaf, end in ends.items() if end.row is None}))
+    blocks = [] if failed else list(unused_blocks(flow, {leaf for leaf, end in ends.items() if end == _End()}))
     for block in blocks:
         yield _case_of_block(flow, block)
     told = {leaf for block in blocks for leaf in block.leaves}
-    by_place: dict[tuple[SourceLine | None, str], tuple[_End, list[int]]] = {}
+    by_place: dict[tuple[object, ...], tuple[SourceLine | None, _End, list[int]]] = {}
     for leaf, end in ends.items():
         if leaf in told:
             continue
         source = _source(flow, end, leaf)
-        by_place.setdefault((source, end.name), (end, []))[1].append(leaf)
-    for (source, _), (end, leaves) in by_place.items():
+        by_place.setdefault((source, end.name, end.case), (source, end, []))[2].append(leaf)
+    for source, end, leaves in by_place.values():
         yield _case(flow, end, leaves, source, failed)
 
 
@@ -160,7 +165,10 @@ def _end_of(flow: Flow, leaf: int) -> _End:
             return taken
     if reached:
         return _End(reached[-1], dropped=dropped_at(flow, reached[-1]))
-    return _End(replaced=_replaced(flow, leaf), copied=_copied_into(flow, leaf))
+    taken = (row for row in flow.used_in.get(leaf, ()) if flow.outputs(row) and flow.target(row) is None)
+    looked_at = min(taken, default=None)
+    case = used_in_a_case(flow, leaf) if looked_at is None else None
+    return _End(replaced=_replaced(flow, leaf), copied=_copied_into(flow, leaf), looked_at=looked_at, case=case)
 
 
 def _copied_into(flow: Flow, leaf: int) -> int | None:
@@ -250,9 +258,12 @@ def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, f
     run = failed or next((run for run in reversed(flow.runs) if run.roots), None)
     are, it = ("is", "it") if len(leaves) == 1 else ("are", "them")
     others = others_of(flow, leaves) if end.row is None else None
-    unused = end.row is None and end.replaced is None and end.copied is None and others is None
-    again = used_again(flow, leaves[0], run) if unused else None
-    if others is not None:
+    alone = end == _End(looked_at=end.looked_at) and others is None
+    again = used_again(flow, leaves[0], run) if alone else None
+    if end.case is not None:
+        lost = f"made{at(source)}, and used only{at(end.case)}, in a case that never occurred"
+        remedy = f"nothing, if it may occur later; else see why the line{at(end.case)} is not reached"
+    elif others is not None:
         lost, remedy = _left_out(others, source, names, it)
     elif again is not None:
         lost, remedy = _copied(flow, again, source, names, it)
@@ -261,7 +272,8 @@ def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, f
     else:
         lost, remedy = _lost(flow, end, source, names, it)
     reducer = UNREDUCED in flow.error_text
-    idle = failed is None and not reducer and (end.dropped is not None or made_by_a_package(flow, leaves))
+    idle = failed is None and not reducer
+    idle &= end.dropped is not None or end.case is not None or made_by_a_package(flow, leaves)
     if failed is not None:
         remedy += "; allow_unused=True gives None for it"
     elif reducer:
@@ -292,6 +304,14 @@ def _lost(flow: Flow, end: _End, source: SourceLine | None, names: str, it: str)
         return lost, (
             "compute with what follows from the originals (torch.func.functional_call with p - rate * gradient), or "
             "add up the gradients of the copies in their .grad"
+        )
+    if end.looked_at is not None:
+        only = flow.events[end.looked_at].source
+        late = flow.run_after(end.looked_at) is None
+        where = "only after the last backward pass" if late else "only where no gradients are recorded"
+        return (
+            f"made{at(source)}, and used {where}, first{at(only)}",
+            f"use {it} in what backward() starts from as well, or leave {it} out of what is trained",
         )
     if end.row is None:
         return (

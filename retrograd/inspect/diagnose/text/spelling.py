@@ -6,7 +6,7 @@ import ast
 import builtins
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
 
 from ...events import Recording
@@ -20,6 +20,7 @@ _PUTTING = (
     r"|\+=?\s*\[|\+=?\s*\((?=[^()]*,\s*\))|[\[(]\s*\*\w+,)"
 )
 """How lines put something into a collection."""
+_CASES = ("if ", "if(", "elif ", "elif(", "else:", "case ")
 _PLAIN = "item|detach|data|tolist|cpu|numpy"
 
 
@@ -172,15 +173,24 @@ class Spelling:
 
     def loop_around(self, source: SourceLine) -> tuple[SourceLine, set[str]] | None:
         """Return the head of the innermost ``for`` around a line, with its variables, if all between was kept."""
+        for number, text in self._heads_around(source):
+            if isinstance(tree := statement(text), ast.For):
+                return SourceLine(source.file, number, source.function), variables_in(tree.target)
+        return None
+
+    def in_a_case(self, source: SourceLine) -> bool:
+        """Whether a line stands under a condition in its function, as far as all between was kept."""
+        return any(text.lstrip().startswith(_CASES) for _, text in self._heads_around(source))
+
+    def _heads_around(self, source: SourceLine) -> Iterator[tuple[int, str]]:
+        """Yield the heads of the blocks around a line in its function, innermost first, with their numbers."""
         lines = self._recording.sources.get(source.file, {})
         number, depth = source.line, _depth(lines.get(source.line, ""))
         while (text := lines.get(number)) is not None and not text.lstrip().startswith(("def ", "class ")):
             if text.strip() and _depth(text) < depth:
-                depth, tree = _depth(text), statement(text)
-                if isinstance(tree, ast.For):
-                    return SourceLine(source.file, number, source.function), variables_in(tree.target)
+                depth = _depth(text)
+                yield number, text
             number -= 1
-        return None
 
 
 def _depth(text: str) -> int:

@@ -328,8 +328,16 @@ def _by_constant_zero(flow: Flow, row: int) -> bool:
     """Whether one factor of a product is the number zero, or a tensor of zeros that nothing trains."""
     numbers = [one for one in flow.events[row].data.get("arguments", {}).values() if isinstance(one, int | float)]
     constant = [one for one in flow.inputs(row) if not flow.has_history(one, row) and not flow.requires_grad(one)]
-    ends = [limits_of(flow, one, row) for one in constant]
-    return 0 in numbers or any(one is not None and list(one) == [0.0, 0.0] for one in ends)
+    zero = [one for one in constant if (ends := limits_of(flow, one, row)) is not None and list(ends) == [0.0, 0.0]]
+    return 0 in numbers or not all(_happens_to_be(flow, one, row) for one in zero)
+
+
+def _happens_to_be(flow: Flow, factor: int, row: int) -> bool:
+    """Whether a factor is made of several numbers that the program puts in anew in each step, as rewards are."""
+    began = max((run.end for run in flow.runs if run.end < row), default=-1)
+    made = flow.behind([factor], row, gradients=False).calls
+    put_in = [out for call in made if call > began and flow.does(call, Trait.ENTERING) for out in flow.outputs(call)]
+    return any(prod(flow.facts(out).shape) > 1 for out in put_in)
 
 
 def _computes(flow: Flow, row: int) -> bool:

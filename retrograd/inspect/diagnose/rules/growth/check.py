@@ -12,7 +12,7 @@ from ....events import Event
 from ....operators import Trait
 from ....snapshot import SourceLine
 from ...base import Case, Check, Kind, Stage
-from ...facts.flow import Flow
+from ...facts.flow import Flow, Reached
 from ...facts.runs import Run
 from ...queries.carried_tensors import CarriedTensor, carried_tensor
 from ...text.spelling import argument, rebound
@@ -124,6 +124,7 @@ def _running_sums(flow: Flow, kept: set[int], chained: set[int]) -> Iterator[Cas
     used = set()
     for run in flow.runs:
         used |= flow.reached_by(run).calls
+    walked = {flow.events[row].source for row in used}  # a loop of a model, whose history is one pass long
     by_line: dict[SourceLine | None, list[int]] = {}
     for kind in ("operation", "inplace"):
         for row, event in flow.of_kind(kind):
@@ -135,7 +136,7 @@ def _running_sums(flow: Flow, kept: set[int], chained: set[int]) -> Iterator[Cas
         number = bool(links) and flow.facts(flow.outputs(links[0])[0]).shape in NUMBERS
         if not number and between < SERIES:
             continue
-        if not between and (_gathers(flow, links) or _each_of_its_own(flow, links)):
+        if not between and (source in walked or _gathers(flow, links) or not _terms_of_passes(flow, links)):
             continue
         if not between and sum(not kept.isdisjoint(flow.inputs(row)) for row in links) >= 2:
             continue
@@ -159,14 +160,20 @@ def _gathers(flow: Flow, links: list[int]) -> bool:
     return bool(links) and not _is_sum(flow, links[-1]) and flow.does(links[-1], *_GATHERING)
 
 
-def _each_of_its_own(flow: Flow, links: list[int]) -> bool:
-    """Whether the last terms of a sum come from leaves of their own, as norms of weights do; steps share theirs."""
-    terms: list[set[int]] = []
+def _terms_of_passes(flow: Flow, links: list[int]) -> bool:
+    """Whether the last terms of a sum may come from passes of their own.
+
+    Norms of weights come from leaves of their own, which steps share.  In a simulation each comes from the one before.
+    """
+    terms: list[Reached] = []
     for before, row in pairwise(links[-SERIES:]):
         carried = set(flow.outputs(before))
         if not carried.isdisjoint(flow.inputs(row)):  # else what was made of the sum so far is added to something
-            terms.append(flow.leaves_behind(flow.behind(set(flow.inputs(row)) - carried, row)))
-    return len(terms) > 1 and all(terms) and terms[-2].isdisjoint(terms[-1])
+            terms.append(flow.behind(set(flow.inputs(row)) - carried, row))
+    leaves = [flow.leaves_behind(term) for term in terms[-2:]]
+    if len(terms) < 2 or not all(leaves):
+        return True
+    return not leaves[0].isdisjoint(leaves[1]) and terms[-2].calls.isdisjoint(terms[-1].calls)
 
 
 def _links(flow: Flow, rows: list[int]) -> list[int]:

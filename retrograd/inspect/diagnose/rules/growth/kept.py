@@ -68,7 +68,8 @@ def put_away(flow: Flow, name: str, made_at: SourceLine | None) -> SourceLine | 
 def ends_of_passes(flow: Flow, tensors: list[int]) -> list[int]:
     """Return the numbers among results of one line that each end a forward pass of their own; none if one is used.
 
-    All passes take the same leaves, each in calls of its own: terms of one loss and entries of one result do not.
+    All passes take the same leaves, each in calls of its own: terms of one loss and entries of one result do not, nor
+    do states of a simulation, each of which is made of the one before.
     """
     ends = [one for one in tensors if flow.facts(one).shape in NUMBERS]
     passes = [flow.behind([one], len(flow.events)) for one in ends]
@@ -76,6 +77,8 @@ def ends_of_passes(flow: Flow, tensors: list[int]) -> list[int]:
     if not all(leaves) or any(one != other for one, other in pairwise(leaves)):
         return []
     if any(not _takes_leaves(flow, other.calls - one.calls) for one, other in pairwise(passes)):
+        return []
+    if any(earlier in later.tensors for earlier, later in zip(ends, passes[1:], strict=False)):
         return []
     made = set().union(*(one.calls for one in passes))
     return ends if all(made.isdisjoint(flow.reached_by(run).calls) for run in flow.runs) else []
