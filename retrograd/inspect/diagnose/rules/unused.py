@@ -165,8 +165,8 @@ def _end_of(flow: Flow, leaf: int) -> _End:
             return taken
     if reached:
         return _End(reached[-1], dropped=dropped_at(flow, reached[-1]))
-    taken = [row for row in flow.used_in.get(leaf, ()) if flow.outputs(row) and flow.target(row) is None]
-    looked_at = min(taken) if taken else None
+    uses = [row for row in flow.used_in.get(leaf, ()) if flow.outputs(row) and flow.target(row) is None]
+    looked_at = min(uses) if uses else None
     case = used_in_a_case(flow, leaf) if looked_at is None else None
     return _End(replaced=_replaced(flow, leaf), copied=_copied_into(flow, leaf), looked_at=looked_at, case=case)
 
