@@ -167,18 +167,18 @@ def _runs(hook: Event, line: SourceLine) -> bool:
 def _silent(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line whose hooks all waited in vain for the backward runs that followed."""
     ran, removed = _ran(flow), _removed(flow)
-    lines: dict[SourceLine | None, list[tuple[int, Event]]] = {}
+    lines: dict[object, list[tuple[int, Event]]] = {}
     for row, event in flow.of_kind("hook", action="registered"):
-        if hangs_on(event) != "module":
-            lines.setdefault(event.source, []).append((row, event))
-    for source, hung in lines.items():
+        if hangs_on(event) != "module":  # a package's line is one, from wherever the program calls for it
+            lines.setdefault((event.source and event.source.inside) or event.source, []).append((row, event))
+    for hung in lines.values():
         if any(event.data.get("handle") in ran for _, event in hung):
             continue
         row, event = hung[0]
         gone = removed.get(event.data.get("handle", -1), len(flow.events))
         runs = [run for run in flow.runs if row < run.begin < gone and not run.error]
         if runs:
-            yield _silent_case(flow, event, source, len(runs))
+            yield _silent_case(flow, event, event.source, len(runs))
 
 
 def _silent_case(flow: Flow, event: Event, source: SourceLine | None, runs: int) -> Case:

@@ -39,6 +39,24 @@ def fragments(lines: Mapping[int, str]) -> Iterator[Fragment]:
             after = found[-1].last + 1
 
 
+def heads_around(lines: Mapping[int, str], number: int) -> Iterator[tuple[int, str]]:
+    """Yield the heads of the blocks around a line in its function, innermost first, with their numbers.
+
+    As far as all lines between were kept.
+    """
+    depth = _depth(lines.get(number, ""))
+    while (text := lines.get(number)) is not None and not text.lstrip().startswith(("def ", "class ")):
+        if text.strip() and _depth(text) < depth:
+            depth = _depth(text)
+            yield number, text
+        number -= 1
+
+
+def _depth(text: str) -> int:
+    """Return how far a line is indented."""
+    return len(text) - len(text.lstrip())
+
+
 def _beginning_at(lines: Mapping[int, str], first: int) -> list[Fragment] | None:
     """Return what begins at a line: one statement or, with semicolons between them, several."""
     text = ""

@@ -6,13 +6,13 @@ import ast
 import builtins
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 
 from ...events import Recording
 from ...program.syntax import parsed, parsed_expression
 from ...snapshot import SourceLine
-from .fragments import Fragment, fragments
+from .fragments import Fragment, fragments, heads_around
 from .words import shape_text
 
 _PUTTING = (
@@ -173,29 +173,15 @@ class Spelling:
 
     def loop_around(self, source: SourceLine) -> tuple[SourceLine, set[str]] | None:
         """Return the head of the innermost ``for`` around a line, with its variables, if all between was kept."""
-        for number, text in self._heads_around(source):
+        for number, text in heads_around(self._recording.sources.get(source.file, {}), source.line):
             if isinstance(tree := statement(text), ast.For):
                 return SourceLine(source.file, number, source.function), variables_in(tree.target)
         return None
 
     def in_a_case(self, source: SourceLine) -> bool:
         """Whether a line stands under a condition in its function, as far as all between was kept."""
-        return any(text.lstrip().startswith(_CASES) for _, text in self._heads_around(source))
-
-    def _heads_around(self, source: SourceLine) -> Iterator[tuple[int, str]]:
-        """Yield the heads of the blocks around a line in its function, innermost first, with their numbers."""
-        lines = self._recording.sources.get(source.file, {})
-        number, depth = source.line, _depth(lines.get(source.line, ""))
-        while (text := lines.get(number)) is not None and not text.lstrip().startswith(("def ", "class ")):
-            if text.strip() and _depth(text) < depth:
-                depth = _depth(text)
-                yield number, text
-            number -= 1
-
-
-def _depth(text: str) -> int:
-    """Return how far a line is indented."""
-    return len(text) - len(text.lstrip())
+        heads = heads_around(self._recording.sources.get(source.file, {}), source.line)
+        return any(text.lstrip().startswith(_CASES) for _, text in heads)
 
 
 def variables_in(code: ast.AST | str) -> set[str]:

@@ -10,7 +10,7 @@ from ....findings import Severity
 from ....operators import Trait
 from ....snapshot import SourceLine
 from ...base import Case
-from ...facts.call_inputs import limits_and_sum
+from ...facts.call_inputs import limits_and_sum, limits_of
 from ...facts.flow import Flow
 from ...facts.runs import Run
 from ...queries.constants import Constants, Cut, is_computed
@@ -136,7 +136,10 @@ def _case_of(flow: Flow, run: Run, cut: Cut, sums: set[int], leaves: list[int]) 
         return _way_case(flow, run, cut, leaves)
     if cut.taker in sums and _adds(flow, cut.taker):
         subtracted = flow.does(cut.taker, Trait.DIFFERENCE)
-        if _depends(flow, cut) or (subtracted and _is_taken_from_its_like(flow, cut)):
+        taken_away = subtracted and any(cut.given in flow.inputs(row) for row in sums)
+        if taken_away or _depends(flow, cut) or _swaps_the_value(flow, cut):
+            return None
+        if subtracted and _is_taken_from_its_like(flow, cut):
             return None
         severity: Severity = "note" if reason in _DELIBERATE and not cut.came_back else "warning"
         return _term_case(flow, run, cut, "error" if cut.came_back else severity)
@@ -255,6 +258,17 @@ def _depends(flow: Flow, cut: Cut, *, either: bool = False) -> bool:
     beside = _beside(flow, cut)
     behind = set() if cut.operand is None else flow.behind([cut.operand], cut.taker, gradients=False).tensors
     return not behind.isdisjoint(beside) or (either and cut.given in flow.behind(beside, cut.taker).tensors)
+
+
+def _swaps_the_value(flow: Flow, cut: Cut) -> bool:
+    """Whether a constant takes away all the value of what has a gradient, or stands in its place then.
+
+    As in ``shown + (trained - trained.item())``, which has the value of one and the gradient of the other.
+    """
+    made = [flow.last_producer(one, cut.taker, gradients=True) for one in _beside(flow, cut)]
+    differences = [row for row in (cut.taker, *made) if row is not None and flow.does(row, Trait.DIFFERENCE)]
+    ends = [limits_of(flow, out, row + 1) for row in differences for out in flow.outputs(row)]
+    return any(one is not None and list(one) == [0.0, 0.0] for one in ends)
 
 
 def _beside(flow: Flow, cut: Cut) -> list[int]:

@@ -136,7 +136,7 @@ def _running_sums(flow: Flow, kept: set[int], chained: set[int]) -> Iterator[Cas
         number = bool(links) and flow.facts(flow.outputs(links[0])[0]).shape in NUMBERS
         if not number and between < SERIES:
             continue
-        if not between and (source in walked or _gathers(flow, links) or not _terms_of_passes(flow, links)):
+        if not between and (source in walked or _gathers(flow, links) or not _terms_of_passes(flow, links, used)):
             continue
         if not between and sum(not kept.isdisjoint(flow.inputs(row)) for row in links) >= 2:
             continue
@@ -160,8 +160,8 @@ def _gathers(flow: Flow, links: list[int]) -> bool:
     return bool(links) and not _is_sum(flow, links[-1]) and flow.does(links[-1], *_GATHERING)
 
 
-def _terms_of_passes(flow: Flow, links: list[int]) -> bool:
-    """Whether the last terms of a sum may come from passes of their own.
+def _terms_of_passes(flow: Flow, links: list[int], used: set[int]) -> bool:
+    """Whether the last terms of a sum may come from passes of their own, none of which is ``used`` by a backward run.
 
     Norms of weights come from leaves of their own, which steps share.  In a simulation each comes from the one before.
     """
@@ -173,7 +173,8 @@ def _terms_of_passes(flow: Flow, links: list[int]) -> bool:
     leaves = [flow.leaves_behind(term) for term in terms[-2:]]
     if len(terms) < 2 or not all(leaves):
         return True
-    return not leaves[0].isdisjoint(leaves[1]) and terms[-2].calls.isdisjoint(terms[-1].calls)
+    calls = terms[-1].calls
+    return not leaves[0].isdisjoint(leaves[1]) and calls.isdisjoint(terms[-2].calls) and calls.isdisjoint(used)
 
 
 def _links(flow: Flow, rows: list[int]) -> list[int]:

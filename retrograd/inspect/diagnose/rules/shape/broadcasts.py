@@ -26,7 +26,7 @@ def broadcasts(flow: Flow) -> Iterator[Case]:
         source = flow.events[row].source
         if source in reported or row not in flow.behind_losses.calls:
             continue
-        if _by_accident(flow, row, pairs[row], own):
+        if not _within_a_package(flow, row, pairs[row]) and _by_accident(flow, row, pairs[row], own):
             reported.add(source)
             yield _broadcast_case(flow, row, *pairs[row])
 
@@ -38,9 +38,15 @@ def _by_accident(flow: Flow, row: int, pair: tuple[int, int], own: set[int]) -> 
     """
     if _is_a_target(flow, row) or _only_added_up(flow, row):
         return True
-    if _meets_a_square(flow, row, *pair):
+    if _meets_a_square(flow, row, *pair) or (flow.does(row, Trait.COMPARISON) and not _only_totals(flow, row, pair)):
         return False
     return not _meant(flow, row, pair[0]) or _tells_no_pairs(flow, row, pair, own)
+
+
+def _within_a_package(flow: Flow, row: int, pair: tuple[int, int]) -> bool:
+    """Whether a package's line compares what its own lines made: it was given neither as it is."""
+    made = [flow.facts(one).source for one in pair]
+    return all(line is not None and line.inside for line in (flow.events[row].source, *made))
 
 
 def _squared(flow: Flow, row: int) -> tuple[int, int] | None:
