@@ -5,8 +5,6 @@ from __future__ import annotations
 from ...snapshot import GraphSnapshot
 from ..facts.nodes import ran
 
-_ROOTS = -1
-
 
 def passed_by_all(snapshot: GraphSnapshot, node: int) -> list[int]:
     """Return the nodes that lie on every way from the roots of a graph to a node, nearest to the roots first."""
@@ -16,10 +14,11 @@ def passed_by_all(snapshot: GraphSnapshot, node: int) -> list[int]:
     for source, target, _, _ in snapshot.edges():
         if source in place:
             users.setdefault(target, []).append(source)
-    last = {_ROOTS: _ROOTS}  # node -> the nearest that every way to it leads through
-    place[_ROOTS] = _ROOTS
+    nowhere = -1  # before the roots
+    last = {nowhere: nowhere}  # node -> the nearest that every way to it leads through
+    place[nowhere] = nowhere
     for one in order[: place[node] + 1]:
-        first, *others = users.get(one) or [_ROOTS]
+        first, *others = users.get(one) or [nowhere]
         for other in others:
             while first != other:  # whichever ran later is left for what is nearer to the roots
                 if place[first] > place[other]:
@@ -28,6 +27,6 @@ def passed_by_all(snapshot: GraphSnapshot, node: int) -> list[int]:
                     other = last[other]
         last[one] = first
     found = [node]
-    while last[found[-1]] != _ROOTS:
+    while last[found[-1]] != nowhere:
         found.append(last[found[-1]])
     return found[:0:-1]
