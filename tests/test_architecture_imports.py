@@ -109,6 +109,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "torch": ("retrograd.inspect.sources", "retrograd.distributed.torch_"),
     "mpi4py": ("retrograd.distributed.mpi_",),
     "pytest": ("retrograd.pytest_plugin",),
+    "mcp": ("retrograd.cli.agents",),
     **{
         name: (f"retrograd.inspect.watch.frameworks.{name}_",)
         for name in ("lightning", "transformers", "accelerate", "ignite")
@@ -127,6 +128,7 @@ LATE |= {"tensorboard": (), "wandb": (), "pyarrow": ()}
 LAZY_OWN: dict[str, str] = {
     "retrograd": "the face loads the inspector on first use",
     "retrograd.cli.main": "Ctrl-C while modules are loaded ends the process silently",
+    "retrograd.cli.commands.mcp": "it needs the package mcp, which is an extra",
     "retrograd.pytest_plugin": "pytest loads it in every run, mostly for nothing",
 }
 

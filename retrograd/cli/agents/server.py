@@ -1,0 +1,165 @@
+"""The tools: each runs a command and returns the JSON that it writes."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+
+from ...errors import RetrogradError
+from .runs import MOST_RESULT, Workspace, bounded, read_json
+
+INSTRUCTIONS = (
+    "Explains what happens when a PyTorch program calls backward(). `diagnose` names what is wrong, the line that "
+    "causes it and an edit that fixes it; `why` answers for one parameter; `trace` returns the backward graph, `stats` "
+    "its costs and gradients; `diff` compares two recordings that `trace` wrote. Programs are run, unmodified, by the "
+    "interpreter that runs this server."
+)
+Result = dict[str, Any]
+
+
+def server(root: Path) -> MCPServer[Any]:
+    """Return the server of one folder."""
+    made: MCPServer[Any] = MCPServer("retrograd", instructions=INSTRUCTIONS, log_level="ERROR")
+    tools = Tools(Workspace(root))
+    for tool in (tools.diagnose, tools.why, tools.trace, tools.stats, tools.diff):
+        made.add_tool(_told(tool), name=tool.__name__)
+    return made
+
+
+def _told(tool: Callable[..., Awaitable[Result]]) -> Callable[..., Awaitable[Result]]:
+    """Return a tool whose refusals are answers for the agent, in place of a crash."""
+
+    @functools.wraps(tool)
+    async def told(*args: Any, **kwargs: Any) -> Result:
+        try:
+            return await tool(*args, **kwargs)
+        except RetrogradError as error:
+            raise ToolError(str(error)) from None
+
+    return told
+
+
+class Tools:
+    """What an agent can ask; every path is relative to the folder that is served, and may not leave it."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    async def diagnose(
+        self,
+        program: str,
+        arguments: list[str] | None = None,
+        severity: Literal["error", "warning", "note"] = "note",
+        verify: bool = False,
+        seconds: float = 120,
+    ) -> Result:
+        """Run a Python script (or read a recording) and return what is wrong in it, most important first.
+
+        Each finding has kind, severity, message, remedy, file, line, and `edit`: changes of whole lines (file, first,
+        last, replacement).  `verify` tries the edits on a copy of the program, which takes one more run for each.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            made = Path(folder, "findings.json")
+            options = ["--severity", severity, "--exit-zero", "-o", str(made), *(["--verify"] if verify else [])]
+            ran = await self._on(program, arguments, ["diagnose", *options], seconds)
+            return bounded({**read_json(made, ran), **ran})
+
+    async def why(
+        self, program: str, parameter: str, arguments: list[str] | None = None, seconds: float = 120
+    ) -> Result:
+        """Say why the gradient of one parameter (`net.encoder.weight`) is None, zero or not finite.
+
+        Returns the findings that name it, those that are explained by others (`dropped`), and its row of statistics
+        in the last backward pass, if it has one.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            recording, found, table = (Path(folder, f"{name}.json") for name in ("run", "found", "table"))
+            ran = await self._on(program, arguments, ["trace", "-q", "--level", "full", "-o", str(recording)], seconds)
+            read_json(recording, ran)
+            files = ((["diagnose", "--explain", "--exit-zero"], found), (["stats", "--rows", "100000"], table))
+            for command, made in files:
+                await self._workspace.run([*command, "-o", str(made), str(recording)], seconds)
+            findings, statistics = read_json(found, ran), read_json(table, ran)
+        return bounded(
+            {
+                "parameter": parameter,
+                "findings": _about(parameter, findings["findings"]),
+                "dropped": _about(parameter, findings.get("dropped", [])),
+                "gradients": [row for row in _rows(statistics) if _is_called(parameter, row["name"])],
+                **ran,
+            }
+        )
+
+    async def trace(
+        self,
+        program: str,
+        arguments: list[str] | None = None,
+        format: Literal["tree", "mermaid", "dot", "json"] = "tree",
+        level: Literal["graph", "backward", "full"] = "graph",
+        output: str = "",
+        seconds: float = 120,
+    ) -> Result:
+        """Run a Python script (or read a recording) and return its last backward graph as text.
+
+        `output` names a file to write in place of that: .html, .svg, .json (a recording for `diff`), ….
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            kept = self._workspace.path(output) if output else None
+            made = kept or Path(folder, "graph")
+            before = made.stat().st_mtime_ns if made.exists() else None
+            form = [] if output else ["-f", format]
+            command = ["render", *form] if program.endswith(".json") else ["trace", "-q", *form, "--level", level]
+            ran = await self._on(program, arguments, [*command, "-o", str(made)], seconds)
+            if not made.exists() or made.stat().st_mtime_ns == before:
+                raise ToolError(f"Nothing was written (exit code {ran['exit_code']}): {ran['output']}")
+            if kept:
+                return {"file": str(kept.relative_to(self._workspace.root)), **ran}
+            text = made.read_text(encoding="utf-8")
+        return {"graph": text[:MOST_RESULT], "cut": len(text) > MOST_RESULT, **ran}
+
+    async def stats(
+        self, program: str, arguments: list[str] | None = None, rows: int = 20, seconds: float = 120
+    ) -> Result:
+        """Run a Python script (or read a recording): its slowest nodes, largest saved tensors, and gradients."""
+        with tempfile.TemporaryDirectory() as folder:
+            made = Path(folder, "stats.json")
+            ran = await self._on(program, arguments, ["stats", "--rows", str(rows), "-o", str(made)], seconds)
+            return bounded({**read_json(made, ran), **ran})
+
+    async def diff(self, recordings: list[str], seconds: float = 120) -> Result:
+        """Compare recordings (`trace` with output=run.json) of two runs, or of ranks: where they diverge."""
+        files = [str(self._workspace.existing(name)) for name in recordings]
+        with tempfile.TemporaryDirectory() as folder:
+            made = Path(folder, "diff.json")
+            ran = await self._workspace.run(["diff", "--exit-zero", "-o", str(made), "--", *files], seconds)
+            return bounded({**read_json(made, ran), **ran})
+
+    async def _on(self, program: str, arguments: list[str] | None, command: list[str], seconds: float) -> Result:
+        """Run a command on a program of the folder."""
+        path = str(self._workspace.existing(program))
+        given = ["--", *arguments] if arguments else []
+        return await self._workspace.run([*command, path, *given], seconds)
+
+
+def _about(parameter: str, findings: list[Result]) -> list[Result]:
+    """Return the findings that name a parameter, in their sentence or evidence."""
+    named = re.compile(rf"(?<![\w.])(?:\w+\.)*{re.escape(parameter)}(?![\w.]*\w)")
+    return [one for one in findings if named.search(f"{one['message']} {one['evidence']}")]
+
+
+def _rows(statistics: Result) -> list[Result]:
+    """Return the rows of the last graph's table of gradients."""
+    graphs = statistics.get("graphs") or [{}]
+    return [row for row in graphs[-1].get("gradients", []) if row.get("name")]
+
+
+def _is_called(parameter: str, name: str) -> bool:
+    """Whether a recorded name is that of a parameter, which may leave out where its path begins."""
+    return name == parameter or name.endswith(f".{parameter}") or parameter.endswith(f".{name}")
