@@ -16,8 +16,9 @@ from ..options import ConfiguredCommand
 def command(folder: Path) -> None:
     """Serve the commands to a coding agent.
 
-    It speaks MCP on stdin and stdout, with the tools diagnose, trace, why, stats and diff.  Tools name files in FOLDER (the current one) and none outside.  Programs run as processes of their own, with this
-    interpreter, for a limited time; what they print is part of the answer.
+    It speaks MCP on stdin and stdout, with the tools diagnose, trace, why, stats and diff.  They name files in FOLDER
+    (the current one) and none outside.  Programs run as processes of their own, with this interpreter, for a limited
+    time; what they print is part of the answer.
     """
     if importlib.util.find_spec("mcp") is None:
         raise UsageError("The package mcp is not installed.", "Install it: pip install 'retrograd[mcp]'")
