@@ -1,4 +1,7 @@
-"""Jobs of two ranks on the loopback, recorded one after another by forks of one process that has imported PyTorch."""
+"""Jobs of two ranks on the loopback, recorded one after another by forks of one process that has imported PyTorch.
+
+Those that never end stand beside the others, are saved while they stand still, and are killed in the end.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ import sys
 from pathlib import Path
 
 LIMIT = 150.0
-"""Seconds for all jobs of one call together; each may take some, after which its ranks are ended by SIGTERM."""
+"""Seconds for all jobs of one call together; each may take some, after which its ranks are ended by SIGKILL."""
+ALLOWED = 60.0
+"""Seconds for one that ends by itself."""
 SERVER = """
 import gc, os, signal, socket, sys, time
 import torch._dynamo, torch.distributed._shard, torch.distributed.nn, torch.nn.parallel
@@ -22,7 +27,7 @@ def start(program, place, rank, port):
         out = os.open(place + f"/out{rank}.txt", os.O_WRONLY | os.O_CREAT)
         os.dup2(out, 1), os.dup2(out, 2)
         os.environ.update(RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
-        sys.argv = ["retrograd", "trace", program, "--level", "full", "-o", place + "/run.json"]
+        sys.argv = ["retrograd", "trace", program, "--level", "full", "--flush-every", "1", "-o", place + "/run.json"]
         main()
         os._exit(0)
     return child
@@ -37,27 +42,41 @@ def wait(children, limit):
                     limit = min(limit, time.monotonic() + 3)
         time.sleep(0.02)
 
-for job in sys.argv[1:]:
-    program, place, seconds = job.split("|")
+def begin(program, place):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    children = [start(program, place, rank, port) for rank in range(2)]
-    wait(children, time.monotonic() + float(seconds))
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        for child in children:
-            os.kill(child, number)
-        wait(children, time.monotonic() + 10)
+    return [start(program, place, rank, port) for rank in range(2)]
+
+def end(children, limit):
+    wait(children, limit)
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+    wait(children, time.monotonic() + 10)
+
+standing = []
+for job in sys.argv[1:]:
+    program, place, seconds, ends = job.split("|")
+    children, limit = begin(program, place), time.monotonic() + float(seconds)
+    if ends == "True":
+        end(children, limit)
+    else:
+        standing.append((children, limit))
+for children, limit in standing:
+    end(children, limit)
 """
 
 
-def run_jobs(programs: dict[Path, float], folder: Path) -> dict[str, list[Path]]:
-    """Run each program on two ranks, for so many seconds at most; return the files of its ranks, by its name."""
+def run_jobs(programs: dict[Path, float | None], folder: Path) -> dict[str, list[Path]]:
+    """Run each program on two ranks; return the files of its ranks, by its name.
+
+    One that never ends is given so many seconds, others None.
+    """
     jobs, places = [], {}
-    for program, seconds in programs.items():
+    for program, seconds in sorted(programs.items(), key=lambda one: (one[1] is None, one[0])):
         places[program.stem] = folder / program.stem
         places[program.stem].mkdir()
-        jobs.append(f"{program}|{places[program.stem]}|{seconds}")
+        jobs.append(f"{program}|{places[program.stem]}|{seconds or ALLOWED}|{seconds is None}")
     environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen([sys.executable, "-c", SERVER, *jobs], env=environment, start_new_session=True)
     try:

@@ -15,7 +15,7 @@ from retrograd.errors import RecordingError
 from retrograd.inspect.diagnose import diagnose_together
 from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding
-from retrograd.inspect.lineup.dumps import with_dumps
+from retrograd.inspect.lineup.dumps import in_order, with_dumps
 from retrograd.inspect.loading import load_recording
 from retrograd.inspect.snapshot import SourceLine
 
@@ -118,6 +118,14 @@ def test_dumps_beside_recordings(tmp_path: Path) -> None:
     assert one.line == 20
     assert "rank 0 waits in all_reduce of (7,) float32 at train.py:20 for rank 1" in one.message
     assert with_dumps([*own, dumps[0]]) == own
+
+
+def test_ranks_in_the_order_of_their_numbers() -> None:
+    """A shell puts run.rank10.json before run.rank2.json."""
+    named = [Recording(rank=rank, world_size=11) for rank in (0, 1, 10, *range(2, 10))]
+
+    assert [one.rank for one in in_order(named)] == [*range(11)]
+    assert in_order([named[2], named[0], named[0]]) == [named[2], named[0], named[0]]
 
 
 class Calls:

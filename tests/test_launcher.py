@@ -59,6 +59,7 @@ if mode == "fork":
         ({"RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "1"}, Launch(3, 4)),
         ({"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}, Launch(0, 2)),
         ({"PMI_RANK": "1", "PMI_SIZE": "2"}, Launch(1, 2)),
+        ({"RANK": "0", "WORLD_SIZE": "2", "TORCHELASTIC_RESTART_COUNT": "3"}, Launch(0, 2, 3)),
     ],
 )
 def test_environment_of_launchers(environment: dict[str, str], found: Launch | None) -> None:
@@ -73,6 +74,8 @@ def test_names_of_files() -> None:
     assert Launch(0, 2).own("t.trace.json", (".trace.json",)) == "t.rank0.trace.json"
     assert Launch(1, 2).own("x.dir/plain", (".json",)) == "x.dir/plain.rank1"
     assert Launch(0, 1).own("run.json", (".json",)) == "run.json"
+    assert Launch(1, 2, 1).own("run.json", (".json",)) == "run.attempt1.rank1.json"
+    assert Launch(0, 1, 2).own("run.json", (".json",)) == "run.attempt2.json"
 
 
 def start(place: Path, mode: str, *options: str, rank: int = 1) -> subprocess.Popen[bytes]:

@@ -13,6 +13,8 @@ _VARIABLES = (
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),  # srun
 )
 """Names of rank and world size, the most telling first."""
+RESTARTS = "TORCHELASTIC_RESTART_COUNT"
+"""How often torchrun has started the job again after a rank failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +23,17 @@ class Launch:
 
     rank: int
     world_size: int
+    attempt: int = 0
+    """How often the job was started before."""
 
     def own(self, path: str, suffixes: tuple[str, ...]) -> str:
         """Return the path that this rank writes instead of one that all would write: ``run.rank0.json``.
 
-        ``suffixes`` are those of the format; a job of one process keeps the path.
+        ``suffixes`` are those of the format; a job of one process keeps the path.  What was written before a restart is
+        kept: the second attempt writes ``run.attempt1.rank0.json``.
         """
-        return path if self.world_size == 1 else beside(path, suffixes, f"rank{self.rank}")
+        marks = [f"attempt{self.attempt}"] * (self.attempt > 0) + [f"rank{self.rank}"] * (self.world_size > 1)
+        return beside(path, suffixes, ".".join(marks)) if marks else path
 
 
 def beside(path: str, suffixes: tuple[str, ...], mark: str) -> str:
@@ -50,7 +56,9 @@ def launched(environment: Mapping[str, str] | None = None) -> Launch | None:
     for rank, size in _VARIABLES:
         numbers = (environment.get(rank, ""), environment.get(size, ""))
         if all(number.isascii() and number.isdigit() for number in numbers):
-            found = Launch(*map(int, numbers))
+            restarts = environment.get(RESTARTS, "")
+            rank, count = map(int, numbers)
+            found = Launch(rank, count, int(restarts) if restarts.isdecimal() else 0)
             if found.rank < found.world_size:
                 return found
     return None

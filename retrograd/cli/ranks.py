@@ -16,7 +16,7 @@ from ..inspect.loading import load_recording
 from ..inspect.render import RenderOptions
 from ..inspect.render.formats.json_ import RENDERER
 from ..inspect.writing import write_output
-from .launcher import Launch
+from .launcher import RESTARTS, Launch
 from .messages import say
 
 _NAMES_OF_A_JOB = (
@@ -28,7 +28,6 @@ _NAMES_OF_A_JOB = (
     "SLURM_STEP_ID",
 )
 """Variables of the environment that are the same for all ranks of a job, and not for two jobs."""
-_ATTEMPT = "TORCHELASTIC_RESTART_COUNT"
 _LOOK = 0.05
 AFTER_ALL = 60.0
 """Seconds that the first rank waits for others that still live, when its own program ended well,"""
@@ -46,7 +45,7 @@ class Ranks:
         here = int(environment.get("LOCAL_WORLD_SIZE", launch.world_size))
         first = launch.rank - int(environment.get("LOCAL_RANK", launch.rank))
         self._expected = range(first, first + here)
-        names = [environment.get(name, "") for name in (*_NAMES_OF_A_JOB, _ATTEMPT)]
+        names = [environment.get(name, "") for name in (*_NAMES_OF_A_JOB, RESTARTS)]
         key = hashlib.blake2b("\0".join([*names, str(first)]).encode(), digest_size=8).hexdigest()
         self.folder = Path(tempfile.gettempdir(), f"retrograd-job-{os.getuid()}-{key}")
         self._lives(launch.rank).write_text(str(os.getpid()))

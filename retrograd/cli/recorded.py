@@ -28,9 +28,9 @@ from .tracers import NONE, Tracers
 
 # Saves what was recorded when a program stands still: a process that waits for others may soon be killed.
 
-_LOOK = 1.0
+_LOOK = 0.5
 """Seconds between two looks."""
-_STILL = 5
+_STILL = 6
 """Looks at the same place after which it is saved; twice as many after each time."""
 
 

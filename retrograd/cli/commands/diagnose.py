@@ -22,7 +22,7 @@ from ...inspect.events import Recording
 from ...inspect.findings import Dropped, Finding
 from ...inspect.fixes import compatible, unified_diff
 from ...inspect.flight_recorder import is_dump
-from ...inspect.lineup.dumps import with_dumps
+from ...inspect.lineup.dumps import in_order
 from ...inspect.lineup.job_words import job_sentences
 from ...inspect.lineup.lineup import of_a_job
 from ...inspect.loading import load_recording
@@ -236,8 +236,7 @@ def _read(paths: tuple[str, ...], wanted: Asked, *, again: str) -> int:
         return _report_alone(loaded[0], wanted)
     ranks = all(map(of_a_job, loaded))
     if ranks:
-        loaded = with_dumps(loaded)
-        loaded.sort(key=lambda recording: recording.rank or 0)  # files are named in the order of letters
+        loaded = in_order(loaded)
     names = [name_of(recording, number) for number, recording in enumerate(loaded)] if ranks else list(paths)
     return _report(_with_all_lines(loaded), diagnose_together(loaded, names), wanted, others=loaded[1:])
 

@@ -12,7 +12,7 @@ from ...errors import UsageError
 from ...inspect.differences import name_of
 from ...inspect.events import Recording
 from ...inspect.graph_diff import TOLERANCE
-from ...inspect.lineup.dumps import with_dumps
+from ...inspect.lineup.dumps import in_order
 from ...inspect.lineup.lineup import Lineup, line_up, of_a_job
 from ...inspect.loading import load_recording
 from ...inspect.output import save
@@ -74,7 +74,7 @@ def command(ctx: click.Context, /, recordings: tuple[str, ...], **asked: Any) ->
     if any(is_watched_file(path) for path in recordings):
         ctx.exit(_runs(recordings, outputs, asked))
     formats = [_format(asked["fmt"], output) for output in outputs]
-    loaded = with_dumps([_only(load_recording(path), asked["step"], path) for path in recordings])
+    loaded = in_order([_only(load_recording(path), asked["step"], path) for path in recordings])
     if len(loaded) == 1 and not of_a_job(loaded[0]):
         raise _nothing()
     with progress("comparing"):

@@ -1,4 +1,4 @@
-"""Recordings of ranks, and dumps of PyTorch's flight recorder beside them or in their place."""
+"""Recordings of ranks in order, and dumps of PyTorch's flight recorder beside them or in their place."""
 
 from __future__ import annotations
 
@@ -7,6 +7,15 @@ from dataclasses import replace
 
 from ..events import Event, Recording
 from ..flight_recorder import ENGINE
+from .lineup import of_a_job
+
+
+def in_order(recordings: Sequence[Recording]) -> list[Recording]:
+    """Return one recording for each rank, in the order of their numbers; files are named in that of letters."""
+    merged = with_dumps(recordings)
+    ranks = [one.rank for one in merged if of_a_job(one) and one.rank is not None]
+    unlike = len(set(ranks)) == len(merged)
+    return sorted(merged, key=lambda one: one.rank or 0) if unlike else merged
 
 
 def with_dumps(recordings: Sequence[Recording]) -> list[Recording]:
