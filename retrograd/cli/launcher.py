@@ -57,8 +57,7 @@ def launched(environment: Mapping[str, str] | None = None) -> Launch | None:
         numbers = (environment.get(rank, ""), environment.get(size, ""))
         if all(number.isascii() and number.isdigit() for number in numbers):
             restarts = environment.get(RESTARTS, "")
-            rank, count = map(int, numbers)
-            found = Launch(rank, count, int(restarts) if restarts.isdecimal() else 0)
+            found = Launch(int(numbers[0]), int(numbers[1]), int(restarts) if restarts.isdecimal() else 0)
             if found.rank < found.world_size:
                 return found
     return None
