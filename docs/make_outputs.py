@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "docs" / "tutorial.md", ROOT / "docs" / "review.md"]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", ROOT / "docs" / "review.md"]
 _BLOCK = re.compile(r'^```(?:py title="(?P<file>[\w./]+)"|(?P<console>console))\n(?P<text>.*?)^```', re.M | re.S)
 ENVIRONMENT = {
     **{key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "RETROGRAD_"))},

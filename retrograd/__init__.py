@@ -13,7 +13,7 @@ import os
 import sys
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _TORCH_NAMES = os.path.join(os.path.dirname(__file__), "torch_names", __name__)
 """What is here because PyTorch has it (``nn``, ``optim``, ...): in the source tree a room of its own, which wheels do

@@ -1,1 +1,1 @@
-"""What programs make besides tensors: modules, optimizers, hooks, custom Functions, checkpoints, shared arrays."""
+"""What programs on our engine make besides tensors: modules, optimizers, hooks, Functions, checkpoints, arrays."""
