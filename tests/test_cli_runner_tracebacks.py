@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import glob
 import subprocess
 import sys
 from pathlib import Path
 from textwrap import indent
+
+import pytest
+
+from retrograd.cli import uncaught
+from retrograd.inspect.sources.engine_.calls import caller
 
 FAILING = (
     "rg.ones(2, 3) + rg.ones(2, 4)",
@@ -33,3 +39,9 @@ def test_tracebacks_are_those_of_the_plain_run(tmp_path: Path) -> None:
 
     assert alone.count("Traceback (most recent call last):") == len(FAILING)
     assert traced == alone
+
+
+@pytest.mark.parametrize("files", [uncaught._WATCHERS, caller._COMPOSING], ids=["watchers", "composing"])
+def test_files_that_are_known_by_name_are_there(files: tuple[str, ...]) -> None:
+    """What is left out of tracebacks, or named as a call of the user's, is found where its name begins so."""
+    assert [start for start in files if not glob.glob(start + "*")] == []

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import retrograd as rg
-from retrograd.inspect import kept_snapshots, recording
+from retrograd.inspect import kept_snapshots
+from retrograd.inspect.recorder import recording
 from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 from itertools import takewhile
 from types import FrameType
@@ -11,6 +12,8 @@ import numpy as np
 
 ENGINE = os.path.dirname(__file__) + os.sep
 """How the names of the engine's files begin, generated code's included."""
+TORCH_NAMES = os.path.join(sys.modules[__name__.partition(".")[0]].__path__[-1], "")
+"""How those of modules begin that are here because PyTorch has them, such as ``retrograd.nn``."""
 _COMMAND_LINE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "cli", "main.py")
 _OURS = (ENGINE, os.path.dirname(np.__file__) + os.sep)
 

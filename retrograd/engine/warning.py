@@ -6,9 +6,9 @@ import os
 import warnings
 
 from ..interpreter import getframe
-from .frames import ENGINE, outside
+from .frames import ENGINE, TORCH_NAMES, outside
 
-_OURS = (ENGINE, os.path.join(os.path.dirname(os.path.dirname(ENGINE)), "nn", ""))
+_OURS = (ENGINE, os.path.join(TORCH_NAMES, "nn", ""))
 
 _said: set[str] = set()
 _always = False

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from .....engine.checkpoint.frame import Frame
 from .....engine.checkpoint.run import _Region
 from .....engine.execution.graph_task import GraphTask
+from .....engine.frames import TORCH_NAMES
 from .....engine.table.public import FUNCTIONS, METHODS, NAMESPACES, PROPERTIES
 from .....engine.tensors.base import tensor_class
 from ....operators import canonical, inplace
@@ -27,8 +28,8 @@ _VARIANT = re.compile(r"_(?:(?:self|other)_)?(?:number|tensor|scalar|dims?|all|b
 _COMMON_CODE = ("call", "<lambda>", "_first_call")
 """Code of many functions: wrappers, and what a function has until it is called, even if one alone is left with it."""
 
-_ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 4))
-_COMPOSING = tuple(os.path.join(_ROOT, *names) for names in (("distributions", ""), ("nn", "module"), ("nn", "conv")))
+_COMPOSERS = (("distributions", ""), ("nn", "module"), ("nn", "conv"))
+_COMPOSING = tuple(TORCH_NAMES + os.path.join(*names) for names in _COMPOSERS)
 """How the files of ours begin that compute with operators, as a program does."""
 _OWN_DOING = (GraphTask.run, _Region.run, Frame.save_inputs, Frame.receive, Frame.pack)
 """What runs below these, up to the next line of the user, the engine does for itself."""
