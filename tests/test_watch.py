@@ -383,6 +383,36 @@ def test_unwritable_file_is_refused_before_and_survived_after(tmp_path: Path, ca
     assert "run.json" in capsys.readouterr().err
 
 
+FULL = """
+import resource, sys
+import retrograd as rg
+w = rg.nn.Parameter(rg.ones(2))
+optimizer = rg.optim.SGD([w], lr=0.1)
+with rg.watch(optimizer=optimizer, file="run.json", flush=0.0, triggers=False) as run:
+    for step in range(6):
+        w.square().sum().backward()
+        optimizer.step()
+        if step == 2:
+            limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (16, limits[1]))
+        if step == 4 and "cleared" in sys.argv:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+print("trained")
+"""
+
+
+@pytest.mark.parametrize(("arguments", "steps"), [((), 2), (("cleared",), 6)])
+def test_full_disk(tmp_path: Path, arguments: tuple[str, ...], steps: int) -> None:
+    """What was written before the disk was full is there, one sentence says so, and writing is tried again."""
+    (tmp_path / "train.py").write_text(FULL)
+    command = [sys.executable, "train.py", *arguments]
+    ended = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stdout) == (0, "trained\n")
+    assert ended.stderr.count("retrograd: error: Could not write") == ended.stderr.count("\n") == 1
+    assert load_run(str(tmp_path / "run.json")).steps == steps
+
+
 def fitted(folder: Path, name: str, *, seed: int, freeze: bool = False, rate: float = 0.05) -> str:
     """Watch a small training whose first layer may be frozen; return the name of its file."""
     torch.manual_seed(seed)
@@ -429,3 +459,19 @@ def test_diff_command_compares_watched_runs(tmp_path: Path) -> None:
 
     assert [one.returncode for one in runs] == [1, 0, 2]
     assert "gets a gradient in 100% of the steps, then 0%" in runs[0].stdout
+
+
+@pytest.mark.parametrize("engine", ["retrograd", "torch"])
+def test_bytes_that_a_graph_keeps(engine: str) -> None:
+    """Tanh keeps its result, a product the other factor; memory that two nodes keep counts once, parameters do not."""
+    torch = pytest.importorskip(engine)
+    w = torch.nn.Parameter(torch.ones(10, 100))
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    with watch(optimizer=optimizer, triggers=False) as run:
+        for _ in range(3):
+            h = torch.tanh(w)
+            (h * h).sum().backward()
+            optimizer.step()
+
+    assert run.curves.of("held").tolist() == [4000.0] * 3
+    assert run.curves.of("nodes").tolist() == [4.0] * 3

@@ -122,6 +122,6 @@ class WatchedProgram:
                 return messages.report_failure(error, "the table")
         if self._asked["output"] == STDOUT:
             write_output(watched.text(), STDOUT)
-        if watched.file is not None:
+        if watched.file is not None and not watched.unwritten:
             messages.say(f"wrote {os.path.relpath(watched.file)}")
-        return OutputError.exit_code if watched.file is None and self._asked["output"] is not None else 0
+        return OutputError.exit_code if watched.unwritten else 0

@@ -150,7 +150,7 @@ def _curves(curves: Curves) -> Table:
             values = curves.of(figure, owner)
             known = values[~np.isnan(values)]
             if len(known):
-                shown = _bytes if figure == "memory" else number
+                shown = _bytes if figure in ("memory", "held") else number
                 cells = (shown(one) for one in (known[0], known[-1], known.min(), known.max()))
                 table.add_row(f"{figure} {clean(owner)}".strip(), *cells, sparkline(values))
     return table

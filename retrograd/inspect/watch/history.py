@@ -26,7 +26,7 @@ class Column(NamedTuple):
     owner: str = ""
 
 
-FIGURES_OF_STEPS = ("loss", "rate", "scale", "clip", "seconds", "nodes", "memory", "value")
+FIGURES_OF_STEPS = ("loss", "rate", "scale", "clip", "seconds", "nodes", "held", "memory", "value")
 """Figures of the steps as a whole, in the order in which they are shown."""
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...interpreter import getframe
 from ..program.frames import read_locals
-from .engines import MEASURED, Engine, StepReader
+from .engines import MEASURED, Engine, GraphSize, StepReader
 from .guarded import Guard
 from .history import Array, Column, History
 from .names import names_of
@@ -86,8 +86,8 @@ class Meter:
         self._losses: dict[str, list[Any]] = {}
         self._clipped: list[tuple[Any, float]] = []
         self._scale: Any = None
-        self._nodes = float("nan")
-        """Nodes of the graph behind the first loss, as counted last."""
+        self._graph: GraphSize | None = None
+        """How large the graph behind the first loss was when it was measured last."""
         self._began = float("nan")
         """When the step before was over."""
         self._depth = 0
@@ -115,7 +115,7 @@ class Meter:
             for root in _listed(roots):
                 if self._engine.is_tensor(root):
                     if not self._losses and self.step % _COUNTED == 0:
-                        self._nodes = float(self._engine.graph_size(root, _MOST_NODES))
+                        self._graph = self._engine.graph_size(root, _MOST_NODES)
                     name = variables.get(id(root), "loss")
                     self._losses.setdefault(name, []).append(self._engine.held(root))
 
@@ -250,7 +250,8 @@ class Meter:
         self.set(Column("seconds"), now - self._began)
         self._began = now
         self.set(Column("memory"), _memory(self._engine))
-        self.set(Column("nodes"), self._nodes)
+        for figure, value in zip(GraphSize._fields, self._graph or (), strict=False):
+            self.set(Column(figure), float(value))
         self.set(Column("peak"), float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _PEAK))
 
     def _note_losses(self, names: list[str], numbers: list[float]) -> None:

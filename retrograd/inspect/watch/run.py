@@ -119,6 +119,8 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         self._usual: dict[tuple[int, int], Usual] = {}
         self._live = LiveTable() if live else None
         self._written = time.monotonic()
+        self.unwritten = ""
+        """Why the file could not be written the last time that this was tried."""
         self._inherited = False
         self._first = 0
         if resume:
@@ -261,13 +263,14 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         self._write()
 
     def _write(self) -> None:
-        """Write the file; that it cannot be written is said once, and costs nothing but the file."""
+        """Write the file; that it cannot be written is said once, and tried again: a full disk may be cleared."""
         try:
             self.save()
+            self.unwritten = ""
         except OutputError as error:
-            if self.file is not None and sys.stderr is not None:
-                print(f"retrograd: error: {error}", file=sys.stderr)
-            self.file = None
+            if not self.unwritten and sys.stderr is not None:
+                print(f"retrograd: error: {error} What was written before is there.", file=sys.stderr)
+            self.unwritten = str(error)
 
     def _buffers(self) -> list[Any]:
         """Return the buffers of the modules that were given."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ...plugins import plugins_in
 from ..history import Array
@@ -17,16 +17,34 @@ MEASURED = ("gradient", "weight", "update", "zeros", "nonfinite")
 of the gradient's entries that are zero, and that are NaN or infinite."""
 
 
-def nodes_behind(node: Any, most: int) -> int:
-    """Count the nodes of a graph from one on, at most ``most``."""
+class GraphSize(NamedTuple):
+    """How large the graph behind a loss is."""
+
+    nodes: int
+    held: int
+    """Bytes that its nodes keep for backward, each memory once, without that of its leaves."""
+
+
+def graph_behind(
+    node: Any, most: int, kept: Callable[[Any], Mapping[Hashable, int]], memory: Callable[[Any], Hashable]
+) -> GraphSize:
+    """Measure a graph from one node on, of at most ``most`` nodes.
+
+    ``kept`` gives the memories that a node keeps, with their bytes; ``memory`` that of a tensor.
+    """
     seen = {node} if node is not None else set()
-    waiting = list(seen)
-    while waiting and len(seen) < most:
-        for following, _ in waiting.pop().next_functions:
+    waiting, held, leaves = list(seen), dict[Hashable, int](), set[Hashable]()
+    while waiting:
+        one = waiting.pop()
+        held.update(kept(one))
+        leaf = getattr(one, "variable", None)
+        if leaf is not None:
+            leaves.add(memory(leaf))
+        for following, _ in one.next_functions if len(seen) < most else ():
             if following is not None and following not in seen:
                 seen.add(following)
                 waiting.append(following)
-    return len(seen)
+    return GraphSize(len(seen), sum(size for memory, size in held.items() if memory not in leaves))
 
 
 class Hearing(Protocol):
@@ -101,8 +119,8 @@ class Engine(Protocol):
     def random_states(self) -> Callable[[], None]:
         """Note the states of its generators; return what puts them back."""
 
-    def graph_size(self, root: Any, most: int) -> int:
-        """Return how many nodes the graph behind a tensor has, at most ``most``."""
+    def graph_size(self, root: Any, most: int) -> GraphSize:
+        """Measure the graph behind a tensor, of at most ``most`` nodes; nothing is unpacked."""
 
     def memory(self) -> float | None:
         """Return bytes that are allocated on its devices, where it knows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -15,7 +15,7 @@ from ...program.frames import user_frame
 from ...sources.array_values import has_data
 from ...sources.patches import Patches
 from ..history import Array
-from . import MEASURED, Hearing, StepReader, nodes_behind
+from . import MEASURED, GraphSize, Hearing, StepReader, graph_behind
 from .wrappers import telling_clipping, telling_scale
 
 
@@ -133,9 +133,9 @@ class OwnEngine:
         state = retrograd.get_rng_state()
         return lambda: retrograd.set_rng_state(state)
 
-    def graph_size(self, root: Any, most: int) -> int:
-        """Return how many nodes the graph behind a tensor has, at most ``most``."""
-        return nodes_behind(root.grad_fn, most)
+    def graph_size(self, root: Any, most: int) -> GraphSize:
+        """Measure the graph behind a tensor, of at most ``most`` nodes; nothing is unpacked."""
+        return graph_behind(root.grad_fn, most, kept_memories, _memory)
 
     def memory(self) -> float | None:
         """Return None: the process has it all."""
@@ -158,6 +158,17 @@ class _Observer:
         """Tell of a run into leaves."""
         if api == "backward":
             self._hearing.backward(outputs, user_frame(getframe(1)))
+
+
+def kept_memories(node: Any) -> dict[Hashable, int]:
+    """Return the memories that a node keeps, with their bytes; nothing where hooks packed one."""
+    facts = importlib.import_module("retrograd.inspect.sources.engine_.backward.facts")
+    return {id(facts.memory_of(array)): array.nbytes for array in facts.saved_arrays(node) or ()}
+
+
+def _memory(tensor: Any) -> Hashable:
+    facts = importlib.import_module("retrograd.inspect.sources.engine_.backward.facts")
+    return id(facts.memory_of(_array(tensor)))
 
 
 def _array(tensor: Any) -> Array:

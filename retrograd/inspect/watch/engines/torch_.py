@@ -12,10 +12,11 @@ import numpy as np
 from ....interpreter import getframe
 from ...program.frames import user_frame
 from ...sources.patches import Patches
+from ...sources.torch_.calls.saved import kept_memories, memory_of
 from ...sources.torch_.library import LIBRARY, loaded_torch
 from ...sources.torch_.own_work import own_work
 from ..history import Array
-from . import MEASURED, Hearing, StepReader, nodes_behind
+from . import MEASURED, GraphSize, Hearing, StepReader, graph_behind
 from .wrappers import telling_clipping, telling_scale
 
 _CLIPPING = ("_clip_grads_with_norm_", "clip_grad_norm_")
@@ -160,9 +161,9 @@ class TorchEngine:
 
         return put_back
 
-    def graph_size(self, root: Any, most: int) -> int:
-        """Return how many nodes the graph behind a tensor has, at most ``most``."""
-        return nodes_behind(root.grad_fn, most)
+    def graph_size(self, root: Any, most: int) -> GraphSize:
+        """Measure the graph behind a tensor, of at most ``most`` nodes; nothing is unpacked."""
+        return graph_behind(root.grad_fn, most, kept_memories, memory_of)
 
     def memory(self) -> float | None:
         """Return bytes that are allocated on the devices, None on the CPU."""

@@ -135,7 +135,7 @@ def fill_from_nodes(snapshot: GraphSnapshot, order: Sequence[Any]) -> None:
     def asked(place: int) -> dict[Hashable, int] | None:
         if snapshot.seq[place] is None:
             return None
-        return {_memory(one): _size(one) for one in _kept_by(order[place])}
+        return kept_memories(order[place])
 
     _fill(snapshot, asked)
 
@@ -156,6 +156,11 @@ def _fill(snapshot: GraphSnapshot, kept_at: Callable[[int], dict[Hashable, int] 
             counted.update(kept)
     if counted:
         snapshot.measures["saved_bytes"] = once
+
+
+def kept_memories(node: Any) -> dict[Hashable, int]:
+    """Return the memories that a node keeps, with their bytes; nothing is unpacked."""
+    return {memory_of(one): _size(one) for one in _kept_by(node)}
 
 
 def _kept_by(node: Any) -> Iterator[Any]:
@@ -198,7 +203,7 @@ def saves_of(call: Call, outputs: list[Any], sizes: SavedSizes, known: BoundedDi
 def _look_at(call: Call, root: Any) -> Kept:
     """Ask the nodes of a call what they keep, from that of the result on."""
     made, tensors, results = call.after - call.before, list[tuple[int, int]](), list[tuple[int, int, int]]()
-    memories = {_memory(one): place for place, one in enumerate([*call.inputs, call.result])}
+    memories = {memory_of(one): place for place, one in enumerate([*call.inputs, call.result])}
     own: dict[object, int] = {}
     for node in _nodes_of(root, call):
         edges = node.next_functions if made > 1 or _names_of(node) else ()
@@ -207,16 +212,16 @@ def _look_at(call: Call, root: Any) -> Kept:
             place, held = _place_of(name, node, call, edges, node is root), None
             if place is None:  # a mask, say, that the call made and nobody has a name for
                 held = getattr(getattr(node, _PREFIX + name, None), "data", None)
-                place = memories.get(_memory(held)) if held is not None else None
+                place = memories.get(memory_of(held)) if held is not None else None
             if place is not None:
                 tensors.append((number, place))
             elif held is not None or name in _RESULTS:
-                memory = own.setdefault(_memory(held) if held is not None else number, len(own))
+                memory = own.setdefault(memory_of(held) if held is not None else number, len(own))
                 results.append((number, memory, _output_size(node) if held is None else _size(held)))
     return Kept(tuple(sorted({place for _, place in tensors})), tuple(tensors), tuple(results))
 
 
-def _memory(tensor: Any) -> Hashable:
+def memory_of(tensor: Any) -> Hashable:
     """Return what tells the memory of a tensor from others, something else of what has none."""
     try:
         return tensor.untyped_storage().data_ptr() or id(tensor)
