@@ -67,13 +67,49 @@ def test_typed_storages(torch: Any) -> Any:
                 f.clone().tolist(), f.is_shared()]  # fmt: skip
 
 
-def test_memory_of_tensors_is_not_resized() -> None:
-    """In PyTorch the tensors would lose their memory; NumPy cannot do that, and it is said."""
-    import retrograd
+@differential
+def test_memory_of_tensors_is_resized(torch: Any) -> Any:
+    """It grows under all tensors that lie in it, is given up and comes back; memory of others stays as it is."""
+    x = torch.arange(4.0)
+    view, alias = x[2:], x.data
+    s = x.untyped_storage()
+    s.resize_(32)
+    alias.resize_(8)[4:] = 7
+    view[0] = 5
+    seen = [x, view, alias, s.nbytes(), view.untyped_storage() is s, view.data_ptr() - x.data_ptr()]
+    p = torch.nn.Parameter(torch.ones(2))
+    p.untyped_storage().resize_(0)
+    gone = (p.untyped_storage().nbytes(), tuple(p.shape))
+    p.untyped_storage().resize_(8)
+    p.data.fill_(3)
+    grown = torch.zeros(2)
+    part = grown[:1]
+    grown.resize_(3)[0] = 9
+    far = torch.zeros(0).set_(torch.arange(2.0).untyped_storage(), 1, (3,))
+    lent = torch.from_numpy(np.zeros(2)).untyped_storage()
+    return [seen, gone, p, part, far[:1], far.untyped_storage().nbytes(), lent.resizable(),
+            raises("storage that is not resizable", lent.resize_, 4)]  # fmt: skip
 
-    x = retrograd.ones(3)
-    assert raises("NumPy's arrays keep the memory", x.untyped_storage().resize_, 0) == "RuntimeError"
-    assert x.untyped_storage().resize_(12).nbytes() == 12
+
+@differential
+def test_what_storages_refuse(torch: Any) -> Any:
+    """Places and values that bytes and items have not, forms that their classes have not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        s, t = torch.arange(4.0).untyped_storage(), torch.arange(4.0).storage()
+        wrapped = torch.FloatStorage(wrap_storage=s)
+        return [
+            raises("step of 2", lambda: s[::2]), raises("out of bounds", s.__setitem__, 16, 1),
+            raises("expects int, but got float", s.fill_, 1.5), raises("slices are only", lambda: t[1:2]),
+            raises("can't index", lambda: t["a"]), raises("Too many positional", torch.FloatStorage, 1, 2),
+            raises("cannot be specified", lambda: torch.FloatStorage(dtype=torch.float64)),
+            raises("must be UntypedStorage", lambda: torch.FloatStorage(wrap_storage=3)),
+            raises("invalid storage offset", torch.ones(1).set_, t, -1, (1,), (1,)),
+            raises("to a tensor of type float", torch.ones(1).set_, torch.ones(1).int()),
+            wrapped.tolist(), torch.ones(1).storage_type() is torch.FloatStorage, wrapped.type(),
+            torch.FloatTensor(t).data_ptr() == s.data_ptr(), t.share_memory_().is_shared(),
+            torch.UntypedStorage(2, device="meta").device.type, torch.ones(2, device="meta").untyped_storage().nbytes(),
+        ]  # fmt: skip
 
 
 @differential

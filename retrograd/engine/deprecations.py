@@ -76,7 +76,8 @@ _TEXTS: Final = {
     ),
     "TypedStorage": (
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
-        "class. To access UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()"
+        "class. This should only matter to you if you are using storages directly.  To access UntypedStorage directly, "
+        "use tensor.untyped_storage() instead of tensor.storage()"
     ),
 }
 

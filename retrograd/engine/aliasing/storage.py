@@ -33,6 +33,8 @@ class Storage:
     _stamps: list[int] | tuple[()] = ()
     root: Any = None
     """Array at the start of the memory, set when an offset is first asked for."""
+    left: Any = None
+    """The memory in which tensors still lie that are too large for the one that they have been given."""
 
     def bump(self) -> None:
         """Record a write."""

@@ -10,19 +10,25 @@ from ... import observe
 from ...aliasing.history import rebase_history
 from ...aliasing.inplace import bump_version, prepare_write
 from ...aliasing.memory_formats import check_memory_format, format_of, strides_in
+from ...aliasing.owners import owner_of
+from ...aliasing.shared_memory import aliases_of, move_to_size
 from ...aliasing.strided import Geometry, contiguous_strides, storage_offset, strided
 from ...aliasing.versions import storage_of
 from ...aliasing.views import gradient_edge, requires_grad
 from ...aliasing.write_rules import check_inplace
+from ...calls.refusals import refuse
 from ...nodes.node import GraphNode
 from ...switches.state import STATE
 from ...switches.transforming import write_in_transform
 from ...table.public import public
+from ...tensors.argument_checks import type_name_of
 from ...tensors.base import TensorBase, set_array
 from ...tensors.bits import bits_of, mark, memory_of
+from ...tensors.dtype_names import c_name, scalar_name
 from ...tensors.layouts import contiguous_format, preserve_format
 from ...tensors.size import Size
-from .storages import UntypedStorage, flat_memory
+from .storages import UntypedStorage, flat_memory, memory_at
+from .typed_storages import TypedStorage
 
 
 @public("resize_", function=False)
@@ -31,8 +37,8 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     if requires_grad(self) and not STATE.inference:
         raise RuntimeError("cannot resize variables that require grad. Use reshape, or resize the detached tensor.")
     shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-    if any(n < 0 for n in shape):
-        raise RuntimeError(f"resize_: sizes must not be negative, got {list(shape)}")
+    negative = next((n for n in shape if n < 0), None)
+    refuse(negative is not None, f"Trying to create tensor with negative dimension {negative}: {list(shape)}")
     check_memory_format("resize_", memory_format)
     if memory_format == preserve_format:
         raise RuntimeError("Unsupported memory formatPreserve: resize_ takes the format that the result is to have")
@@ -44,14 +50,24 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     memory, offset = flat_memory(self).view(self._sig.numpy), storage_offset(self)
     needed = offset + Size(shape).numel()
     if needed > memory.size:
-        grown = np.zeros(needed, memory.dtype)
-        grown[: memory.size] = memory
-        storage_of(self).root = memory = grown
+        memory = _grown(self, memory, needed)
     bits = bits_of(self)
     set_array(self, strided(memory, shape, strides, offset))
     mark(self, bits)
     bump_version(self)
     return self
+
+
+def _grown(t: Any, memory: Any, count: int) -> Any:
+    """Memory for more elements, with those that are there, also under all other tensors that lie in it."""
+    owner = owner_of(memory_of(t))
+    others = aliases_of(t, owner) if memory.size and isinstance(owner, np.ndarray) else [t]
+    if len(others) > 1:
+        return move_to_size(memory, count * memory.itemsize, others).view(memory.dtype)
+    grown = np.zeros(count, memory.dtype)
+    grown[: memory.size] = memory
+    storage_of(t).root = grown
+    return grown
 
 
 @public("resize_as_")
@@ -81,11 +97,6 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
     records = STATE.grad_enabled and not STATE.inference and any(requires_grad(t) for t in operands)
     check_inplace(self, records)
     array, root = _window(self, source, storage_offset, size, stride)
-    if array.dtype != self._sig.numpy:
-        raise RuntimeError(
-            f"Could not set tensor of type {array.dtype} to a tensor of type {self._sig.numpy}: both must have the "
-            "same dtype"
-        )
     edges = tuple([gradient_edge(t) for t in operands]) if records else ()
     prepare_write(self)
     before = storage_of(self).version
@@ -108,21 +119,42 @@ def _window(t: Any, source: Any, offset: int, size: Any, stride: Any) -> tuple[A
     if source is None:
         array = np.zeros((0,), t._sig.numpy)
         return array, array
-    if isinstance(source, UntypedStorage):
-        source.alone = False
-        memory = source._memory
-        memory = memory if memory.dtype == t._sig.numpy else memory.view(t._sig.numpy)
-    else:
-        memory = flat_memory(source)
-        if size is None:
-            return source._array, memory
+    storage = _storage_of(t, source)
+    memory = memory_at(storage, t._sig.numpy)
+    if size is None and isinstance(source, TensorBase):
+        return source._array, memory
     shape = (memory.size - offset,) if size is None else tuple(size)
     strides = contiguous_strides(shape) if stride is None else tuple(stride)
+    refuse(offset < 0, f"Tensor: invalid storage offset {offset}")
+    refuse(
+        any(s < 0 for s in strides),
+        f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(strides)}",
+    )
     end = offset + Geometry(shape, strides, 0).extent()
     if end > memory.size:
-        raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and itemsize "
-            f"{memory.itemsize} requiring a storage size of {end * memory.itemsize} are out of bounds for storage of "
-            f"size {memory.nbytes}"
-        )
+        storage.resize_(end * memory.itemsize)
+        memory = memory_at(storage, t._sig.numpy)
     return strided(memory, shape, strides, offset), memory
+
+
+def _storage_of(t: Any, source: Any) -> UntypedStorage:
+    """The memory of a tensor or storage, whose dtype is the tensor's."""
+    if isinstance(source, UntypedStorage):
+        return source
+    mine = t._sig.numpy
+    if isinstance(source, TypedStorage):
+        refuse(
+            source.dtype.numpy != mine,
+            f"Expected a Storage of type {scalar_name(mine)} or an UntypedStorage, but got type "
+            f"{scalar_name(source.dtype.numpy)} for argument 1 'storage'",
+        )
+        return source._untyped_storage
+    if not isinstance(source, TensorBase):
+        raise TypeError(
+            f"set_() received an invalid combination of arguments - got ({type_name_of(source)}), but expected a "
+            "Tensor or a Storage"
+        )
+    theirs = source._sig.numpy
+    refuse(theirs != mine, f"Could not set tensor of type {c_name(theirs)} to a tensor of type {c_name(mine)}")
+    found: UntypedStorage = UntypedStorage.of(flat_memory(source))
+    return found

@@ -1,20 +1,29 @@
-"""Storages as objects: the memory under tensors as bytes, or as elements of a dtype."""
+"""Storages as objects: the memory under tensors as bytes. There is one object for each memory while it is used."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import weakref
+from collections.abc import Iterator
+from operator import index
+from typing import Any, Final
 
 import numpy as np
 
 from ... import observe
-from ...aliasing.shared_memory import is_in_shared_memory
+from ...aliasing.owners import is_shared, owner_of
+from ...aliasing.shared_memory import aliases_of, is_in_shared_memory, move_to_shared_memory, move_to_size
 from ...aliasing.strided import Geometry, address, root_array, strided
-from ...deprecations import discourage
 from ...table.public import FUNCTIONS, public
-from ...tensors.base import TensorBase
-from ...tensors.devices import CPU
-from ...tensors.dtypes import from_numpy_dtype
+from ...tensors.absent import AbsentMemory
+from ...tensors.argument_checks import type_name_of
+from ...tensors.base import TensorBase, wrap
+from ...tensors.devices import CPU, is_meta
+from ...tensors.devices import device as device_named
+from ...tensors.dtypes import by_name
+
+_BYTE: Final = np.dtype(np.uint8)
+_KNOWN: weakref.WeakValueDictionary[tuple[int, int, int], Any] = weakref.WeakValueDictionary()
+"""Storages by their owner, which they keep alive, and by where their bytes begin and how many there are."""
 
 
 def flat_memory(t: TensorBase) -> Any:
@@ -29,76 +38,84 @@ class UntypedStorage:
     __module__ = "retrograd.storage"
 
     is_cuda = is_hpu = is_sparse = is_sparse_csr = False
-    alone = False
-    """Whether no tensor can lie in the memory, so that it may be exchanged."""
+    device: Any = CPU
+    filename: str | None = None
+    """The file that it is mapped from."""
+    _memory: Any
+    """The bytes; without memory (``device='meta'``) there is only their number."""
 
     def __init__(self, *data: Any, device: Any = None) -> None:
         if len(data) > 1:
             raise TypeError("torch.UntypedStorage() received an invalid combination of arguments: a size or a sequence")
-        self.alone = True
         given = data[0] if data else 0
-        if isinstance(given, str) or not all(isinstance(n, int) for n in (given if np.iterable(given) else [given])):
+        whole = given if np.iterable(given) else [given]
+        if isinstance(given, str) or not all(isinstance(n, int) for n in whole):
             raise RuntimeError(
                 f"torch.UntypedStorage(): tried to construct a storage from a sequence ({type(given).__name__}), but "
                 "one of the items is no int"
             )
-        self._memory = np.zeros(given, np.uint8) if isinstance(given, int) else np.array(given, np.uint8)
+        if isinstance(given, int):
+            _check_size(given)
+        if is_meta(device):
+            self.device, self._memory = device_named("meta"), range(given)
+        else:
+            self._hold(np.zeros(given, _BYTE) if isinstance(given, int) else np.array(given, _BYTE))
+
+    def _hold(self, memory: Any) -> None:
+        self._memory = memory
+        _KNOWN[_key(memory)] = self
 
     @classmethod
     def of(cls, memory: Any) -> Any:
         """The storage of a flat array."""
-        made = cls.__new__(cls)
-        made._memory = memory
-        return made
+        memory = memory.view(_BYTE)
+        known = _KNOWN.get(_key(memory))
+        if known is None:
+            known = cls.__new__(cls)
+            known._hold(memory)
+        return known
 
-    def _items(self) -> Any:
-        return self._memory.view(np.uint8)
-
-    @property
-    def device(self) -> Any:
-        """Always the CPU."""
-        return CPU
+    def _bytes(self) -> Any:
+        if self.device is not CPU:
+            raise NotImplementedError("Not available for 'meta' device type")
+        return self._memory
 
     def get_device(self) -> None:
         """The number of the device: the CPU has none."""
 
     @property
     def _cdata(self) -> int:
-        return self.data_ptr()
-
-    def __eq__(self, other: object) -> bool:
-        """Whether it is the same memory (in PyTorch the same object, of which there is one for each memory)."""
-        if type(self) is not type(other) or not isinstance(other, UntypedStorage):
-            return False
-        return (self.data_ptr(), self.nbytes()) == (other.data_ptr(), other.nbytes())
-
-    def __hash__(self) -> int:
-        return hash(self.data_ptr())
+        return self.data_ptr() or id(self)
 
     def data_ptr(self) -> int:
         """Address of the first byte."""
-        return address(self._memory) if self._memory.size else 0
+        return address(self._memory) if self.device is CPU and self._memory.size else 0
 
     def nbytes(self) -> int:
         """Size in bytes."""
-        return int(self._memory.nbytes)
+        return len(self._memory)
 
-    def size(self) -> int:
-        """Number of items."""
-        return len(self)
+    size = __len__ = nbytes
 
     def element_size(self) -> int:
         """Bytes per item."""
-        return int(self._items().itemsize)
+        return 1
 
-    def tolist(self) -> list[Any]:
-        """The items as Python numbers."""
-        values: list[Any] = self._items().tolist()
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> str:
+        """What it is called."""
+        return "torch.storage.UntypedStorage"
+
+    def tolist(self) -> list[int]:
+        """The bytes as Python numbers."""
+        values: list[int] = self._bytes().tolist()
         return values
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
 
     def fill_(self, value: Any) -> Any:
         """Write one value everywhere."""
-        self._items()[...] = value
+        self._bytes()[...] = _byte("fill_", value)
         self._wrote("fill_")
         return self
 
@@ -108,7 +125,7 @@ class UntypedStorage:
             raise RuntimeError(
                 f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
             )
-        self._memory.view(np.uint8)[...] = source._memory.view(np.uint8)
+        self._bytes()[...] = source.untyped()._bytes()
         self._wrote("copy_")
         return self
 
@@ -117,170 +134,160 @@ class UntypedStorage:
             observe.notify("storage_written", method, self._memory)
 
     def clone(self) -> Any:
-        """The same items in memory of their own."""
-        made = type(self).of(self._memory.copy())
-        made.alone = True
-        return made
+        """The same bytes in memory of their own."""
+        return UntypedStorage.of(self._bytes().copy())
 
     def __copy__(self) -> Any:
         return self.clone()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return memo.setdefault(id(self), self.clone())
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
+        return memo.setdefault("torch", {}).setdefault(self._cdata, self.clone())
+
+    def __reduce__(self) -> Any:
+        raise AttributeError("type object 'torch.storage.UntypedStorage' has no attribute 'dtype': save a tensor on it")
+
+    def new(self) -> Any:
+        """An empty storage."""
+        return UntypedStorage()
 
     def resize_(self, size: int) -> Any:
-        """Another number of items; refused under a tensor, since NumPy cannot move memory from under its arrays."""
-        if size < 0:
-            raise RuntimeError(f"resize_: a storage cannot have {size} items")
-        if self.alone:
-            kept, self._memory = self._memory, np.zeros(size, self._memory.dtype)
-            self._memory[: kept.size] = kept[:size]
-        elif size != len(self):
-            raise RuntimeError(
-                f"resize_: a storage of {len(self)} items cannot become one of {size}, since NumPy's arrays keep the "
-                "memory that they were made with: resize the tensor (Tensor.resize_), or copy into a new storage"
-            )
+        """Another number of bytes, also under the tensors that lie here; what is lost may still be seen by these."""
+        _check_size(size)
+        if self.device is not CPU:
+            self._memory = range(size)
+        elif size != self.nbytes():
+            if not self.resizable():
+                raise RuntimeError("Trying to resize storage that is not resizable")
+            self._hold(move_to_size(self._memory, size, aliases_of(None, owner_of(self._memory))))
         return self
 
     def resizable(self) -> bool:
-        """Whether the size may change."""
-        return self.alone
+        """Whether the size may change: not of memory that others than tensors hold, too."""
+        return not is_shared(self._memory) and not self.is_shared()
 
     def cpu(self) -> Any:
         """Itself."""
         return self
 
+    def to(self, *, device: Any, non_blocking: bool = False) -> Any:
+        """Itself, on the only device."""
+        return UntypedStorage(self.nbytes(), device=device) if is_meta(device) else self
+
     def untyped(self) -> UntypedStorage:
-        """The same memory as bytes."""
-        return self if type(self) is UntypedStorage else UntypedStorage.of(self._memory)
+        """Itself."""
+        return self
+
+    def byteswap(self, dtype: Any) -> None:
+        """Exchange the bytes of each item of a dtype."""
+        self._bytes().view(dtype.numpy).byteswap(inplace=True)
+        self._wrote("byteswap")
 
     def is_shared(self) -> bool:
         """Whether forked processes see it."""
-        return is_in_shared_memory(self._memory)
+        return self.device is CPU and is_in_shared_memory(self._memory)
+
+    def share_memory_(self) -> Any:
+        """Move it, and the tensors on it, to memory that forked processes see."""
+        if not self.is_shared():
+            under = wrap(self._bytes())
+            move_to_shared_memory(under)
+            self._hold(under._array)
+        return self
 
     def is_pinned(self, device: Any = "cuda") -> bool:
         """Whether a device copies from it directly: no."""
         return False
 
-    def __len__(self) -> int:
-        return int(self._items().size)
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            _check_step(place)
+            return UntypedStorage.of(self._bytes()[place])
+        self._check_place(place)
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"index {place} out of range for storage of size {len(self)}")
+        return self._bytes()[place].item()
 
-    def __getitem__(self, index: Any) -> Any:
-        if not isinstance(index, slice) and not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} out of range for storage of size {len(self)}")
-        found = self._items()[index]
-        return found.item() if isinstance(found, np.generic) else type(self).of(found)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._items()[index] = value
+    def __setitem__(self, place: Any, value: Any) -> None:
+        if isinstance(place, slice):
+            _check_step(place)
+        else:
+            self._check_place(place)
+            if not -len(self) <= place < len(self):
+                raise RuntimeError("out of bounds")
+        self._bytes()[place] = _byte("setitem", value)
         self._wrote("setitem")
 
-    def _text(self) -> str:
-        return f"[torch.storage.UntypedStorage(device=cpu) of size {len(self)}]"
+    def _check_place(self, place: Any) -> None:
+        if not hasattr(place, "__index__"):
+            raise TypeError(f"can't index a torch.UntypedStorage with {type(place).__name__}")
 
     def __repr__(self) -> str:
-        return "".join(f" {value}\n" for value in self.tolist()) + self._text()
+        shown = "".join(f" {value}\n" for value in self.tolist()) if self.device is CPU else "...\n"
+        return f"{shown}[torch.storage.UntypedStorage(device={self.device}) of size {len(self)}]"
+
+    @classmethod
+    def from_buffer(cls, buffer: Any, byte_order: str = "native", *, dtype: Any = None, count: int = -1,
+                    offset: int = 0) -> Any:  # fmt: skip
+        """A copy of the bytes of a buffer."""
+        return UntypedStorage.of(items_of_buffer(buffer, byte_order, _BYTE if dtype is None else dtype.numpy))
+
+    @classmethod
+    def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> Any:
+        """The bytes of a file, written back to it where it is shared."""
+        made = FUNCTIONS["from_file"](filename, shared=shared, size=nbytes, dtype=by_name("uint8"))
+        storage: UntypedStorage = made.untyped_storage()
+        storage.filename = filename if shared else None
+        return storage
 
 
-class TypedStorage(UntypedStorage):
-    """The elements under a tensor, shared with all its views."""
-
-    __module__ = "retrograd.storage"
-
-    def __init__(self, *data: Any, dtype: Any = None, wrap_storage: Any = None, device: Any = None) -> None:
-        discourage("TypedStorage")
-        self.alone = wrap_storage is None
-        numpy = np.dtype(np.float32) if dtype is None else dtype.numpy
-        if wrap_storage is not None:
-            self._memory = wrap_storage._memory.view(numpy)
-            return
-        given = data[0] if data else 0
-        self._memory = np.zeros(given, numpy) if isinstance(given, int) else np.array(given, numpy)
-
-    def _items(self) -> Any:
-        return self._memory
-
-    @property
-    def dtype(self) -> Any:
-        """The data type."""
-        return from_numpy_dtype(self._memory.dtype)
-
-    def _text(self) -> str:
-        return f"[torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {len(self)}]"
-
-    def pickle_storage_type(self) -> str:
-        """What PyTorch calls storages of this dtype."""
-        return _LEGACY_NAMES[self._memory.dtype]
+def _key(memory: Any) -> tuple[int, int, int]:
+    return id(owner_of(memory)), address(memory), memory.nbytes
 
 
-_LEGACY_NAMES: dict[Any, str] = {
-    np.dtype(numpy): f"{name}Storage"
-    for name, numpy in {
-        "Half": np.float16, "Float": np.float32, "Double": np.float64, "Char": np.int8, "Short": np.int16,
-        "Int": np.int32, "Long": np.int64, "Byte": np.uint8, "Bool": np.bool_, "ComplexFloat": np.complex64,
-        "ComplexDouble": np.complex128,
-    }.items()
-}  # fmt: skip
-_CONVERSIONS = {
-    "half": np.float16, "float": np.float32, "double": np.float64, "char": np.int8, "short": np.int16, "int": np.int32,
-    "long": np.int64, "byte": np.uint8, "bool": np.bool_, "complex_float": np.complex64,
-    "complex_double": np.complex128,
-}  # fmt: skip
+def _check_size(size: Any) -> None:
+    if index(size) < 0:
+        raise RuntimeError(f"alloc_cpu() seems to have been called with negative number: {2**64 + size}")
 
 
-def _conversion(numpy: Any) -> Callable[[Any], Any]:
-    def converted(self: Any) -> Any:
-        return TypedStorage.of(self._items().astype(numpy))
-
-    converted.__doc__ = f"The items as {np.dtype(numpy).name}, in a storage of their own."
-    return converted
+def _check_step(place: slice) -> None:
+    if place.step not in (None, 1):
+        raise RuntimeError(f"Trying to slice with a step of {place.step}, but only a step of 1 is supported")
 
 
-for _name, _numpy in _CONVERSIONS.items():
-    setattr(UntypedStorage, _name, _conversion(_numpy))
+def _byte(method: str, value: Any) -> int:
+    if not hasattr(value, "__index__"):
+        raise RuntimeError(f"{method} expects int, but got {type_name_of(value)}")
+    return index(value) % 256
 
 
-class _Legacy(type):
-    """Every storage of the dtype counts as an instance, although the class makes those of ``TypedStorage``."""
+def items_of_buffer(buffer: Any, byte_order: str, numpy: Any) -> Any:
+    """A copy of the items in a buffer, whose bytes lie in one order or the other."""
+    if byte_order not in ("native", "little", "big"):
+        raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big' or 'little')")
+    raw = np.frombuffer(buffer, _BYTE)
+    if raw.size % numpy.itemsize:
+        raise ValueError(
+            f"buffer length ({raw.size} bytes) after offset (0 bytes) must be a multiple of element size "
+            f"({numpy.itemsize})"
+        )
+    items = raw.copy().view(numpy)
+    return items.byteswap() if byte_order == "big" else items
 
-    numpy: Any
 
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, TypedStorage) and value._memory.dtype == cls.numpy
-
-    def __call__(cls, *data: Any) -> Any:
-        return TypedStorage(*data, dtype=cls.dtype)
-
-    @property
-    def dtype(cls) -> Any:
-        """The dtype of its items."""
-        return from_numpy_dtype(cls.numpy)
+def memory_at(storage: UntypedStorage, numpy: Any) -> Any:
+    """What lies in a storage, as whole items of a dtype."""
+    memory = storage._bytes()
+    return memory[: len(memory) // numpy.itemsize * numpy.itemsize].view(numpy)
 
 
 public("UntypedStorage", method=False)(UntypedStorage)
-public("TypedStorage", method=False)(TypedStorage)
-for _dtype, _legacy in _LEGACY_NAMES.items():
-    public(_legacy, method=False)(_Legacy(_legacy, (), {"numpy": _dtype, "__doc__": f"Storages of {_dtype.name}."}))
-public("Storage", method=False)(FUNCTIONS["FloatStorage"])
 
 
 @public("untyped_storage", function=False)
 def untyped_storage(self: Any) -> UntypedStorage:
     """The bytes under this tensor."""
-    made: UntypedStorage = UntypedStorage.of(flat_memory(self))
-    return made
-
-
-@public("storage", function=False)
-def storage(self: Any) -> TypedStorage:
-    """The elements under this tensor."""
-    discourage("TypedStorage")
-    made: TypedStorage = typed_storage(self)
-    return made
-
-
-@public("_typed_storage", function=False)
-def typed_storage(self: Any) -> TypedStorage:
-    """The elements under this tensor, for those who know what they ask for."""
-    made: TypedStorage = TypedStorage.of(flat_memory(self))
-    return made
+    if self._array.__class__ is AbsentMemory:
+        whole = (self._array.offset + Geometry.of(self._array, 0).extent()) * self._array.itemsize
+        return UntypedStorage(whole, device="meta")
+    found: UntypedStorage = UntypedStorage.of(flat_memory(self))
+    return found

@@ -247,6 +247,8 @@ def new(self: Any, *given: Any, size: Any = None, data: Any = None, other: Any =
         data = given[0]
     if isinstance(data, TensorBase) and data._sig.numpy != self._sig.numpy:
         raise TypeError(f"new(): expected a tensor of {self.dtype}, but got one of {data.dtype}")
+    if hasattr(data, "untyped"):  # a storage, whose memory the tensor shares
+        return wrap(np.zeros(0, self._sig.numpy)).set_(data)
     if data is not None:
         return finish(array_from(data, self._sig.numpy))
     return finish(np.zeros(sizes_of(given) if given else (0,), self._sig.numpy))
