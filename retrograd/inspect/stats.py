@@ -9,11 +9,12 @@ import heapq
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from .columns import Plain, nonfinite_word
 from .memory_line import MemoryLine, memory_line
+from .passes import Times
 from .snapshot import GraphSnapshot, SourceLine
 from .verbs import Tables
 
@@ -37,6 +38,8 @@ class NodeFigure:
     value: float
     share: float
     """Its part of the sum over all nodes, 0 to 1."""
+    spread: tuple[float, float] | None = None
+    """Of a median over several passes: first and third quartile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,9 @@ class Statistics(Tables):
     """Leaves by gradient norm: non-finite ones first, then the largest; those without a known norm last."""
     leaves: int
     """How many leaves there are; ``gradients`` may hold fewer."""
-    missing: list[str]
+    passes: int = 1
+    """Backward passes of which times are the median."""
+    missing: list[str] = field(default_factory=list)
     """Sentences about what the recording does not hold and how to get it."""
     memory: MemoryLine | None = None
     """What is kept for backward over time, where that is known."""
@@ -107,13 +112,18 @@ def _plain_memory(line: MemoryLine) -> dict[str, Plain]:
     }
 
 
-def statistics(snapshot: GraphSnapshot, rows: int | None = ROWS, *, retained: bool = False) -> Statistics:
+def statistics(
+    snapshot: GraphSnapshot, rows: int | None = ROWS, *, retained: bool = False, over: Times | None = None
+) -> Statistics:
     """Return the statistics of one graph, with at most ``rows`` rows in each table (None: all).
 
-    ``retained`` says that its backward run kept it.
+    ``retained`` says that its backward run kept it; ``over`` are its times over several passes.
     """
     limit = len(snapshot) if rows is None else rows
-    times = snapshot.measures.get("time_us")
+    times = over.median if over else snapshot.measures.get("time_us")
+    slowest = _largest(snapshot, times or [], limit)
+    if over is not None:
+        slowest = [replace(one, spread=_spread(over, int(one.node[1:]))) for one in slowest]
     # The measure counts a storage that several nodes share only once.
     saved = snapshot.measures.get("saved_bytes", snapshot.saved_bytes)
     leaves = [node for node, kind in enumerate(snapshot.kind) if kind == "leaf"]
@@ -127,13 +137,20 @@ def statistics(snapshot: GraphSnapshot, rows: int | None = ROWS, *, retained: bo
         operators=dict(Counter(snapshot.op).most_common()),
         time_us=_total(times),
         saved_bytes=int(_total(saved) or 0) if _known(saved) else None,
-        slowest=_largest(snapshot, times or [], limit),
+        slowest=slowest,
+        passes=1 if over is None else over.passes,
         largest=_largest(snapshot, saved, limit),
         gradients=[_gradient(snapshot, node) for node in chosen],
         leaves=len(leaves),
         memory=memory_line(snapshot, retained=retained),
         missing=_missing(snapshot),
     )
+
+
+def _spread(over: Times, node: int) -> tuple[float, float] | None:
+    """Return the quartiles of one node's times."""
+    low, high = over.low[node], over.high[node]
+    return None if low is None or high is None else (low, high)
 
 
 def _missing(snapshot: GraphSnapshot) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..events import Recording
 from ..memory_line import MemoryLine, retained_runs, thinned
+from ..passes import times_over_passes
 from ..stats import ROWS, SCHEMA, NodeFigure, ParameterGradient, Statistics, statistics
 from .base import RenderOptions, chosen_steps
 from .console_page import literal, page_text
@@ -35,7 +36,9 @@ def chosen_statistics(recording: Recording, options: RenderOptions, rows: int | 
     known, retained = reached(recording), retained_runs(recording)
     found = []
     for step in chosen_steps(recording, options):
-        one, parameters = statistics(recording.snapshots[step], rows, retained=step in retained), known[step]
+        over = times_over_passes(recording.snapshots, step)
+        one = statistics(recording.snapshots[step], rows, retained=step in retained, over=over)
+        parameters = known[step]
         if parameters is not None:
             one = replace(one, parameters=parameters.headline, unreached=parameters.without)
         found.append(one)
@@ -67,7 +70,8 @@ def stats_parts(found: Sequence[Statistics]) -> Iterator[Any]:
         if one.unreached:
             yield Text(unreached_words(one.unreached), style="bold red")
         if one.slowest:
-            yield _figures("Slowest nodes", "time", one.slowest, [time_text(row.value) for row in one.slowest])
+            over = f", median of {one.passes} passes, with quartiles" if one.passes > 1 else ""
+            yield _figures(f"Slowest nodes{over}", "time", one.slowest, [_time(row) for row in one.slowest])
         if one.largest:
             sizes = [bytes_text(int(row.value)) for row in one.largest]
             yield _figures("Largest saved values", "saved", one.largest, sizes)
@@ -143,6 +147,11 @@ def _figures(title: str, unit: str, rows: list[NodeFigure], values: list[str]) -
         words = (row.node, value, f"{row.share:.1%}", short_op(clean(row.op)), _where(row))
         table.add_row(*map(literal, words))
     return table
+
+
+def _time(row: NodeFigure) -> str:
+    """Return a time, with its spread over several passes."""
+    return time_text(row.value) + (f" ({' to '.join(map(time_text, row.spread))})" if row.spread else "")
 
 
 def _where(row: NodeFigure) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from ...events import Recording
 from ...garbage import collector_paused
 from ...memory_line import retained_runs
+from ...passes import with_usual_times
 from ...snapshot import GraphSnapshot
 from .. import labels, theme
 from ..base import RenderOptions, capped, chosen_steps
@@ -75,8 +76,8 @@ def _steps(recording: Recording, options: RenderOptions) -> list[int]:
 
 def _data(recording: Recording, numbers: list[int], title: str, options: RenderOptions) -> str:
     """Return the data block."""
-    wholes = [recording.snapshots[number] for number in numbers]
-    shown = [capped(snapshot, options.max_nodes or _MOST_NODES)[0] for snapshot in wholes]
+    timed = [with_usual_times(recording.snapshots, number) for number in numbers]
+    shown = [capped(whole, options.max_nodes or _MOST_NODES)[0] for whole, _ in timed]
     large = sum(len(snapshot) for snapshot in shown) > _PLAIN_NODES
     packing: Packing = Packed() if large else Plain()
     graphs = [_named(snapshot, options, number) for number, snapshot in zip(numbers, shown, strict=True)]
@@ -88,15 +89,16 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
             "structure": structure,
             "label": labels.clean(whole.label),
             "headline": " · ".join([*(one.headline for one in [known[number]] if one), labels.headline(whole)])
-            + _rest(part, whole),
+            + _rest(part, whole)
+            + of_times,
             "unreached": [safe(words) for one in [known[number]] if one for words in one.without],
             "measures": measure_data(graph.graph, options.color_by, packing),
             "hooks": hooks_data(recording, part),
             "notes": list(said.items()),
             "memory": memory_data(whole, retained=number in retained),
         }
-        for structure, graph, said, part, whole, number in zip(
-            structure_of, graphs, notes, shown, wholes, numbers, strict=True
+        for structure, graph, said, part, (whole, of_times), number in zip(
+            structure_of, graphs, notes, shown, timed, numbers, strict=True
         )
     ]
     return packing.text(

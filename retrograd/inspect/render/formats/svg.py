@@ -5,12 +5,14 @@ from __future__ import annotations
 from ...events import Recording
 from ...garbage import collector_paused
 from ...layout.text_size import text_width, wrapped
+from ...passes import with_usual_times
 from .. import labels, theme
 from ..base import RenderOptions, chosen_steps
 from ..drawing import check_layout, draw, number, text
 from ..legend import legend
 from ..marks import Note, unplaced
 from ..reached import reached
+from ..scale import measure_name
 from ..scene import Scene, scene
 
 _FLOWS = {"backward": "gradients", "forward": "values", "both": "values"}
@@ -39,7 +41,11 @@ class SvgRenderer:
         """Return an SVG document."""
         numbers = chosen_steps(recording, options)
         known = reached(recording)
-        scenes = [scene(recording.snapshots[number], options, number, reached=known[number]) for number in numbers]
+        timed = [with_usual_times(recording.snapshots, number) for number in numbers]
+        scenes = [scene(one, options, at, reached=known[at]) for (one, _), at in zip(timed, numbers, strict=True)]
+        if options.color_by is not None and measure_name(options.color_by) == "time_us":
+            for shown, (_, of_times) in zip(scenes, timed, strict=True):
+                shown.rest += of_times
         drawn = {number: shown.nodes_drawn for number, shown in zip(numbers, scenes, strict=True)}
         y = width = 0.0
         parts = []
