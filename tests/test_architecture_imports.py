@@ -63,6 +63,7 @@ DATA = (
     "lineup",
     "compare",
     "memory_line",
+    "passes",
     "stats",
     "watch.comparison",
     "watch.history",
