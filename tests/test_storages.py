@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -175,3 +176,25 @@ def test_classes_that_files_may_contain(torch: Any) -> Any:
     seen.append(load())
     serialization.clear_safe_globals()
     return [*seen, len(serialization.get_safe_globals()), raises("Weights only load failed", load)]
+
+
+@differential
+def test_determinism(torch: Any) -> Any:
+    """While it is asked for, memory that nobody has written is filled, and what varies in PyTorch is refused."""
+    flat, one = torch.arange(2), torch.ones(1, 1, 1, 1)
+    unpool = partial(torch.nn.functional.max_unpool2d, one, one.long() * 0, 2)
+    try:
+        torch.use_deterministic_algorithms(True)
+        seen = [torch.empty(2), torch.empty(2, dtype=torch.int64), torch.empty_like(flat), torch.ones(1).new_empty(1),
+                torch.ones(1).resize_(3), torch.empty_strided((2,), (2,)),
+                raises("not have a deterministic implementation", unpool),
+                raises("not have a deterministic implementation", torch.ones(2).put_, flat, torch.ones(2))]  # fmt: skip
+        torch.utils.deterministic.fill_uninitialized_memory = False
+        seen.append(bool(torch.empty(2, dtype=torch.int64).max() == 2**63 - 1))
+        torch.set_deterministic_debug_mode("warn")
+        return [*seen, torch.get_deterministic_debug_mode(),
+                raises("got 5", torch.set_deterministic_debug_mode, 5),
+                raises("must be bool", torch.use_deterministic_algorithms, "a")]  # fmt: skip
+    finally:
+        torch.utils.deterministic.fill_uninitialized_memory = True
+        torch.use_deterministic_algorithms(False)

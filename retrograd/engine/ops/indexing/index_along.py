@@ -8,6 +8,7 @@ import numpy as np
 
 from ...calls.refusals import refuse_kind
 from ...kernels.halves import added_at
+from ...switches import determinism
 from ...table.registry import COMPOSITES, F
 from ...table.rows import function, linear
 from ...tensors.dtype_names import scalar_name
@@ -299,6 +300,8 @@ def _put(self: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
             f"put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.size}, index.numel() = {index.size}"
         )
+    if not accumulate:
+        determinism.check("put_")
     out = np.array(self, order="C")
     where = _flat(index, self.size, "put_").reshape(-1)
     if accumulate:

@@ -18,6 +18,7 @@ from ...aliasing.views import gradient_edge, requires_grad
 from ...aliasing.write_rules import check_inplace
 from ...calls.refusals import refuse
 from ...nodes.node import GraphNode
+from ...switches import determinism
 from ...switches.state import STATE
 from ...switches.transforming import write_in_transform
 from ...table.public import public
@@ -50,7 +51,8 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     memory, offset = flat_memory(self).view(self._sig.numpy), storage_offset(self)
     needed = offset + Size(shape).numel()
     if needed > memory.size:
-        memory = _grown(self, memory, needed)
+        before, memory = memory.size, _grown(self, memory, needed)
+        determinism.fill(memory[before:])
     bits = bits_of(self)
     set_array(self, strided(memory, shape, strides, offset))
     mark(self, bits)

@@ -16,6 +16,7 @@ from ...calls.out_argument import created_into
 from ...calls.refusals import size_mismatch
 from ...calls.result_layout import arranged
 from ...deprecations import discourage
+from ...switches import determinism
 from ...switches.state import STATE
 from ...table.public import SETTERS, check_tensor, property_, public
 from ...table.registry import COMPOSITES, F
@@ -44,6 +45,8 @@ def finish(array: Any, requires_grad: bool = False, *, unwritten: bool = False) 
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         t.need_meta().requires_grad = True
         t._fn = LAZY
+    if unwritten and determinism.level:
+        determinism.fill(array)
     if observe.observers:
         observe.notify("allocated" if unwritten else "created", t)
     return t
@@ -147,6 +150,7 @@ def empty(*size: Any, memory_format: Any = None, **how: Any) -> Any:
         set_array(
             made, laid_out(made.shape, strides_in(made.shape, memory_format), partial(np.empty, dtype=made._sig.numpy))
         )
+        determinism.fill(made._array)
     return made
 
 
@@ -165,7 +169,9 @@ def full(
 @public("empty_strided", method=False)
 def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # noqa: A002
     """An uninitialised tensor with the given strides."""
-    return finish(zeros_like_layout(Geometry(tuple(size), tuple(stride), 0), numpy_of(dtype)), requires_grad)
+    array = zeros_like_layout(Geometry(tuple(size), tuple(stride), 0), numpy_of(dtype))
+    determinism.fill(array)
+    return finish(array, requires_grad)
 
 
 def _like(make: Any) -> Any:

@@ -12,6 +12,7 @@ from ...calls.out_argument import created_into
 from ...calls.quiet import quietly
 from ...calls.refusals import refuse, refuse_kind
 from ...deprecations import discourage
+from ...switches import determinism
 from ...table.public import public
 from ...tensors.base import TensorBase
 from ...tensors.common_dtype import is_castable, result_dtype
@@ -174,6 +175,7 @@ def empty_permuted(
         )
     refuse(len({*order}) != len(order), "Duplicate dim not allowed")
     base = np.zeros(tuple(size[d] for d in order), numpy_of(dtype))
+    determinism.fill(base)
     return finish(base.transpose(np.argsort(order)), requires_grad)
 
 
@@ -187,7 +189,9 @@ def new_empty_strided(
         len(size) != len(stride),
         f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})",
     )
-    return finish(zeros_like_layout(Geometry(tuple(size), tuple(stride), 0), numpy), requires_grad)
+    array = zeros_like_layout(Geometry(tuple(size), tuple(stride), 0), numpy)
+    determinism.fill(array)
+    return finish(array, requires_grad)
 
 
 # -- dtypes of results

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from ...random import default_generator
+from ...switches import determinism
 from ...switches.state import STATE
 from ...table.public import check_tensor, public
 from ...tensors.base import TensorBase
@@ -14,7 +15,7 @@ from ...tensors.dtypes import dtype_of_type, from_numpy_dtype, set_default_dtype
 from ...warning import is_warn_always, warn
 
 _DETERMINISM = ("default", "warn", "error")
-_settings: dict[str, Any] = {"threads": None, "determinism": 0, "precision": "highest"}
+_settings: dict[str, Any] = {"threads": None, "precision": "highest"}
 
 
 def _setting(f: Any) -> Any:
@@ -97,37 +98,56 @@ def seed() -> int:
 
 @_setting
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Noted only: everything here is deterministic."""
-    _settings["determinism"] = (1 if warn_only else 2) if mode else 0
+    """Everything here is deterministic, but what is not in PyTorch is refused; unwritten memory is filled."""
+    if not isinstance(mode, bool):
+        raise TypeError(
+            f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}"
+        )
+    determinism.level = (1 if warn_only else 2) if mode else 0
 
 
 @_setting
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether deterministic algorithms were asked for."""
-    return bool(_settings["determinism"])
+    return bool(determinism.level)
 
 
 @_setting
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether they were asked for with a warning instead of an error."""
-    return bool(_settings["determinism"] == 1)
+    return bool(determinism.level == 1)
 
 
 @_setting
 def get_deterministic_debug_mode() -> int:
     """0 (default), 1 (warn) or 2 (error)."""
-    return int(_settings["determinism"])
+    return int(determinism.level)
 
 
 @_setting
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """The same as a number or ``"default"``, ``"warn"``, ``"error"``."""
-    known = debug_mode in _DETERMINISM or (not isinstance(debug_mode, str) and debug_mode in (0, 1, 2))
-    if not known:
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if isinstance(debug_mode, str) and debug_mode not in _DETERMINISM:
         raise RuntimeError(
             f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
         )
-    _settings["determinism"] = _DETERMINISM.index(debug_mode) if isinstance(debug_mode, str) else debug_mode
+    if not isinstance(debug_mode, str) and debug_mode not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
+    determinism.level = _DETERMINISM.index(debug_mode) if isinstance(debug_mode, str) else debug_mode
+
+
+@_setting
+def is_vulkan_available() -> bool:
+    """Whether it computes by Vulkan: no."""
+    return False
+
+
+@_setting
+def compiled_with_cxx11_abi() -> bool:
+    """What PyTorch's builds say."""
+    return True
 
 
 @_setting

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...calls.refusals import refuse
 from ...kernels.sliding import Sizes, sizes_of
+from ...switches import determinism
 from ...table.public import check_tensor
 from ...table.registry import F
 from ...tensors.absent import known_values
@@ -70,6 +71,7 @@ def _max_unpool_of(dims: int) -> Any:
         _check_indices(input, indices)
         check_filled(f"max_unpool{dims}d", input, dims, adaptive=True)
         _check_places(known_values(indices), size)
+        determinism.check(f"max_unpooling{max(dims, 2)}d_forward_out")
         if dims == 1:
             wide, at = F.unsqueeze(input, -1), F.unsqueeze(indices, -1)
             return F._squeeze_dim(F._max_unpool2d(wide, at, (*input.shape[:-1], *size, 1), 2), -1)

@@ -1,6 +1,29 @@
-"""``torch.utils.deterministic``: a setting of PyTorch's kernels, noted only: what is computed here never varies."""
+"""``torch.utils.deterministic``: whether memory that nobody has written is filled while determinism is asked for."""
 
-fill_uninitialized_memory = True
-"""Whether memory that nothing was written to yet is filled."""
+from __future__ import annotations
 
-__all__ = ["fill_uninitialized_memory"]
+import sys
+from types import ModuleType
+from typing import Any
+
+from ..engine.switches import determinism
+
+
+class _Settings(ModuleType):
+    """A module whose setting is the engine's."""
+
+    @property
+    def fill_uninitialized_memory(self) -> bool:
+        """Whether it is filled."""
+        return determinism.fills
+
+    @fill_uninitialized_memory.setter
+    def fill_uninitialized_memory(self, mode: Any) -> None:
+        if not isinstance(mode, bool):
+            raise TypeError(f"fill_uninitialized_memory expected a bool, but got {type(mode).__name__}")
+        determinism.fills = mode
+
+
+sys.modules[__name__].__class__ = _Settings
+
+__all__ = ["fill_uninitialized_memory"]  # noqa: F822 - of the class
