@@ -15,6 +15,7 @@ from side_by_side import environment, retrograd
 
 from retrograd.cli.launcher import Launch, launched, outside_a_job
 from retrograd.cli.lifeline import lifeline
+from retrograd.cli.stacks import ask, told_text
 from retrograd.inspect.differences import diff
 from retrograd.inspect.lineup.lineup import Lineup
 from retrograd.inspect.loading import load_recording
@@ -173,6 +174,43 @@ def test_sigint_and_a_handler_of_the_program(tmp_path: Path) -> None:
     started.send_signal(signal.SIGTERM)
     assert ended(started)[0] == 7
     assert load_recording(str(tmp_path / "run.rank1.json")).complete
+
+
+DEADLOCKED = """
+import ctypes
+import retrograd as rg
+
+def holds(libc, mutex):
+    libc.pthread_mutex_lock(mutex), libc.pthread_mutex_lock(mutex)
+
+rg.ones(3, requires_grad=True).sum().backward()
+print("holds", flush=True)
+holds(ctypes.CDLL(None), ctypes.create_string_buffer(64))
+"""
+
+
+def test_a_rank_that_never_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says where it is when it is asked, and reports after a Ctrl-C to which it cannot react."""
+    (tmp_path / "train.py").write_text(DEADLOCKED)
+    environment = {**os.environ, "RANK": "0", "WORLD_SIZE": "2", "MASTER_PORT": "1", "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "retrograd", "diagnose", "train.py"]
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0}
+    started = subprocess.Popen(command, cwd=tmp_path, env=environment, **piped)
+    try:
+        assert started.stdout is not None
+        assert started.stderr is not None
+        assert started.stdout.readline() == b"holds\n"
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        (one,) = ask()
+        assert (one.process, one.rank, one.script) == (started.pid, 0, "train.py")
+        assert f"rank 0 of train.py\n  MainThread\n    holds at {tmp_path}/train.py:6\n" in told_text([one])
+
+        started.send_signal(signal.SIGINT)
+        assert b"there is no recording of rank 1" in started.stderr.readline()
+    finally:
+        started.kill()
+        ended(started)
+    assert ask() == []
 
 
 def test_a_save_that_has_begun_ends_before_the_last_one() -> None:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from os import _exit  # the program's may be wrapped meanwhile
-from types import FrameType
+from types import CodeType, FrameType
 from typing import NoReturn
 
 from ..inspect.events import Event, Recording
@@ -122,6 +122,11 @@ def _is_deadly(process: int) -> bool:
 _MASKS = ("SigCgt", "SigIgn")
 
 
+Place = tuple[CodeType, int]
+_GLANCE_EVERY = 0.5
+"""Seconds after which it is looked whether somebody asks for something."""
+_REACTION = 2.0
+"""Seconds after Ctrl-C in which a program that is not stuck leaves its line."""
 UNFINISHED = "Unfinished"
 """What stands in place of a signal's name where a program is saved that may go on."""
 WATCHED = (signal.SIGTERM, signal.SIGINT)
@@ -129,8 +134,12 @@ WATCHED = (signal.SIGTERM, signal.SIGINT)
 
 
 @contextmanager
-def lifeline(save: Callable[[str], None]) -> Iterator[None]:
-    """Call ``save`` with the name of a signal that arrives inside the block.
+def lifeline(
+    save: Callable[[str], None], idle: Callable[[], None] = lambda: None, stuck: Callable[[], None] = lambda: None
+) -> Iterator[None]:
+    """Call ``save`` with the name of a signal that arrives inside the block, and ``idle`` now and then.
+
+    ``stuck`` is called after a Ctrl-C that the program does not react to.
 
     SIGTERM then ends the process, unless the program handles it; SIGINT stays what it is in Python.  Nothing is
     done where the program (or its host) uses the wakeup descriptor itself, or away from the main thread.
@@ -138,7 +147,7 @@ def lifeline(save: Callable[[str], None]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    line = _Lifeline(save)
+    line = _Lifeline(save, idle, stuck)
     line.attach()
     try:
         yield
@@ -149,8 +158,10 @@ def lifeline(save: Callable[[str], None]) -> Iterator[None]:
 class _Lifeline:
     """The descriptor, the thread that reads it, and the handler that makes SIGTERM reach it."""
 
-    def __init__(self, save: Callable[[str], None]) -> None:
-        self._save = save
+    def __init__(self, save: Callable[[str], None], idle: Callable[[], None], stuck: Callable[[], None]) -> None:
+        self._save, self._idle, self._stuck = save, idle, stuck
+        self._interrupted: tuple[float, Place | None] | None = None
+        """When Ctrl-C came last, and where the program was then."""
         self._process = os.getpid()
         self._reading, self._writing = os.pipe()
         os.set_blocking(self._writing, False)
@@ -197,7 +208,10 @@ class _Lifeline:
     def _listen(self) -> None:
         """Wait for signals, on a thread of its own."""
         while True:
-            select.select([self._reading], [], [])  # the byte lies there until Python runs: the sentinel looks at it
+            ready, _, _ = select.select([self._reading], [], [], _GLANCE_EVERY)
+            if not ready:  # a byte lies there until Python runs: the sentinel looks at it
+                self._look()
+                continue
             number = os.read(self._reading, 1)[0]
             if number == 0:
                 os.close(self._reading)
@@ -207,8 +221,19 @@ class _Lifeline:
                 self._handle_each()
             if number in WATCHED:
                 self._save(signal.Signals(number).name)
+            if number == signal.SIGINT:
+                self._interrupted = time.monotonic(), place()
             if number == signal.SIGTERM and signal.getsignal(signal.SIGTERM) is self._handler:
                 _die_of(signal.SIGTERM)
+
+    def _look(self) -> None:
+        """Do what is to be done now and then."""
+        self._idle()
+        if self._interrupted is not None and time.monotonic() - self._interrupted[0] > _REACTION:
+            stuck = self._interrupted[1] is not None and self._interrupted[1] == place()
+            self._interrupted = None
+            if stuck:
+                self._stuck()
 
 
 def _wait_for_the_end(number: int, frame: FrameType | None) -> None:
@@ -225,6 +250,12 @@ def _die_of(number: signal.Signals) -> None:
     except (OSError, AttributeError, TypeError):
         pass
     _exit(128 + number)
+
+
+def place() -> Place | None:
+    """Return where the main thread is, to be compared with where it is later."""
+    frame = where_it_is()
+    return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
 def where_it_is() -> FrameType | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ from ..inspect.render.formats.json_ import RENDERER
 from ..inspect.writing import write_output
 from .launcher import RESTARTS, Launch
 from .messages import say
+from .stacks import private_folder
 
 _NAMES_OF_A_JOB = (
     "MASTER_ADDR",
@@ -47,7 +47,9 @@ class Ranks:
         self._expected = range(first, first + here)
         names = [environment.get(name, "") for name in (*_NAMES_OF_A_JOB, RESTARTS)]
         key = hashlib.blake2b("\0".join([*names, str(first)]).encode(), digest_size=8).hexdigest()
-        self.folder = Path(tempfile.gettempdir(), f"retrograd-job-{os.getuid()}-{key}")
+        self.folder = private_folder(f"retrograd-job-{os.getuid()}-{key}")
+        for left in (self._path(launch.rank), self._done(launch.rank)):
+            left.unlink(missing_ok=True)  # by a job that was killed
         self._lives(launch.rank).write_text(str(os.getpid()))
 
     @classmethod
@@ -70,10 +72,7 @@ class Ranks:
         return self.folder / f"rank{rank}.json"
 
     def _lives(self, rank: int) -> Path:
-        """Return the file with the process of a rank; the folder is made, for this user alone."""
-        self.folder.mkdir(mode=0o700, exist_ok=True)
-        if self.folder.is_symlink() or self.folder.stat().st_uid != os.getuid():
-            raise OSError(f"{self.folder} belongs to somebody else")
+        """Return the file with the process of a rank."""
         return self.folder / f"rank{rank}.process"
 
     def save(self, recorded: Recording) -> None:
@@ -84,7 +83,7 @@ class Ranks:
             say(f"the recording of rank {self._launch.rank} is lost: {error}")
 
     def gather(self, own: Recording, seconds: float) -> list[Recording]:
-        """Return the recordings of all ranks here, after waiting for those that still live, and remove the folder."""
+        """Return the recordings of all ranks here, after waiting for those that still live."""
         limit = time.monotonic() + seconds
         while time.monotonic() < limit and any(self._is_to_come(rank) for rank in self._expected):
             time.sleep(_LOOK)
@@ -95,7 +94,6 @@ class Ranks:
                     found.append(load_recording(str(self._path(rank))))
                 except (RetrogradError, MemoryError) as error:
                     say(f"the recording of rank {rank} is lost: {error}")
-        shutil.rmtree(self.folder, ignore_errors=True)
         return sorted(found, key=lambda one: one.rank or 0)
 
     def _is_to_come(self, rank: int) -> bool:
@@ -107,14 +105,18 @@ class Ranks:
             return True
         except (OSError, ValueError):
             return not self._lives(rank).exists() and not self._path(rank).exists()  # it has not begun
-        return rank != self._launch.rank and not self._is_done(rank)
+        return rank != self._launch.rank and not self._done(rank).exists()
 
-    def _is_done(self, rank: int) -> bool:
-        return (self.folder / f"rank{rank}.done").exists()
+    def _done(self, rank: int) -> Path:
+        return self.folder / f"rank{rank}.done"
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def done(self) -> None:
         """Say that the recording which this rank has left is the last one."""
         try:
-            (self.folder / f"rank{self._launch.rank}.done").touch()
+            self._done(self._launch.rank).touch()
         except OSError:
             pass  # the first rank has reported already

@@ -20,9 +20,10 @@ from .children.gathered import Children, Process
 from .children.waiting import stand_down
 from .interrupts import leave_by_interrupt
 from .launcher import Launch
-from .lifeline import UNFINISHED, lifeline, stopped, where_it_is
+from .lifeline import UNFINISHED, lifeline, place, stopped
 from .requested import Execute
 from .runner import Ending, Run, leave
+from .stacks import Answering
 from .target import Target
 from .tracers import NONE, Tracers
 
@@ -50,11 +51,9 @@ def saved_when_still(save: Callable[[], None]) -> Iterator[None]:
 def _watch(over: threading.Event, save: Callable[[], None]) -> None:
     last, still, limit = None, 0, _STILL
     while not over.wait(_LOOK):
-        frame = where_it_is()
-        place = None if frame is None else (frame.f_code, frame.f_lasti)
-        del frame
-        still = still + 1 if place is not None and place == last else 0
-        last = place
+        here = place()
+        still = still + 1 if here is not None and here == last else 0
+        last = here
         if still == limit:
             save()
             limit *= 2
@@ -78,6 +77,8 @@ class RecordingOptions:
     """Saves what there is while the program runs; must not raise."""
     after_signal: Callable[[Recording], None] = lambda recording: None
     """Called after that when a signal is about to end the process."""
+    after_interrupt: Callable[[Recording], None] = lambda recording: None
+    """Called when the program stands still although it was interrupted."""
     check: bool = True
     """Whether custom Functions are called again in the end, at level ``full``."""
     keep: int | None = KEPT
@@ -109,6 +110,7 @@ class RecordedRun:
         self._process = os.getpid()
         self._children = Children()
         self._label = target.label
+        self._answering: Answering | None = None
         self._recorded = Recording()
 
     def begin(self) -> None:
@@ -124,7 +126,9 @@ class RecordedRun:
         recorded.complete = False
         if options.launch is not None:
             recorded.rank, recorded.world_size = options.launch.rank, options.launch.world_size
-            self._watching.enter_context(lifeline(self._stopped))
+            answering = self._answering = Answering(options.launch, self._label)
+            self._watching.callback(answering.end)
+            self._watching.enter_context(lifeline(self._stopped, answering.look, self._stuck))
             if options.every:
                 self._watching.enter_context(saved_when_still(self._still_running))
         self._patches.wrap(os, "_exit", self._wrap_exit)
@@ -192,7 +196,13 @@ class RecordedRun:
         recorded = stopped(self._recorded, name)
         self._options.save(recorded)
         if name == signal.SIGTERM.name:
+            if self._answering is not None:
+                self._answering.end()
             self._options.after_signal(recorded)
+
+    def _stuck(self) -> None:
+        """Report after a Ctrl-C to which the program does not react: its launcher may kill it soon."""
+        self._options.after_interrupt(stopped(self._recorded, signal.SIGINT.name))
 
     def _still_running(self) -> None:
         """Save what there is, with the line at which the program has stood for a while: it may be killed there."""

@@ -49,6 +49,7 @@ from ..ranks import AFTER_ALL, AFTER_FAILURE, AFTER_SIGNAL, Ranks
 from ..recorded import RecordedRun, RecordingOptions
 from ..recorded import Report as MakesReport
 from ..runner import Ending
+from ..stacks import ask, told_text
 from ..target import Target, choose
 from ..trials import recorded_and_tried
 from ..twice import recorded_twice
@@ -108,6 +109,9 @@ class Asked:
 )
 @click.option("--explain", is_flag=True, help="Show the evidence of each finding, and what was dropped and why.")
 @click.option("--patch", type=click.Path(), metavar="FILE", help="Write the proposed changes as a unified diff.")
+@click.option(
+    "--stacks", is_flag=True, help="Say where each rank of the jobs that are recorded on this machine is now, and end."
+)
 @click.option("--exit-zero", is_flag=True, help="Findings do not make the exit code 1.")
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> RecordedRun:
     """Say what is wrong with SCRIPT, where, and what to write instead.
@@ -118,6 +122,8 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
     written, beside such files or in their place.  The exit code is the script's if it has one; else 1 if there
     is a finding, and 3 if they could not be written.
     """
+    if asked["stacks"]:
+        click.get_current_context().exit(_say_where(words or module or code))
     wanted = _wanted(asked)
     if module is None and code is None and words and _is_recording(words[0]):
         click.get_current_context().exit(_read(words, wanted, again=_again(asked)))
@@ -129,6 +135,20 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
         click.get_current_context().exit(_run_again(target, wanted, again))
     names = ("check", "keep", "eager", "children")
     return _run(target, wanted, RecordingOptions("full", **{name: asked[name] for name in names}))
+
+
+def _say_where(given: object) -> int:
+    """Print where each rank is now; return the exit code."""
+    if given:
+        raise UsageError("--stacks asks jobs that run already, but a program was given.", "Leave it out.")
+    found = ask()
+    if not found:
+        raise UsageError(
+            "No rank of yours is being recorded on this machine.",
+            "Start the job with: torchrun --nproc-per-node 4 -m retrograd diagnose train.py",
+        )
+    sys.stdout.write(told_text(found))
+    return 0
 
 
 def _wanted(asked: dict[str, Any]) -> Asked:
@@ -194,14 +214,23 @@ def _of_ranks(ranks: Ranks, wanted: Asked, options: RecordingOptions) -> tuple[M
         ranks.done()
         if not ranks.reports:
             return 0
-        return together(recorded, AFTER_ALL if ending.error is None else AFTER_FAILURE)
+        try:
+            return together(recorded, AFTER_ALL if ending.error is None else AFTER_FAILURE)
+        finally:
+            ranks.remove()
 
     def after_signal(recorded: Recording) -> None:
         ranks.done()
         if ranks.reports:
             together(recorded, AFTER_SIGNAL)
+            ranks.remove()
 
-    return report, replace(options, keep=None, save=ranks.save, after_signal=after_signal)
+    def after_interrupt(recorded: Recording) -> None:
+        if ranks.reports:
+            together(recorded, 0.0)
+
+    options = replace(options, keep=None, save=ranks.save)
+    return report, replace(options, after_signal=after_signal, after_interrupt=after_interrupt)
 
 
 def _of_processes(processes: Sequence[Process]) -> list[Finding]:

@@ -1,0 +1,142 @@
+"""Where the ranks that are recorded on this machine are right now: asked by a file, answered by a thread of each.
+
+No process is stopped or looked into from outside: each reads its own stacks, which takes no right that it has not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..inspect.lineup.lineup import ranges
+from ..inspect.program.frames import is_ours
+from ..interpreter import current_frames
+from .launcher import Launch
+
+_PATIENCE = 5.0
+"""Seconds that a process is given to answer."""
+_LOOK = 0.05
+_OURS = "retrograd-"
+"""What the names of our threads begin with."""
+
+
+def private_folder(name: str) -> Path:
+    """Return a folder for temporary files of this user alone; raises ``OSError`` where it is somebody else's."""
+    folder = Path(tempfile.gettempdir(), name)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+        raise OSError(f"{folder} belongs to somebody else")
+    return folder
+
+
+def _folder() -> Path:
+    return private_folder(f"retrograd-stacks-{os.getuid()}")
+
+
+# -- the process that is asked
+class Answering:
+    """Tells others that this process can be asked, and answers."""
+
+    def __init__(self, launch: Launch, script: str) -> None:
+        self._beside: Path | None = None
+        with suppress(OSError, AttributeError):  # without a place for it, or user numbers, nobody can ask
+            self._beside = _folder() / str(os.getpid())
+            self._write(".rank", {"rank": launch.rank, "world_size": launch.world_size, "script": script})
+
+    def look(self) -> None:
+        """Answer if somebody has asked since."""
+        if self._beside is None or not self._beside.with_suffix(".asked").exists():
+            return
+        with suppress(OSError):
+            self._beside.with_suffix(".asked").unlink()
+            self._write(".told", _stacks())
+
+    def _write(self, suffix: str, plain: Any) -> None:
+        """Write a file that is there as a whole or not at all."""
+        assert self._beside is not None
+        begun = self._beside.with_suffix(".begun")
+        begun.write_text(json.dumps(plain))
+        begun.replace(self._beside.with_suffix(suffix))
+
+    def end(self) -> None:
+        """Say no longer that this process can be asked."""
+        if self._beside is not None:
+            _forget(self._beside)
+
+
+def _stacks() -> list[tuple[str, list[str]]]:
+    """Return the name of each thread and its lines, innermost first."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    found = []
+    for number, frame in current_frames().items():
+        name = names.get(number, f"thread {number}")
+        if not name.startswith(_OURS):
+            frames = [frame for frame, _ in traceback.walk_stack(frame) if not is_ours(frame.f_code)]
+            lines = [f"{one.f_code.co_name} at {one.f_code.co_filename}:{one.f_lineno}" for one in frames]
+            found.append((name, [line for line in lines if "<frozen " not in line]))
+    return found
+
+
+def _forget(beside: Path) -> None:
+    for suffix in (".rank", ".asked", ".told", ".begun"):
+        with suppress(OSError):
+            beside.with_suffix(suffix).unlink()
+
+
+# -- the one that asks
+class Asked(NamedTuple):
+    """A rank that can be asked, and what it told; None if it did not answer."""
+
+    process: int
+    rank: int
+    script: str
+    stacks: list[tuple[str, list[str]]] | None
+
+
+def ask() -> list[Asked]:
+    """Ask every process that is recorded as a rank here, and return what they tell, by program and rank."""
+    there = list(_processes())
+    for beside, _ in there:
+        beside.with_suffix(".asked").touch()
+    limit, told = time.monotonic() + _PATIENCE, dict[Path, Any]()
+    while len(told) < len(there) and time.monotonic() < limit:
+        time.sleep(_LOOK)
+        for beside, _ in there:
+            with suppress(OSError, ValueError):
+                told[beside] = json.loads(beside.with_suffix(".told").read_text())
+                beside.with_suffix(".told").unlink()
+    found = (Asked(int(one.name), about["rank"], about["script"], told.get(one)) for one, about in there)
+    return sorted(found, key=lambda one: (one.script, one.rank))
+
+
+def _processes() -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield the files of processes that live, and what they are; those of others are removed."""
+    for path in sorted(_folder().glob("*.rank")):
+        beside = path.with_suffix("")
+        try:
+            os.kill(int(beside.name), 0)
+        except (OSError, ValueError):
+            _forget(beside)
+            continue
+        with suppress(OSError, ValueError):
+            yield beside, json.loads(path.read_text())
+
+
+def told_text(found: list[Asked]) -> str:
+    """Return what processes told, ranks that stand at the same place together."""
+    places: dict[tuple[str, str], list[int]] = {}
+    for one in found:
+        if one.stacks is None:
+            where = f"  does not answer (process {one.process}): a call holds its interpreter, or it is stopped\n"
+        else:
+            where = "".join(f"  {name}\n" + "".join(f"    {line}\n" for line in lines) for name, lines in one.stacks)
+        places.setdefault((one.script, where), []).append(one.rank)
+    return "".join(f"{', '.join(ranges(ranks))} of {script}\n{where}" for (script, where), ranks in places.items())
