@@ -9,7 +9,7 @@ import numpy as np
 
 from ..aliasing.memory_formats import strides_in, strides_like
 from ..calls import wrappers
-from ..overloads.creation.creating import numpy_of, sizes_of
+from ..ops.creation.functions.creating import numpy_of, sizes_of
 from ..overriding.wrappers import say_where_they_are, when_loaded
 from ..switches.state import STATE
 from ..table.public import FUNCTIONS

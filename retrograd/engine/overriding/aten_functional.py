@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..overloads.layers.activations import slopes_below
+from ..ops.layers.functions.activations import slopes_below
 from ..table.methods import FUNCTIONS
 from ..table.public import NAMESPACES, NN
 from ..table.registry import F

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import ops, overloads
+from .. import ops, surface
 from ..meta import computing  # noqa: F401  (which answers for tensors without memory)
 from ..tensors import batched
 from ..tensors.attributes import guard
@@ -20,4 +20,4 @@ for _name, _getter in PROPERTIES.items():
 guard(Tensor)
 batched.complete()
 
-__all__ = ["FUNCTIONS", "Parameter", "Tensor", "Unresolved", "overloads", "ops"]
+__all__ = ["FUNCTIONS", "Parameter", "Tensor", "Unresolved", "ops", "surface"]

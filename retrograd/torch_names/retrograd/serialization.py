@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .engine.overloads.process.saving import (
+from .engine.surface.process.saving import (
     add_safe_globals,
     clear_safe_globals,
     get_safe_globals,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import IO, Any, TypeAlias
 
 from .engine.nodes.edges import GradientEdge
-from .engine.overloads.attributes.storages import UntypedStorage as Storage
+from .engine.surface.attributes.storages import UntypedStorage as Storage
 from .engine.symbolic import SymBool, SymFloat, SymInt
 from .engine.tensors.devices import device as _device
 from .engine.tensors.dtypes import dtype as _dtype

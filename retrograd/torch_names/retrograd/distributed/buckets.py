@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.overloads.creation.creating import from_numpy
+from ..engine.ops.creation.functions.creating import from_numpy
 from .communicator import Communicator, Pending
 
 Named = tuple[str, Any]

@@ -1,0 +1,241 @@
+"""Losses of ``torch.nn.functional``."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ....calls.inert import refuse_gradients
+from ....calls.refusals import refuse
+from ....rules.by_number import over, plus, times
+from ....table.public import NN, check_tensor, public
+from ....table.registry import F
+from ....tensors.argument_checks import check_scalar_type
+from ....tensors.base import TensorBase
+from ....tensors.batches import between_batches
+from ....tensors.convert import checked_dim
+from ....tensors.dtype_names import scalar_name
+from ....tensors.narrow import kind_of
+from ....tensors.numbers_ import real_argument
+from ....warning import warn
+
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:  # noqa: A002
+    """Exponentials normalised to sum 1 along ``dim``."""
+    check_tensor("softmax", input)
+    return F._softmax(input if dtype is None else input.to(dtype), _default_dim("softmax", input, dim))
+
+
+def log_softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:  # noqa: A002
+    """Logarithm of the softmax, computed without overflow."""
+    check_tensor("log_softmax", input)
+    return F._log_softmax(input if dtype is None else input.to(dtype), _default_dim("log_softmax", input, dim))
+
+
+def _with_stacklevel(f: Any) -> Any:
+    """As in ``nn.functional``, where the third argument is the frame that a warning would name."""
+
+    def call(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:  # noqa: A002
+        return f(input, dim, dtype)
+
+    call.__name__ = call.__qualname__ = f.__name__
+    call.__doc__ = f.__doc__
+    return call
+
+
+public("softmax", out=True)(softmax)
+public("log_softmax", out=True)(log_softmax)
+public("softmax", namespace=NN)(_with_stacklevel(softmax))
+public("softmax", namespace="special")(softmax)
+public("log_softmax", namespace="special")(log_softmax)
+public("log_softmax", namespace=NN)(_with_stacklevel(log_softmax))
+
+
+def _default_dim(name: str, input: Any, dim: int | None) -> int:  # noqa: A002
+    if dim is None:
+        warn(
+            f"Implicit dimension choice for {name} has been deprecated. "
+            "Change the call to include dim=X as an argument."
+        )
+        return 0 if input.ndim in (0, 1, 3) else 1
+    given = dim if dim.__class__ is int else operator.index(dim)
+    checked_dim(given, input.ndim)
+    return given  # as PyTorch's node shows it
+
+
+@public("nll_loss", namespace=NN)
+def nll_loss(
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100,  # noqa: A002
+    reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Negative log likelihood of log-probabilities: input ``(N, C, ...)``, target ``(N, ...)`` of class numbers."""
+    check_tensor("nll_loss", input)
+    return _nll(input, target, weight, reduction_of(reduction, size_average, reduce), ignore_index)
+
+
+def _nll(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
+    """Negative log likelihood for ``(N, C, ...)`` or ``(C,)``; raises for targets that do not fit."""
+    if not isinstance(target, TensorBase):
+        check_tensor("nll_loss", target, 2, "target")
+    ndim = logs._array.ndim
+    if not ndim:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    if ndim > 1 and logs._array.shape[0] != (target._array.shape or (0,))[0]:
+        raise ValueError(
+            f"Expected input batch_size ({logs.shape[0]}) to match target batch_size ({(*target.shape, 0)[0]})."
+        )
+    if weight is not None or ndim != 2 or target._array.ndim != 1 or target._array.dtype is not _CLASS_NUMBERS[0]:
+        _check_nll(logs, target, weight)  # (else nothing can be wrong)
+    if weight is not None:
+        refuse_gradients("nll_loss_forward" if ndim <= 2 else "nll_loss2d_forward", weight=weight)
+    weight = weight if weight is None or weight._array.ndim == 1 else weight.reshape(-1)
+    if ndim == 1 and target._array.ndim == 1:
+        if target._array.size != 1:
+            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target._array.size}")
+        target = target.reshape(())
+    if ndim <= 2:
+        loss = F._nll_loss(logs, target, weight, reduction, ignore_index)
+    else:
+        return _nll_of_images(logs, target, weight, reduction, ignore_index)
+    return loss
+
+
+def _nll_of_images(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
+    """The same of ``(N, C, H, W)``; of one position, or more than two, as images of one row."""
+    if logs._array.ndim == 4:
+        return F._nll_loss_2d(logs, target, weight, reduction, ignore_index)
+    n, c, *_ = logs._array.shape
+    line = (1, -1) if logs._array.size else (0, 0)
+    rows, places = F._view(logs.contiguous(), (n, c, *line)), F._view(target.contiguous(), (n, *line))
+    loss = F._nll_loss_2d(rows, places, weight, reduction, ignore_index)
+    return F._view(loss, tuple(target.shape)) if reduction == "none" else loss
+
+
+_CLASS_NUMBERS = (np.dtype("int64"), np.dtype("uint8"))  # (a dtype finds its name in 10 to 20 µs)
+
+
+def _check_places(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
+    """``RuntimeError`` unless there is a target for each position of ``(N, C, *positions)``."""
+    wanted = (shape[0], *shape[2:])
+    if len(shape) != 4:
+        refuse(target != wanted, f"Expected target size {list(wanted)}, got {list(target)}")
+        return
+    refuse(
+        len(target) != 3,
+        f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {len(target)}",
+    )
+    refuse(target != wanted, f"size mismatch (got input: {list(shape)} , target: {list(target)}")
+
+
+def _check_nll(logs: Any, target: Any, weight: Any) -> None:
+    """``RuntimeError`` for targets that are no class numbers, or weights that are not one for each class."""
+    shape, numpy = logs._array.shape, target._array.dtype
+    if len(shape) <= 2 < target._array.ndim + 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if len(shape) > 2:
+        _check_places(shape, target._array.shape)
+    if numpy not in _CLASS_NUMBERS:
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {scalar_name(numpy)}")
+    classes = shape[1] if len(shape) > 1 else logs._array.size
+    flat = weight is None or weight._array.ndim == 1 or len(shape) > 2  # (positions only count its elements)
+    if weight is not None and (weight._array.size != classes or not flat):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+            f"shape: {list(weight.shape)}"
+        )
+    if weight is not None:
+        check_scalar_type(weight._array.dtype, logs._array.dtype)
+
+
+@public("cross_entropy", namespace=NN)
+def cross_entropy(
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100,  # noqa: A002
+    reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Any:  # fmt: skip
+    """Cross entropy of class scores: input ``(N, C, ...)``; target of class numbers, or of class probabilities."""
+    if not isinstance(input, TensorBase):
+        check_tensor("cross_entropy", input)
+    if size_average is not None or reduce is not None or reduction not in _REDUCTIONS:
+        reduction = reduction_of(reduction, size_average, reduce)
+    if label_smoothing.__class__ is not float:
+        label_smoothing = real_argument("cross_entropy_loss", "label_smoothing", 6, label_smoothing)
+    if label_smoothing > 1:  # (PyTorch takes less than none)
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    classes = 0 if input._array.ndim == 1 else 1
+    if isinstance(target, TensorBase) and target._array.shape == input._array.shape:
+        _check_probabilities(target._array.dtype, ignore_index)
+        logs = F._log_softmax(input, classes)
+        return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing, classes)
+    logs = F._log_softmax(input, classes)
+    loss = _nll(logs, target, weight, reduction, ignore_index)
+    if label_smoothing <= 0:
+        return loss
+    smooth = _smooth(logs, target, weight, reduction, ignore_index, classes)
+    return times(loss, 1 - label_smoothing) + times(smooth, label_smoothing / logs._array.shape[classes])
+
+
+def _check_probabilities(dtype: np.dtype[Any], ignore_index: int) -> None:
+    """``RuntimeError`` unless they are floating; a target of the scores' shape always means probabilities."""
+    if kind_of(dtype) != "f":
+        name = scalar_name(dtype)
+        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {name}")
+    refuse(ignore_index >= 0, "ignore_index is not supported for floating point target")
+
+
+def _weighted(logs: Any, weight: Any, classes: int) -> Any:
+    if weight is None:
+        return logs
+    return logs * weight.reshape(*(-1 if d == classes else 1 for d in range(logs.ndim)))
+
+
+def _smooth(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int, classes: int) -> Any:
+    """The loss against even probabilities, summed over the classes."""
+    ignored = target == ignore_index
+    per_row = F.masked_fill(-_weighted(logs, weight, classes).sum(classes), ignored, 0.0)
+    if reduction == "none":
+        return per_row
+    if reduction == "sum":
+        return per_row.sum()
+    with between_batches():  # how many rows are left differs from entry to entry of a batch, their sum has one size
+        rows = ~ignored if weight is None else weight.gather(0, target.masked_select(~ignored).flatten())
+    return per_row.sum() / rows.sum()
+
+
+def _soft_cross_entropy(logs: Any, target: Any, weight: Any, reduction: str, smoothing: float, classes: int) -> Any:
+    if smoothing:
+        target = plus(times(target, 1 - smoothing), smoothing / logs.shape[classes])
+    per_class = _weighted(logs * target, weight, classes)
+    if reduction == "none":
+        return -per_class.sum(classes)
+    total = -per_class.sum()
+    rows = logs.numel() // max(logs.shape[classes], 1)
+    return total if reduction == "sum" else over(total, rows)  # (of no rows: NaN)
+
+
+def check_reduction(reduction: str, known: tuple[str, ...] = _REDUCTIONS) -> None:
+    """``ValueError`` for a reduction that a loss does not know."""
+    if reduction not in known:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+
+
+def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
+    """The reduction asked for; the arguments of old still count, with a warning."""
+    if size_average is None and reduce is None:
+        check_reduction(reduction)
+        return reduction
+    sums = size_average is None or size_average
+    old = "none" if reduce is not None and not reduce else "mean" if sums else "sum"
+    warn(f"size_average and reduce args will be deprecated, please use reduction='{old}' instead.")  # fmt: skip
+    return old
+
+
+def reduced(loss: Any, reduction: str) -> Any:
+    """A loss per element as asked: ``"none"``, ``"sum"`` or ``"mean"``; ``ValueError`` for anything else."""
+    if reduction == "none":
+        return loss
+    check_reduction(reduction)
+    return loss.mean() if reduction == "mean" else loss.sum()

@@ -1,0 +1,1 @@
+"""Random tensors: draws from distributions."""
