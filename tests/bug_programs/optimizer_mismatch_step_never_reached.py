@@ -8,7 +8,7 @@ shares = 2  #! shares = 8
 for epoch in range(3):
     for place, (x, label) in enumerate([(torch.randn(5, 4), torch.randint(2, (5,))) for _ in range(4)], 1):
         loss = torch.nn.functional.cross_entropy(net(x), label) / shares
-        loss.backward()  #< cause
+        loss.backward()
         if place % shares == 0:
-            learn.step()
+            learn.step()  #< cause
             learn.zero_grad()

@@ -160,14 +160,14 @@ def _full_name(flow: Flow, path: str, parameters: Mapping[str, int], leaf: int) 
 
 def _made_at(flow: Flow, leaves: tuple[int, ...], held: Set[int]) -> SourceLine | None:
     """Return the innermost line on the way to every parameter of a block, but not to all that the module holds."""
-    within = [_lines_to(flow, leaf) for leaf in leaves]
+    within = [lines_to(flow, leaf) for leaf in leaves]
     for line in within[0]:
-        if all(line in lines for lines in within) and any(line not in _lines_to(flow, leaf) for leaf in held):
+        if all(line in lines for lines in within) and any(line not in lines_to(flow, leaf) for leaf in held):
             return line
     return flow.facts(leaves[0]).source
 
 
-def _lines_to(flow: Flow, leaf: int) -> list[SourceLine]:
+def lines_to(flow: Flow, leaf: int) -> list[SourceLine]:
     """Return the lines on the stack when a parameter got its first values, innermost first."""
     stacks = (flow.lines(row) for rows in flow.producing(leaf) for row in rows[:1])
     return max(stacks, key=len, default=[])

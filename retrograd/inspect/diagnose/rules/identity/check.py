@@ -1,4 +1,4 @@
-"""Parameters that are not the tensors which a program trains: made anew in each pass, or results of others."""
+"""Parameters that are not the tensors which a program trains: made anew in each pass, results of others, one for n."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from ...base import Case, Check
 from ...facts.flow import Flow
 from .derived import derived
+from .multiplied import multiplied
 from .remade import remade
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield the cases of this family; their kind is that of optimizers which hold other tensors than the graph."""
+    """Yield the cases of this family; their kinds are those of wrong optimizers and of missing copies."""
     if flow.ledger.steps and flow.accumulated:
+        yield from multiplied(flow)
         yield from remade(flow)
         yield from derived(flow)
 
