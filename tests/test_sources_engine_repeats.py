@@ -12,7 +12,7 @@ import pytest
 import retrograd as torch
 from retrograd.inspect.sources.collect import collect
 from retrograd.inspect.sources.engine_ import graphs
-from retrograd.inspect.sources.engine_.backward import outlines, repeats
+from retrograd.inspect.sources.engine_.backward import repeats
 from retrograd.inspect.sources.engine_.backward.facts import Facts
 
 
@@ -138,7 +138,7 @@ def test_picture_keeps_no_leaf_alive() -> None:
 
 
 def test_large_graphs_are_walked_as_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outlines, "MAX_NODES", 3)
+    monkeypatch.setattr(repeats, "MAX_NODES", 3)
     w = torch.ones(3, requires_grad=True)
     assert outline(w.sum()) is not None
     assert outline(w.exp().sin().cos().sum()) is None
@@ -149,8 +149,8 @@ def order_of(root: torch.Tensor) -> list[Any]:
     return collect([root.grad_fn], Facts()).order
 
 
-def outline(root: torch.Tensor) -> outlines.Outline | None:
-    return outlines.outline_of([root.grad_fn], order_of(root))
+def outline(root: torch.Tensor) -> repeats.Outline | None:
+    return repeats.outline_of([root.grad_fn], order_of(root))
 
 
 W, V = torch.ones(4, requires_grad=True), torch.ones(4, requires_grad=True)
