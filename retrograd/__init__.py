@@ -22,10 +22,10 @@ if os.path.isdir(_TORCH_NAMES):
     __path__.append(_TORCH_NAMES)
 
 _LAZY_MODULES = (
-    "_C", "_custom_op", "_dynamo", "_higher_order_ops", "_ops", "_tensor", "_utils", "accelerator", "amp", "autograd",
-    "backends", "catalogue", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func",
-    "functional", "inspect", "jit", "library", "linalg", "masked", "mps", "mtia", "multiprocessing", "nn", "ops",
-    "optim", "overrides", "profiler", "random", "return_types", "serialization", "signal", "sparse", "special",
+    "_C", "_custom_op", "_dynamo", "_functorch", "_higher_order_ops", "_ops", "_tensor", "_utils", "accelerator", "amp",
+    "autograd", "backends", "catalogue", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func",
+    "functional", "functorch", "inspect", "jit", "library", "linalg", "masked", "mps", "mtia", "multiprocessing", "nn",
+    "ops", "optim", "overrides", "profiler", "random", "return_types", "serialization", "signal", "sparse", "special",
     "storage", "testing", "types", "utils", "version", "xpu", "__config__",
 )  # fmt: skip
 """Modules of ours, each loaded when a program first looks at it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from both_engines import differential, raises
 
 
@@ -156,3 +157,36 @@ def test_functional_call_refuses(torch):
         call(tied, {"0.weight": w, "1.weight": w, "1.bias": b}, x),
         [p.sum().item() == 0 for p in tied.parameters()],
     )
+
+
+@differential
+def test_refused_draws_change_nothing(torch):
+    """Random operators in error mode are refused before they write, and the generator stays where it is."""
+    torch.manual_seed(3)
+    x, start = torch.ones(2, 3), torch.get_rng_state()
+    refused = "called random operation while in randomness error mode"
+    return (
+        raises(refused, torch.vmap(lambda a: a.bernoulli_()), x),
+        raises(refused, torch.vmap(lambda a: a + torch.randn(3)), x),
+        x,
+        torch.equal(torch.get_rng_state(), start),
+        torch.rand(2),
+    )
+
+
+@pytest.mark.filterwarnings("ignore:We've integrated functorch")
+def test_the_older_functorch() -> None:
+    """Modules as functions of their parameters give what ``torch.func.functional_call`` gives, also stacked."""
+    import retrograd as rg
+    from retrograd.functorch import combine_state_for_ensemble, make_functional, make_functional_with_buffers, vmap
+
+    layers, norm, x = [rg.nn.Linear(2, 3) for _ in range(2)], rg.nn.BatchNorm1d(2).eval(), rg.ones(4, 2)
+    function, params = make_functional(layers[0])
+    assert rg.equal(function(params, x), layers[0](x))
+    (slope,) = rg.func.grad(lambda given: function(given, x).sum())(params)[1:]
+    assert slope.tolist() == [4.0] * 3
+    normed, params, buffers = make_functional_with_buffers(norm)
+    assert rg.equal(normed(params, buffers, x), norm(x))
+    assert raises("has buffers", make_functional, norm) == "RuntimeError"
+    both, params, buffers = combine_state_for_ensemble(layers)
+    assert rg.allclose(vmap(both, (0, 0, None))(params, buffers, x), rg.stack([layer(x) for layer in layers]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ class Generator:
         self._seed = 67280421310721
         self._packed: bytes | None = None  # the state, until numbers are drawn
         self.lock = reentrant_lock()
+        self.refused_on: set[int] = set()  # threads on which nothing may be drawn
 
     @once
     def _twister(self) -> Twister:
@@ -41,12 +43,21 @@ class Generator:
 
     def words(self, count: int) -> Words:
         """The next words of 32 bits."""
+        self._check_drawing()
         with self.lock:
             self._packed = None
             return self._twister.words(count)
 
+    def _check_drawing(self) -> None:
+        if self.refused_on and get_ident() in self.refused_on:
+            raise RuntimeError(
+                "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+                "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+            )
+
     def keep(self, spare: float | None) -> None:
         """Keep a normal number for later, or none."""
+        self._check_drawing()
         with self.lock:
             self._packed, self.spare = None, spare
 

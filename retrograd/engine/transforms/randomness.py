@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any
 
-from ..random import get_rng_state, set_rng_state
+from ..random import default_generator, get_rng_state, set_rng_state
 
 
 @contextmanager
 def drawing_refused() -> Iterator[None]:
-    """``RuntimeError`` at the end of the block if it drew random numbers."""
-    start = get_rng_state()
-    yield
-    _refuse_drawing_since(start)
-
-
-def _refuse_drawing_since(start: Any) -> None:
-    if bool((get_rng_state() != start).any()):
-        raise RuntimeError(
-            "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-            "'different' randomness flags on vmap or perform the randomness operation out of vmap"
-        )
+    """``RuntimeError`` where the block draws random numbers, before it has them."""
+    refused, here = default_generator.refused_on, get_ident()
+    outer = here in refused
+    refused.add(here)
+    try:
+        yield
+    finally:
+        if not outer:
+            refused.discard(here)
 
 
 def check_randomness(randomness: str) -> None:
@@ -31,12 +29,10 @@ def check_randomness(randomness: str) -> None:
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
 
 
-def drawing_as_asked(entries: Iterator[Any], randomness: str) -> Iterator[Any]:
-    """The entries; between them it is seen to that random numbers are drawn as asked for."""
+def drawing_alike(entries: Iterator[Any]) -> Iterator[Any]:
+    """The entries; for each of them random numbers begin where they began for the first one."""
     start = get_rng_state()
     for i, entry in enumerate(entries):
-        if i and randomness == "same":
+        if i:
             set_rng_state(start)
         yield entry
-        if randomness == "error":
-            _refuse_drawing_since(start)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..tensors.narrow import kind_of
 from ..tensors.tensor import Tensor
 from .captures import Repetition, opened
 from .function_rules import VmapInfo, by_rule, rule_of, transforming
-from .randomness import check_randomness, drawing_as_asked
+from .randomness import check_randomness, drawing_alike, drawing_refused
 
 
 def vmap(
@@ -86,7 +87,7 @@ class _Batch:
         dims = broadcast_to(in_dims, self.spec)
         if dims is None:
             raise ValueError(
-                f"{self.where}: in_dims is not compatible with the structure of inputs. in_dims has structure "
+                f"{self.where}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
                 f"{tree_flatten(in_dims)[1]} but inputs has structure {self.spec}."
             )
         self.dims = [self._checked(leaf, dim) for leaf, dim in zip(self.leaves, dims, strict=True)]
@@ -142,10 +143,12 @@ class _Batch:
         Until the last one, graphs that entries share must stay: PyTorch runs backward through them once.
         """
         above, found = STATE.repeating, []
+        entries = self.entries(run, repetition)
         try:
-            for i, own in enumerate(drawing_as_asked(self.entries(run, repetition), randomness)):
-                STATE.repeating = above or i < self.size - 1
-                found.append(func(*own, **self.keywords))
+            with drawing_refused() if randomness == "error" else nullcontext():
+                for i, own in enumerate(drawing_alike(entries) if randomness == "same" else entries):
+                    STATE.repeating = above or i < self.size - 1
+                    found.append(func(*own, **self.keywords))
         finally:
             STATE.repeating = above
         return found

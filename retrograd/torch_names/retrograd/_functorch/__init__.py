@@ -1,0 +1,1 @@
+"""The names under which PyTorch keeps ``torch.func``: older programs import from here."""
