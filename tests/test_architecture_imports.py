@@ -17,7 +17,7 @@ from source_tree import MODULES, Module, own_target
 FACE_NAMES = (
     "_absent",
     "catalogue", "autograd", "distributions", "nn", "optim", "signal", "utils", "library", "_custom_op", "_C",
-    "func", "masked", "ops", "overrides", "profiler", "random", "testing",
+    "_functorch", "func", "functorch", "masked", "ops", "overrides", "profiler", "random", "testing",
     "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "jit", "mps", "mtia", "multiprocessing",
     "serialization", "sparse", "storage", "version", "xpu",
 )  # fmt: skip
