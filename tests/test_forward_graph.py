@@ -10,6 +10,7 @@ import pytest
 import retrograd
 from retrograd import debug
 from retrograd.inspect.forward_graph import LABEL, forward_graph
+from retrograd.inspect.render import RenderOptions, renderer_for
 
 
 @pytest.fixture(params=["retrograd", "torch"])
@@ -64,3 +65,18 @@ def test_nothing_to_draw() -> None:
         pass
 
     assert forward_graph(trace.recording) is None
+
+
+def test_writes_and_views_are_marked(torch: Any) -> None:
+    """A card says that its call writes into memory that others see, or gives a view."""
+    w = torch.ones(2, 3, requires_grad=True)
+    with debug() as trace:
+        h = w * 2
+        h.add_(1)
+        h[0] = 3.0
+        (h.transpose(0, 1) * 2).sum().backward()
+
+    svg = str(trace._repr_mimebundle_()["image/svg+xml"])
+    assert svg.count("writes in place") == 2
+    assert ">view<" not in svg
+    assert ">view<" in str(renderer_for("svg").render(trace.recording, RenderOptions(fold=())))

@@ -98,7 +98,7 @@ def nothing_recorded(recording: Recording, target: Target, ending: Ending, files
         what = f"{calls} of {target.label} was refused ({_first_line(refused[-1])})"
     elif ending.error is not None:
         what = f"{target.label} ended by {type(ending.error).__name__} before it called backward"
-    unwritten = f" and {files} was not written." if files else "."
+    unwritten = f" and {files} {'were' if ', ' in files else 'was'} not written." if files else "."
     hint = "" if recording.level == "full" else " --level full draws what ran forward."
     return f"{what}, so there is no backward graph{unwritten}{hint}"
 

@@ -151,7 +151,8 @@ def merge_single(folded: Folded) -> None:
         gone.add(scope.parent)
         scope.aliases = (*scope.aliases, around.path, *around.aliases)
         if around.kind in ("module", "function"):
-            scope.label = f"{around.label}{' ' if rolled else '/'}{scope.label}"
+            dotted = around.kind == scope.kind == "module"
+            scope.label = f"{around.label}{' ' if rolled else '.' if dotted else '/'}{scope.label}"
     drop_scopes(folded, gone)
 
 

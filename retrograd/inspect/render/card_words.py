@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from ..operators import Trait, is_a
 from . import labels
 from .marks import Note
 from .scene import MOST_ROWS, Scene
@@ -97,8 +98,23 @@ def _atom_words(scene: Scene, box: int, root_name: str) -> tuple[str, str, list[
     scope = "" if not scene.plain or (named_by_title and card.scope.replace("/", ".") in card.name) else card.scope
     op = card.op if named_by_title and scene.plain else ""
     changes = [Line(labels.clean(words), "c") for words in scene.changes(box)]
-    lines = [Line(tensor), *changes, Line(op, "m"), Line(scope, "m"), Line(card.source, "m")]
+    lines = [
+        Line(tensor),
+        *changes,
+        Line(_memory_words(scene, box), "m"),
+        Line(op, "m"),
+        Line(scope, "m"),
+        Line(card.source, "m"),
+    ]
     return card.title, ending, lines + _parameter_lines(scene, box)
+
+
+def _memory_words(scene: Scene, box: int) -> str:
+    """Return what a call does to memory that others see, in words: PyTorch's name of what writes ends in ``_``."""
+    call = scene.seen.call[box]
+    if scene.seen.kind[box] == "copy" or (call.endswith("_") and not call.endswith("__")):
+        return "writes in place"
+    return "view" if is_a(scene.seen.op[box], Trait.VIEW) else ""
 
 
 def _parameter_lines(scene: Scene, box: int) -> list[Line]:

@@ -6,7 +6,7 @@ const KINDS = {
 };
 const ARROWS = {
   backward: "lines go the way of gradients", forward: "lines go the way of values; no gradient comes back over dashed ones",
-  both: "down the lines values, up them gradients, but not over dashed ones",
+  both: "values flow down the lines, gradients back up them, but not along dashed ones",
 };
 const MEASURE_NAMES = {
   time_us: "time", grad_norm: "gradient norm", grad_min: "smallest gradient", grad_max: "largest gradient",
