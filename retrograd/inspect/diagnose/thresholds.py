@@ -82,6 +82,8 @@ CANCELLING = 1e18
 """Inputs of a sum of products, finite each, whose terms overflow float32 (3.4e38) with both signs: NaN at once."""
 BEYOND = 1e3
 """A bound of clipping so many times larger than any gradient that came bounds nothing."""
+SAME_NUMBER = 1e-6
+"""Relative difference of two numbers that are the same, computed in double precision in another order."""
 USUAL_RATE = 1e-3
 """The rate that optimizers have where none is given; by it is judged whether a smaller one still moves weights."""
 MEANT_AS_EPSILON = 1e-2

@@ -13,6 +13,7 @@ from .never_stepped import never_stepped
 from .other_turns import other_turns
 from .overshot import overshot
 from .scaled import scaled
+from .squared_rate import squared_rate
 from .unmoved import unmoved
 
 
@@ -26,6 +27,7 @@ def find(flow: Flow) -> Iterator[Case]:
         yield from moved_frozen(flow)
         yield from scaled(flow)
         yield from creeping(flow)
+        yield from squared_rate(flow)
     if flow.accumulated:
         yield from overshot(flow)
 
