@@ -46,13 +46,11 @@ def rank(number: int, held: dict[str, Held], *extra: Event, wrapped: bool = Fals
     return Recording(events=events, tensors=tensors, level="full", rank=number, world_size=2)
 
 
-def reduced(*names: str) -> list[Event]:
+def reduced(*names: str, op: str = "all_reduce") -> list[Event]:
     """Gradients added up over ranks, one by one."""
     base = {"group": 0, "group_size": 2, "inputs": [0], "shapes": [[2]], "requires_grad": [False]}
     numbers = [TENSORS.index(one) for one in names]
-    return [
-        Event("collective", op="all_reduce", source=line(5), data={**base, "gradients_of": [one]}) for one in numbers
-    ]
+    return [Event("collective", op=op, source=line(5), data={**base, "gradients_of": [one]}) for one in numbers]
 
 
 def told(*ranks: Recording) -> list[Finding]:
@@ -148,6 +146,10 @@ RIGHT = {
     ],
     "parts of a model on each rank, some shared": [
         rank(n, {NAMES[0]: ALIKE, NAMES[1]: [(n, n + 2), (n + 2, n + 4), (n + 4, n + 6)]}, *reduced(NAMES[0]))
+        for n in range(2)
+    ],
+    "shards, whose gradients are added up and scattered": [
+        rank(n, {one: [(n, n + 2), (n + 2, n + 4)] for one in NAMES}, *reduced(*NAMES, op="reduce_scatter_single"))
         for n in range(2)
     ],
     "weights tied over two stages": [rank(n, {NAMES[n]: ALIKE}, *reduced(NAMES[n])) for n in range(2)],

@@ -12,9 +12,9 @@ from ..align import plain_name
 from ..events import Event
 from .run import Run
 
-REDUCING = frozenset(
-    {"all_reduce", "all_reduce_coalesced", "reduce", "reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor"}
-)
+_SUMMING = frozenset({"all_reduce", "all_reduce_coalesced", "reduce"})
+REDUCING = _SUMMING | {"reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor"}
+"""What adds up; those that give each rank a part of the sum tell nothing of copies, for parameters may be parts, too."""
 
 
 class Held(NamedTuple):
@@ -96,7 +96,7 @@ def copies_of(run: Run) -> Copies:
         elif event.kind == "collective":
             found.together = found.together or data.get("group_size", 1) > 1
             found.sends = found.sends or bool(data.get("inputs") and data.get("group_size", 1) > 1)
-            if event.op in REDUCING:
+            if event.op in _SUMMING:
                 for number in data.get("gradients_of", ()):
                     found.reduced.setdefault(_name(found, number), []).append(row)
     return found

@@ -64,13 +64,17 @@ def _without_recording(found: Lineup) -> Iterator[Case]:
         how = f"failed ({error})" if error else "waited"
         yield Case(
             kind="rank-divergence",
-            message=f"{having} {how} in {call.op} of {sizes_text(call) or 'no tensor'}{at(call.source)}, and of {gone} "
+            message=f"{having} {how} in {call.op}{_of_tensors(call)}{at(call.source)}, and of {gone} "
             "there is no recording: killed, or ended inside a library.",
             remedy="see what ended the missing ranks; a collective takes the same operation, shape and dtype on all "
             "ranks. With --flush-every 1 a recording is kept of every step",
             source=call.source,
             op=call.op,
         )
+
+
+def _of_tensors(call: Event) -> str:
+    return f" of {sizes_text(call)}" if sizes_text(call) else ""
 
 
 def _own_error(run: Run) -> bool:
@@ -103,7 +107,8 @@ def _mismatched(found: Lineup, unmet: Unmet) -> Case:
     sides = unmet.by_call()
     alone = next((side for side in sides if _called_only_by(found, sides[side], side[2])), next(iter(sides)))
     said = "; ".join(
-        f"{op} of {sizes}{at(line)} on {listed(found.words(runs))}" for (op, sizes, line), runs in sides.items()
+        f"{op}{f' of {sizes}' * bool(sizes)}{at(line)} on {listed(found.words(runs))}"
+        for (op, sizes, line), runs in sides.items()
     )
     what = _NOT_ALIKE[unmet.what]
     number = unmet.first.data.get("sequence", 0)
@@ -132,13 +137,12 @@ def _called_only_by(found: Lineup, runs: Iterable[int], line: SourceLine | None)
 def _missing(found: Lineup, unmet: Unmet) -> Case:
     """Some ranks wait in a collective that others never call."""
     call = unmet.first
-    of = f" of {sizes_text(call)}" if sizes_text(call) else ""
     caller = _outer(call)
     inside = f", called{at(caller)}," if caller is not None and caller != call.source else ""
     return Case(
         kind="rank-divergence",
-        message=f"{listed(found.words(unmet.having))} wait{'s' * (len(unmet.having) == 1)} in {call.op}{of}"
-        f"{at(call.source)}{inside} for {listed(found.words(unmet.lacking))}, which never call"
+        message=f"{listed(found.words(unmet.having))} wait{'s' * (len(unmet.having) == 1)} in "
+        f"{call.op}{_of_tensors(call)}{at(call.source)}{inside} for {listed(found.words(unmet.lacking))}, which never call"
         f"{'s' * (len(unmet.lacking) == 1)} it: {_doing(found, unmet.lacking)}.",
         remedy=f"call {call.op} on every rank of the group, outside of conditions that depend on the rank or its data",
         source=call.source,
