@@ -14,7 +14,7 @@ from .run import Run
 
 _SUMMING = frozenset({"all_reduce", "all_reduce_coalesced", "reduce"})
 REDUCING = _SUMMING | {"reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor"}
-"""What adds up; those that give each rank a part of the sum tell nothing of copies, for parameters may be parts, too."""
+"""What adds up; those that give each rank a part of the sum tell nothing of copies: parameters may be parts, too."""
 
 
 class Held(NamedTuple):

@@ -139,11 +139,12 @@ def _missing(found: Lineup, unmet: Unmet) -> Case:
     call = unmet.first
     caller = _outer(call)
     inside = f", called{at(caller)}," if caller is not None and caller != call.source else ""
+    waits = f"{listed(found.words(unmet.having))} wait{'s' * (len(unmet.having) == 1)}"
+    lacking = f"{listed(found.words(unmet.lacking))}, which never call{'s' * (len(unmet.lacking) == 1)} it"
     return Case(
         kind="rank-divergence",
-        message=f"{listed(found.words(unmet.having))} wait{'s' * (len(unmet.having) == 1)} in "
-        f"{call.op}{_of_tensors(call)}{at(call.source)}{inside} for {listed(found.words(unmet.lacking))}, which never call"
-        f"{'s' * (len(unmet.lacking) == 1)} it: {_doing(found, unmet.lacking)}.",
+        message=f"{waits} in {call.op}{_of_tensors(call)}{at(call.source)}{inside} for {lacking}: "
+        f"{_doing(found, unmet.lacking)}.",
         remedy=f"call {call.op} on every rank of the group, outside of conditions that depend on the rank or its data",
         source=call.source,
         op=call.op,
