@@ -148,14 +148,14 @@ function boxTime(box) {
   return measureText("time_us", sum);
 }
 
+// By what cards are called: the engine's names of nodes stand in their details.
 function operatorTable(nodes) {
   const { graph } = state, counts = new Map();
-  for (const node of nodes) counts.set(graph.op.rows[node], (counts.get(graph.op.rows[node]) || 0) + 1);
-  const most = [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, 30), table = make("dl");
-  for (const [row, count] of most) {
-    const op = graph.op.values[row];
-    const searchOp = () => { search.value = `^${op.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`; runSearch(); };
-    table.append(make("dt", "", button(graph.shortOps[row] || op, searchOp, `search ${clean(op)}`)), make("dd", count.toLocaleString("en")));
+  for (const node of nodes) if (!graph.isLeaf(node)) { const title = graph.title(node); counts.set(title, (counts.get(title) || 0) + 1); }
+  const most = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 30), table = make("dl");
+  for (const [title, count] of most) {
+    const searchOp = () => { search.value = `^${title.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(Backward\\d*)?$`; runSearch(); };
+    table.append(make("dt", "", button(title, searchOp, `search ${title}`)), make("dd", count.toLocaleString("en")));
   }
   details.append(make("h3", "Operators"), table);
 }

@@ -6,7 +6,7 @@ const search = byId("search"), found = byId("found");
 function searchedNodes(pattern) {
   const { graph } = state, hits = new Uint8Array(graph.nodes);
   const sources = graph.source.values.map((at) => (at ? pattern.test(`${placeText(at[0], at[1])} ${at[2]}`) : false));
-  const columns = ["op", "name", "scope", "shape", "dtype"].map((column) => [graph[column].rows, graph[column].values.map((value) => pattern.test(value))]);
+  const columns = ["op", "call", "name", "scope", "shape", "dtype"].map((column) => [graph[column].rows, graph[column].values.map((value) => pattern.test(value))]);
   for (const [rows, fitting] of [...columns, [graph.source.rows, sources]]) {
     if (fitting.includes(true)) for (let node = 0; node < graph.nodes; node++) if (fitting[rows[node]]) hits[node] = 1;
   }
