@@ -97,10 +97,11 @@ print(first.dtype, second.dtype, third.dtype)
 """
 
 
-def test_autocast_is_told_with_its_dtype(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("engine", ["torch", "retrograd"])
+def test_autocast_is_told_with_its_dtype(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Blocks and decorators, nested ones that switch it off again included; what they do is seen in the results."""
-    torch = pytest.importorskip("torch")
-    recorded, error = record(CASTS, "torch")
+    torch = pytest.importorskip(engine)
+    recorded, error = record(CASTS, engine)
 
     assert error is None
     assert capsys.readouterr().out.split() == [str(torch.bfloat16), str(torch.float32), str(torch.bfloat16)]

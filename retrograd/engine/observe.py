@@ -26,6 +26,7 @@ An observer is any object; those of these methods that it has are called, on the
   ``"made"``, ``"step"`` or ``"zero_grad"``, and ``optimizer_done(action, optimizer)`` when a step or clearing is over;
   ``closure_began()`` and ``closure_ended()`` around what a step calls of the program's own;
   ``clipping(function, parameters, bound)`` before the gradients of these are clipped;
+* automatic casts: ``autocast_switched(action, device, enabled, dtype)`` with ``"entered"`` or ``"left"``;
 * grad modes: ``grad_switched(action, switched, before, now)`` with ``"entered"``, ``"left"`` or ``"set"``, the object
   or the name of the function, and (grad mode, inference mode);
 * ``functional_called(tensors)`` before a module is called with these by name in place of its own;

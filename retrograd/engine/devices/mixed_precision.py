@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from .. import observe
 from ..tensors.base import TensorBase
 from ..tensors.dtypes import by_name
 from ..warning import warn
@@ -45,7 +46,14 @@ class autocast:  # noqa: N801 - torch's name
                 here.dtype = self.fast_dtype.name
             here.cached = self._cache_enabled
             casting.switch(enabled=self._enabled)
+        self._tell("entered")
         return self
+
+    def _tell(self, action: str) -> None:
+        if observe.observers:
+            here, cpu = casting.HERE, self.device == "cpu"
+            dtype = here.dtype if cpu else str(self.fast_dtype or "torch.float16").rpartition(".")[2]
+            observe.notify("autocast_switched", action, self.device, cpu and here.enabled, dtype)
 
     def __exit__(self, *exc: object) -> None:
         here = casting.HERE
@@ -54,14 +62,15 @@ class autocast:  # noqa: N801 - torch's name
         here.depth -= 1
         if not here.depth:
             here.kept.clear()
+        self._tell("left")
 
-    def __call__(self, function: Any) -> Any:
-        @functools.wraps(function)
-        def within(*args: Any, **kwargs: Any) -> Any:
+    def __call__(self, func: Any) -> Any:
+        @functools.wraps(func)
+        def decorate_autocast(*args: Any, **kwargs: Any) -> Any:
             with self:
-                return function(*args, **kwargs)
+                return func(*args, **kwargs)
 
-        return within
+        return decorate_autocast
 
 
 def cuda_autocast(enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> autocast:

@@ -32,6 +32,7 @@ from .calls.leaves import Leaves
 from .calls.severing import Severing
 from .calls.unheard_writes import UnheardWrites
 from .calls.writes import Writes
+from .objects.autocasts import Autocasts
 from .objects.checkpoints import Checkpoints
 from .objects.functions import Functions
 from .objects.grad_modes import GradModes
@@ -53,6 +54,7 @@ def observers_for(watching: Watching, take_snapshot: TakeSnapshot) -> list[Obser
     if watching.wants("full"):
         describer, shared = CallDescriber(watching), SharedMemory(watching)
         found += [TrainingCalls(watching), GradModes(watching, describer.switches), FunctionalCalls(watching)]
+        found += [Autocasts(watching)]
         runs.look = shared.look
         found += [Calls(watching, describer, shared), Writes(watching, describer, shared), Leaves(watching)]
         found.append(UnheardWrites(watching, describer, shared))
