@@ -120,7 +120,7 @@ def bad_calls(tmp_path: Path) -> dict[str, tuple[list[object], int, str]]:
         "folder": ([tmp_path], 2, "Name the recording file inside that folder"),
         "schema": ([tmp_path / "other.json"], 2, "has schema 99, this retrograd reads 1"),
         "cut": ([tmp_path / "cut.json"], 2, "is cut off"),
-        "no json": ([tmp_path / "text.json"], 2, "is no JSON"),
+        "no json": ([tmp_path / "text.json"], 2, "is not valid JSON"),
         "no graph": ([tmp_path / "none.json"], 2, "holds no backward graph"),
         "suffix": ([run, "-o", tmp_path / "x.sgv"], 2, "Did you mean"),
         "no suffix": ([run, "-o", tmp_path / "x"], 2, "Available"),

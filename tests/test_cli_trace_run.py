@@ -57,7 +57,7 @@ def test_several_files_at_once(tmp_path: Path) -> None:
     outcome = retrograd("trace", "steps.py", *[word for name in names for word in ("-o", name)], cwd=place, engine=True)
 
     assert outcome.code == 0
-    said = [line for line in outcome.err.splitlines() if "wrote" in line and "3 backward runs" in line]
+    said = [line for line in outcome.err.splitlines() if "wrote" in line and "3 backward passes" in line]
     assert len(said) == len(names)
     assert ElementTree.parse(place / "a.svg").getroot().tag.endswith("svg")
     assert (place / "a.dot").read_text().startswith("digraph")

@@ -156,7 +156,7 @@ def test_parameters_without_a_gradient_are_counted_and_named(engine: str) -> Non
     assert first is not None
     assert second is not None
     assert (first.count, first.total, first.without) == (6, 6, ())
-    assert second.headline == "2 of 6 parameters get a gradient, 4 in other backward runs"
+    assert second.headline == "2 of 6 parameters get a gradient, 4 in other backward passes"
     found = recorded(
         BRANCH.replace("trunk(torch", "trunk.train()(torch").replace("head(h)", "head(h.detach())"), engine
     )

@@ -37,7 +37,7 @@ def test_block():
     assert runs == ["backward", "backward-end"] * 2
     assert repr(trace) == "<retrograd.debug: 2 backward graphs>"
     assert repr(trace.graph) == "<GraphSnapshot 'backward 1' of retrograd: 3 nodes, 2 edges>"
-    assert repr(trace.recording) == "<Recording at level full: 2 backward runs, 14 events>"
+    assert repr(trace.recording) == "<Recording at level full: 2 backward passes, 14 events>"
 
 
 def test_torch_block():

@@ -19,7 +19,7 @@ for _ in range(3):
     (torch.relu(margin) - margin).square().backward()
     opt.step()
 """,
-        ("zero-gradient", 2, "3 backward runs"),
+        ("zero-gradient", 2, "3 backward passes"),
         "no rule tells the cause",
     ),
     "an optimizer that is never stepped": (

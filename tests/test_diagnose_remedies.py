@@ -316,7 +316,7 @@ def test_leaves_that_share_the_name_of_a_loop_are_told_apart(engine, tmp_path: P
     """What a loop's variable names one after the other goes by its place in the list."""
     found = first(UNUSED_ENTRIES, engine, tmp_path)
     assert found.message.startswith("layers[1] and layers[2] are not reachable from ")
-    assert found.remedy == "use layers[1] and layers[2] in forward, or leave them out"
+    assert found.remedy == "use them in forward, or leave them out"
 
 
 BAD_ARRAY = """

@@ -272,7 +272,7 @@ def test_the_programs_own_optimizer_is_named(tmp_path: Path) -> None:
 
     assert [finding.kind for finding in found] == ["missing-zero-grad"]
     assert found[0].remedy == "my_sgd.zero_grad() in every step"
-    assert "added to them" in found[0].message
+    assert "accumulated into them" in found[0].message
 
 
 @pytest.mark.parametrize(

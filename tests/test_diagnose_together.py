@@ -53,7 +53,7 @@ def test_another_branch() -> None:
     (one,) = told(*group)
 
     assert (one.kind, one.severity, one.file, one.line) == ("rank-divergence", "error", "train.py", 90)
-    assert "rank 2 has other operators than rank 0, rank 1 and rank 3 in backward run 1 at train.py:90" in one.message
+    assert "rank 2 has other operators than rank 0, rank 1 and rank 3 in backward pass 1 at train.py:90" in one.message
     assert "(the others are at train.py:9)" in one.message
 
 

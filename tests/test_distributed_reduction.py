@@ -266,8 +266,8 @@ def test_removed_hooks_are_gone() -> None:
     ("parameters", "phrase"),
     [
         ([], "got no parameters"),
-        ({"h": lambda: rg.ones(2, requires_grad=True) * 2}, "h is no leaf"),
-        ({"c": lambda: rg.ones(2)}, "c is no leaf"),
+        ({"h": lambda: rg.ones(2, requires_grad=True) * 2}, "h is not a leaf"),
+        ({"c": lambda: rg.ones(2)}, "c is not a leaf"),
     ],
 )
 def test_what_cannot_be_reduced_is_refused(parameters: Any, phrase: str) -> None:

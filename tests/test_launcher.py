@@ -252,7 +252,7 @@ def test_a_rank_that_raises_and_one_that_forks(tmp_path: Path) -> None:
     code, _, err = ended(start(tmp_path, "raise"))
     assert code == 1
     assert err.endswith(
-        "ValueError: bad batch\nretrograd: wrote run.rank1.json (4 backward runs were recorded; --step chooses)\n"
+        "ValueError: bad batch\nretrograd: wrote run.rank1.json (4 backward passes were recorded; --step chooses)\n"
     )
     assert load_recording(str(tmp_path / "run.rank1.json")).events[-1].data["message"] == "bad batch"
     code, out, err = ended(start(tmp_path, "fork"))

@@ -150,7 +150,7 @@ def test_norms_before_and_after_the_reduction() -> None:
     assert [(gap.name, gap.norms, gap.reduced) for gap in must.norms if not gap.expected] == [("w5", (8.0, 9.0), True)]
     assert must
     said = "\n".join(words for words, _ in lineup_lines(must))
-    assert "gradient norms of w5 should be equal after the all-reduce of backward run 0 but are 8, 9" in said
+    assert "gradient norms of w5 should be equal after the all-reduce of backward pass 0 but are 8, 9" in said
     for recording in own:
         recording.rank = None
     assert {gap.expected for gap in lined_up(*own).norms} == {False}
@@ -228,7 +228,7 @@ def test_lost_files_of_ranks() -> None:
     assert isinstance(alone, Lineup)
     assert (alone.ranks, alone.missing, bool(alone)) == (True, [1], True)
     said = "\n".join(words for words, _ in lineup_lines(alone))
-    assert "stopped in backward run 1" in said
+    assert "stopped in backward pass 1" in said
     assert "no recording of rank 1" in said
 
 

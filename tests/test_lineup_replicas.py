@@ -77,7 +77,7 @@ def test_copies_under_a_wrapper_that_part(extra: list[Event], words: str, at: in
     (one,) = told(*(rank(n, dict.fromkeys(NAMES, PARTED[n]), *extra, wrapped=True) for n in range(2)))
 
     assert (one.kind, one.severity, one.line) == ("unreduced-gradient", "error", at)
-    assert "inner.bias and inner.weight part on the ranks" in one.message
+    assert "inner.bias and inner.weight diverge between ranks" in one.message
     assert words in one.message
     assert "from step 0 at train.py:8 on" in one.message
 

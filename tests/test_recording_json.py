@@ -31,7 +31,7 @@ def strictly_parsed(text: str) -> Any:
     """Parse JSON and fail on what JSON does not have."""
 
     def refuse(word: str) -> None:
-        raise AssertionError(f"{word} is no JSON")
+        raise AssertionError(f"{word} is not valid JSON")
 
     return json.loads(text, parse_constant=refuse)
 
@@ -257,7 +257,7 @@ def test_other_schema() -> None:
     [
         (b"", "is empty"),
         (b" \n", "is empty"),
-        (b"digraph { n0 -> n1 }", "is no JSON"),
+        (b"digraph { n0 -> n1 }", "is not valid JSON"),
         (b"[1, 2]", "no recording of retrograd"),
         (b'{"nodes": []}', "no recording of retrograd"),
         (b"\xff\xfe\x00\x01", "not UTF-8"),

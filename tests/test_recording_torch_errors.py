@@ -63,7 +63,7 @@ FAILURES: dict[str, Callable[[Any], Any]] = {
     "an operator": lambda x: x @ torch.ones(3),
     "a function written in Python": lambda x: torch.nn.functional.cross_entropy(x, x.long()),
     "a module": lambda x: torch.nn.Linear(2, 3)(torch.ones(4)),
-    "a backward run": _twice,
+    "a backward pass": _twice,
     "a backward rule": lambda x: Failing.apply(x).sum().backward(),
     "a Function": lambda x: FailingAtOnce.apply(x),
     "a hook": _hooked,

@@ -122,7 +122,7 @@ def test_errors():
     """No graph, and objects of two engines or none, are refused in one sentence."""
     with pytest.raises(NoGraphError, match=r"no backward graph.*requires_grad=True"):
         walk(rg.ones(3))
-    with pytest.raises(NotATensorError, match="is no tensor"):
+    with pytest.raises(NotATensorError, match="is not a tensor"):
         walk([rg.ones(3, requires_grad=True), 3])
 
 

@@ -276,7 +276,7 @@ def test_tensor_without_graph():
 @pytest.mark.parametrize("thing", [3, "loss", None, object(), {"loss": 1}, [1, 2]])
 def test_no_tensor(thing):
     """One sentence says what was given instead of a tensor."""
-    with pytest.raises(NotATensorError, match=r"is no tensor.*Give a tensor"):
+    with pytest.raises(NotATensorError, match=r"is not a tensor.*Give a tensor"):
         walk(thing)
 
 

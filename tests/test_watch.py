@@ -442,7 +442,7 @@ def test_two_runs_are_compared_by_what_parameters_do(tmp_path: Path) -> None:
     assert [one.what for one in differences(good, frozen)] == ["0.weight", "0.bias"]
     assert "gets a gradient in 100% of the steps, then 0%" in differences(good, frozen)[0].sentence
     assert next(one.what for one in differences(good, slow)) == "rate"
-    assert "equal up to step 1 and part at step 2" in differences(good, slow)[-1].sentence
+    assert "equal up to step 1 and diverge at step 2" in differences(good, slow)[-1].sentence
 
 
 def test_diff_command_compares_watched_runs(tmp_path: Path) -> None:

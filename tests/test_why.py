@@ -158,7 +158,7 @@ def test_runs_that_leave_grad_as_it_is(torch):
     assert "raised RuntimeError before it got there" in texts[2]
     assert "Forgetful" in texts[3]
     assert "passes none on" in texts[3]
-    assert not any("no backward run started" in text for text in texts)
+    assert not any("no backward pass started" in text for text in texts)
 
 
 def test_the_error_that_ended_the_block(torch):
@@ -278,7 +278,7 @@ def test_no_tensor(torch, what):
     """Anything else is refused."""
     w = torch.ones(2, requires_grad=True)
     given = {"node": (w * 2.0).grad_fn, "list": [w]}.get(what, what)
-    with pytest.raises(NotATensorError, match="is no tensor"):
+    with pytest.raises(NotATensorError, match="is not a tensor"):
         rg.why(given)
 
 

@@ -24,13 +24,12 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 import torch  # noqa: E402, F401  (once, for all programs)
 from bug_programs import Pair, pairs, record  # noqa: E402
 
-from retrograd.inspect import diagnose, recording  # noqa: E402
-from retrograd.inspect.diagnose import all_checks, diagnose_together  # noqa: E402
-from retrograd.inspect.event_data import Level  # noqa: E402
+from retrograd.inspect.diagnose import all_checks, diagnose, diagnose_together  # noqa: E402
 from retrograd.inspect.events import Recording  # noqa: E402
 from retrograd.inspect.findings import Finding  # noqa: E402
 from retrograd.inspect.fixes import unified_diff  # noqa: E402
 from retrograd.inspect.output import with_findings  # noqa: E402
+from retrograd.inspect.recorder import recording  # noqa: E402
 from retrograd.inspect.render import RenderOptions, renderers  # noqa: E402
 
 THEMES = ("light", "dark")
@@ -136,7 +135,7 @@ def section(kind: Kind, folder: Path) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def run_and_draw(program: str, level: Level, stem: Path) -> str:
+def run_and_draw(program: str, level: str, stem: Path) -> str:
     """Run a program of the current folder, draw its last graph, and return the program's docstring."""
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), recording(program, level=level) as held:
         space = runpy.run_path(program, run_name="__main__")

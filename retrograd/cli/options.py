@@ -61,11 +61,11 @@ def _tool_table() -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{FILE} cannot be read: {error}.", "Mend it, or run from another folder.") from error
+        raise UsageError(f"{FILE} cannot be read: {error}.", "Fix it, or run from another folder.") from error
     try:
         tool = tomllib.loads(text).get("tool", {})
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{FILE} is not valid TOML: {error}.", "Mend it, or run from another folder.") from error
+        raise UsageError(f"{FILE} is not valid TOML: {error}.", "Fix it, or run from another folder.") from error
     table = tool.get("retrograd", {}) if isinstance(tool, dict) else {}
     if not isinstance(table, dict):
         raise UsageError(f"tool.retrograd in {FILE} must be a table.", "Write [tool.retrograd] on a line of its own.")
@@ -304,7 +304,7 @@ def drawing_options(function: Function) -> Function:
             click.option(
                 "--view",
                 type=click.Choice(VIEWS),
-                help="The way lines go: that of gradients, of values, or both (the default of pages).",
+                help="Direction of edges: gradients, values or both (the default for pages).",
             ),
             click.option(
                 "--color-by",

@@ -203,6 +203,6 @@ def _how_many(recording: Recording) -> str:
         return " (nothing was differentiated, so it shows the last forward pass)"
     dropped = recording.summarized("runs")
     if dropped:
-        kept = f"{count:,} of {count + dropped:,} backward runs are kept in full, of the others sums"
+        kept = f"{count:,} of {count + dropped:,} backward passes are kept in full, of the others sums"
         return f" ({kept}; --step chooses, --keep all keeps all)"
-    return f" ({count} backward runs were recorded; --step chooses)" if count > 1 else ""
+    return f" ({count} backward passes were recorded; --step chooses)" if count > 1 else ""

@@ -97,7 +97,7 @@ class debug(ContextDecorator, Verbs):  # noqa: N801 - lower-case, as context man
         """The graph of the last backward run; raises ``NoGraphError`` if there was none."""
         if not self.recording.snapshots:
             raise NoGraphError(
-                "No backward run was recorded.",
+                "No backward pass was recorded.",
                 "Call backward() inside the block, or use retrograd.walk(loss).",
             )
         return self.recording.snapshots[-1]

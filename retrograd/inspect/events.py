@@ -169,7 +169,7 @@ class Recording(Verbs):
     def __repr__(self) -> str:
         script = f" of {self.script}" if self.script else ""
         runs, events = len(self.snapshots), len(self.events)
-        return f"<Recording{script} at level {self.level}: {runs:,} backward runs, {events:,} events>"
+        return f"<Recording{script} at level {self.level}: {runs:,} backward passes, {events:,} events>"
 
     @property
     def graphs(self) -> list[GraphSnapshot]:

@@ -45,9 +45,9 @@ class Answer:
             shown = self.path
             if len(shown) > _LONGEST:
                 shown = (*shown[: _LONGEST // 2], f"… {len(shown) - _LONGEST} more …", *shown[-_LONGEST // 2 :])
-            lines.append("  way: " + " → ".join(shown))
+            lines.append("  path: " + " → ".join(shown))
         if self.finding is not None and self.finding.remedy:
-            lines.append(f"  remedy: {self.finding.remedy}")
+            lines.append(f"  fix: {self.finding.remedy}")
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -69,11 +69,13 @@ def why(tensor: Any, trace: debug | None = None) -> Answer:
     source = source_of(tensor)
     if source is None or not hasattr(tensor, "is_leaf"):
         raise NotATensorError(
-            f"An object of type {type(tensor).__qualname__!r} is no tensor.", "Give a tensor of retrograd or PyTorch."
+            f"An object of type {type(tensor).__qualname__!r} is not a tensor.",
+            "Give a tensor of retrograd or PyTorch.",
         )
     if trace is not None and not isinstance(trace, debug):
         raise UsageError(
-            f"An object of type {type(trace).__qualname__!r} is no trace.", "Give what rg.debug() returned, or nothing."
+            f"An object of type {type(trace).__qualname__!r} is not a trace.",
+            "Give what rg.debug() returned, or nothing.",
         )
     gradient = source.gradient(tensor)
     state = _state(gradient)
@@ -98,13 +100,13 @@ def _basic(gradient: Gradient) -> str:
     if not gradient.requires_grad:
         return "it does not require gradients"
     if not gradient.leaf and not gradient.retains:
-        return "it is no leaf, so its gradient was passed on and not kept: call retain_grad() before backward()"
+        return "it is not a leaf, so autograd does not keep its .grad: call retain_grad() before backward()"
     return ""
 
 
 def _without_trace(state: str, gradient: Gradient, asked: debug | None) -> str:
     if state == "none":
-        reason = _basic(gradient) or "no backward run has reached it, or it was cleared since"
+        reason = _basic(gradient) or "no backward pass has reached it, or it was cleared since"
         text = f"The gradient is None: {reason}."
         return text if asked is None or _basic(gradient) else f"{text} {_unmet(asked)}"
     text = f"The gradient {_words(state, gradient)}."
@@ -178,15 +180,15 @@ class _Seen:
         if arrived := self.flow.accumulated.get(self.number):
             return f"{head}: what arrived in {self._run_of(arrived[-1])} {self._cleared(arrived[-1])}.", path
         if not self.flow.runs:
-            return f"{head}: no backward run was recorded.", path
+            return f"{head}: no backward pass was recorded.", path
         if run := self._last_reaching():
             return f"{head}: {self._not_left(run)}.", path
         if cut is not None and reached:
             event = self.flow.events[cut]
-            return f"{head}: the way to the loss is cut by {_event_text(event)}.", path
+            return f"{head}: the path to the loss is cut by {_event_text(event)}.", path
         if not rows:
             return f"{head}: nothing was computed from it.", path
-        return f"{head}: no backward run started from anything computed from it; it was last used by {path[-1]}.", path
+        return f"{head}: no backward pass started from anything computed from it; it was last used by {path[-1]}.", path
 
     def _switched_off(self) -> str:
         """Which line told the tensor not to require gradients, if one did."""
@@ -222,7 +224,7 @@ class _Seen:
         node = self._last_that_got_one(run)
         if node is None:
             return f"{words} came by it, and brought none"
-        return f"{node} is the last node on the way from {words} that got one, and passes none on"
+        return f"{node} is the last node on the path from {words} that got one, and passes none on"
 
     def _last_that_got_one(self, run: Run) -> str | None:
         """The node at which a run stopped going towards this tensor."""

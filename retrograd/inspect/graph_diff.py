@@ -25,7 +25,7 @@ STATUS_WORDS = {
     "removed": "removed",
     "added": "added",
     "shape": "other shape or dtype",
-    "figures": "other figures",
+    "figures": "other values",
 }
 """What each status is called."""
 Edge = tuple[int, int, int, int]
@@ -223,7 +223,7 @@ def changes_text(changes: Sequence[Change]) -> list[str]:
     if figures:
         said.append(change_text(figures[0]))
     if len(figures) > 1:
-        said.append(f"and {len(figures) - 1} other figure{'s' * (len(figures) > 2)}")
+        said.append(f"and {len(figures) - 1} other value{'s' * (len(figures) > 2)}")
     return said
 
 

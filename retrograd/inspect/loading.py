@@ -99,7 +99,7 @@ def _parse(content: str | bytes, shown: str) -> Plain:
         if _is_cut_off(text, error):
             raise RecordingError(f"The recording {shown} is cut off after {len(text):,} characters.", _AGAIN) from error
         where = f"line {error.lineno}, column {error.colno}"
-        raise RecordingError(f"The file {shown} is no JSON ({error.msg}, {where}).", _NOT_ONE) from error
+        raise RecordingError(f"The file {shown} is not valid JSON ({error.msg}, {where}).", _NOT_ONE) from error
     except UnicodeDecodeError as error:
         text = _readable(content)
         if text.startswith("{") and error.reason == "unexpected end of data":

@@ -48,7 +48,7 @@ def one_source(roots: list[Any]) -> Source:
         source = source_of(root)
         if source is None:
             raise NotATensorError(
-                f"An object of type {type(root).__qualname__!r} is no tensor, graph node or gradient edge.",
+                f"An object of type {type(root).__qualname__!r} is not a tensor, graph node or gradient edge.",
                 "Give a tensor of retrograd or PyTorch, such as the loss, or its grad_fn.",
             )
         if found is not None and source is not found:

@@ -1,4 +1,4 @@
-# kind: dead-relu; symptom: the lower layer does not learn; names: clamp, lower, off
+# kind: dead-relu; symptom: the lower layer does not learn; names: clamp, lower, inactive
 import torch
 
 torch.manual_seed(0)

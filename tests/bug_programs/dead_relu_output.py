@@ -1,4 +1,4 @@
-# kind: dead-relu; symptom: predictions are zero for ever; names: relu, off
+# kind: dead-relu; symptom: predictions are zero for ever; names: relu, inactive
 import torch
 
 torch.manual_seed(0)

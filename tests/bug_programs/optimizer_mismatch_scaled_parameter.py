@@ -1,4 +1,4 @@
-# kind: optimizer-mismatch; symptom: the gate never opens; names: self.gate, add, no leaf
+# kind: optimizer-mismatch; symptom: the gate never opens; names: self.gate, add, not a leaf
 import torch
 
 

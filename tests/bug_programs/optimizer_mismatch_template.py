@@ -1,4 +1,4 @@
-# kind: optimizer-mismatch; symptom: the loss does not move; names: optimizer, in no group
+# kind: optimizer-mismatch; symptom: the loss does not move; names: optimizer, not passed
 import copy
 import torch
 

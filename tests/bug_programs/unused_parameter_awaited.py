@@ -1,4 +1,4 @@
-# kind: unused-parameter; symptom: one of the two encoders never changes; names: made, no forward
+# kind: unused-parameter; symptom: one of the two encoders never changes; names: created, never used in forward
 import torch
 
 torch.manual_seed(0)

@@ -85,7 +85,7 @@ def _end(printed: Any) -> str:
 def read_json(path: Path, ran: dict[str, Any]) -> dict[str, Any]:
     """Return what a command wrote; raises ``UsageError`` with what it printed if it wrote nothing."""
     if not path.exists() or not path.stat().st_size:
-        raise UsageError(f"Nothing was written (exit code {ran['exit_code']}): {ran['output']}", "Mend that first.")
+        raise UsageError(f"Nothing was written (exit code {ran['exit_code']}): {ran['output']}", "Fix that first.")
     loaded = json.loads(path.read_text(encoding="utf-8"))
     return loaded if isinstance(loaded, dict) else {"result": loaded}
 

@@ -43,13 +43,13 @@ TEXT = "text"
 )
 @click.argument("recordings", nargs=-1, metavar="A B [MORE]...")
 @output_options("diff", "text", draws=True, multiple=True)
-@click.option("--step", type=int, help="Compare only this backward run, counted from 0 (negative: from the end).")
+@click.option("--step", type=int, help="Compare only this backward pass, counted from 0 (negative: from the end).")
 @click.option(
     "--rtol",
     type=click.FloatRange(min=0.0),
     default=TOLERANCE,
     show_default=True,
-    help="Relative difference up to which figures are equal.",
+    help="Relative difference up to which values count as equal.",
 )
 @click.option("--rows", type=click.IntRange(min=1), default=ROWS, show_default=True, help="Lines of each list.")
 @click.option("--title", default="", metavar="TEXT", help="Headline of the drawing.")

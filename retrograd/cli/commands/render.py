@@ -42,7 +42,7 @@ def _render_run(path: str, output: str | None, fmt: str | None, theme: str) -> N
 @click.command(cls=ConfiguredCommand, name="render")
 @click.argument("recording")
 @output_options("render", *exports(), draws=True, instead=" instead of printing a tree")
-@click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run is drawn.")
+@click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward pass is drawn.")
 @drawing_options
 @click.option(
     "--theme",

@@ -39,7 +39,7 @@ from ..target import Target, choose
 @program_options
 @output_options("stats", "csv", "json", "text")
 @children_option
-@click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run.")
+@click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward pass.")
 @click.option("--rows", type=click.IntRange(min=1), default=ROWS, show_default=True, help="Rows of each table.")
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> RecordedRun | None:
     """Show slow nodes, large saved values and gradients in numbers.

@@ -44,7 +44,7 @@ _OF_CALLS = ("saved-bytes", "saved_bytes")
 @click.argument("words", nargs=-1, metavar="SCRIPT [ARGS]...", type=click.UNPROCESSED)
 @output_options("trace", draws=True, multiple=True)
 @program_options
-@click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run is drawn.")
+@click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward pass is drawn.")
 @click.option(
     "--level",
     type=click.Choice(LEVELS),
@@ -55,7 +55,7 @@ _OF_CALLS = ("saved-bytes", "saved_bytes")
 @click.option(
     "--all-figures",
     is_flag=True,
-    help="Take minimum, maximum, mean and zeros of gradients in every backward run, not in some; --color-by does.",
+    help="Take minimum, maximum, mean and zeros of gradients in every backward pass, not in some; --color-by does.",
 )
 @eager_option
 @keep_option
@@ -65,7 +65,7 @@ _OF_CALLS = ("saved-bytes", "saved_bytes")
     "--flush-every",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Write the results after every N backward runs too, so that a killed program leaves them.",
+    help="Write the results after every N backward passes too, so that a killed program leaves them.",
 )
 @drawing_options
 @click.option("-q", "--quiet", is_flag=True, help="Do not say what was written.")

@@ -187,7 +187,7 @@ def _missing_step(runs: list[Run], step: int, most: list[int], group: list[int])
     place = Place(step, None, "backward", "", event.source)
     names = ", ".join(runs[number].name for number in absent)
     here, there = (place, None) if present is most else (None, place)
-    return Difference(group, "steps", here, there, f"{names} never began this backward run")
+    return Difference(group, "steps", here, there, f"{names} never began this backward pass")
 
 
 def _other_order(group: list[int], what: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> Difference:

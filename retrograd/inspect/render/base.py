@@ -147,7 +147,7 @@ def _kept_index(recording: Recording, number: int, runs: int) -> int:
     label = f"backward {number}"
     if label not in labels:
         raise NotInGraphError(
-            f"The graph of backward run {number} was not kept: there are {len(labels):,} of {runs:,}.",
+            f"The graph of backward pass {number} was not kept: there are {len(labels):,} of {runs:,}.",
             "Ask for 'last', 'all' or another number, or record with --keep all.",
             "step",
             number,

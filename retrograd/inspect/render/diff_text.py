@@ -86,7 +86,10 @@ def _headlines(found: Lineup) -> Iterator[tuple[str, str]]:
     steps = [len(run.steps) for run in found.runs]
     count = str(steps[0]) if len(set(steps)) == 1 else ", ".join(map(str, steps))
     kind = f"{'rank' if found.ranks else 'run'}{'s' * (len(found.names) != 1)}"
-    yield f"{len(found.names)} {kind}, backward runs: {count}. {'They differ.' if found else 'No difference.'}", "bold"
+    yield (
+        f"{len(found.names)} {kind}, backward passes: {count}. {'They differ.' if found else 'No difference.'}",
+        "bold",
+    )
     levels = list(dict.fromkeys(run.recording.level for run in found.runs))
     if len(levels) > 1:
         yield f"Recorded at levels {' and '.join(map(clean, levels))}: what only some tell of is not compared.", ""
@@ -109,7 +112,7 @@ def _divergence_lines(found: Divergence, lineup: Lineup) -> Iterator[tuple[str, 
     """Yield where the runs part and which agree, of more than two."""
     names = lineup.names
     if lineup.ranks:
-        yield f"They part at {_step(found.step)}.", "bold red"
+        yield f"They diverge at {_step(found.step)}.", "bold red"
     else:
         yield f"First difference: backward pass {found.step}", "bold red"
     for group in found.groups if len(names) > 2 or lineup.ranks else ():
@@ -165,7 +168,7 @@ def _beginning(text: str) -> str:
 
 def ending_words(one: Ending) -> str:
     """Return how a run ended: ``in backward run 3: last n7 Mm (model.py:4), next n9 AccumulateGrad w``."""
-    runs = f"{one.steps:,} backward run{'s' * (one.steps != 1)}"
+    runs = f"{one.steps:,} backward pass{'es' * (one.steps != 1)}"
     if one.state == "finished":
         return f"finished, {runs}"
     if one.state == "cut off":
@@ -201,7 +204,7 @@ def norm_words(norm: float | None) -> str:
 
 
 def _step(number: int | None) -> str:
-    return f"backward run {number}"
+    return f"backward pass {number}"
 
 
 def _limited(lines: list[str], rows: int, style: str) -> Iterator[tuple[str, str]]:

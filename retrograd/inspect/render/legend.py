@@ -18,8 +18,8 @@ _KINDS = {
     **{status: f"{MARKS[status]} {words}" for status, words in STATUS_WORDS.items()},
 }
 _ARROWS = {
-    "backward": "→ the way gradients flow",
-    "forward": "→ the way values flow; gradients come back, but not over dashed lines",
+    "backward": "→ direction of gradients",
+    "forward": "→ direction of values; gradients come back, except over dashed lines",
     "both": "→ values, ← gradients, which do not come back over dashed lines",
 }
 

@@ -55,11 +55,11 @@ Row = tuple[str, Sequence[tuple[str, bool]]]
 def _run_rows(found: Lineup) -> Iterator[Row]:
     """Yield what is known of the runs as wholes."""
     yield "program", [(run.recording.script, False) for run in found.runs]
-    yield "backward runs", _marked([str(len(run.steps)) for run in found.runs])
+    yield "backward passes", _marked([str(len(run.steps)) for run in found.runs])
     if found.divergence is not None:
         groups = {number: place for place, group in enumerate(found.divergence.groups) for number in group}
         words = [f"group {groups[number] + 1}" for number in range(len(found.runs))]
-        yield f"alike at backward run {found.divergence.step}", _marked(words)
+        yield f"alike at backward pass {found.divergence.step}", _marked(words)
         parted = {number: one for one in found.divergence.differences for number in one.runs}
         details = [parted[number].detail if number in parted else "" for number in range(len(found.runs))]
         yield "difference", [(detail, bool(detail)) for detail in details]

@@ -32,7 +32,7 @@ class Reached:
                 f"{'all ' * (self.total > 1)}{self.total:,} parameter{plural} get{'s' * (self.total == 1)} a gradient"
             )
         elsewhere = self.total - self.count - len(self.without)
-        more = f", {elsewhere:,} in other backward runs" if elsewhere else ""
+        more = f", {elsewhere:,} in other backward passes" if elsewhere else ""
         return f"{self.count:,} of {self.total:,} parameter{plural} get a gradient{more}"
 
     @property

@@ -85,7 +85,7 @@ def first_parting(one: Curves, other: Curves) -> str | None:
         return None
     at = int(np.argmax(apart))
     return (
-        f"the losses are equal up to step {one.last[at - 1]:,} and part at step {one.first[at]:,}: "
+        f"the losses are equal up to step {one.last[at - 1]:,} and diverge at step {one.first[at]:,}: "
         f"{losses[0][at]:.6g} and {losses[1][at]:.6g}"
     )
 

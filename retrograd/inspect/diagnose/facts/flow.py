@@ -362,7 +362,7 @@ class Flow(CallTable):
     def graph_of(self, run: Run) -> GraphSnapshot:
         """Return the graph that a run went through, of a run of which one was kept."""
         if run.snapshot is None:
-            raise ValueError(f"no graph of backward run {run.number} was recorded")
+            raise ValueError(f"no graph of backward pass {run.number} was recorded")
         return self.recording.snapshots[run.snapshot]
 
     def marks(self, run: Run | None, rows: Iterable[int], text: str = "", ghost: str = "") -> tuple[Mark, ...]:

@@ -38,7 +38,7 @@ def _without_gradient(flow: Flow) -> Iterator[Case]:
         known = "their values reach a loss, on a way that may be meant to be cut" if leading & set(used) else known
         yield Case(
             kind="unused-parameter",
-            message=f"{listed(map(flow.name, leaves))} got no gradient in {counted(passes, 'backward run')}, and an "
+            message=f"{listed(map(flow.name, leaves))} got no gradient in {counted(passes, 'backward pass')}, and an "
             "optimizer that steps has them.",
             source=source,
             subjects=frozenset(leaves),
@@ -53,7 +53,7 @@ def _zero_throughout(flow: Flow) -> Iterator[Case]:
         yield Case(
             kind="zero-gradient",
             message=f"the gradient of {listed(map(flow.name, leaves))} is zero in each of "
-            f"{counted(len(flow.norms_of[leaves[0]]), 'backward run')}.",
+            f"{counted(len(flow.norms_of[leaves[0]]), 'backward pass')}.",
             source=source,
             subjects=frozenset(leaves),
             against="no rule tells the cause: where it becomes zero, nothing is known to be flat, off or zero itself",

@@ -114,8 +114,8 @@ def _pile_case(flow: Flow, pile: _Pile) -> Case:
     instead = "" if mistaken is None else f"; {flow.spelling.text(mistaken)}{at(mistaken)} clears another one again"
     return Case(
         kind="missing-zero-grad",
-        message=f"{names} {verb} never cleared: {times(pile.arrivals)} backward{at(pile.source)} added to {them}, "
-        f"although the values were updated in between{update}; old gradients accumulate{instead}.",
+        message=f"{names} {verb} never cleared: backward{at(pile.source)} accumulated into {them} "
+        f"{times(pile.arrivals)}, although the values were updated in between{update}{instead}.",
         remedy=f"{clearing} in every step" if mistaken is None else f"{clearing} there",
         source=mistaken or pile.source,
         op="backward",

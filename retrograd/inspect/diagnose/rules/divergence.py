@@ -109,7 +109,7 @@ def _rank_case(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]
     return Case(
         kind="rank-divergence",
         severity=None if alike else "note",  # copies of a module are ranks'; other steps may stand for anything
-        message=f"equal steps (ranks) build different graphs: they part{at(source)}; {' and '.join(sides)}"
+        message=f"equal steps (ranks) build different graphs: they diverge{at(source)}; {' and '.join(sides)}"
         f"{at(runs[1].source)}; if the steps stand for ranks, ranks that add up gradients wait for ever.",
         remedy=f"use every parameter on every rank: loss = loss + 0.0 * ({in_code(example)}.sum() + ...), or "
         "find_unused_parameters=True",

@@ -188,7 +188,7 @@ def _silent_case(flow: Flow, event: Event, source: SourceLine | None, runs: int)
     made = flow.facts(tensor).source if tensor is not None else None
     return Case(
         kind="hook-never-fires",
-        message=f"hook {hook} on {name}{at(source)} never fired in {counted(runs, 'backward run')}: the loss does not "
+        message=f"hook {hook} on {name}{at(source)} never fired in {counted(runs, 'backward pass')}: the loss does not "
         f"depend on {name}" + (f", made{at(made)}." if made and made != source else "."),
         remedy=f"register it on the tensor that the loss is computed from, or use {name} in the loss",
         source=source,

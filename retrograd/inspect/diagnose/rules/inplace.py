@@ -269,7 +269,7 @@ def _mutating_functions(flow: Flow) -> Iterator[Case]:
         yield Case(
             kind="function-mutates-input",
             message=f"{event.op}.forward changes its input {names} in place{at(source)} without ctx.mark_dirty, so "
-            "autograd goes on with the old values in mind.",
+            "autograd still computes with the old values.",
             remedy=f"ctx.mark_dirty({names}) and return it, or work on {names}.clone()",
             source=source,
             op=event.op,

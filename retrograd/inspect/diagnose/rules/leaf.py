@@ -14,7 +14,7 @@ from ..text.spelling import argument, out_of_place, written_name
 from ..text.words import at, listed, operator_word
 
 KINDS = {
-    "nonleaf-grad": Kind("`.grad` of a tensor that is no leaf is read", "error", Stage.STATEMENT),
+    "nonleaf-grad": Kind("`.grad` of a tensor that is not a leaf is read", "error", Stage.STATEMENT),
     "leaf-inplace": Kind(
         "a leaf that requires grad is changed in place while gradients are on", "error", Stage.STATEMENT
     ),
@@ -58,7 +58,7 @@ def _gradients_read(flow: Flow) -> Iterator[Case]:
 def _meant_case(flow: Flow, made: int, read: dict[int, SourceLine | None]) -> Case:
     """Return the case of results of one call's line that stand where leaves were meant, each with where it is read."""
     names = listed(_read_name(flow, tensor, read_at) for tensor, read_at in read.items())
-    are, its = ("are no leaves", "their") if len(read) > 1 else ("is no leaf", "its")
+    are, its = ("are not leaves", "their") if len(read) > 1 else ("is not a leaf", "its")
     what, line, read_at = operator_word(flow.events[made].op), flow.events[made].source, next(iter(read.values()))
     return Case(
         kind="nonleaf-grad",
@@ -69,7 +69,7 @@ def _meant_case(flow: Flow, made: int, read: dict[int, SourceLine | None]) -> Ca
         op=what,
         subjects=frozenset(read),
         explains_error=_stumbled(flow),
-        marks=flow.marks(flow.run_after(made), [made], "no leaf"),
+        marks=flow.marks(flow.run_after(made), [made], "not a leaf"),
         evidence={"read_at": list(read_at or ()), "function": read_at.function if read_at else ""},
     )
 
@@ -81,8 +81,8 @@ def _read_case(flow: Flow, tensor: int, made: int | None, read_at: SourceLine | 
     what = operator_word(flow.events[made].op) if made is not None else "an operation"
     return Case(
         kind="nonleaf-grad",
-        message=f"the .grad of {name} is read{at(read_at)}, but {name} is no leaf: it is made by {what}{at(line)}, and "
-        "only leaves keep its gradient.",
+        message=f"the .grad of {name} is read{at(read_at)}, but {name} is not a leaf: {what} made it{at(line)}, and "
+        "autograd keeps gradients of leaves only.",
         remedy=f"make it a leaf again{at(line)}: {name} = (...).detach().requires_grad_()"
         if _was_a_leaf(flow, tensor)
         else f"{name}.retain_grad() before backward(), or torch.autograd.grad(loss, {name})",
@@ -90,7 +90,7 @@ def _read_case(flow: Flow, tensor: int, made: int | None, read_at: SourceLine | 
         op=what,
         subjects=frozenset({tensor}),
         explains_error=_stumbled(flow),
-        marks=flow.marks(flow.run_after(made), [made], "no leaf") if made is not None else (),
+        marks=flow.marks(flow.run_after(made), [made], "not a leaf") if made is not None else (),
     )
 
 
@@ -156,7 +156,7 @@ def _not_optimizable(flow: Flow) -> Iterator[Case]:
     source = flow.events[row].source if row is not None else error.source
     yield Case(
         kind="nonleaf-grad",
-        message=f"{name} is no leaf{at(source)}, so the optimizer{at(error.source)} cannot train it.",
+        message=f"{name} is not a leaf{at(source)}, so the optimizer{at(error.source)} cannot train it.",
         remedy="make it a leaf: (...).detach().requires_grad_(), or torch.nn.Parameter(...)",
         source=source,
         explains_error=True,

@@ -28,7 +28,7 @@ from ..roles.unused import (
 )
 from ..text.phrases import UNREDUCED, UNUSED
 from ..text.spelling import assigned, returns
-from ..text.words import at, listed
+from ..text.words import at, listed, parameters
 
 KINDS = {
     "unused-parameter": Kind("a trainable leaf is not reachable from the loss", "error", Stage.STRUCTURE),
@@ -315,8 +315,8 @@ def _lost(flow: Flow, end: _End, source: SourceLine | None, names: str, it: str)
         )
     if end.row is None:
         return (
-            f"made{at(source)}, and no forward computation uses {it}",
-            f"use {it if names[:1].isdigit() else names} in forward, or leave {it} out",
+            f"created{at(source)} and never used in forward",
+            f"use {names if it == 'it' else it} in forward, or leave {it} out",
         )
     made = end.taken or flow.events[end.row].source
     if end.instead is not None:
@@ -340,7 +340,7 @@ def _idle(flow: Flow, end: _End, leaves: list[int], names: str, it: str) -> tupl
     elif end.row is not None:
         lost = f"{made}, and nothing uses the result of {flow.events[end.row].op} that is computed from {it}"
     else:
-        lost = f"{made}, and no forward computation uses {it}"
+        lost = f"{made} and never used in forward"
     return lost, (
         f"nothing, if that is meant; .requires_grad_(False) on {names} tells so to optimizers and to "
         "DistributedDataParallel, and an option of the package may leave it out"
@@ -368,7 +368,7 @@ def _left_out(others: Others, made: SourceLine | None, names: str, it: str) -> t
 def _called(leaves: list[int], names: list[str]) -> str:
     """Return the names of leaves; of several that only a loop's variable is the name of, how many there are."""
     several = len(leaves) > 1 and len(set(names)) == 1
-    return f"{len(leaves)} leaves called {names[0]}" if several else listed(names, most=8)
+    return f"{len(leaves)} leaves called {names[0]}" if several else parameters(names)
 
 
 def _shown(flow: Flow, leaf: int, failed: Run | None) -> str:

@@ -32,9 +32,22 @@ def listed(names: Iterable[str], *, most: int = SHOWN) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def parameters(names: Iterable[str]) -> str:
+    """Return a list of parameters; of many in one module their number: ``6 parameters of net (net.0.bias, …)``."""
+    words = list(dict.fromkeys(names))
+    shared: list[str] = []
+    for parts in zip(*(word.split(".")[:-1] for word in words), strict=False):
+        if len(set(parts)) > 1:
+            break
+        shared.append(parts[0])
+    if len(words) <= SHOWN or not shared:
+        return listed(words)
+    return f"{len(words)} parameters of {'.'.join(shared)} ({words[0]}, …)"
+
+
 def counted(count: int, noun: str) -> str:
     """Return ``1 step`` or ``3 steps``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 'es' if noun.endswith('s') else 's'}"
 
 
 def times(count: int | None) -> str:

@@ -135,7 +135,7 @@ class DataParallel:
             pending.abandon()
             raise ReductionTimeoutError(
                 f"Rank {self.communicator.rank} waited {self.time_limit:g} s for the other ranks' gradients of "
-                f"{_listed(bucket.names)}: a rank has not come to the end of its backward run.",
+                f"{_listed(bucket.names)}: a rank has not come to the end of its backward pass.",
                 "Look for a rank that raised, or that took another branch or fewer steps; "
                 "record each rank with: retrograd trace -o run.json",
             )
@@ -145,7 +145,7 @@ class DataParallel:
         world, rank = self.communicator.world_size, self.communicator.rank
         if self._twice:
             raise UnreadyParametersError(
-                f"On rank {rank} the gradient of {_listed(self._twice)} was accumulated twice in one backward run.",
+                f"On rank {rank} the gradient of {_listed(self._twice)} was accumulated twice in one backward pass.",
                 "Use each parameter in one part of the run, or reduce by hand after backward, inside no_sync().",
             )
         short = [
@@ -176,7 +176,7 @@ def _named(parameters: Any) -> list[Named]:
     for place, entry in enumerate(pairs):
         name, tensor = entry if isinstance(entry, tuple) else (f"parameter {place}", entry)
         if not tensor.requires_grad or not tensor.is_leaf:
-            raise ValueError(f"{name} is no leaf that requires gradients; give only what is trained")
+            raise ValueError(f"{name} is not a leaf that requires gradients; give only what is trained")
         named.setdefault(id(tensor), (str(name), tensor))
     if not named:
         raise ValueError("DataParallel got no parameters; give a module, a mapping or a list of leaf tensors")

@@ -15,7 +15,7 @@ from ...facts.runs import Run
 from ...facts.steps import cuts_between
 from ...queries.detached_values import number_cut, returned_cut, value_cut
 from ...roles.trained import expected_gradients, held_for_others, trained_then_frozen, without_any_grad
-from ...text.words import at, counted, listed, operator_word
+from ...text.words import at, counted, operator_word, parameters
 from .cut_words import NO_DERIVATIVE, cause_of, not_simply_attached, remedy_of, what_cut
 from .functions import lost_in_functions, zeros_of_functions, zeros_on_a_way
 from .other_ways import other_ways
@@ -299,7 +299,7 @@ def _case(flow: Flow, cut: _Cut, failed: Run | None, late: Run | None = None) ->
     reason = reason or ("nondifferentiable" if flow.has_node(cut.row) else "")  # positions that topk or sort gives
     reason = reason or ("no_grad" if event.data.get("grad") is False else "")
     run = failed or late or next((run for run in flow.runs if set(run.roots) & _ends(flow, cut)), None)
-    leaves = listed(flow.name(leaf) for leaf in cut.leaves)
+    leaves = parameters(map(flow.name, cut.leaves))
     ending = "s" if len(cut.leaves) == 1 else ""
     root = flow.root_name(run)
     when = "" if late is None else f" in some of the steps, as by backward{at(late.source)}"

@@ -102,7 +102,7 @@ def _left_the_graph(flow: Flow, row: int, cause: Cause, root: str, reason: str) 
     given = event.data.get("names") or [""]
     name = given[0] or (flow.name(event.data["inputs"][0]) if event.data.get("inputs") else "a tensor")
     if reason in NO_DERIVATIVE:
-        return f"the chain from {root} ends at {event.op}{at(source)}, which has no derivative"
+        return f"the path from {root} ends at {event.op}{at(source)}, which has no derivative"
     if reason in ("item", "tolist", "numpy"):
         run = next((run for run in flow.runs if run.begin > row), None)
         how = f"{event.written}(...)" if hasattr(builtins, event.written) else f".{event.written}()"
@@ -114,9 +114,9 @@ def _left_the_graph(flow: Flow, row: int, cause: Cause, root: str, reason: str) 
     if reason == "copy":
         name = argument(flow.spelling.text(source), _copies) or name
         copied = f"torch.{event.written}({name}){at(source)}"
-        return f"{copied} copies the values into a new leaf, which cuts the chain from {root}"
+        return f"{copied} copies the values into a new leaf, which cuts the path from {root}"
     word = ".data" if reason == "data" else f".{event.written}()"
-    return f"the chain from {root} is cut by {word} of {name}{at(source)}"
+    return f"the path from {root} is cut by {word} of {name}{at(source)}"
 
 
 def _said_to_need_gradients(flow: Flow, roots: list[int]) -> str:

@@ -54,7 +54,7 @@ OF_BACKWARD = (
     Row(
         r"(?P<found>\w+)' object is not iterable|gradients can be either Tensors or None, but got (?P<other>\S+)",
         _ARGUMENTS,
-        "the gradient given for {root}{passed} is no tensor but a {found}.",
+        "the gradient given for {root}{passed} is not a tensor but a {found}.",
         "{root}.backward(), or a tensor of the shape of {root}: torch.ones_like({root})",
         about="root",
     ),
@@ -74,7 +74,7 @@ OF_BACKWARD = (
     Row(
         r"appears to not have been used in the graph",
         _ARGUMENTS,
-        "one of the tensors that {call}{here} differentiates by is no part of the graph of {loss}.",
+        "one of the tensors that {call}{here} differentiates by is not part of the graph of {loss}.",
         "use it in the forward pass, leave it out, or give allow_unused=True, which returns None for it",
     ),
     Row(

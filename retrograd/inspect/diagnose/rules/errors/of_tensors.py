@@ -22,8 +22,8 @@ OF_TENSORS = (
     Row(
         r"only change requires_grad flags of leaf variables",
         _CALL,
-        "{tensor} is no leaf{made}: whether it requires grad follows from what it was computed from, and{here} it is "
-        "switched off.",
+        "{tensor} is not a leaf{made}: whether it requires grad follows from its operands, and{here} "
+        "it is switched off.",
         "{tensor} = {tensor}.detach() to cut it off, or requires_grad_(False) on the leaves before",
     ),
     Row(
@@ -35,7 +35,7 @@ OF_TENSORS = (
     Row(
         r"post accumulate grad hooks cannot be registered on non-leaf",
         _CALL,
-        "{tensor} is no leaf{made}, and hooks after accumulation{here} belong to leaves, whose .grad is filled.",
+        "{tensor} is not a leaf{made}, and hooks after accumulation{here} belong to leaves, whose .grad is filled.",
         "{tensor}.register_hook(...) for the gradient of a result, or hook the parameter",
     ),
     Row(
@@ -130,7 +130,7 @@ OF_TENSORS = (
     Row(
         r"can't optimize a non-leaf",
         _CALL,
-        "the optimizer{here} is given {tensor}{made}, which is no leaf.",
+        "the optimizer{here} is given {tensor}{made}, which is not a leaf.",
         "make it a leaf: {tensor}.detach().requires_grad_()",
         about="history",
         line="made",

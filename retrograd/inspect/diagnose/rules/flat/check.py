@@ -75,7 +75,7 @@ def _makes_infinity(flow: Flow, call: int) -> bool:
 KINDS = {
     "vanishing": Kind("gradient shrinks along the depth", "warning", Stage.VALUES),
     "exploding": Kind("gradient grows along the depth, or a step goes too far", "warning", Stage.VALUES),
-    "dead-relu": Kind("all units of a relu are off", "warning", Stage.VALUES),
+    "dead-relu": Kind("all units of a relu are inactive (dead)", "warning", Stage.VALUES),
     "saturation": Kind("the flat part of tanh, sigmoid and the like", "warning", Stage.VALUES),
     "zero-gradient": Kind("an operation with zero derivative", "error", Stage.VALUES),
     "underflow": Kind("the gradient rounds to zero in the dtype used", "error", Stage.VALUES),
@@ -206,7 +206,7 @@ def _explained(event: Event, limits: tuple[float, float], they_get: str) -> tupl
         message = f"{shown} has derivative zero everywhere it was used, so {they_get} a gradient of zero."
         return "zero-gradient", message, _around_a_step(event, op)
     if is_a(op, Trait.FLAT) and is_a(op, Trait.ELEMENTWISE) and not high > 0:
-        message = f"all units of {shown} are off{known}: {they_get} no gradient."
+        message = f"all units of {shown} are inactive{known}: {they_get} no gradient."
         return "dead-relu", message, _REVIVING
     if is_a(op, Trait.SATURATING, Trait.FLAT) and not is_a(op, Trait.NORMALISATION):
         message = (

@@ -174,7 +174,7 @@ def _case(flow: Flow, links: list[int]) -> Case:
     return Case(
         kind="graph-growth",
         message=f"the graph behind {name} grows with every step: it is carried over{at(source)} with its history, "
-        f"{counted(len(links), 'step')} long by now, although only plain numbers are taken of it and no backward runs.",
+        f"{counted(len(links), 'step')} long by now, although only plain numbers are read from it.",
         remedy=f"evaluate under torch.no_grad(), or {name} = {name}.detach() in every step",
         source=source,
         op=event.op,

@@ -13,7 +13,7 @@ from ...facts.flow import Flow
 from ...facts.steps import optimizers_served, steps_with_runs, taken_gradients
 from ...roles.trained import creation_row, is_born_parameter, made_since, updated_by_hand, used_gradients
 from ...text.phrases import EMPTY_OPTIMIZER
-from ...text.words import at, counted, listed
+from ...text.words import at, counted, parameters
 from ...thresholds import HABIT
 from .empty import empty_case
 from .empty_groups import empty_groups
@@ -204,11 +204,11 @@ def _case(flow: Flow, mismatch: _Mismatch) -> Case:
     missing, stale = mismatch.missing, mismatch.stale
     optimizer = flow.events[mismatch.optimizer]
     source, why, remedy = _cause(flow, mismatch)
-    verbs = ("gets a gradient", "is") if len(missing) == 1 else ("get gradients", "are")
+    verbs = ("gets a gradient", "was") if len(missing) == 1 else ("get gradients", "were")
     return Case(
         kind="optimizer-mismatch",
-        message=f"{listed(flow.name(leaf) for leaf in missing)} {verbs[0]} but {verbs[1]} in no group of the optimizer "
-        f"made{at(optimizer.source)}{why}{_dead_words(stale)}.",
+        message=f"{parameters(map(flow.name, missing))} {verbs[0]} but {verbs[1]} not passed to the optimizer "
+        f"created{at(optimizer.source)}{why}{_dead_words(stale)}.",
         remedy=remedy,
         source=source,
         op=optimizer.data.get("type", ""),
@@ -227,10 +227,10 @@ def _cause(flow: Flow, mismatch: _Mismatch) -> tuple[SourceLine | None, str, str
         source = _line_of(flow, copies) or optimizer
         return source, f": it holds {a_copy} made{at(source)}", "give it the parameters themselves: model.parameters()"
     if _was_forgotten(flow, mismatch):
-        return optimizer, f", which was not given {it}", _GIVE_ALL
+        return optimizer, "", _GIVE_ALL
     made = _own_line(flow, missing, outermost=not mismatch.unregistered.isdisjoint(missing))
     if made is None and mismatch.unregistered.isdisjoint(missing):  # as copies, of which no call was recorded
-        return optimizer, f", which was not given {it}", _GIVE_ALL
+        return optimizer, "", _GIVE_ALL
     source = made or optimizer
     if mismatch.unregistered >= set(missing):
         remedy = "use torch.nn.ModuleList or ModuleDict in place of a list or dict, torch.nn.Parameter for a tensor"

@@ -41,7 +41,7 @@ def _idle_case(flow: Flow, missing: list[int], made: int) -> Case:
     names = listed(flow.name(leaf) for leaf in missing)
     held = optimizer.data.get("parameters", {}).values()
     message = (
-        f"the optimizer made{at(optimizer.source)} steps after backward runs that reach none of what it holds "
+        f"the optimizer made{at(optimizer.source)} steps after backward passes that reach none of what it holds "
         f"({listed(map(flow.name, held))}): {names} get gradients there, and no optimizer has them."
     )
     remedy = f"give the optimizer the parameters that its loss depends on: {names}"

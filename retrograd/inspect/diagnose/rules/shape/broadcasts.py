@@ -1,4 +1,4 @@
-"""Columns and vectors of one length of which a call of a loss makes a square: every row meets every other row."""
+"""Columns and vectors of one length of which a call of a loss makes a square: each row meets each other one."""
 
 from __future__ import annotations
 
@@ -226,8 +226,8 @@ def _broadcast_case(flow: Flow, row: int, column: int, vector: int) -> Case:
     return Case(
         kind="broadcast",
         message=f"{event.op}{at(event.source)} broadcasts {first or 'a tensor'} of shape {shape_text(tall)} and "
-        f"{second or 'one'} of shape {shape_text(flat)} to {shape_text(result)}, larger than either: every row meets "
-        "every other row.",
+        f"{second or 'one'} of shape {shape_text(flat)} to {shape_text(result)}, larger than either: every row is "
+        "combined with every other row.",
         remedy=f"{', or '.join(ways)}, so that both have one shape",
         source=event.source,
         op=event.op,

@@ -47,7 +47,7 @@ def _nondeterminism(one: OtherResult) -> Case:
         "result": f"{name}{at(one.source)} is the first operation whose result differs between two equal runs",
         "gradient": f"the gradient of {one.name or 'a leaf'}{at(one.source)} is the first that differs between two "
         "equal runs; everything in forward was the same",
-        "call": f"two equal runs part{at(one.source)}, after the same results up to there",
+        "call": f"two equal runs diverge{at(one.source)}, after the same results up to there",
     }[one.what]
     return Case(
         kind="nondeterminism",

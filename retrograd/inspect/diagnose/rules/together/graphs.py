@@ -62,7 +62,7 @@ def _partial(found: Lineup, parts: list[Partial]) -> Case:
     verbs = ("gets", "") if len(names) == 1 else ("get", "s")
     return Case(
         kind="unused-on-some-ranks",
-        message=f"{listed(names)} {verbs[0]} a gradient on {having} and none on {lacking} in backward run {one.step}"
+        message=f"{listed(names)} {verbs[0]} a gradient on {having} and none on {lacking} in backward pass {one.step}"
         f"{at(run.event.source)}{where} and ranks that add up gradients wait for each other, or add what is not alike.",
         remedy="find_unused_parameters=True (rg.distributed: unused='zero'), or loss = loss + 0.0 * "
         f"{in_code(one.name)}.sum() where it is not used",
@@ -95,7 +95,7 @@ def _difference(found: Lineup, step: int, one: Difference) -> Case:
     return Case(
         kind="reduction-order" if order else "rank-divergence",
         message=f"{ranks} {'have' if len(one.runs) > 1 else 'has'} other {one.what} than {rest} in "
-        f"backward run {step}{at(place.source) if place else ''}{usual}: {one.detail}.",
+        f"backward pass {step}{at(place.source) if place else ''}{usual}: {one.detail}.",
         remedy="run the same operations in the same order on every rank"
         if order
         else "let every rank take the same "

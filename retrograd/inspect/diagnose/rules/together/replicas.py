@@ -36,7 +36,7 @@ class _Words(NamedTuple):
     fix: str
 
 
-_PART = "part on the ranks"
+_PART = "diverge between ranks"
 _UNREDUCED = f"{_PART}, for their gradients are not reduced"
 _WORDS = {
     "start": _Words(
@@ -160,7 +160,7 @@ def _changed_alone(found: Lineup, one: ChangedAlone) -> Case:
     return Case(
         kind="unreduced-gradient",
         message=f"{one.op}{at(one.source)} changes the gradients of {listed(one.names)} on {ranks} alone, after all "
-        f"ranks added them up{at(one.reduced)}: the copies of these parameters part, for each rank steps by another "
+        f"ranks added them up{at(one.reduced)}: the copies of these parameters diverge, for each rank steps by another "
         "gradient.",
         remedy="let every rank do it: a condition on the rank may be around what prints and saves, not around what "
         "changes gradients",
@@ -200,7 +200,7 @@ def _unreduced(found: Lineup, gaps: list[NormGap]) -> Iterator[Case]:
     why = f" {names} {'is' if len(gaps) == 1 else 'are'} in no wrapper." if outside else ""
     yield Case(
         kind="unreduced-gradient",
-        message=f"after the all-reduce of backward run {gap.step}{at(event.source)} the gradient of {names} differs "
+        message=f"after the all-reduce of backward pass {gap.step}{at(event.source)} the gradient of {names} differs "
         f"between ranks, whose norms are {norms}, while others have become equal: ranks drift apart.{why}",
         remedy=f"wrap the module that has {gap.name} in DistributedDataParallel as well, or all_reduce its gradient"
         if outside

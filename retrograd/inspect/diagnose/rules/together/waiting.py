@@ -96,7 +96,7 @@ def _failed(found: Lineup, failed: Sequence[int]) -> Case:
     return Case(
         kind="rank-divergence",
         message=f"{listed(found.words(failed))} ended by {what}{at(error.source)}; {_doing(found, rest)}.",
-        remedy="mend what was raised there: what the other ranks say follows from it",
+        remedy="fix what was raised there: what the other ranks say follows from it",
         source=error.source,
         evidence={"ranks": [found.names[number] for number in failed]},
     )
@@ -161,7 +161,7 @@ def _fewer_steps(found: Lineup, step: int) -> Case:
     leaving, word = (inside, "") if inside else _leaving_around(event.source)
     left = f"; {word}{at(leaving)}" if leaving and word else ""
     ended = f"{listed(found.words(rest))}, which ended after {step} of these steps{left}"
-    waits = f"wait{'s' * (len(begun) == 1)} in backward run {step}{at(event.source)}"
+    waits = f"wait{'s' * (len(begun) == 1)} in backward pass {step}{at(event.source)}"
     return Case(
         kind="rank-divergence",
         message=f"{listed(found.words(begun))} {waits} for {ended}: {_doing(found, rest)}.",
@@ -219,7 +219,7 @@ def _place_of(run: Run, state: str) -> str:
     if call is not None:
         return f"waited in {call.op}{at(call.source)}"
     if state == "in backward":
-        return f"waited in backward run {len(run.steps) - 1}{at(run.steps[-1].event.source)}"
+        return f"waited in backward pass {len(run.steps) - 1}{at(run.steps[-1].event.source)}"
     if run.error is not None and is_lost(run.error):
         return f"lost another rank{at(run.error.source)}"
     if run.error is not None:
