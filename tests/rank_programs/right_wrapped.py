@@ -1,7 +1,8 @@
-"""Accumulation under no_sync, weights clamped on all ranks, heads that only some ranks use, one rank that prints."""
+"""Accumulation under no_sync, weights clamped, heads that only some ranks use, a table that is each rank's own."""
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn.functional as collectives
 
 
 class Heads(torch.nn.Module):
@@ -14,16 +15,27 @@ class Heads(torch.nn.Module):
         return self.heads[head](self.body(x).relu())
 
 
+def looked_up(table, ranks):
+    """Ask every rank for rows of its table, and add up what they send."""
+    wanted = torch.randint(0, 20, (ranks, 5, 2))
+    asked = torch.empty_like(wanted)
+    dist.all_to_all_single(asked, wanted)
+    rows = table(asked.flatten(0, 1))
+    return collectives.all_to_all_single(torch.empty_like(rows), rows).view(ranks, 5, 3).sum(0)
+
+
 dist.init_process_group("gloo")
 rank, ranks = dist.get_rank(), dist.get_world_size()
 net = torch.nn.parallel.DistributedDataParallel(Heads(), find_unused_parameters=True)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
+torch.manual_seed(7)
+table = torch.nn.EmbeddingBag(20, 3, mode="sum")
+optimizer = torch.optim.SGD([*net.parameters(), *table.parameters()], lr=0.05)
 torch.manual_seed(rank)
 for step in range(3):
     optimizer.zero_grad()
     with net.no_sync():
         (net(torch.randn(5, 3), (rank + step) % ranks).square().mean() / 2).backward()
-    (net(torch.randn(5, 3), step % ranks).square().mean() / 2).backward()
+    (net(looked_up(table, ranks), step % ranks).square().mean() / 2).backward()
     norm = torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
     if rank == 0:
         print("norm", float(norm))
