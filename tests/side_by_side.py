@@ -68,12 +68,15 @@ ENGINE = "retrograd._face"
 """The module whose import loads all of the engine."""
 
 
-def retrograd(*arguments: str, cwd: Path, stdin: bytes = b"", engine: bool = False, **extra: str) -> Outcome:
+def retrograd(
+    *arguments: str, cwd: Path, stdin: bytes = b"", engine: bool = False, torch: bool = False, **extra: str
+) -> Outcome:
     """Run ``python -m retrograd ARGUMENTS``, in a fork, and return its outcome as it is.
 
-    ``engine``: it is loaded when the program starts, for tests of what comes after that.
+    ``engine``: it is loaded when the program starts, for tests of what comes after that; ``torch``: PyTorch likewise.
     """
-    forked = server(*[ENGINE] * engine).run(list(arguments), cwd, environment(**extra), stdin)
+    loaded = [ENGINE] * engine + ["torch"] * torch
+    forked = server(*loaded).run(list(arguments), cwd, environment(**extra), stdin)
     return Outcome(forked[0], _steady(forked[1].decode()), _steady(forked[2].decode()))
 
 

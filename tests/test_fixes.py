@@ -6,11 +6,11 @@ import ast
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from bug_programs import Pair, pairs, record
+from side_by_side import Outcome, retrograd
 
 from retrograd.inspect.diagnose import diagnose
 from retrograd.inspect.diagnose.remedies.program import Program
@@ -147,10 +147,9 @@ def test_diff_is_what_git_applies(tmp_path: Path) -> None:
     assert (tmp_path / "train.py").read_text(encoding="utf-8").splitlines() == made
 
 
-def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *words: str) -> Outcome:
     """Run ``retrograd diagnose`` in a folder."""
-    command = [sys.executable, "-m", "retrograd", "diagnose", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+    return retrograd("diagnose", *words, cwd=folder, torch=True)
 
 
 def test_verified_change_is_reported_and_written_as_a_patch(tmp_path: Path) -> None:
@@ -165,12 +164,12 @@ def test_verified_change_is_reported_and_written_as_a_patch(tmp_path: Path) -> N
     done = run(tmp_path, "--verify", "--patch", "fix.diff", "-f", "json", "-o", "found.json", "train.py")
 
     found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["findings"]
-    assert done.stdout == "ran\n"
-    assert "ran again once" in done.stderr
+    assert done.out == "ran\n"
+    assert "ran again once" in done.err
     assert [(one["kind"], one["edit"]["verdict"]) for one in found] == [("broadcast", "verified")]
     assert (tmp_path / "criterion.py").read_text(encoding="utf-8") == criterion
     assert "+    return (a.squeeze(-1) - b).pow(2).mean()\n" in (tmp_path / "fix.diff").read_text(encoding="utf-8")
-    assert done.returncode == 1
+    assert done.code == 1
 
 
 @pytest.mark.parametrize(
@@ -188,9 +187,9 @@ def test_what_cannot_be_tried_is_refused(tmp_path: Path, words: tuple[str, ...],
 
     done = run(tmp_path, *words)
 
-    assert said in done.stderr
-    assert done.returncode in (2, 3)
-    assert "ran" not in done.stdout
+    assert said in done.err
+    assert done.code in (2, 3)
+    assert "ran" not in done.out
 
 
 def test_evidence_and_what_was_dropped_are_explained(tmp_path: Path) -> None:
@@ -200,5 +199,5 @@ def test_evidence_and_what_was_dropped_are_explained(tmp_path: Path) -> None:
 
     done = run(tmp_path, "--explain", "train.py")
 
-    assert "evidence:" in done.stderr
-    assert "shapes: [[32, 1], [32]]" in done.stderr
+    assert "evidence:" in done.err
+    assert "shapes: [[32, 1], [32]]" in done.err

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from side_by_side import environment
+from side_by_side import Outcome, environment
+from side_by_side import retrograd as command
 
 import retrograd
 from retrograd.errors import RecordingError
@@ -319,11 +320,10 @@ print("loss", loss.item())
 """
 
 
-def run_program(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run_program(folder: Path, *words: str) -> Outcome:
     """Run the program under ``retrograd watch``."""
     (folder / "train.py").write_text(PROGRAM)
-    command = [sys.executable, "-m", "retrograd", "watch", "train.py", "-o", "run.json", "--", *words]
-    return subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=120)
+    return command("watch", "train.py", "-o", "run.json", "--", *words, cwd=folder, torch=True)
 
 
 def test_command_watches_a_program_as_it_is(tmp_path: Path) -> None:
@@ -332,8 +332,8 @@ def test_command_watches_a_program_as_it_is(tmp_path: Path) -> None:
     alone = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     run = load_run(str(tmp_path / "run.json"))
 
-    assert (done.stdout, done.returncode) == (alone.stdout, 0)
-    assert "train.py · 40 steps · 1 parameters" in done.stderr
+    assert (done.out, done.code) == (alone.stdout, 0)
+    assert "train.py · 40 steps · 1 parameters" in done.err
     assert run.steps == 40
     assert run.about["complete"] is True
 
@@ -345,10 +345,10 @@ def test_program_that_raises_or_is_killed_leaves_its_steps(tmp_path: Path) -> No
     killed = run_program(tmp_path, "signal")
     after_kill = load_run(str(tmp_path / "run.json"))
 
-    assert raised.returncode == 1
-    assert raised.stderr.count("ValueError: no more data") >= 1
+    assert raised.code == 1
+    assert raised.err.count("ValueError: no more data") >= 1
     assert after_error.happened[-1]["text"] == "ValueError: no more data at train.py:17"
-    assert killed.returncode == -signal.SIGKILL
+    assert killed.code == -signal.SIGKILL
     assert after_kill.steps >= 20
     assert after_kill.about["complete"] is False
 
@@ -357,18 +357,16 @@ def test_stats_show_a_watched_run(tmp_path: Path) -> None:
     """``retrograd stats run.json`` prints the table, or JSON without NaN."""
     with watch(file=tmp_path / "run.json"):
         train(torch, 30)
-    command = [sys.executable, "-m", "retrograd", "stats", "run.json"]
-    shown = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True)
-    plain = subprocess.run([*command, "-f", "json"], cwd=tmp_path, env=environment(), capture_output=True, text=True)
-
-    table = subprocess.run([*command, "-f", "csv"], cwd=tmp_path, env=environment(), capture_output=True, text=True)
-    rows = list(csv.DictReader(io.StringIO(table.stdout)))
+    shown, plain, table = (
+        command("stats", "run.json", *form, cwd=tmp_path) for form in ((), ("-f", "json"), ("-f", "csv"))
+    )
+    rows = list(csv.DictReader(io.StringIO(table.out)))
 
     assert [row["first step"] for row in rows] == [str(step) for step in range(1, 31)]
     assert float(rows[0]["gradient:0.weight"]) > 0
-    assert "30 steps" in shown.stdout
-    assert "0.weight" in shown.stdout
-    assert json.loads(plain.stdout)["figures"]["loss"]["first"] > 0
+    assert "30 steps" in shown.out
+    assert "0.weight" in shown.out
+    assert json.loads(plain.out)["figures"]["loss"]["first"] > 0
 
 
 def test_unwritable_file_is_refused_before_and_survived_after(tmp_path: Path, capsys: Any) -> None:
@@ -449,16 +447,10 @@ def test_diff_command_compares_watched_runs(tmp_path: Path) -> None:
     """Exit code 1 with the table where they differ, 0 where not, 2 beside something else."""
     good, frozen = fitted(tmp_path, "good.json", seed=0), fitted(tmp_path, "frozen.json", seed=0, freeze=True)
     (tmp_path / "other.json").write_text("{}")
-    runs = [
-        subprocess.run(
-            [sys.executable, "-m", "retrograd", "diff", good, other], cwd=tmp_path, env=environment(),
-            capture_output=True, text=True, timeout=120,
-        )
-        for other in (frozen, good, "other.json")
-    ]  # fmt: skip
+    runs = [command("diff", good, other, cwd=tmp_path) for other in (frozen, good, "other.json")]
 
-    assert [one.returncode for one in runs] == [1, 0, 2]
-    assert "gets a gradient in 100% of the steps, then 0%" in runs[0].stdout
+    assert [one.code for one in runs] == [1, 0, 2]
+    assert "gets a gradient in 100% of the steps, then 0%" in runs[0].out
 
 
 @pytest.mark.parametrize("engine", ["retrograd", "torch"])
