@@ -83,8 +83,12 @@ class ErrorData(TypedDict, total=False):
     """What the line assigns the expression's value to."""
     operands: dict[str, int]
     """How the expression spells tensors -> these tensors."""
+    handed: list[int]
+    """Tensors that the library's function was given, those in lists and dictionaries included."""
     raised_in: str
     """The library's module whose Python code raised."""
+    through: list[str]
+    """Modules of libraries that called the program's function that raised."""
     by_program: bool
     """The program's own ``raise`` or ``assert``."""
     worker: str

@@ -22,10 +22,11 @@ def missed_events(missed: Counter[Missed]) -> Iterator[Event]:
         yield Event("missed", op=what, data={"why": why, "count": count})
 
 
-def sentences(recordings: Sequence[Recording], of: Sequence[str] = ()) -> list[str]:
+def sentences(recordings: Sequence[Recording], of: Sequence[str] = (), *, found_something: bool = False) -> list[str]:
     """Say what nobody saw of a program: of one recording, or of those of several processes.
 
-    ``of``: only what was missed of that; else also what there is to say of a program without a backward pass.
+    ``of``: only what was missed of that; else also what there is to say of a program without a backward pass, in which
+    nothing was found.
     """
     found = [event for recording in recordings for event in recording.events if event.kind == "missed"]
     counts: Counter[Missed] = Counter()
@@ -35,7 +36,7 @@ def sentences(recordings: Sequence[Recording], of: Sequence[str] = ()) -> list[s
     recordings = [one for one in recordings if one.engine != FLIGHT_RECORDER]  # which sees no backward pass
     if (
         recordings
-        and not of
+        and not (of or found_something)
         and not any(event.kind == "backward" for recording in recordings for event in recording.events)
     ):
         said.insert(0, _nothing(recordings))

@@ -332,7 +332,7 @@ def _report(
     findings = [finding for finding in found if SEVERITIES.index(finding.severity) <= least]
     meanings = {name: kind.meaning for name, kind in kinds().items()} | {DIFFERS: DIFFERENCE}
     seconds = time.perf_counter() - wanted.began
-    unseen = [*sentences([recording, *others]), *job_sentences([recording, *others])]
+    unseen = [*sentences([recording, *others], found_something=bool(found)), *job_sentences([recording, *others])]
     outcome = Outcome(recording, findings, seconds, meanings, wanted.explain, dropped, unseen, others)
     stream = messages.first_stderr() if to_stderr else sys.stdout
     if wanted.patch is not None:

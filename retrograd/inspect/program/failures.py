@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import ast
 import dis
+from collections import Counter
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-from .frames import is_users, read_locals
+from .frames import is_users, read_locals, user_frames
 from .modules import attributes_of
+from .names import frame_variables, parameter_names, search
 from .spelling import UNKNOWN, Spelling, spelling_in
 from .syntax import parsed_expression
 
 _ENTRIES = 20
 """Entries of a list or dictionary that count as operands."""
+_GIVEN = 2000
+"""Objects that count as given."""
 _OWN_RAISES = frozenset({"RAISE_VARARGS", "LOAD_ASSERTION_ERROR", "RERAISE"})
 
 
@@ -33,23 +37,65 @@ class Failure:
     """The program's own ``raise`` or ``assert``."""
     operands: dict[str, Any] = field(default_factory=dict)
     """Text of an operand -> the object that it names."""
+    given: list[Any] = field(default_factory=list)
+    """What the library's function was given, and what the lists and dictionaries among it hold."""
+    through: list[str] = field(default_factory=list)
+    """Modules of libraries through which the program called its own code that raised."""
 
 
 def failure_of(error: BaseException) -> Failure:
     """Return where an exception left the program's own code."""
     innermost, last = None, error.__traceback__
     entry = error.__traceback__
+    passed: list[str] = []
+    through: list[str] = []
     while entry is not None:
         if is_users(entry.tb_frame.f_code):
-            innermost = entry
+            innermost, through = entry, list(dict.fromkeys(passed))
+        else:
+            passed.append(_module(entry))
         last, entry = entry, entry.tb_next
     if innermost is None or last is None:
         return Failure()
     code, instruction = innermost.tb_frame.f_code, innermost.tb_lasti
     spelled = spelling_in(code, instruction)
-    module = "" if last is innermost else str(last.tb_frame.f_globals.get("__name__", ""))
+    module = "" if last is innermost else _module(last)
     own = last is innermost and _raises(innermost)
-    return Failure(innermost, spelled, module, own, _objects(spelled, innermost))
+    given = [] if innermost.tb_next is None else _given(innermost.tb_next)
+    operands = {**_again(given, innermost), **_objects(spelled, innermost)}
+    return Failure(innermost, spelled, module, own, operands, given, through)
+
+
+def _again(given: list[Any], entry: TracebackType) -> dict[str, Any]:
+    """Return what was given more than once, by the names that the program's variables and modules have for it."""
+    count = Counter(map(id, given))
+    again = {id(one): one for one in given if count[id(one)] > 1 and type(one).__weakrefoffset__}
+    if not again:
+        return {}
+    found = search(frame_variables(user_frames(entry.tb_frame)), set(again), lambda one: id(one) in again)
+    modules = {key: name.name for key, name in parameter_names(found.modules, set(again)).items()}
+    return {name: again[key] for key, name in {**found.variables, **modules}.items()}
+
+
+def _module(entry: TracebackType) -> str:
+    """Return the name of the module whose code a frame runs."""
+    return str(entry.tb_frame.f_globals.get("__name__", ""))
+
+
+def _given(entry: TracebackType) -> list[Any]:
+    """Return what a function was given, with what plain lists and dictionaries among it hold, one by one."""
+    names = entry.tb_frame.f_code.co_varnames[: entry.tb_frame.f_code.co_argcount]
+    known = read_locals(entry.tb_frame)
+    waiting = [known[name] for name in reversed(names) if name in known]
+    found: list[Any] = []
+    while waiting and len(found) < _GIVEN:
+        one = waiting.pop()
+        parts = list(one.values()) if type(one) is dict else list(one) if type(one) in (list, tuple) else None
+        if parts is None:
+            found.append(one)
+        else:
+            waiting += reversed(parts[:_GIVEN])
+    return found
 
 
 def _raises(entry: TracebackType) -> bool:

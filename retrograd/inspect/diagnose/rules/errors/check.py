@@ -21,6 +21,7 @@ KINDS = {
     "wrong-function": Kind("a custom Function breaks the rules of its class", "error", Stage.COST),
     "failed-backward": Kind("an exception ended a backward pass", "error", Stage.COST),
     "numpy-on-grad": Kind("`numpy()` of a tensor that has a history", "error", Stage.STATEMENT),
+    "refused-setup": Kind("an optimizer, a schedule or a module refuses what it is given", "error", Stage.COST),
     "failed-transform": Kind("a transform of `torch.func` refuses the function", "error", Stage.COST),
 }
 """Most come last: what another check knows of the same exception says more."""
@@ -30,7 +31,9 @@ _OF_AUTOGRAD = re.compile(
     r"|functorch|vmap|forward AD|checkpoint|version counter|inference tensor|\bgrad\b"
 )
 """What PyTorch calls things in exceptions of autograd."""
-_ROOMS = ("torch.autograd", "torch.func", "torch._functorch", "torch.utils.checkpoint", "torch.amp")
+_HISTORY = re.compile(r"\b(?:grad_fn=<\w+>|requires_grad=True)")
+"""What a tensor that is printed in a message says of itself."""
+_ROOMS = ("torch.autograd", "torch.func", "torch._functorch", "torch.utils.checkpoint", "torch.amp", "torch.optim")
 """Modules of PyTorch whose exceptions are autograd's."""
 
 _OF_PYTHON = frozenset({"AttributeError", "IndexError", "KeyError", "NameError", "TypeError", "UnboundLocalError"})
@@ -41,7 +44,7 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield the case of the exception that ended the program, or of those out of backward passes that it caught."""
     told = set()
     for one in raised(flow):
-        row, groups = _row_of(one.told)
+        row, groups = _row_of(one)
         if row is not None and _is_autograds(one):
             case = _case(flow, one, row, groups)
         elif _is_autograds(one, unknown=True):
@@ -61,10 +64,12 @@ def _patterns() -> tuple[tuple[re.Pattern[str], Row], ...]:
     return tuple((re.compile(row.pattern, re.DOTALL), row) for row in ROWS)
 
 
-def _row_of(text: str) -> tuple[Row | None, dict[str, str]]:
-    """Return the row of a message and what its groups hold."""
+def _row_of(one: Raised) -> tuple[Row | None, dict[str, str]]:
+    """Return the row of an exception and what its groups hold."""
+    rooms = [str(one.data.get("raised_in", "")), *one.data.get("through", ())]
     for pattern, row in _patterns():
-        if found := pattern.search(text):
+        found = pattern.search(one.told)
+        if found and (not row.room or any(re.search(row.room, room) for room in rooms)):
             groups = {name: value for name, value in found.groupdict().items() if value is not None}
             for name in ("found", "op", "name"):
                 if name not in groups and "other" in groups:
@@ -79,7 +84,7 @@ def _is_autograds(one: Raised, *, unknown: bool = False) -> bool:
         return True
     if one.data.get("by_program"):
         return False
-    room, told = str(one.data.get("raised_in", "")), bool(_OF_AUTOGRAD.search(one.text))
+    room, told = str(one.data.get("raised_in", "")), bool(_OF_AUTOGRAD.search(_HISTORY.sub("", one.text)))
     if one.type in _OF_PYTHON:
         return room.startswith(_ROOMS if unknown else ("torch.", "retrograd.")) or (told and not unknown)
     return not unknown or room.startswith(_ROOMS) or told

@@ -7,6 +7,7 @@ from .row import Row
 _FUNCTION = "wrong-function"
 _PASS = "failed-backward"
 _TRANSFORM = "failed-transform"
+_FUNCTORCH = r"functorch|\bfunc\b"
 
 OF_FUNCTIONS = (
     Row(
@@ -142,6 +143,101 @@ OF_TRANSFORMS = (
         "inside vmap{here} {tensor}, which is one for the whole batch, is changed in place by what differs for each "
         "entry.",
         "out of place ({tensor} = {tensor} + x), or make {tensor} from the argument: torch.zeros_like(x)",
+    ),
+    Row(
+        r"output with shape \[(?P<wanted>[\d, ]*)\] doesn't match the broadcast shape \[(?P<given>[\d, ]*)\]",
+        _TRANSFORM,
+        "inside vmap{here} {tensor}, which is one for the whole batch, is changed in place by what differs for each "
+        "entry: a place of shape ({wanted}) cannot hold a batch of shape ({given}).",
+        "make {tensor} from the argument, so that each entry has its own: torch.zeros_like(x) or x.new_zeros(...), or "
+        "put the results together by torch.stack",
+        room=_FUNCTORCH,
+    ),
+    Row(
+        r"doesn't work on out= or view ops",
+        _TRANSFORM,
+        "inside vmap{here} a result is written to a tensor given by out=, which is one for the whole batch.",
+        "leave out= away and use what the call returns",
+    ),
+    Row(
+        r"that doesn't have storage",
+        _TRANSFORM,
+        "inside a transform{here} the numbers of {tensor} are asked for (numpy(), tolist(), data_ptr()), and it stands "
+        "for many tensors, or for one whose value is not known yet.",
+        "go on with torch functions, and convert what the transform returns",
+        room=_FUNCTORCH,
+    ),
+    Row(
+        r"operators that can (?:output|support) dynamic shape",
+        _TRANSFORM,
+        "inside vmap{here} the size of the result depends on the values (a mask as an index, nonzero, unique), and "
+        "would differ from entry to entry.",
+        "keep the shape: torch.where(mask, x, 0), or a sum weighted by the mask",
+    ),
+    Row(
+        r"Batch norm got a batched tensor",
+        _TRANSFORM,
+        "inside a transform{here} a batch norm in training mode writes its running statistics, which are one for the "
+        "whole batch.",
+        "module.eval(), track_running_stats=False or GroupNorm; torch.func.replace_all_batch_norm_modules_(net)",
+    ),
+    Row(
+        r"same size in the mapped dimension, got sizes \[(?P<given>[\d, ]*)\]",
+        _TRANSFORM,
+        "vmap{here} is given arguments whose batch dimensions have different sizes: {given}.",
+        "in_dims=None for what is the same for all entries, or the dimension that holds the batch: in_dims=(0, 1)",
+    ),
+    Row(
+        r"Got in_dim=\S+ for (?:an|some) input,? but|in_dims is not compatible|expected `in_dims` to be|got no inputs|"
+        r"Expected at least one Tensor to vmap over",
+        _TRANSFORM,
+        "vmap{here} is told to batch over an argument that has no such dimension: {message}.",
+        "in_dims=None for numbers and for tensors that are the same for all entries: in_dims=(0, None)",
+    ),
+    Row(
+        r"must only return Tensors, got type <class '(?P<found>[\w.]+)'>|can not return a BatchedTensor",
+        _TRANSFORM,
+        "the function that vmap{here} runs returns something that is no tensor of the batch: {message}.",
+        "return tensors; out_dims=None for what is the same for all entries",
+    ),
+    Row(
+        r"Expected f\(\*args\) to return a Tensor, got <class '(?P<found>[\w.]+)'>|"
+        r"Expected output of f to be a (?:Tensor or Tensors|non-empty tuple)|All outputs of f must be floating",
+        _TRANSFORM,
+        "the function that torch.func differentiates{here} returns something that has no derivative: {message}.",
+        "return a floating-point tensor, without .item() or .tolist(); has_aux=True for further results",
+    ),
+    Row(
+        r"should be a tuple: \(output, aux\) if has_aux is True",
+        _TRANSFORM,
+        "the function that torch.func differentiates{here} with has_aux=True returns one result only.",
+        "return loss, aux; or leave has_aux away",
+    ),
+    Row(
+        r"Got argnums?=(?P<place>-?\d+), but only (?P<wanted>\d+) positional inputs",
+        _TRANSFORM,
+        "torch.func is to differentiate by argument {place}{here}, and the function is called with {wanted} positional "
+        "arguments: they count from 0, and keywords do not count.",
+        "the number of a positional argument, or pass it by position",
+    ),
+    Row(
+        r"Expected (?:primals|tangents|the tangents|cotangents|pytree structure of cotangents)",
+        _TRANSFORM,
+        "{call}{here} is given values and directions of different structure: {message}.",
+        "two tuples of equal structure: jvp(f, (x,), (v,)); for vjp one tensor for each output",
+    ),
+    Row(
+        r"backward\(\) called inside a functorch transform",
+        _TRANSFORM,
+        "backward(){here} is called inside a function that torch.func transforms, which takes derivatives itself.",
+        "torch.func.grad(loss)(x) in its place, or call backward() outside of the transform",
+    ),
+    Row(
+        r"given (?:to \w+ )?must be either a Tensor or a tuple of Tensors but the (?:value|given \w+).*has type"
+        r" <class '(?P<found>\w+)'>",
+        _TRANSFORM,
+        "{call}{here} is given a {found} where a tensor or a tuple of tensors belongs.",
+        "a tuple: tuple(inputs); parameters of a module go through torch.func.functional_call",
     ),
     Row(
         r"[Ii]n strict mode|running in strict mode|independent of input|does not require gradients",

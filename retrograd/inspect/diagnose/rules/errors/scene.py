@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cached_property
 
 from ....events import Event
@@ -37,7 +38,7 @@ class Scene:
     def choose(self, about: str) -> None:
         """Choose the tensor that a row is about."""
         flow, run = self.flow, self.raised.run
-        named = [one for _, one in self.operands]
+        named = [one for _, one in self.operands] or self.given
         wanted = {
             "whole": [one for one in named if not flow.facts(one).floating],
             "history": [one for one in named if flow.has_history(one)]
@@ -108,6 +109,26 @@ class Scene:
         """`` (made by mul at train.py:3)``, or nothing."""
         row = self.made_row
         return "" if row is None else f" (made by {self._op(row)}{at(self.flow.events[row].source)})"
+
+    # -- what the library's function was given
+
+    @property
+    def given(self) -> list[int]:
+        """The tensors."""
+        return list(self.raised.data.get("handed", ()))
+
+    @property
+    def twice(self) -> str:
+        """``head.weight and head.bias are``: those that it was given more than once."""
+        again = [one for one, count in Counter(self.given).items() if count > 1]
+        spelled = {number: text for text, number in reversed(self.operands)}
+        names = listed(spelled.get(one) or self.flow.name(one) for one in again) or "a parameter"
+        return f"{names} {'are' if len(again) > 1 else 'is'}"
+
+    @property
+    def argument(self) -> str:
+        """How the program spells what it gives, if that is a name."""
+        return next((text for text, _ in self.operands), "tensor")
 
     # -- the call
 
