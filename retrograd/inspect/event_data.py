@@ -70,7 +70,6 @@ TENSORS_KEYS = (
     "gradients_of",
     "untrained",
     "left_alone",
-    "handed",
 )
 """those that hold a list of them,"""
 TENSOR_OF_NAME_KEYS = ("parameters", "unregistered", "operands")

@@ -83,8 +83,6 @@ class ErrorData(TypedDict, total=False):
     """What the line assigns the expression's value to."""
     operands: dict[str, int]
     """How the expression spells tensors -> these tensors."""
-    handed: list[int]
-    """Tensors that the library's function was given, those in lists and dictionaries included."""
     raised_in: str
     """The library's module whose Python code raised."""
     through: list[str]
@@ -96,6 +94,6 @@ class ErrorData(TypedDict, total=False):
     again: list[int | str]
     """The line at which that was."""
     inputs: list[int]
-    """Tensors in what was lost."""
+    """Tensors in what was lost, or that the library's function was given, those in lists and dictionaries included."""
     stack: list[dict[str, object]]
     """Of a process that was stopped: the user's frames, innermost first."""

@@ -284,7 +284,7 @@ class Recorder:
             "receiver": spelled.receiver,
             "targets": list(spelled.targets),
             "operands": {text: number for text, number in known.items() if number is not None},
-            "handed": [number for number in map(self.tensors.known, failed.given) if number is not None],
+            "inputs": [number for number in map(self.tensors.known, failed.given) if number is not None],
             "raised_in": failed.raised_in,
             "through": failed.through,
             "by_program": failed.by_program,

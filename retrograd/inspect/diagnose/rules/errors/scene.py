@@ -20,9 +20,6 @@ _SENTENCE = re.compile(r"(?<=\w\w)[.!?](?=\s|$)|\n")
 """Where the first sentence of a message ends."""
 
 
-"""Beginnings of dtypes whose numbers have gradients."""
-
-
 class Scene:
     """One exception with its match in the table of rows; ``format_map`` asks it for slots by name."""
 
@@ -115,7 +112,7 @@ class Scene:
     @property
     def given(self) -> list[int]:
         """The tensors."""
-        return list(self.raised.data.get("handed", ()))
+        return list(self.raised.data.get("inputs", ()))
 
     @property
     def twice(self) -> str:
