@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from retrograd.cli.group import cli
 from retrograd.inspect.render import renderers
 from retrograd.inspect.render.reports import reports
+from retrograd.inspect.watch.exports import exports
 
 CONTEXT = click.Context(cli)
 COMMANDS = cli.list_commands(CONTEXT)
@@ -64,7 +65,8 @@ def test_outputs_are_explained_in_the_same_words(command: str) -> None:
     assert "whatever FILE's suffix says" in form
     if command in DRAWING:
         named = form.partition("says: ")[2].rstrip(".").split(", ")
-        assert named == [*(["text"] if command == "diff" else []), *renderers()]
+        own = {"diff": ["text"], "render": list(exports())}
+        assert named == [*own.get(command, []), *renderers()]
     else:
         own = {"diagnose": sorted(reports()), "stats": ["csv", "json", "text"], "watch": ["html", "json"]}
         forms = own.get(command, ["json", "text"])

@@ -80,6 +80,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+LIBRARIES = {"tensorboard": "tensorboard", "wandb": "wandb", "parquet": "pyarrow"}
+"""Forms of runs -> what writes them, which is no dependency of ours."""
+
+
 def test_there_are_commands_of_every_kind() -> None:
     """The documents are found and read: each command of ours is in some example."""
     assert {words[0] for words in commands()} == set(cli.list_commands(click.Context(cli)))
@@ -95,6 +99,9 @@ def test_command_is_understood_and_works(words: tuple[str, ...], place: Path) ->
 
     if name in ("trace", "mcp") or any(word in RUN_PROGRAMS for word in rest):
         return
+    for word, library in LIBRARIES.items():
+        if any(one.endswith(word) for one in rest):
+            pytest.importorskip(library)
     done = CliRunner().invoke(cli, [name, *rest])
     assert done.exit_code == (1 if "after.json" in rest else 0), done.output  # diff says that they differ
 
