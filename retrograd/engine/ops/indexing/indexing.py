@@ -9,6 +9,7 @@ import numpy as np
 from ...table.registry import F
 from ...table.rows import linear
 from ...tensors.base import TensorBase
+from ...tensors.dtype_names import scalar_name
 from ...warning import warn
 
 
@@ -80,8 +81,8 @@ def _index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -
     out, places = self.copy(), _places(indices)
     if isinstance(values, np.ndarray) and values.dtype != self.dtype:
         raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {self.dtype} for the destination and "
-            f"{values.dtype} for the source."
+            "Index put requires the source and destination dtypes match, got "
+            f"{scalar_name(self.dtype)} for the destination and {scalar_name(values.dtype)} for the source."
         )
     values = np.asarray(values).astype(self.dtype, copy=False)
     try:

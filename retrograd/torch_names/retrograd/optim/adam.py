@@ -156,6 +156,10 @@ class SparseAdam(Declared, settings=True):
         sparse = [[i, k] for i, group in groups for k, p in enumerate(group["params"]) if p.layout is not strided]
         if sparse:
             raise ValueError(f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors")
+        groups = enumerate(self.param_groups)
+        wide = [[i, k] for i, group in groups for k, p in enumerate(group["params"]) if p.is_complex()]
+        if wide:
+            raise ValueError(f"Complex params at indices {wide}: SparseAdam does not support complex parameters")
 
     def _check_settings(self, settings: dict[str, Any]) -> None:
         if settings["eps"] <= 0:

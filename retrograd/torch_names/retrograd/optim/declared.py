@@ -73,8 +73,7 @@ class Declared(Optimizer):
         super().__init__(params, settings)
 
     def _check_settings(self, settings: dict[str, Any]) -> None:
-        if isinstance(settings.get("lr"), Tensor) and settings["lr"].numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
+        check_lr(settings.get("lr"))
         for name, called in self._positive.items():
             if name in settings and not 0.0 <= settings[name]:
                 raise ValueError(f"Invalid {called}: {settings[name]}")
@@ -98,3 +97,9 @@ class Declared(Optimizer):
                 f"If capturable=True, {self._captured} must be on supported devices: "
                 "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']. Leave capturable=True out on the CPU."
             )
+
+
+def check_lr(lr: Any) -> None:
+    """``ValueError`` for a learning rate that is a tensor of several elements."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")

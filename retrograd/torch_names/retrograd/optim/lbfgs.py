@@ -9,6 +9,7 @@ from typing import Any
 from ..engine import observe
 from ..engine.switches.modes import enable_grad, no_grad
 from ..engine.table.methods import FUNCTIONS
+from .declared import check_lr
 from .line_search import Point, Search
 from .optimizer import Optimizer
 from .real_parts import real_of
@@ -27,6 +28,7 @@ class LBFGS(Optimizer):
         tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:  # fmt: skip
+        check_lr(lr)
         if not 0.0 <= lr:
             raise ValueError(f"Invalid learning rate: {lr}")
         settings = {

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..engine.tensors import dtypes
-from .declared import Declared
+from .declared import Declared, check_lr
 from .updates import zeros_of
 
 
@@ -35,6 +35,7 @@ class Muon(Declared, settings=True):
                 raise ValueError(f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}")
 
     def _check_settings(self, settings: dict[str, Any]) -> None:
+        check_lr(settings["lr"])
         for name, called in (("lr", "Learning rate"), ("momentum", "momentum"), ("weight_decay", "weight decay")):
             if not 0.0 <= settings[name]:
                 raise ValueError(f"{called} should be >= 0 but is: {settings[name]}")

@@ -213,7 +213,7 @@ def _sliced(t: Any, dim: int, part: slice) -> Any:
     start, stop, step = (_bound(v) for v in (part.start, part.stop, part.step))
     step = 1 if step is None else step
     if step <= 0:
-        raise ValueError("step must be greater than zero")
+        raise ValueError("step must be greater than zero" if step else "slice step cannot be zero")
     size = t.shape[dim] if t.ndim else 0  # a view that may not be used is refused before its dimensions are
     return F._slice(t, dim, *slice(start, stop).indices(size)[:2], step)
 
