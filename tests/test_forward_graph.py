@@ -53,7 +53,7 @@ def test_it_is_drawn_the_way_values_flow(torch: Any, tmp_path: Path) -> None:
     svg = (tmp_path / "out.svg").read_text()
 
     assert LABEL in svg
-    assert "the way values flow" in svg
+    assert "direction of values" in svg
     assert LABEL in (tmp_path / "out.html").read_text()
     assert LABEL in trace.text()
     assert '"snapshots": []' in (tmp_path / "out.json").read_text().replace('"snapshots":[]', '"snapshots": []')

@@ -9,6 +9,7 @@ from ..operators import Trait, is_a
 from . import labels
 from .marks import Note
 from .scene import MOST_ROWS, Scene
+from .titles import writes_in_place
 
 _MOST_FED, _LONGEST_FED = 2, 60
 """Words on what feeds the next block: of so many outputs, and no longer than that."""
@@ -110,9 +111,8 @@ def _atom_words(scene: Scene, box: int, root_name: str) -> tuple[str, str, list[
 
 
 def _memory_words(scene: Scene, box: int) -> str:
-    """Return what a call does to memory that others see, in words: PyTorch's name of what writes ends in ``_``."""
-    call = scene.seen.call[box]
-    if scene.seen.kind[box] == "copy" or (call.endswith("_") and not call.endswith("__")):
+    """Return what a call does to memory that others see, in words."""
+    if writes_in_place(scene.seen, box):
         return "writes in place"
     return "view" if is_a(scene.seen.op[box], Trait.VIEW) else ""
 

@@ -34,6 +34,12 @@ def titles(snapshot: GraphSnapshot) -> list[str]:
     return found
 
 
+def writes_in_place(snapshot: GraphSnapshot, node: int) -> bool:
+    """Whether a node's call writes into memory that others see: PyTorch's name of what does so ends in ``_``."""
+    call = snapshot.call[node]
+    return snapshot.kind[node] == "copy" or (call.endswith("_") and not call.endswith("__"))
+
+
 def _own(snapshot: GraphSnapshot, node: int) -> str:
     """Return the name of a node's operator."""
     if snapshot.kind[node] != "op":

@@ -61,9 +61,11 @@ class Graph {
   // Name, shape and dtype, as far as the title does not say them.
   line(node) {
     const name = this.rootNames.get(node) || (this.isLeaf(node) ? "" : this.of("name", node));
-    const tensor = this.tensor(node);
+    const tensor = this.tensor(node) + (this.writes(node) ? " · in place" : "");
     return clean(name ? (tensor ? `${name}: ${tensor}` : name) : tensor);
   }
+  // Whether a call writes into memory that others see: PyTorch's name of what does so ends in "_".
+  writes(node) { return this.of("kind", node) === "copy" || /[^_]_$/.test(this.of("call", node)); }
   // The line of the program that made a node: "train.py:12".
   place(node) {
     const at = this.isLeaf(node) ? null : this.of("source", node);

@@ -10,6 +10,7 @@ from ...layout import Size
 from ...layout.text_size import text_width
 from ...progress import followed
 from .. import labels
+from ..titles import writes_in_place
 from .groups import Groups
 
 _TITLE, _LINE = 13.0, 11.0
@@ -57,6 +58,7 @@ def _words(folded: Folded, groups: Groups) -> Iterator[tuple[str, str, str, str]
             module = "" if module == around[groups.of_atom[atom]] else module
             title = snapshot.call[node] or labels.short_op(snapshot.op[node])
             place = labels.source_text(snapshot.source[node])
+            tensor += " · in place" * writes_in_place(snapshot, node)
             yield title, module, f"{said}: {tensor}" if said else tensor, place
 
 
