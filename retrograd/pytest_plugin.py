@@ -119,7 +119,7 @@ def _findings(trace: Any, severity: str, told: str) -> list[str]:
     for finding in trace.findings:
         if finding.severity in counted and finding.message not in told:
             where = f"{finding.file}:{finding.line}: " if finding.file else ""
-            remedy = f"\n  remedy: {finding.remedy}" if finding.remedy else ""
+            remedy = f"\n  fix: {finding.remedy}" if finding.remedy else ""
             texts.append(f"{where}{finding.severity}: {finding.kind}: {finding.message}{remedy}")
     return texts
 

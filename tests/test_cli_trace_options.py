@@ -173,7 +173,7 @@ REFUSED = {
     "a module after a script": (("here.py", "-m", "json"), 2, "'here.py' stands before -m or -c"),
     "code after a script": (("here.py", "-q", "-cpass", "--", "x"), 2, "here.py -- -m"),
     "unknown format": (("here.py", "-o", "x.docx"), 2, "'x.docx'"),
-    "no suffix": (("here.py", "-o", "graph"), 2, "'graph' is no format, nor has it the suffix of one"),
+    "no suffix": (("here.py", "-o", "graph"), 2, "Unknown output format 'graph'"),
     "unknown format name": (("here.py", "-o", "-", "-f", "svgg"), 2, "Did you mean 'svg'?"),
     "format of nothing": (("here.py", "-f", "svg"), 2, "there is no -o"),
     "one format, two files": (("here.py", "-f", "svg", "-o", "a", "-o", "b"), 2, "more than once"),

@@ -201,12 +201,12 @@ def test_filters_by_key(chromium: Browser, tmp_path: Path) -> None:
 
 
 def test_way_from_the_loss(chromium: Browser, tmp_path: Path) -> None:
-    """p shows the shortest way from the loss to a parameter, box by box, and p again hides it."""
+    """p shows the shortest path from the loss to a parameter, box by box, and p again hides it."""
     chromium.open(write(tmp_path, network()), "#s0-n15")
     chromium.press("p")
 
     assert data(chromium, "way") == "5"
-    assert "Way from the loss: 5" in text(chromium, "details")
+    assert "Path from the loss: 5" in text(chromium, "details")
     chromium.press("p")
     assert data(chromium, "way") == ""
     quiet(chromium)

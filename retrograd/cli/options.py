@@ -165,7 +165,7 @@ def program_options(command: Function) -> Function:
     return module(code(command))
 
 
-_FORM = "Form of the output, whatever FILE's suffix says"
+_FORM = "Output format, whatever FILE's suffix"
 
 
 class _DrawingFormat(click.Option):
@@ -298,9 +298,7 @@ def drawing_options(function: Function) -> Function:
     """Add the options that say how a graph is drawn; ``render_options`` reads them."""
     for option in reversed(
         (
-            click.option(
-                "--layout", type=click.Choice(["layered", "dot"]), default="layered", help="Who places nodes."
-            ),
+            click.option("--layout", type=click.Choice(["layered", "dot"]), default="layered", help="Layout engine."),
             click.option(
                 "--view",
                 type=click.Choice(VIEWS),
@@ -312,7 +310,9 @@ def drawing_options(function: Function) -> Function:
                 help="Colour by a measure: time, grad-norm, saved-bytes, nonfinite, zero-share.",
             ),
             click.option("--no-fold", is_flag=True, help="Draw every node, without modules and repeats."),
-            click.option("--fold", type=StepsType(), metavar="STEPS", help=f"Fold by these only: {', '.join(STEPS)}."),
+            click.option(
+                "--fold", type=StepsType(), metavar="STEPS", help=f"Apply only these folding steps: {', '.join(STEPS)}."
+            ),
             click.option(
                 "--expand",
                 multiple=True,

@@ -53,7 +53,7 @@ _HEAD = "retrograd: "
 def note_of(finding: Finding) -> str:
     """A finding as the note of an exception."""
     text = f"{_HEAD}{finding.message}"
-    return f"{text}\n  remedy: {finding.remedy}" if finding.remedy else text
+    return f"{text}\n  fix: {finding.remedy}" if finding.remedy else text
 
 
 @contextmanager

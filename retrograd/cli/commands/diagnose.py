@@ -114,7 +114,7 @@ class Asked:
 )
 @click.option("--exit-zero", is_flag=True, help="Findings do not make the exit code 1.")
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> RecordedRun:
-    """Say what is wrong with SCRIPT, where, and what to write instead.
+    """Find what is wrong in SCRIPT, where, and how to fix it.
 
     SCRIPT runs exactly as python would run it, also when it raises; without -o the findings are reported on stderr
     when it has ended.  RECORDING.json is a file of `retrograd trace --level full -o run.json`; of several, those of

@@ -56,9 +56,9 @@ TEXT = "text"
 @click.option("--exit-zero", is_flag=True, help="End with 0 also when they differ.")
 @click.pass_context
 def command(ctx: click.Context, /, recordings: tuple[str, ...], **asked: Any) -> None:
-    """Hold recordings side by side: where they part, and who agrees.
+    """Compare recordings: where they diverge and which agree.
 
-    Told are the first step and node that differ, in which way, and the figures that are not the same.
+    Reports the first step and node that differ, how, and the statistics that are not the same.
     Of two runs that `retrograd watch` wrote: which parameters do otherwise, and where the losses part.
     Two recordings are taken for two runs of one program, and their graphs are compared node by node; recordings
     of the ranks of one job are lined up step by step, also if only one of them is left.

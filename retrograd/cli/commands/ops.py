@@ -32,7 +32,7 @@ FAMILIES = {
 def command(words: tuple[str, ...], output: str | None, fmt: str | None) -> None:
     """List the operators of the engine, and what is known of each.
 
-    Told are its node, the dtypes it takes, and whether it is a view or works in place too.
+    Shows its node, the dtypes it takes, and whether it is a view or also works in place.
 
     With WORDs only those whose name or node contains each of them.  Exit code 1 when there is none.
     """

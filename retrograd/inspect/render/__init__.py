@@ -58,9 +58,5 @@ def _unknown_format(wanted: str, key: str, known: dict[str, Renderer]) -> Unknow
     hint = f"Did you mean {words[near[0]]!r}? " if near else ""
     listed = ", ".join(f"{name} ({' '.join(found.suffixes)})" for name, found in known.items())
     is_file = len(Path(wanted).suffix) > 1 and not wanted.startswith(".")
-    what = (
-        f"The suffix of {wanted!r} is none of a format."
-        if is_file
-        else f"{wanted!r} is no format, nor has it the suffix of one."
-    )
+    what = f"Unknown output format: the suffix of {wanted!r}." if is_file else f"Unknown output format {wanted!r}."
     return UnknownFormatError(what, f"{hint}Available: {listed}.")

@@ -5,7 +5,7 @@ const KINDS = {
   function: "custom Function", ghost: "cut off (not in the graph)", copy: "write into a view", box: "box (Enter or a double click opens it)",
 };
 const ARROWS = {
-  backward: "lines go the way of gradients", forward: "lines go the way of values; no gradient comes back over dashed ones",
+  backward: "lines show the direction of gradients", forward: "lines show the direction of values; no gradient comes back over dashed ones",
   both: "values flow down the lines, gradients back up them, but not along dashed ones",
 };
 const MEASURE_NAMES = {

@@ -34,7 +34,7 @@ function describeNode(node) {
   if (hooks.length) details.append(make("h3", "Hooks"), make("ul", "", ...hooks.map(([, words]) => make("li", words))));
   const place = graph.of("source", node);
   if (place) details.append(make("h3", "Forward call"), ...sourceLines(...place));
-  if (state.way && state.way.at(-1) === node) listNodes("Way from the loss", state.way, (at) => [at, ""]);
+  if (state.way && state.way.at(-1) === node) listNodes("Path from the loss", state.way, (at) => [at, ""]);
   neighbours(node);
   const atom = graph.atoms.ofNode[node], mates = graph.onCard.row(atom);
   listNodes("On the same card", mates.filter((mate) => mate !== node), (mate) => [mate, ""]);
@@ -74,7 +74,7 @@ function facts(rows) {
 
 function actions(node) {
   const shown = state.way && state.way.at(-1) === node;
-  const row = make("p", "", button(shown ? "hide the way from the loss" : "way from the loss", () => showWay(shown ? -1 : node), "p"));
+  const row = make("p", "", button(shown ? "hide the path from the loss" : "path from the loss", () => showWay(shown ? -1 : node), "p"));
   row.className = "tools";
   return row;
 }
@@ -164,7 +164,7 @@ function describeGraph() {
   const { graph, data, step } = state;
   details.append(make("h2", data.steps[step].label || "Backward graph"), quiet(data.steps[step].headline));
   data.findings.forEach((finding) => details.append(findingCard(finding)));
-  if (!graph.forward) details.append(quiet("The forward pass was not recorded, so lines can go the way of gradients only."));
+  if (!graph.forward) details.append(quiet("The forward pass was not recorded, so lines show the direction of gradients only."));
   const hint = quiet("Choose a card for its operator, tensors, source lines and neighbours; open a box with a double click. Press ? for all keys.");
   hint.classList.add("hint");
   details.append(hint);

@@ -51,7 +51,7 @@ const KEYS = [
   ["a", "all blocks of a repeat, or one", { a: () => toggleAll() }],
   ["/", "search with a regular expression; Enter and Shift+Enter walk", { "/": () => search.focus() }],
   ["n N", "next and previous match", { n: () => nextMatch(1), N: () => nextMatch(-1) }],
-  ["p", "way from the loss to the chosen node", { p: () => showWay(state.way ? -1 : state.chosen) }],
+  ["p", "path from the loss to the selected node", { p: () => showWay(state.way ? -1 : state.chosen) }],
   ["1 … 5", "without gradient, NaN or infinity, zero, slowest, largest; 6 all", {
     1: filterKey(1), 2: filterKey(2), 3: filterKey(3), 4: filterKey(4), 5: filterKey(5), 6: filterKey(0),
   }],
@@ -67,7 +67,7 @@ const KEYS = [
     g: () => (outline.querySelector("[role=treeitem][tabindex='0']") ?? outline.querySelector("button"))?.focus(), d: () => details.focus(), s: () => stage.focus(),
   }],
   ["t", "light, dark, or as the system has it", { t: nextTheme }],
-  ["Esc", "nothing chosen, no way, no filter", { Escape: clearAll }],
+  ["Esc", "clear selection, path and filter", { Escape: clearAll }],
   ["?", "this list", { "?": showHelp }],
 ];
 
