@@ -197,7 +197,7 @@ OF_TRANSFORMS = (
     Row(
         r"must only return Tensors, got type <class '(?P<found>[\w.]+)'>|can not return a BatchedTensor",
         _TRANSFORM,
-        "the function that vmap{here} runs returns something that is no tensor of the batch: {message}.",
+        "the function that vmap{here} runs returns something that is not a tensor of the batch: {message}.",
         "return tensors; out_dims=None for what is the same for all entries",
     ),
     Row(

@@ -32,7 +32,7 @@ OF_OPTIMIZERS = (
     Row(
         r"can only optimize Tensors, but one of the params is (?P<found>[\w.]+)",
         _SETUP,
-        "the optimizer{here} is given a {found} among its parameters, which is no tensor.",
+        "the optimizer{here} is given a {found} among its parameters, which is not a tensor.",
         "pass the tensors themselves: module.parameters() for a module, [*a.parameters(), *b.parameters()] for "
         "several, the values and not the keys of a dictionary",
     ),
