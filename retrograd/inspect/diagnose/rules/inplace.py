@@ -182,7 +182,7 @@ def _out_of_place(flow: Flow, write: int, name: str) -> str:
     if re.search(r"[-+*/]=", text):
         whole = name.split("[")[0]
         return out_of_place(text.replace(".data", "")) or f"change a copy: {whole} = {whole}.clone() before it"
-    if f".{event.written}(" in text and event.written.endswith("_") and statement(text) is not None:
+    if f".{event.written}(" in text and event.written.endswith("_") and ";" not in text and statement(text) is not None:
         return out_of_place(text.replace(".data", "")) or f"{name} = " + text.replace(
             f".{event.written}(", f".{event.written.rstrip('_')}("
         ).replace(".data", "")

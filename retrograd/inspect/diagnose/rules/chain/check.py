@@ -226,13 +226,16 @@ def _fills_another(flow: Flow, way: list[int], row: int) -> bool:
 def _succeeded(flow: Flow, leaf: int, row: int) -> bool:
     """Whether what a cut gave became a leaf that trains in the old one's place: see ``optimizers``.
 
-    One of the same name does, and so does any one if the old leaf was nothing but its first value.
+    One of the same name does, and so does any one if the old leaf was nothing but its first value, or if it was made
+    before the training for an optimizer that was there already, as of a table that grows.
     """
     if any(read > row for read in flow.reads_of.get(leaf, ())):  # its own gradient is asked for still
         return False
     made = flow.descendants(flow.outputs(row), row, lambda call: not flow.has_node(call)).tensors
     fresh = [t for t in made if flow.is_leaf(t) and t in flow.accumulated and _declared(flow, t, row)]
     if fresh and leaf not in flow.optimized and not flow.facts(leaf).parameter and _only_copied(flow, leaf, row):
+        return True
+    if fresh and flow.optimized.get(leaf, row) < row < flow.runs[0].begin:
         return True
     return any(_places(flow, t) & _places(flow, leaf) for t in fresh)
 
