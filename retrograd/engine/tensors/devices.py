@@ -32,6 +32,8 @@ class device:  # noqa: N801 - torch's name
             )
         if colon and (not number.isdecimal() or str(int(number)) != number):
             raise RuntimeError(f"Invalid device string: '{type}'")
+        if index is not None and index < 0:
+            raise RuntimeError("Device index must not be negative")
         self.type: str = kind
         self.index = int(number) if colon else index
 

@@ -134,6 +134,9 @@ def save(obj: Any, f: str | os.PathLike[str] | BinaryIO, pickle_protocol: int = 
     """Write an object to a path or a binary file; tensors keep data, requires_grad and attributes, not the graph."""
     protocol = max(pickle_protocol, pickle.DEFAULT_PROTOCOL)  # older ones write bytes as a call that runs code
     if isinstance(f, (str, os.PathLike)):
+        parent = os.path.dirname(os.fspath(f))
+        if parent and not os.path.isdir(parent):
+            raise RuntimeError(f"Parent directory {parent} does not exist.")
         with open(f, "wb") as file:
             pickle.dump(obj, file, protocol)
     else:

@@ -9,6 +9,7 @@ from ...random import default_generator
 from ...switches import determinism
 from ...switches.state import STATE
 from ...table.public import check_tensor, public
+from ...tensors.argument_checks import type_name_of
 from ...tensors.base import TensorBase
 from ...tensors.devices import device, set_default
 from ...tensors.dtypes import dtype_of_type, from_numpy_dtype, set_default_dtype
@@ -34,6 +35,8 @@ def get_num_threads() -> int:
 @_setting
 def set_num_threads(int_: int) -> None:
     """Noted only: NumPy reads ``OMP_NUM_THREADS`` when it starts."""
+    if not isinstance(int_, int):
+        raise RuntimeError(f"set_num_threads expects an int, but got {type_name_of(int_)}")
     if int_ <= 0:
         raise RuntimeError(f"set_num_threads expects a positive integer, got {int_}")
     _settings["threads"] = int_

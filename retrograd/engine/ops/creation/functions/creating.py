@@ -13,7 +13,7 @@ from ....aliasing.memory_formats import check_memory_format, laid_out, made_like
 from ....aliasing.owners import share
 from ....aliasing.strided import Geometry, zeros_like_layout
 from ....calls.out_argument import created_into
-from ....calls.refusals import size_mismatch
+from ....calls.refusals import refuse, size_mismatch
 from ....calls.result_layout import arranged
 from ....deprecations import discourage
 from ....switches import determinism
@@ -25,6 +25,7 @@ from ....tensors.batches import refuse_comparison
 from ....tensors.bits import CONJUGATE, bits_of, memory_of
 from ....tensors.convert import array_from, refuse_foreign_bytes
 from ....tensors.devices import check_present
+from ....tensors.dtype_names import scalar_name
 from ....tensors.dtypes import get_default_dtype, to_numpy_dtype
 from ....tensors.layouts import preserve_format
 from ....tensors.numbers_ import checked_number
@@ -169,7 +170,16 @@ def full(
 @public("empty_strided", method=False)
 def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # noqa: A002
     """An uninitialised tensor with the given strides."""
-    array = zeros_like_layout(Geometry(tuple(size), tuple(stride), 0), numpy_of(dtype))
+    size, stride = tuple(size), tuple(stride)
+    refuse(
+        len(size) != len(stride),
+        f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})",
+    )
+    refuse(
+        any(step < 0 for step in stride),
+        f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}",
+    )
+    array = zeros_like_layout(Geometry(size, stride, 0), numpy_of(dtype))
     determinism.fill(array)
     return finish(array, requires_grad)
 
@@ -329,7 +339,7 @@ def _check_alike(name: str, input: Any, other: Any) -> None:  # noqa: A002
     check_tensor(name, input)
     check_tensor(name, other, 2, "other")
     if input._sig.numpy != other._sig.numpy:
-        raise RuntimeError(f"{input.dtype} did not match {other.dtype}")
+        raise RuntimeError(f"{scalar_name(input._sig.numpy)} did not match {scalar_name(other._sig.numpy)}")
     try:
         np.broadcast_shapes(input.shape, other.shape)
     except ValueError as error:

@@ -8,7 +8,7 @@ from ....aliasing.inplace import call_inplace
 from ....table.public import check_tensor, public
 from ....table.registry import OPS
 from ....tensors.base import TensorBase
-from ....tensors.dtype_names import c10_name
+from ....tensors.dtype_names import c10_name, c_name
 from ....tensors.numbers_ import checked_number
 
 
@@ -21,7 +21,9 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:  # noqa: A002
 
 def _fill_row(self: Any, mask: Any, value: Any) -> str:
     if mask._sig.kind != "b":
-        raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype}")
+        raise RuntimeError(
+            f"masked_fill only supports boolean masks, but got mask with dtype {c_name(mask._sig.numpy)}"
+        )
     if not isinstance(value, TensorBase):
         return "masked_fill"
     if value.ndim:
