@@ -189,7 +189,7 @@ function describe() {
     details.append(make("h2", data.parameters[row]), make("small", stepsOf(cell)));
     const list = make("dl");
     const at = row * count + cell;
-    const facts = [["gradient", `${short(valueAt("gradient", row, cell))} (${short(least[at])} to ${short(greatest[at])})`], ["update ratio", short(valueAt("ratio", row, cell))], ["zeros", short(valueAt("zeros", row, cell))], ["not finite", short(valueAt("bad", row, cell))]];
+    const facts = [["gradient", short(valueAt("gradient", row, cell)) + (least[at] < greatest[at] ? ` (${short(least[at])} to ${short(greatest[at])})` : "")], ["update ratio", short(valueAt("ratio", row, cell))], ["zeros", short(valueAt("zeros", row, cell))], ["not finite", short(valueAt("bad", row, cell))]];
     for (const [name, value] of facts) list.append(make("dt", name), make("dd", value));
     details.append(list);
     for (const [figure, low, high] of [["gradient", least, greatest], ["ratio", null, null]]) {
