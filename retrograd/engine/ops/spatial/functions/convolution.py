@@ -45,7 +45,6 @@ def _check_numbers(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) 
 def _check_operands(x: Any, weight: Any, bias: Any, groups: int, transposed: bool) -> None:
     """``RuntimeError`` unless input ``(N, C, *spatial)``, weight and bias fit each other and ``groups``."""
     _check_kinds(x, weight, bias)
-    _check_weight(x, weight)
     _check_channels(x, weight, groups, transposed)
     _check_bias(weight, bias, groups, transposed)
 
@@ -173,6 +172,7 @@ def _transposed(
     stride, dilation = sizes_of(stride, dims, "stride"), sizes_of(dilation, dims, "dilation")
     padding, extra = sizes_of(padding, dims, "padding"), sizes_of(output_padding, dims, "output_padding")
     _check_numbers(stride, padding, dilation, groups)
+    _check_weight(x, weight)
     _check_operands(x, weight, bias, groups, True)
     for o, s, d in zip(extra, stride, dilation, strict=True):
         refuse(

@@ -35,7 +35,6 @@ def _check_windows(kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
 def pooled_sizes(shape: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, *, ceil: bool) -> Sizes:
     """How many windows each dimension holds; ``RuntimeError`` when none."""
     spatial, channels = shape[-len(kernel) :], shape[: -len(kernel)][-1:]
-    _check_windows(kernel, stride, padding, dilation)
     sizes = []
     for n, s, t, p in zip(spatial, window_span(kernel, dilation), stride, padding, strict=True):
         count = (n + 2 * p - s + (t - 1 if ceil else 0)) // t + 1
@@ -141,6 +140,7 @@ def _avg_pool(x: Any, dims: int, how: tuple[Any, ...]) -> Any:
     stride = asked[0] or kernel
     padding = sizes_of(padding, dims, "padding")
     refuse(override == 0, "divisor must be not zero")
+    _check_windows(kernel, stride, padding, (1,) * dims)
     count = pooled_sizes(x.shape, kernel, stride, padding, (1,) * dims, ceil=ceil)
     check_filled(f"avg_pool{dims}d", x, dims)
     if dims == 3 and any(n < k for n, k in zip(x.shape[-3:], kernel, strict=True)):

@@ -187,7 +187,7 @@ class RNNBase(Module):
             )
 
     def _check_ranks(self, states: tuple[Any, ...], ndim: int) -> None:
-        if all(s.ndim == ndim for s in states):
+        if not states or all(s.ndim == ndim for s in states):
             return
         ranks = ", ".join(f"{s.ndim}-D" for s in states)
         named, found = ("hx and cx", f"({ranks}) tensors") if self.mode == "LSTM" else ("hx", f"{ranks} tensor")
