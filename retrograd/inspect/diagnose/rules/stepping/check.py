@@ -8,6 +8,7 @@ from ...base import Case, Check, Kind, Stage
 from ...facts.flow import Flow
 from .closures import closures
 from .creeping import creeping
+from .lost_updates import lost_updates
 from .moved_frozen import moved_frozen
 from .never_stepped import never_stepped
 from .other_turns import other_turns
@@ -30,10 +31,14 @@ def find(flow: Flow) -> Iterator[Case]:
         yield from squared_rate(flow)
     if flow.accumulated:
         yield from overshot(flow)
+    yield from lost_updates(flow)
 
 
 KINDS = {
     "moved-while-frozen": Kind("a step moves what was frozen", "warning", Stage.STRUCTURE),
+    "lost-update": Kind(
+        "a step by hand makes new tensors and leaves the parameters as they are", "error", Stage.OMISSION
+    ),
     "scaled-gradient": Kind("a step uses gradients of a scaled loss as they are", "error", Stage.OMISSION),
 }
 CHECK = Check("accumulation", KINDS, find)

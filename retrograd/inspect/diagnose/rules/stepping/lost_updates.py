@@ -1,0 +1,103 @@
+"""Steps by hand that make new tensors, which nothing uses, and leave the parameters as they are.
+
+``p = p - lr * p.grad`` in a loop over parameters, or a list of new weights that its function forgets to return.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ....operators import Trait
+from ...base import Case
+from ...facts.flow import Flow
+from ...text.words import at, counted, listed
+from ...thresholds import HABIT
+
+_GRADIENT = ".grad"
+"""How the attribute of a tensor that holds its gradient is spelled."""
+
+
+def lost_updates(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that computes a leaf's next values in pass after pass, for nothing."""
+    if flow.error is not None or flow.rows.get("optimizer"):
+        return
+    lines: dict[object, list[int]] = defaultdict(list)
+    updates = _updates(flow)
+    for leaf, rows in updates.items():
+        first = rows[0]
+        moved = flow.written_after(leaf, 0) and flow.writes_into(leaf)[-1] > first
+        moved = moved or any(row > first for row in flow.leaf_events.get((leaf, "written"), ()))
+        if len(rows) >= HABIT and not moved and all(_is_lost(flow, row) for row in rows):
+            lines[flow.events[rows[-1]].source].append(leaf)
+    for leaves in lines.values():
+        yield _case(flow, leaves, updates[leaves[0]])
+
+
+def _updates(flow: Flow) -> dict[int, list[int]]:
+    """Return leaf -> the calls that add something made of a gradient to it."""
+    wanted = {leaf for leaf in {*flow.accumulated, *(one for run in flow.runs for one in run.inputs)} if leaf >= 0}
+    homes = {(flow.facts(leaf).storage, flow.facts(leaf).shape): leaf for leaf in wanted if flow.is_leaf(leaf)}
+    gradients, scaled = set[int](), dict[int, int]()
+    found: dict[int, list[int]] = defaultdict(list)
+    for row, event in enumerate(flow.events):
+        made = event.data.get("outputs", ())
+        if event.kind not in ("operation", "cut") or (len(made) != 1 and not flow.is_gradient(row)):
+            continue
+        given = event.data.get("inputs", ())
+        leaves = {scaled.get(one, homes.get((flow.facts(one).storage, flow.facts(one).shape), -1)) for one in given}
+        leaves.discard(-1)
+        gradients |= _read_in(flow, row)
+        if flow.is_gradient(row):
+            gradients.update(made)
+        elif not gradients.isdisjoint(given):
+            gradients.add(made[0])
+            if len(leaves) == 1 and flow.does(row, Trait.LINEAR) and flow.does(row, Trait.ADDITION):
+                leaf = leaves.pop()
+                if flow.facts(leaf).shape == flow.facts(made[0]).shape:
+                    found[leaf].append(row)  # a decay, perhaps, which is a part of the step
+        elif len(given) == 1 and leaves and flow.does(row, Trait.SCALING):
+            scaled[made[0]] = leaves.pop()
+    return found
+
+
+def _read_in(flow: Flow, row: int) -> set[int]:
+    """Return what a call takes that was read from ``.grad``."""
+    data = flow.events[row].data
+    named = zip(data.get("inputs", ()), data.get("names", ()), strict=False)
+    return {one for one, name in named if name.endswith(_GRADIENT) or flow.facts(one).name.endswith(_GRADIENT)}
+
+
+def _is_lost(flow: Flow, row: int) -> bool:
+    """Whether what a call makes goes nowhere: nothing takes it, but for calls whose results nothing takes."""
+    shape, waiting = flow.facts(flow.events[row].data["outputs"][0]).shape, [row]
+    seen = {row}
+    while waiting:
+        made = flow.events[waiting.pop()].data.get("outputs", ())
+        if not made or any(flow.facts(one).shape != shape for one in made):
+            return False
+        following = {later for one in made for later in flow.used_in.get(one, ())} - seen
+        seen |= following
+        waiting += following
+    return True
+
+
+def _case(flow: Flow, leaves: list[int], rows: list[int]) -> Case:
+    """Return the case of the leaves that one line computes anew."""
+    event, names = flow.events[rows[-1]], listed(map(flow.name, leaves))
+    count = sum(flow.events[row].source == event.source for row in rows)
+    spelled = next(iter(event.data.get("output_names", ())), "")
+    one = len(leaves) == 1
+    bound = f" Assigning to the name {spelled} does not write into the tensor that it stood for." if spelled else ""
+    return Case(
+        kind="lost-update",
+        message=f"{names} never {'changes' if one else 'change'}: the step{at(event.source)} computes "
+        f"{'its' if one else 'their'} next values into {'a new tensor' if one else 'new tensors'}, and nothing uses "
+        f"{'it' if one else 'them'}, in {counted(count, 'step')}.{bound}",
+        remedy="write into the tensor itself, under torch.no_grad(): p -= lr * g, or p.copy_(new); or return the new "
+        "tensors and compute the next loss with them",
+        source=event.source,
+        op=event.op,
+        subjects=frozenset(leaves),
+        evidence={"leaves": [flow.name(leaf) for leaf in leaves], "steps": count},
+    )
