@@ -1,4 +1,4 @@
-# kind: lost-update; symptom: the energy stays where it is; names: place
+# kind: lost-update; symptom: the energy stays where it is; names: point
 import torch
 
 

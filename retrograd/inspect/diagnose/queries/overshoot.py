@@ -43,7 +43,7 @@ def overshoots(flow: Flow) -> Iterator[tuple[Run, Overshoot]]:
         if stretch is not None:
             first, last, share = stretch
             found = _overshoot(flow, runs[first], runs[last], share, tuple(losses[first : last + 1]))
-            if found is not None and _is_ordinary(flow, runs[first], found):
+            if found is not None and _is_ordinary(flow, runs[first:last], found):
                 yield runs[last], found
 
 
@@ -123,10 +123,16 @@ def _moved(flow: Flow, row: int, after: int) -> tuple[int, Step | None, int] | N
     return None
 
 
-def _is_ordinary(flow: Flow, first: Run, found: Overshoot) -> bool:
-    """Whether the gradient is of the usual size, so that it is the rate that is not; some steps divide by its size."""
+def _is_ordinary(flow: Flow, runs: list[Run], found: Overshoot) -> bool:
+    """Whether gradients are of the usual size, so that it is the rate that is not; some steps divide by their size.
+
+    By a gradient that is not finite every step goes too far, whatever its rate.
+    """
+    norms = [norm for run in runs for norm in flow.norms_in(run).get(found.leaf) or [None]]
+    if any(norm is not None and not math.isfinite(norm) for norm in norms):
+        return False
     if found.step is not None and found.step.setting(found.leaf, "betas") is not None:
         return True
-    norm = (flow.norms_in(first).get(found.leaf) or [None])[-1]
     size = math.sqrt(max(math.prod(flow.facts(found.leaf).shape), 1))
+    norm = next(iter((flow.norms_in(runs[0]).get(found.leaf) or [None])[-1:]), None)
     return norm is not None and norm / size < GROWN

@@ -56,6 +56,19 @@ def _others(flow: Flow, optimizer: Optimizer, leaf: int) -> bool:
     return any(step.event.data.get("owner") != optimizer.number for step in flow.ledger.steps_of[leaf])
 
 
+def _remedy(optimizer: Optimizer, step: Step, them: str, *, late: bool) -> str:
+    """Return what to write where a rate is zero: another one, or a schedule that gives another one."""
+    line = step.settings_line
+    if line is None or line == optimizer.event.source:
+        return f"a learning rate above 0, or requires_grad_(False) for {them}, which also saves the time for gradients"
+    if late:
+        return f"let what sets the rate{at(line)} stay above 0 until the training ends"
+    return (
+        f"let what sets the rate{at(line)} give one above 0: a schedule that begins with 0 goes on only by "
+        "scheduler.step() after each step of the optimizer; (step + 1) in place of step lets it begin above 0"
+    )
+
+
 def _rate_case(flow: Flow, optimizer: Optimizer, leaves: list[int], begin: int) -> Case:
     """Return the case of leaves whose group has a rate of zero from one step on."""
     steps = [step for step in optimizer.steps if leaves[0] in step.held]
@@ -67,9 +80,9 @@ def _rate_case(flow: Flow, optimizer: Optimizer, leaves: list[int], begin: int) 
     all_of_it = f"in all {times(count)}" if not begin else f"in the last {count} of {len(steps)} times"
     return Case(
         kind="optimizer-mismatch",
-        message=f"{names} {get} rate is lr=0, set{at(source)}, {all_of_it} that "
-        f"{optimizer_name(flow, optimizer)} steps{at(step.event.source)}: nothing moves {them}.",
-        remedy=f"a learning rate above 0, or requires_grad_(False) for {them}, which also saves the time for gradients",
+        message=f"{names} {get} learning rate is 0 {all_of_it} that {optimizer_name(flow, optimizer)} "
+        f"steps{at(step.event.source)}, so nothing moves {them}. It was set{at(source)}.",
+        remedy=_remedy(optimizer, step, them, late=bool(begin)),
         source=source,
         op=optimizer.event.data.get("type", ""),
         severity="warning",
