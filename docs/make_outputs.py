@@ -1,7 +1,7 @@
 """Run what the documents show in a terminal and write what it prints: `python docs/make_outputs.py`.
 
 A page shows files as blocks ```` ```py title="train.py" ```` and commands as blocks ```` ```console ````, whose lines
-that begin with `$ ` are run one after another in one folder.  A test compares.
+that begin with `$ ` are run one after another in one folder.  CI compares (`--check`), a test the README's.
 """
 
 from __future__ import annotations
@@ -52,7 +52,20 @@ def page(text: str) -> str:
         return _BLOCK.sub(block, text)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Write the pages, or with ``--check`` say which of them are behind and fail."""
+    behind = []
     for path in PAGES:
-        path.write_text(page(path.read_text(encoding="utf-8")), encoding="utf-8")
-        print(f"{path.name}: written")
+        shown = path.read_text(encoding="utf-8")
+        printed_today = page(shown)
+        if printed_today != shown:
+            behind.append(path.name)
+        if "--check" not in sys.argv:
+            path.write_text(printed_today, encoding="utf-8")
+    if behind:
+        print(f"{', '.join(behind)}: {'behind' if '--check' in sys.argv else 'written'}")
+    sys.exit(1 if behind and "--check" in sys.argv else 0)
+
+
+if __name__ == "__main__":
+    main()
