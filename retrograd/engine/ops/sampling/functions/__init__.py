@@ -1,1 +1,1 @@
-"""Random tensors: draws from distributions."""
+"""Functions of this family: random tensors: draws from distributions."""
