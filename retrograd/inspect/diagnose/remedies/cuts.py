@@ -16,6 +16,10 @@ _WRAPPERS = frozenset({
     "float", "int", "tensor", "as_tensor", "from_numpy", "array", "asarray", "Variable", "Parameter",
 })  # fmt: skip
 """Functions, likewise."""
+_COPIES = frozenset({"tensor", "as_tensor"})
+"""Those that take lists of tensors, too, and copy what these hold."""
+_PLAIN = frozenset({"numpy", "tolist", "array", "asarray"})
+"""Those whose result takes part in what is no tensor's."""
 _HARMLESS = frozenset({"cpu", "requires_grad_", "clone"})
 """Those that cut nothing by themselves."""
 _MODES = frozenset({"no_grad", "inference_mode"})
@@ -97,8 +101,13 @@ def _without_layers(site: Site, found: ast.expr) -> Iterator[Fix]:
     whole = isinstance(statement, ast.Assign) and statement.value is found
     same = whole and isinstance(statement, ast.Assign) and program.text(statement.targets[0]) == text
     yield from fix(
-        f"use {text} itself, with its history", program.taken_out(statement) if same else program.replaced(found, kept)
+        f"use {text} itself, with its history",
+        program.taken_out(statement) if same else program.replaced(found, kept),
+        tentative=_makes_another_sort(site, found),
     )
+    if callee(found) in _COPIES and isinstance(found, ast.Call) and _makes_another_sort(site, found):
+        stacked = f"{site.engine}.stack({program.text(found.args[0])})"
+        yield from fix("stack the tensors, with their history", program.replaced(found, stacked), tentative=True)
     layer = _within(found)
     while layer is not None and callee(found) in _HARMLESS:
         found, layer = layer[0], _within(layer[0])
@@ -106,6 +115,22 @@ def _without_layers(site: Site, found: ast.expr) -> Iterator[Fix]:
         yield from fix(
             f"leave out {_layer_text(found)}", program.replaced(found, program.text(layer[0])), tentative=True
         )
+
+
+def _makes_another_sort(site: Site, found: ast.expr) -> bool:
+    """Whether what stands around a cut may need what it gave: an array or number, or a tensor made of a list."""
+    if callee(found) in _COPIES and isinstance(found, ast.Call):
+        inner = found.args[0]
+        listed = isinstance(inner, ast.List | ast.Tuple | ast.ListComp) or _within(inner) is not None
+        return not listed and not _is_tensor(site, inner)
+    return callee(found) in _PLAIN
+
+
+def _is_tensor(site: Site, node: ast.expr) -> bool:
+    """Whether a call on this line took what an expression gives, so that it is a tensor."""
+    text, line = ast.unparse(node), site.case.source
+    events = (event for event in site.flow.events if event.source == line)
+    return any(text in event.data.get("names", ()) for event in events)
 
 
 def _layer_text(node: ast.expr) -> str:
