@@ -17,8 +17,8 @@ from typing import Any
 
 import retrograd as rg
 from retrograd.distributed import DataParallel, connect
-from retrograd.distributed.buckets import plan
 from retrograd.distributed.communicator import wait_until
+from retrograd.distributed.data_parallel import plan
 
 BUCKET_BYTES = 2**20
 

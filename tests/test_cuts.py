@@ -243,7 +243,7 @@ def test_forward_and_backward_in_one_view(engine: str) -> None:
 
 def test_no_label_covers_another() -> None:
     """However many lines leave a card side by side, each label stands apart from the others or is left out."""
-    from retrograd.inspect.render.label_places import LabelPlaces
+    from retrograd.inspect.render.drawing import LabelPlaces
 
     places = LabelPlaces()
     lines = [[(x, 0.0), (x, 20.0), (x, 40.0), (x, 60.0)] for x in (0.0, 8.0, 16.0, 24.0, 100.0)]

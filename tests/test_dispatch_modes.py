@@ -199,7 +199,7 @@ def test_names_are_those_of_torch() -> None:
     """Every public row has a name in torch's dispatcher, whichever of its overloads is meant."""
     torch = pytest.importorskip("torch")
     import retrograd
-    from retrograd.engine.overriding.aten_names import names_of
+    from retrograd.engine.overriding.aten import names_of
     from retrograd.engine.table.registry import OPS
 
     assert retrograd.ones(1).shape

@@ -12,8 +12,8 @@ import pytest
 
 import retrograd as rg
 from retrograd.distributed import DataParallel, SingleProcess
-from retrograd.distributed.buckets import plan
 from retrograd.distributed.communicator import Pending
+from retrograd.distributed.data_parallel import plan
 from retrograd.errors import ReductionTimeoutError, UnreadyParametersError
 
 

@@ -9,7 +9,7 @@ from folding_samples import snapshot
 
 import retrograd as rg
 from retrograd.inspect.fold import fold
-from retrograd.inspect.fold.inferred_modules import inferred_paths
+from retrograd.inspect.fold.scopes import inferred_paths
 from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import retrograd
-from retrograd.engine.kernels import separable, window_blocks
+from retrograd.engine.kernels import convolving, separable
 
 torch = pytest.importorskip("torch")
 
@@ -47,8 +47,8 @@ def agree(program: Any, arrays: list[Any], seed: Any) -> None:
 @pytest.mark.parametrize("block", [1 << 19, 4000, 1])
 def test_convolution_and_its_transposes(shape: Any, kernel: Any, how: Any, block: int, monkeypatch: Any) -> None:
     """All images in one block, a few in each, and an image in many."""
-    monkeypatch.setattr(window_blocks, "BLOCK", block)
-    monkeypatch.setattr(window_blocks, "_FEWEST", 256 if block > 4000 else 1)
+    monkeypatch.setattr(convolving, "BLOCK", block)
+    monkeypatch.setattr(convolving, "_FEWEST", 256 if block > 4000 else 1)
     rng = np.random.default_rng(1)
     arrays = [rng.standard_normal(shape), rng.standard_normal(kernel)]
     name = f"conv{len(shape) - 2}d"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from retrograd.inspect.layout.layers import build
 from retrograd.inspect.layout.net import net_of
 from retrograd.inspect.layout.ordering import reduce_crossings
-from retrograd.inspect.layout.ports import ports
+from retrograd.inspect.layout.routes import ports
 from retrograd.inspect.layout.spacing import spread
 from retrograd.inspect.layout.text_size import shortened, text_width, wrapped
 from retrograd.inspect.snapshot import GraphSnapshot

@@ -105,7 +105,7 @@ def test_time_and_output_are_limited(folder: Path) -> None:
 
 def test_long_results_are_cut() -> None:
     """Lists are halved until the whole fits, and that is said."""
-    from retrograd.cli.agents.runs import MOST_RESULT, bounded
+    from retrograd.cli.agents.server import MOST_RESULT, bounded
 
     long = {"findings": [{"message": "x" * 100} for _ in range(10_000)], "schema": 1}
     short = bounded(long)

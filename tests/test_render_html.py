@@ -22,9 +22,9 @@ from recording_samples import chain, graph, hostile
 from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.fold import fold
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.render.page.faces import atom_sizes
 from retrograd.inspect.render.page.groups import groups_of
 from retrograd.inspect.render.page.packing import Packed, script_json
+from retrograd.inspect.render.page.structure import atom_sizes
 from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
 from retrograd.inspect.tensor_facts import TensorFacts
 

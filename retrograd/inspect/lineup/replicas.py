@@ -2,15 +2,223 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..columns import Plain
+from ..events import Event
+from ..program.arguments import calls_argument, in_class_with
 from ..snapshot import SourceLine
-from .causes import cause_of
 from .copies import REDUCING, Copies
-from .parting import Cause, Parting
+from .parted_by_hand import by_hand, copied, losses_only, silent
+from .parting import Cause, Parting, backward_line, kept_alike
+
+# Copies of parameters that part although a wrapper was to keep them alike: it does not know them, or is not asked.
+
+
+def thawed(parting: Parting) -> Cause | None:
+    """The wrapper was made when parameters did not require grad."""
+    frozen = [name for name in parting.names if all(_is_in(one, name, "untrained") for one in parting.told)]
+    if not frozen:
+        return None
+    one = parting.told[0]
+    number, wrapper = one.numbers[frozen[0]], one.wrapped[frozen[0]]
+    later = one.of_kind(range(wrapper.row, len(one.events)), "leaf")
+    line = next((event.source for _, event in later if event.data.get("tensor") == number), None)
+    made = wrapper.event
+    return parting.cause("thawed", line or made.source, frozen, detail=made.op, other=made.source)
+
+
+def _is_in(one: Copies, name: str, key: str) -> bool:
+    """Whether a wrapper counts a parameter among those of a key."""
+    wrapper = one.wrapped.get(name)
+    return wrapper is not None and one.numbers[name] in wrapper.event.data.get(key, ())
+
+
+def hooks_lost(parting: Parting) -> Cause | None:
+    """The memory of parameters was exchanged for one of another dtype, and the wrapper's hooks with it."""
+    one = parting.told[0]
+    tensors = one.run.recording.tensors
+    for name in parting.names:
+        wrapper = one.wrapped.get(name)
+        if wrapper is not None:
+            for _, event in one.of_kind(range(wrapper.row, one.held[name][parting.step].row), "leaf"):
+                given = event.data.get("given")
+                if event.data.get("tensor") == one.numbers[name] and given is not None:
+                    dtypes = tensors[one.numbers[name]].dtype, tensors[given].dtype
+                    if dtypes[0] != dtypes[1]:
+                        detail, other = f"{wrapper.event.op}", wrapper.event.source
+                        return parting.cause("hooks lost", event.source, detail=detail, other=other)
+    return None
+
+
+def past(parting: Parting) -> Cause | None:
+    """What parameters were used for did not go through their wrapper."""
+    names = [name for name in parting.names if all(name in one.wrapped for one in parting.told)]
+    if not names or not all(_passes(one, names[0], parting.step) for one in parting.told):
+        return None
+    one = parting.told[0]
+    row = one.held[names[0]][parting.step].row
+    line = _forward_line(one, one.events[:row], names) or backward_line(one.events[:row])
+    return parting.cause("past wrapper", line, names, detail=one.wrapped[names[0]].event.op)
+
+
+def _passes(one: Copies, name: str, step: int) -> bool:
+    """Whether a wrapper was never called, or what is inside of it was called for itself, with history, before a step.
+
+    The scopes of calls do not tell: they are places in the outermost module, whoever called what is inside.
+    """
+    number, kind = one.numbers[name], one.wrapped[name].event.op
+    if not any(event.kind == "module" and event.data.get("type") == kind for event in one.events):
+        return True
+    window = one.window(name, step)
+    for row, event in one.of_kind(window, "module"):
+        if event.data.get("type") != kind and number in event.data.get("parameters", {}).values():
+            later = one.of_kind(range(row, window.stop), "operation", "cut")
+            call = next((call for _, call in later if number in call.data.get("inputs", ())), None)
+            if call is not None and "nodes" in call.data:
+                return True
+    return False
+
+
+def _forward_line(one: Copies, events: Sequence[Event], names: Sequence[str]) -> SourceLine | None:
+    """Return the line that last called a module inside a wrapper, whose function got that module from nobody."""
+    wrapped = {one.numbers[name] for name in names}
+    for event in reversed(events):
+        if "nodes" in event.data and not wrapped.isdisjoint(event.data.get("inputs", ())):
+            frames = [SourceLine(one["file"], one["line"], one["function"]) for one in event.data.get("stack", ())]
+            outside = (one for one in frames or filter(None, [event.source]) if not _in_module(one))
+            return next((one for one in outside if not calls_argument(one.file, one.line)), None)
+    return None
+
+
+def _in_module(line: SourceLine) -> bool:
+    """Whether a line is a module's own, so that others chose to call it."""
+    return line.function == "forward" or in_class_with("forward", line.file, line.line)
+
+
+def unsynced(parting: Parting) -> Cause | None:
+    """A wrapper was told not to reduce."""
+    names = [name for name in parting.names if all(name in one.wrapped for one in parting.told)]
+    if names:
+        one, window = next(parting.windows(names[0]))
+        off = [event.source for _, event in one.of_kind(window, "collective") if event.op == "no_sync"]
+        if off:
+            return parting.cause("no_sync", off[-1], names)
+    return None
+
+
+def outside(parting: Parting) -> Cause | None:
+    """Parameters were put into a module after it was wrapped."""
+    names = [name for name in parting.names if all(name in one.inside for one in parting.told)]
+    if not names:
+        return None
+    one = parting.told[0]
+    wrapper = one.inside[names[0]].event
+    made = one.run.recording.tensors[one.numbers[names[0]]].source
+    return parting.cause("made later", made or wrapper.source, names, detail=wrapper.op, other=wrapper.source)
+
+
+# Why copies of parameters part: what ranks did between two steps, held against what would have kept them alike.
+
+
+def cause_of(parting: Parting) -> Cause | None:
+    """Return why copies part, None where nothing shows that they were to stay alike."""
+    found = (why(parting) for why in ((_written,) if parting.written else _BY_STEP))
+    return next((cause for cause in found if cause is not None), None)
+
+
+# -- written between two steps
+def _written(parting: Parting) -> Cause | None:
+    """Something wrote into a parameter on some ranks, or something else on each."""
+    names = [name for name in parting.names if kept_alike(parting.told, name)]
+    if not names:
+        return None
+    writes = [dict(_writes(one, window, one.numbers[names[0]])) for one, window in parting.windows(names[0])]
+    for line, op in {line: op for one in writes for line, op in one.items()}.items():
+        ranks = tuple(number for number, one in enumerate(writes) if line in one)
+        if len(ranks) < len(writes):
+            return parting.cause("written alone", line, names, detail=op, ranks=ranks)
+    last = [list(one.items())[-1] for one in writes if one]
+    if len(last) < len(writes):
+        return None  # by a library, or by other processes
+    return parting.cause("written unlike", last[0][0], names, detail=last[0][1])
+
+
+def _writes(one: Copies, window: range, number: int) -> Iterator[tuple[SourceLine, str]]:
+    """Yield the lines that write into a parameter, and by what."""
+    begin = max(
+        window.start, max((wrapper.row for wrapper in one.wrapped.values()), default=0) if not window.start else 0
+    )
+    for _, event in one.of_kind(range(begin, window.stop), "inplace", "leaf", "load", "collective"):
+        data = event.data
+        hit = {data.get("target"), data.get("tensor") if data.get("change") == "written" else None}
+        if event.kind == "load" or (event.kind == "collective" and event.op in ("broadcast", "all_reduce")):
+            hit.update(data.get("inputs", ()))
+        if event.source is not None and number in hit:
+            yield event.source, event.op if event.kind != "load" else "load_state_dict"
+
+
+# -- made unlike by a step
+def _settings(parting: Parting) -> Cause | None:
+    """The optimizers of ranks have different settings."""
+    steps = [one.events[one.held[parting.names[0]][parting.step].row] for one in parting.told]
+    for of_ranks in zip(*(step.data.get("settings", ()) for step in steps), strict=False):
+        for key in of_ranks[0]:
+            values = [one.get(key) for one in of_ranks]
+            if any(value != values[0] for value in values):
+                lines = [step.data.get("set_at") for step in steps]
+                source = next((SourceLine(*line) for line in reversed(lines) if line), steps[0].source)
+                said = ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values[:8])
+                return parting.cause("settings", source, detail=f"{key} is {said}")
+    return None
+
+
+def _changed(parting: Parting) -> Cause | None:
+    """Gradients were alike on all ranks, and were changed on each by another factor, or other numbers."""
+    names = [name for name in parting.names if _equal_gradients(parting, name)]
+    if not names:
+        return None
+    one, window = next(parting.windows(names[0]))
+    arrived = max((row for row, _ in one.of_kind(window, "backward-end")), default=window.start)
+    number = one.numbers[names[0]]
+    for _, event in one.of_kind(range(arrived, window.stop), "clip"):
+        if number in event.data.get("inputs", ()):
+            return parting.cause("clipped", event.source, names, detail=event.op)
+    for _, event in one.of_kind(range(arrived, window.stop), "inplace"):
+        if event.data.get("gradient_of") == number:
+            return parting.cause("changed", event.source, names, detail=event.op)
+    return None
+
+
+def _equal_gradients(parting: Parting, name: str) -> bool:
+    """Whether the gradient of a parameter had one norm on all ranks when the last backward pass was over."""
+    norms = []
+    for one, window in parting.windows(name):
+        ends = [event.data.get("kept_norms", {}) for _, event in one.of_kind(window, "backward-end")]
+        norm = ends[-1].get(str(one.numbers[name])) if ends else None
+        if not isinstance(norm, (int, float)) or not norm:
+            return False
+        norms.append(float(norm))
+    return all(math.isclose(norm, norms[0], rel_tol=1e-6) for norm in norms)
+
+
+def _remembered(parting: Parting) -> Cause | None:
+    """Gradients and settings were the same, so what the optimizers remember is not."""
+    names = [name for name in parting.names if kept_alike(parting.told, name) and _equal_gradients(parting, name)]
+    if len(names) < len(parting.names):
+        return None
+    one = parting.told[0]
+    return parting.cause("remembered", one.events[one.held[names[0]][parting.step].row].source, names)
+
+
+_BY_STEP: tuple[Callable[[Parting], Cause | None], ...] = (
+    *(_settings, _changed, thawed, hooks_lost, past, unsynced, outside),
+    *(by_hand, copied, losses_only, silent, _remembered),
+)
+"""What may be the reason, the most certain first."""
 
 
 @dataclass(frozen=True, slots=True)

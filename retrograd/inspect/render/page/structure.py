@@ -2,21 +2,177 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...fold import Folded, expand, first_opening, fold
-from ...layout import Size
+from ...fold import Folded, Opening, View, expand, first_opening, fold, view
+from ...layout import Size, nested
+from ...layout.text_size import text_width
+from ...progress import followed
 from ...snapshot import GraphSnapshot, SourceLine
 from .. import labels
 from ..base import RenderOptions
-from .faces import atom_sizes, group_sizes
+from ..titles import writes_in_place
 from .groups import Groups, groups_of
-from .interiors import Interiors, interiors_of
+from .interiors import Interiors, Ints, interiors_of, link_label, shapes
 from .links import LINK_COLUMNS, Links, links_of
 from .packing import Packing, table
-from .pictures import Picture, first_pictures
+
+# Sizes of the page's cards, large enough for the text that the page writes on them.
+
+_TITLE, _LINE = 13.0, 11.0
+_PAD = 22.0
+_GAP = 12.0
+_NARROW, _WIDE = 70.0, 250.0
+_TALL, _LOW, _ROW, _PLACE = 46.0, 28.0, 16.0, 15.0
+_MOST_ROWS = 6
+"""Parameters that a card lists; for more, its last row counts the rest."""
+_GROUP_TALL = 54.0
+
+
+def atom_sizes(folded: Folded, groups: Groups, notes: Mapping[int, Size] | None = None) -> list[Size]:
+    """Return the size of every atom's card: title and module, name with shape and dtype, place, a row per parameter.
+
+    ``notes`` is the room that what findings say of a node takes.
+    """
+    known: dict[tuple[str, str, str, str], Size] = {}
+    sizes = []
+    for atom, words in followed(enumerate(_words(folded, groups))):
+        size = known.get(words)
+        if size is None:
+            size = known[words] = _card(*words)
+        sizes.append(_with_rows(size, folded, atom) if atom in folded.rows else size)
+    for node, (wide, high) in (notes or {}).items():
+        atom = folded.atom_of[node]
+        size = sizes[atom]
+        sizes[atom] = Size(math.ceil(min(max(size.width, wide + _PAD), _WIDE)), size.height + high)
+    return sizes
+
+
+def _words(folded: Folded, groups: Groups) -> Iterator[tuple[str, str, str, str]]:
+    """Yield title, module, line and place in the program of every card."""
+    snapshot = folded.original
+    around = [_last(path.partition("#")[0]) for path in groups.paths]
+    root_names = dict(zip(snapshot.roots, snapshot.root_names, strict=False))
+    for atom, node in enumerate(folded.heads):
+        name = snapshot.name[node]
+        tensor = labels.tensor_text(snapshot.shape[node], snapshot.dtype[node])
+        if snapshot.kind[node] == "leaf" and name:
+            yield name + (folded.use_text(atom) if node in folded.copies else ""), "", tensor, ""
+        else:
+            said = root_names.get(node) or name or ""
+            module = _last(labels.clean(snapshot.scope[node]))
+            module = "" if module == around[groups.of_atom[atom]] else module
+            title = snapshot.call[node] or labels.short_op(snapshot.op[node])
+            place = labels.source_text(snapshot.source[node])
+            tensor += " · in place" * writes_in_place(snapshot, node)
+            yield title, module, f"{said}: {tensor}" if said else tensor, place
+
+
+def _last(path: str) -> str:
+    """Return the last part of a path; the box around a card says the rest."""
+    return path.rpartition("/")[2]
+
+
+def _card(title: str, module: str, line: str, place: str) -> Size:
+    """Return the size of a card with these texts; the page shortens what is wider."""
+    top = text_width(title[:200], _TITLE, bold=True)
+    if module:
+        top += _GAP + text_width(module[:200], _LINE)
+    wide = max(top, text_width(line[:200], _LINE), text_width(place[:200], _LINE)) + _PAD
+    tall = _LOW if not (line or place) else _TALL + (_PLACE if line and place else 0.0)
+    return Size(math.ceil(min(max(wide, _NARROW), _WIDE)), tall)
+
+
+def _with_rows(size: Size, folded: Folded, atom: int) -> Size:
+    """Return the size of a card with rows for its leaves."""
+    rows, snapshot = folded.rows[atom], folded.original
+    wide = 0.0
+    for row, leaf in enumerate(rows[:_MOST_ROWS]):
+        text = f"{_short(snapshot.name[leaf] or '')} {labels.shape_text(snapshot.shape[leaf])}"[:200]
+        wide = max(wide, text_width(text + folded.use_text(atom, row), _LINE) + _PAD + 14.0)
+    return Size(math.ceil(min(max(size.width, wide), _WIDE)), size.height + _ROW * min(len(rows), _MOST_ROWS) + 4.0)
+
+
+def _short(name: str) -> str:
+    """Return the end of a parameter's name; the boxes around say the rest."""
+    return name.rpartition(".")[2]
+
+
+def group_sizes(groups: Groups) -> list[Size]:
+    """Return the size of every box while it is closed."""
+    widths = (text_width(name[:200], _TITLE, bold=True) + 60 for name in groups.names)
+    return [Size(math.ceil(min(max(width, 225.0), _WIDE)), _GROUP_TALL) for width in widths]
+
+
+# What a page shows before anything is opened or closed: placed as the drawings place it, in both directions.
+
+_MOST = 300
+"""Cards of a first picture; a larger one is placed by the page itself."""
+_LABEL_SIZE, _FRAME_SIZE = 9.5, 12.0
+_BESIDE_TITLE = 40.0
+_NO_BOX = -1
+"""Box of the links of pictures: they join cards wherever these stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The places of all that is seen, in pixels of the sheet; cards are numbered as in ``Links``."""
+
+    cards: list[int]
+    frames: list[int]
+    """Boxes that are drawn around others, outer ones first."""
+    layout: nested.NestedLayout
+    links: Links
+    pieces: Ints
+    points: Ints
+
+    def places(self, first: int) -> dict[str, Any]:
+        """Return as JSON values cards and frames with their places, and which links are its own from ``first`` on."""
+        spots = [*self.layout.boxes, *self.layout.frames[1:]]
+        return {
+            "cards": self.cards,
+            "frames": self.frames,
+            "spots": [[round(number) for number in spot] for spot in spots],
+            "sheet": [round(self.layout.width), round(self.layout.height)],
+            "links": len(self.links.box),
+            "first": first,
+        }
+
+
+def first_pictures(
+    folded: Folded, groups: Groups, chosen: Opening, sizes: list[Size], cuts: dict[int, str]
+) -> dict[str, Picture]:
+    """Return the picture of gradients and that of values (``backward``, ``forward``), none of a graph too large.
+
+    ``sizes`` are those of the cards of all atoms and then of all boxes, closed; ``cuts`` are words for edges.
+    """
+    seen = view(folded, chosen.opened, chosen.unrolled)
+    scopes = [box.scope for box in seen.boxes if box.scope >= 0] + [frame.scope for frame in seen.frames]
+    if len(seen.boxes) > _MOST or any(groups.own(folded, scope) < 0 for scope in scopes):
+        return {}
+    ways = {"backward": seen, "forward": seen.turned()}
+    return {name: _picture(way, groups, sizes, cuts) for name, way in ways.items()}
+
+
+def _picture(seen: View, groups: Groups, sizes: list[Size], cuts: dict[int, str]) -> Picture:
+    """Lay out one view."""
+    folded = seen.folded
+    cards = [box.begin if box.scope < 0 else len(folded) + groups.of_scope[box.scope] for box in seen.boxes]
+    pairs = zip(seen.edges, seen.counts, strict=True)
+    words = [cuts.get(folded.first_edges[edge]) or link_label(folded, edge, count) for edge, count in pairs]
+    frames = [groups.of_scope[frame.scope] for frame in seen.frames[1:]]
+    titles = [text_width(groups.names[box], _FRAME_SIZE, bold=True) + _BESIDE_TITLE for box in frames]
+    widths = [text_width(word, _LABEL_SIZE) for word in words]
+    layout = nested.layout(seen, [sizes[card] for card in cards], widths, [0.0, *titles])
+    numbers = np.asarray(cards, dtype=np.int64)
+    columns = [np.asarray(column, dtype=np.int64) for column in (seen.sources, seen.targets, seen.edges, seen.counts)]
+    links = Links(np.full(len(words), _NO_BOX), numbers[columns[0]], numbers[columns[1]], *columns[2:])
+    return Picture(cards, frames, layout, links, *shapes(layout.edges))
 
 
 def structure_data(
