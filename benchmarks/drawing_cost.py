@@ -27,19 +27,19 @@ from retrograd.inspect import Recording
 from retrograd.inspect.fold import everything, fold, view
 from retrograd.inspect.layout import Size, nested
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.snapshot import Graph
 
 ROUNDS = 5
 SIZES = (1_000, 10_000, 100_000)
 
 
-def made(ops: list[str], edges: list[tuple[int, int]]) -> GraphSnapshot:
+def made(ops: list[str], edges: list[tuple[int, int]]) -> Graph:
     """A snapshot of operators and edges, in the order of backward."""
     count, used, numbers = len(ops), [0] * len(ops), []
     for source, _ in edges:
         numbers.append(used[source])
         used[source] += 1
-    return GraphSnapshot(
+    return Graph(
         op=[f"{op}Backward0" for op in ops],
         kind=["op" if sent else "leaf" for sent in used],
         name=[None] * count,
@@ -58,14 +58,14 @@ def made(ops: list[str], edges: list[tuple[int, int]]) -> GraphSnapshot:
     )
 
 
-def chain(count: int) -> GraphSnapshot:
+def chain(count: int) -> Graph:
     """One operator after the other."""
     return made(
         ["Mul" if node % 3 else "Sin" for node in range(count)], [(node, node + 1) for node in range(count - 1)]
     )
 
 
-def wide(count: int) -> GraphSnapshot:
+def wide(count: int) -> Graph:
     """Branches of three operators, stacked, of one weight."""
     last = 1 + 3 * (count // 3)
     edges = [(0, first) for first in range(1, last, 3)]
@@ -74,7 +74,7 @@ def wide(count: int) -> GraphSnapshot:
     return made(["Stack", *["Sin", "Exp", "Mul"] * (count // 3), "w"], sorted(edges))
 
 
-def residual(count: int) -> GraphSnapshot:
+def residual(count: int) -> Graph:
     """Residual blocks of eleven nodes, four of them parameters."""
     ops, edges = [], []
     for first in range(0, count - 11, 11):
@@ -84,7 +84,7 @@ def residual(count: int) -> GraphSnapshot:
     return made([*ops, "Embedding"], sorted(edges))
 
 
-SHAPES: dict[str, Callable[[int], GraphSnapshot]] = {"chain": chain, "wide": wide, "residual": residual}
+SHAPES: dict[str, Callable[[int], Graph]] = {"chain": chain, "wide": wide, "residual": residual}
 
 
 def cpu(work: Callable[[], object]) -> float:
@@ -95,10 +95,10 @@ def cpu(work: Callable[[], object]) -> float:
     return sum(b.ru_utime + b.ru_stime - a.ru_utime - a.ru_stime for a, b in zip(before, after, strict=True))
 
 
-def svg(graph: GraphSnapshot, **asked: object) -> str:
+def svg(graph: Graph, **asked: object) -> str:
     """The drawing of a graph."""
     options = RenderOptions(**asked)  # type: ignore[arg-type]
-    return str(renderer_for("svg").render(Recording(snapshots=[graph]), options))
+    return str(renderer_for("svg").render(Recording(graphs=[graph]), options))
 
 
 def transformer() -> None:

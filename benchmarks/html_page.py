@@ -29,7 +29,7 @@ from browser import browser  # noqa: E402
 from recording_samples import chain, graph, recording  # noqa: E402
 
 from retrograd.inspect.render import RenderOptions, renderer_for  # noqa: E402
-from retrograd.inspect.snapshot import GraphSnapshot  # noqa: E402
+from retrograd.inspect.snapshot import Graph  # noqa: E402
 
 LOAD_BARS = {1_000: 0.5, 10_000: 1.0, 100_000: 4.0}
 CPU_BARS = {100_000: (10.0, 1000, 15.0), 1_000_000: (90.0, 4000, 15.0)}
@@ -49,13 +49,13 @@ PAN = """
 """
 
 
-def wide(count: int) -> GraphSnapshot:
+def wide(count: int) -> Graph:
     """Branches of three operators below one."""
     branches = range(2, count - 2, 3)
     return graph([(0, 1), *(edge for at in branches for edge in ((1, at), (at, at + 1), (at + 1, at + 2)))])
 
 
-def dag(count: int) -> GraphSnapshot:
+def dag(count: int) -> Graph:
     """Every node hangs below one or two of the sixty before it."""
     draw = random.Random(0).random
     edges = []

@@ -186,7 +186,7 @@ def floor_nx(loss: torch.Tensor, model: nn.Module) -> str:
 
 def walk_and_dot(loss: torch.Tensor, model: nn.Module) -> str | bytes:
     """Our walk, then our DOT text of the whole graph."""
-    recording = Recording(snapshots=[walk(loss, model, find_names=False)])
+    recording = Recording(graphs=[walk(loss, model, find_names=False)])
     return renderer_for("dot").render(recording, RenderOptions(fold=()))
 
 

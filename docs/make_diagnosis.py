@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from retrograd.inspect.diagnose import all_checks
+from retrograd.inspect.diagnosis import all_checks
 
 PAGE = Path(__file__).parent / "diagnosis.md"
 BEGIN, END = "<!-- kinds: begin -->\n", "<!-- kinds: end -->\n"

@@ -64,7 +64,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     folder = item.config.getoption("retrograd_watch")
     if folder is None:
         return (yield)
-    from .inspect.watch.run import watch
+    from .inspect.training.run import watch
 
     os.makedirs(folder, exist_ok=True)
     run = watch(script=item.nodeid)
@@ -144,7 +144,7 @@ def _bad_results(trace: Any) -> list[str]:
     for event in trace.recording.events:
         if event.kind != "backward" or event.data.get("api") != "grad" or "snapshot" not in event.data:
             continue
-        graph = trace.recording.snapshots[event.data["snapshot"]]
+        graph = trace.recording.graphs[event.data["snapshot"]]
         order, nan, inf = (graph.measures.get(name) for name in ("order", "out_nan_count", "out_inf_count"))
         for start, end, _, _ in graph.edges() if order and nan and inf else ():
             if order[start] is not None and order[end] is None and (nan[start] or inf[start]):

@@ -6,13 +6,13 @@ import itertools
 
 from hypothesis import strategies as st
 
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.snapshot import Graph
 
 Row = tuple[str, str]
 """Operator and scope of one node."""
 
 
-def snapshot(rows: list[Row], edges: list[tuple[int, int]], leaves: int = 0) -> GraphSnapshot:
+def snapshot(rows: list[Row], edges: list[tuple[int, int]], leaves: int = 0) -> Graph:
     """A graph whose nodes stand in the order of backward; the last ``leaves`` of them are leaves."""
     count = len(rows)
     used = [0] * count
@@ -21,7 +21,7 @@ def snapshot(rows: list[Row], edges: list[tuple[int, int]], leaves: int = 0) -> 
         numbers.append(used[source])
         used[source] += 1
     is_leaf = [node >= count - leaves for node in range(count)]
-    return GraphSnapshot(
+    return Graph(
         op=["AccumulateGrad" if leaf else f"{op}Backward0" for (op, _), leaf in zip(rows, is_leaf, strict=True)],
         kind=["leaf" if leaf else "op" for leaf in is_leaf],
         name=[f"w{node}" if leaf else None for node, leaf in enumerate(is_leaf)],
@@ -40,7 +40,7 @@ def snapshot(rows: list[Row], edges: list[tuple[int, int]], leaves: int = 0) -> 
     )
 
 
-def stack_of_layers(layers: int) -> GraphSnapshot:
+def stack_of_layers(layers: int) -> Graph:
     """loss ← head ← ``layers`` residual layers (add, relu, linear with weight behind a transpose) ← embedding."""
     rows: list[Row] = [("Sum", ""), ("Mm", "net/head")]
     edges = [(0, 1)]
@@ -63,7 +63,7 @@ def stack_of_layers(layers: int) -> GraphSnapshot:
 
 
 @st.composite
-def scoped(draw: st.DrawFn, most: int = 24) -> GraphSnapshot:
+def scoped(draw: st.DrawFn, most: int = 24) -> Graph:
     """An acyclic graph whose nodes stand in scopes up to three deep, with views, repeats and shared leaves."""
     count = draw(st.integers(1, most))
     leaves = draw(st.integers(0, count - 1)) // 3

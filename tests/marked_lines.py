@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import linecache
 
-from retrograd.inspect import GraphSnapshot
+from retrograd.inspect import Graph
 
 
-def marks_of(snapshot: GraphSnapshot) -> dict[str, str]:
+def marks_of(snapshot: Graph) -> dict[str, str]:
     """Operator name -> the text after the last `#` of the source line recorded for it."""
     return {
         op: linecache.getline(source.file, source.line).rpartition("#")[2].strip()

@@ -7,12 +7,12 @@ from typing import Any
 from recording_samples import graph
 
 from retrograd.inspect.events import Event, Recording
-from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
+from retrograd.inspect.snapshot import Graph, SourceLine
 
 LINE = SourceLine("train.py", 7, "step")
 
 
-def network(line: int = 7) -> GraphSnapshot:
+def network(line: int = 7) -> Graph:
     """A loss over two layers with two parameters each, all of it run; ``n0`` is the loss."""
     made = graph([(0, 1), (1, 2), (2, 3), (1, 4), (3, 5), (3, 6), (1, 7)], leaves=(4, 5, 6, 7))
     made.op[:4] = ["SumBackward0", "AddmmBackward0", "TanhBackward0", "AddmmBackward0"]
@@ -25,7 +25,7 @@ def network(line: int = 7) -> GraphSnapshot:
     return made
 
 
-def rank(number: int, *steps: GraphSnapshot, world: int = 4, stopped: bool = False) -> Recording:
+def rank(number: int, *steps: Graph, world: int = 4, stopped: bool = False) -> Recording:
     """The recording of one rank; ``stopped`` leaves its last backward run open."""
     events = []
     for place in range(len(steps)):
@@ -33,7 +33,7 @@ def rank(number: int, *steps: GraphSnapshot, world: int = 4, stopped: bool = Fal
         if not (stopped and place == len(steps) - 1):
             events.append(Event("backward-end", source=LINE, data={"run": place}))
     return Recording(
-        script="train.py", engine="torch", snapshots=list(steps), events=events, rank=number, world_size=world
+        script="train.py", engine="torch", graphs=list(steps), events=events, rank=number, world_size=world
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from retrograd.inspect.events import Event, Recording, called
-from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
+from retrograd.inspect.snapshot import Graph, SourceLine
 
 HOSTILE = (
     "</script><b>x</b>",
@@ -39,7 +39,7 @@ HOSTILE = (
 """Names that some output format would misread if they reached it as they are."""
 
 
-def graph(edges: list[tuple[int, int]], leaves: tuple[int, ...] = ()) -> GraphSnapshot:
+def graph(edges: list[tuple[int, int]], leaves: tuple[int, ...] = ()) -> Graph:
     """A graph whose nodes are the numbers that ``edges`` mention; inputs are numbered in the order given."""
     count = max((max(edge) for edge in edges), default=0) + 1
     used = [0] * count
@@ -47,7 +47,7 @@ def graph(edges: list[tuple[int, int]], leaves: tuple[int, ...] = ()) -> GraphSn
     for source, _ in edges:
         numbers.append(used[source])
         used[source] += 1
-    return GraphSnapshot(
+    return Graph(
         op=["AccumulateGrad" if node in leaves else f"Op{node}Backward0" for node in range(count)],
         kind=["leaf" if node in leaves else "op" for node in range(count)],
         name=[f"w{node}" if node in leaves else None for node in range(count)],
@@ -66,10 +66,10 @@ def graph(edges: list[tuple[int, int]], leaves: tuple[int, ...] = ()) -> GraphSn
     )
 
 
-def chain(count: int) -> GraphSnapshot:
+def chain(count: int) -> Graph:
     """``count`` operators in a row."""
     ops = (["SinBackward0", "MulBackward0"] * (count // 2 + 1))[:count]
-    return GraphSnapshot(
+    return Graph(
         op=ops,
         kind=["op"] * count,
         name=[None] * count,
@@ -88,7 +88,7 @@ def chain(count: int) -> GraphSnapshot:
     )
 
 
-def hostile() -> GraphSnapshot:
+def hostile() -> Graph:
     """A chain whose every word is hostile, operator names and file names included."""
     made = chain(len(HOSTILE))
     made.name = list(HOSTILE)
@@ -101,7 +101,7 @@ def hostile() -> GraphSnapshot:
     return made
 
 
-def diamond() -> GraphSnapshot:
+def diamond() -> Graph:
     """``x * x`` of a leaf, with every kind of value that a column can hold."""
     made = graph([(0, 1), (1, 2), (1, 2)], leaves=(2,))
     made.label = "backward 0"
@@ -115,14 +115,14 @@ def diamond() -> GraphSnapshot:
     return made
 
 
-def recording(*snapshots: GraphSnapshot) -> Recording:
+def recording(*snapshots: Graph) -> Recording:
     """A recording of the given graphs with a few events."""
     line = SourceLine("train.py", 12, "main")
     return Recording(
         script="train.py",
         engine="torch",
         created="2026-01-02T03:04:05",
-        snapshots=list(snapshots),
+        graphs=list(snapshots),
         events=[
             Event("backward", source=line, data={"snapshot": 0} if snapshots else {}),
             called("inplace", "add_", line, {"versions": [0, 1], "norm": -math.inf, "near": {"x": None}}),

@@ -14,7 +14,7 @@ from retrograd.inspect.event_data import (
     TENSORS_KEYS,
 )
 from retrograd.inspect.events import OPERATIONS, Event, Recording
-from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
+from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, Graph
 
 APART = {
     "seconds": "measured",
@@ -86,7 +86,7 @@ def _data(recording: Recording, event: Event) -> dict[str, Any]:
     return found
 
 
-def drawn(snapshot: GraphSnapshot) -> dict[str, Any]:
+def drawn(snapshot: Graph) -> dict[str, Any]:
     """The columns and figures of a graph."""
     found = {column: getattr(snapshot, column) for column in _GRAPH if column not in APART}
     measures = snapshot.measures

@@ -12,13 +12,13 @@ from recording_samples import HOSTILE, chain, diamond, graph, hostile
 
 from retrograd.inspect.align import align
 from retrograd.inspect.graph_diff import Change, diff_graphs
-from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
+from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, Graph
 
 
-def renumbered(made: GraphSnapshot, order: list[int]) -> GraphSnapshot:
+def renumbered(made: Graph, order: list[int]) -> Graph:
     """The same graph with its nodes in another order: row ``i`` is what was row ``order[i]``."""
     place = {old: new for new, old in enumerate(order)}
-    other = GraphSnapshot(engine=made.engine, label=made.label)
+    other = Graph(engine=made.engine, label=made.label)
     for column in NODE_COLUMNS:
         setattr(other, column, [getattr(made, column)[old] for old in order])
     for column in EDGE_COLUMNS:
@@ -29,7 +29,7 @@ def renumbered(made: GraphSnapshot, order: list[int]) -> GraphSnapshot:
     return other
 
 
-def without(made: GraphSnapshot, node: int) -> GraphSnapshot:
+def without(made: Graph, node: int) -> Graph:
     """The graph with one node of a chain taken out and its neighbours joined."""
     order = [other for other in range(len(made)) if other != node]
     target = dict(zip(made.edge_source, made.edge_target, strict=True)).get(node)
@@ -47,7 +47,7 @@ def without(made: GraphSnapshot, node: int) -> GraphSnapshot:
 
 
 @st.composite
-def acyclic(draw: st.DrawFn) -> GraphSnapshot:
+def acyclic(draw: st.DrawFn) -> Graph:
     """A random graph with few operators, shared operands and parallel edges."""
     count = draw(st.integers(1, 14))
     edges = []
@@ -60,7 +60,7 @@ def acyclic(draw: st.DrawFn) -> GraphSnapshot:
 
 @settings(deadline=None, max_examples=60)
 @given(acyclic(), st.randoms(use_true_random=False))
-def test_equal_graphs_have_no_difference(made: GraphSnapshot, random: object) -> None:
+def test_equal_graphs_have_no_difference(made: Graph, random: object) -> None:
     """Whatever the order of its nodes, a graph is found to be itself, and the alignment is an isomorphism."""
     order = list(range(len(made)))
     random.shuffle(order)  # type: ignore[attr-defined]
@@ -75,7 +75,7 @@ def test_equal_graphs_have_no_difference(made: GraphSnapshot, random: object) ->
 
 @settings(deadline=None, max_examples=60)
 @given(acyclic(), acyclic())
-def test_any_two_graphs(before: GraphSnapshot, after: GraphSnapshot) -> None:
+def test_any_two_graphs(before: Graph, after: Graph) -> None:
     """An alignment pairs nodes one to one, and every node is accounted for once."""
     found = diff_graphs(before, after)
     pairs = [node for node in found.match if node is not None]
@@ -181,8 +181,8 @@ def test_named_parameters_are_followed() -> None:
 def test_hostile_empty_and_cyclic_graphs() -> None:
     """Hostile words, no nodes, and a damaged file whose edges go round in a circle are all compared."""
     assert not diff_graphs(hostile(), hostile())
-    assert len(diff_graphs(GraphSnapshot(), hostile()).of("added")) == len(HOSTILE)
-    assert not diff_graphs(GraphSnapshot(), GraphSnapshot())
+    assert len(diff_graphs(Graph(), hostile()).of("added")) == len(HOSTILE)
+    assert not diff_graphs(Graph(), Graph())
     ring = graph([(0, 1), (1, 2), (2, 0)])
     assert align(ring, ring) == [0, 1, 2]
 

@@ -119,7 +119,7 @@ def test_links_in_the_docs_lead_somewhere() -> None:
 
 FOLDERS = ("", "retrograd", "retrograd/torch_names/retrograd",
            "retrograd/inspect", "retrograd/inspect/sources", "retrograd/inspect/render",
-           "retrograd/inspect/diagnose", "retrograd/engine", "tests", "docs", "benchmarks")  # fmt: skip
+           "retrograd/inspect/diagnosis", "retrograd/engine", "tests", "docs", "benchmarks")  # fmt: skip
 """Where paths in the documents may begin."""
 NOT_IN_THE_TREE = ("retrograd/_samples/", ".venv/", "graphs.py")
 """Paths that an installation makes, and a file that whoever runs a benchmark brings."""

@@ -65,9 +65,9 @@ DATA = (
     "memory_line",
     "passes",
     "stats",
-    "watch.comparison",
-    "watch.history",
-    "watch.watched_file",
+    "training.comparison",
+    "training.history",
+    "training.watched_file",
 )
 DATA_MODULES = ("retrograd.locks", "retrograd.interpreter", *[f"retrograd.inspect.{name}" for name in DATA])
 
@@ -92,7 +92,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "retrograd.inspect.sources",
         *DATA_MODULES,
     ),
-    "retrograd.inspect.diagnose": ("retrograd.errors", *DATA_MODULES),
+    "retrograd.inspect.diagnosis": ("retrograd.errors", *DATA_MODULES),
     "retrograd.inspect.layout": ("retrograd.errors", *DATA_MODULES),
     "retrograd.inspect.render": ("retrograd.errors", "retrograd.inspect.layout", *DATA_MODULES),
     "retrograd.distributed": ("retrograd.errors", "retrograd._absent", "retrograd.engine"),
@@ -112,11 +112,11 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "pytest": ("retrograd.pytest_plugin",),
     "mcp": ("retrograd.cli.agents",),
     **{
-        name: (f"retrograd.inspect.watch.frameworks.{name}_",)
+        name: (f"retrograd.inspect.training.frameworks.{name}_",)
         for name in ("lightning", "transformers", "accelerate", "ignite")
     },
     **{
-        library: (f"retrograd.inspect.watch.exports.{name}",)
+        library: (f"retrograd.inspect.training.exports.{name}",)
         for library, name in (("tensorboard", "tensorboard_"), ("wandb", "wandb_"), ("pyarrow", "parquet"))
     },
 }

@@ -30,7 +30,7 @@ WORDS = {
     ("rules.slow", "matrix_exp"): "the one operator whose gradient is itself of twice the size",
 }
 """Module and operator that it may compare a name with -> why."""
-ROOM = "retrograd.inspect.diagnose"
+ROOM = "retrograd.inspect.diagnosis"
 _NAMING = frozenset({"op", "canonical", "written", "operator_word"})
 """What holds the name of an operator."""
 _COLLECTIONS = frozenset({"frozenset", "set", "tuple", "list", "dict"})

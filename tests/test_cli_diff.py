@@ -155,10 +155,10 @@ def test_large_graphs_are_open_where_they_differ(tmp_path: Path) -> None:
 def test_ranks(tmp_path: Path) -> None:
     """Recordings of ranks are lined up: a column each on the page, a process each in the trace, groups in the JSON."""
     group = ranks(4)
-    group[2].snapshots[1].op[2] = "ReluBackward0"
+    group[2].graphs[1].op[2] = "ReluBackward0"
     paths = [tmp_path / f"run.rank{number}.json" for number in range(4)]
     for path, one in zip(paths, group, strict=True):
-        for snapshot in one.snapshots:
+        for snapshot in one.graphs:
             snapshot.measures["time_us"] = [1.0] * len(snapshot)
         save(one, str(path))
     shown = diff(*paths)

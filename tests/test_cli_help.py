@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from retrograd.cli.group import cli
 from retrograd.inspect.render import renderers
 from retrograd.inspect.render.reports import reports
-from retrograd.inspect.watch.exports import exports
+from retrograd.inspect.training.exports import exports
 
 CONTEXT = click.Context(cli)
 COMMANDS = cli.list_commands(CONTEXT)

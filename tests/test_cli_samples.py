@@ -113,7 +113,7 @@ def test_missing_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_every_sample_shows_a_graph(name: str) -> None:
     """build() of every sample gives a graph with named leaves and the user's lines; its docstring says what to see."""
     recording = samples.record(name)
-    graph = recording.snapshots[-1]
+    graph = recording.graphs[-1]
     leaves = [graph.name[node] for node, kind in enumerate(graph.kind) if kind == "leaf"]
 
     assert leaves

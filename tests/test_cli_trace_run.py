@@ -36,7 +36,7 @@ def prepared(folder: Path, text: str, name: str = "steps.py") -> Path:
 
 def ops(path: Path) -> list[list[str]]:
     """Operator names of every graph in a saved recording."""
-    return [list(graph.op) for graph in load_recording(str(path)).snapshots]
+    return [list(graph.op) for graph in load_recording(str(path)).graphs]
 
 
 def test_without_output_the_tree_goes_to_stderr(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_results_are_written_however_it_ends(tmp_path: Path, end: str) -> None:
     assert expected.code == ENDINGS[end]
     assert got == expected
     recording = load_recording(str(place / "x.json"))
-    assert len(recording.snapshots) >= 3
+    assert len(recording.graphs) >= 3
     error = next((event for event in recording.events if event.kind == "error"), None)
     assert (error is not None) == (expected.code in (1, -2) and "exit" not in end)
     if error is not None:

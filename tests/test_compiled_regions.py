@@ -19,7 +19,7 @@ pytest.importorskip("torch", "2.6")
 PROGRAM = """
 import json, torch
 from retrograd.inspect.recorder import recording
-from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnosis import diagnose
 from retrograd.inspect.unseen import sentences
 
 class Net(torch.nn.Module):
@@ -45,7 +45,7 @@ for eager in (False, True):
         found[f"results {eager}"] = train()
     found[f"kinds {eager}"] = [(one.kind, one.line, one.message) for one in diagnose(recorded)]
     found[f"said {eager}"] = sentences([recorded])
-    found[f"leaves {eager}"] = sorted(name for name in recorded.snapshots[0].name if name)
+    found[f"leaves {eager}"] = sorted(name for name in recorded.graphs[0].name if name)
 found["after"] = train()
 with recording(level="full") as recorded:
     train()

@@ -85,7 +85,7 @@ def recorded(text: str, engine: str, level: str = "graph") -> Recording:
 
 def cuts(found: Recording) -> list[tuple[str, int, str]]:
     """Return word and line of each cut in the last graph, and the node whose result it was."""
-    graph = found.snapshots[-1]
+    graph = found.graphs[-1]
     names = [*graph.op, ""]
     return sorted((cut.word, cut.source.line if cut.source else 0, names[cut.origin]) for cut in graph.cuts)
 
@@ -178,7 +178,7 @@ def test_a_cut_survives_saving(engine: str) -> None:
     """A recording read from its file has the cuts, calls and classes that it was written with."""
     found = recorded(BRANCH, engine)
     again = Recording.from_plain(json.loads(json.dumps(found.to_plain())))
-    one, other = found.snapshots[-1], again.snapshots[-1]
+    one, other = found.graphs[-1], again.graphs[-1]
     assert other.cuts == one.cuts != []
     assert (other.call, other.classes) == (one.call, one.classes)
     assert one.classes == {"trunk": "Linear", "head": "Linear", "side": "Linear"}
@@ -224,7 +224,7 @@ out = Output()
 out.loss = torch.ones(3, requires_grad=True).sum()
 out.loss.backward()
 """
-    assert recorded(text, "torch").snapshots[-1].root_names == ["out.loss"]
+    assert recorded(text, "torch").graphs[-1].root_names == ["out.loss"]
 
 
 def test_forward_and_backward_in_one_view(engine: str) -> None:
@@ -281,7 +281,7 @@ v, q, k = (x * 2).chunk(3)
 loss = (q * k + v).sum()
 loss.backward()
 """
-    assert "v, q, k" in recorded(text, engine).snapshots[-1].name
+    assert "v, q, k" in recorded(text, engine).graphs[-1].name
 
 
 def test_a_finding_on_a_card_is_wrapped_and_whole() -> None:

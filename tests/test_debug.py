@@ -36,7 +36,7 @@ def test_block():
     runs = [event.kind for event in trace.recording.events if event.kind.startswith("backward")]
     assert runs == ["backward", "backward-end"] * 2
     assert repr(trace) == "<retrograd.debug: 2 backward graphs>"
-    assert repr(trace.graph) == "<GraphSnapshot 'backward 1' of retrograd: 3 nodes, 2 edges>"
+    assert repr(trace.graph) == "<Graph 'backward 1' of retrograd: 3 nodes, 2 edges>"
     assert repr(trace.recording) == "<Recording at level full: 2 backward passes, 14 events>"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bug_programs import record
 
-from retrograd.inspect.diagnose import Dropped, diagnose
+from retrograd.inspect.diagnosis import Dropped, diagnose
 
 PROGRAM = """import torch
 import retrograd as rg

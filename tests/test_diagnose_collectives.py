@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnosis import diagnose
 from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding
 from retrograd.inspect.snapshot import SourceLine

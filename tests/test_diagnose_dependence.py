@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import retrograd as rg
-from retrograd.inspect.diagnose import diagnose
-from retrograd.inspect.diagnose.queries.dependence import _Since
-from retrograd.inspect.diagnose.rules.targets import learned_weights
+from retrograd.inspect.diagnosis import diagnose
+from retrograd.inspect.diagnosis.queries.dependence import _Since
+from retrograd.inspect.diagnosis.rules.targets import learned_weights
 from retrograd.inspect.recorder import recording
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from bug_programs import record
 
-from retrograd.inspect.diagnose import diagnose
-from retrograd.inspect.diagnose.text.fragments import fragments
+from retrograd.inspect.diagnosis import diagnose
+from retrograd.inspect.diagnosis.text.fragments import fragments
 from retrograd.inspect.findings import Finding
 
 KEPT = """\

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import retrograd as rg
-from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnosis import diagnose
 
 Program = Callable[[int], None]
 

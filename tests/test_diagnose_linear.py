@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from bug_programs import record
 
-from retrograd.inspect.diagnose import all_checks
-from retrograd.inspect.diagnose.facts.flow import Flow
+from retrograd.inspect.diagnosis import all_checks
+from retrograd.inspect.diagnosis.facts.flow import Flow
 
 HEAD = """
 import torch

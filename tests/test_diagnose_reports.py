@@ -15,7 +15,7 @@ from bug_programs import record
 from side_by_side import Outcome as Ended
 from side_by_side import retrograd
 
-from retrograd.inspect.diagnose import all_checks, diagnose, kinds
+from retrograd.inspect.diagnosis import all_checks, diagnose, kinds
 from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding
 from retrograd.inspect.render.reports import Outcome, report_for, reports

@@ -8,7 +8,7 @@ import pytest
 from rank_samples import network, rank, ranks
 from side_by_side import retrograd
 
-from retrograd.inspect.diagnose import diagnose_together
+from retrograd.inspect.diagnosis import diagnose_together
 from retrograd.inspect.differences import diff
 from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding
@@ -46,7 +46,7 @@ def test_equal_ranks_have_no_findings() -> None:
 def test_another_branch() -> None:
     """The finding names ranks, step, operator and line of both sides, where ranks did not end well."""
     group = ranks(4)
-    other = group[2].snapshots[1]
+    other = group[2].graphs[1]
     other.op[2], other.source[2] = "ReluBackward0", SourceLine("train.py", 90, "forward")
     assert told(*group) == [], "ranks that ended well work on data of their own"
     group[1].complete = False
@@ -60,7 +60,7 @@ def test_another_branch() -> None:
 def test_a_parameter_that_some_ranks_do_not_use() -> None:
     """Who has a gradient for it, who has none."""
     group = ranks(3)
-    group[0].snapshots[1].measures["order"][6] = None
+    group[0].graphs[1].measures["order"][6] = None
     group[1].complete = False
     found = {one.kind: one for one in told(*group)}
 
@@ -71,7 +71,7 @@ def test_a_parameter_that_some_ranks_do_not_use() -> None:
 def test_another_order_of_reductions() -> None:
     """Gradients that are ready in another order on one rank."""
     group = ranks(3, steps=1)
-    order = group[2].snapshots[0].measures["order"]
+    order = group[2].graphs[0].measures["order"]
     order[5], order[6] = order[6], order[5]
     group[1].complete = False
     (one,) = told(*group)
@@ -84,8 +84,8 @@ def test_a_gradient_that_was_not_reduced() -> None:
     """One that differs where others became equal, named with its norms."""
     own = ranks(2, steps=1)
     for number, recording in enumerate(own):
-        norms = recording.snapshots[0].measures["grad_norm"]
-        recording.snapshots[0].measures["grad_norm"] = [(norm or 0.0) * (number + 1) for norm in norms]
+        norms = recording.graphs[0].measures["grad_norm"]
+        recording.graphs[0].measures["grad_norm"] = [(norm or 0.0) * (number + 1) for norm in norms]
         recording.tensors = [TensorFacts(name="module.w4"), TensorFacts(name="module.w5")]
         recording.events[-1].data["kept_norms"] = {"0": 3.0, "1": 8.0 + number}
     (one,) = told(*own)

@@ -9,7 +9,7 @@ from bug_programs import pairs
 from source_tree import ROOT
 from test_diagnose_programs import OF_JOBS
 
-from retrograd.inspect.diagnose import kinds
+from retrograd.inspect.diagnosis import kinds
 
 MAKER = runpy.run_path(str(ROOT / "docs" / "make_outputs.py"))
 

@@ -17,7 +17,7 @@ import pytest
 from derivative_functions import MEANT, RIGHT, WRONG, drawn, function
 from side_by_side import finish, retrograd, start
 
-from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnosis import diagnose
 from retrograd.inspect.finite_differences import check, isolation
 from retrograd.inspect.recorder import recording
 

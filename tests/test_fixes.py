@@ -12,8 +12,8 @@ import pytest
 from bug_programs import Pair, pairs, record
 from side_by_side import Outcome, retrograd
 
-from retrograd.inspect.diagnose import diagnose
-from retrograd.inspect.diagnose.remedies.program import Program
+from retrograd.inspect.diagnosis import diagnose
+from retrograd.inspect.diagnosis.remedies.program import Program
 from retrograd.inspect.findings import Finding
 from retrograd.inspect.fixes import Change, Fix, changed, compatible, unified_diff
 from retrograd.inspect.verification import Observed, verdict

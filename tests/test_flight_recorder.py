@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from retrograd.errors import RecordingError
-from retrograd.inspect.diagnose import diagnose_together
+from retrograd.inspect.diagnosis import diagnose_together
 from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding
 from retrograd.inspect.lineup.dumps import in_order, with_dumps

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from retrograd.errors import UsageError
 from retrograd.inspect.fold import DEEPEST, STEPS, Folded, Opening, everything, expand, first_opening, fold, view
-from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
+from retrograd.inspect.snapshot import Graph, SourceLine
 
 GRAPHS = st.tuples(scoped(), st.sets(st.sampled_from(list(STEPS))))
 
@@ -24,7 +24,7 @@ def heads(folded: Folded) -> list[str]:
 
 @settings(max_examples=80, deadline=None)
 @given(GRAPHS)
-def test_every_node_and_edge_can_be_found_again(made: tuple[GraphSnapshot, set[str]]) -> None:
+def test_every_node_and_edge_can_be_found_again(made: tuple[Graph, set[str]]) -> None:
     """Whatever steps: each node stands on one atom; each edge is an edge of the fold, or on one, or on a card."""
     graph, steps = made
     folded = fold(graph, steps)
@@ -53,7 +53,7 @@ def test_every_node_and_edge_can_be_found_again(made: tuple[GraphSnapshot, set[s
 
 @settings(max_examples=80, deadline=None)
 @given(GRAPHS)
-def test_scopes_are_nested_runs_of_atoms(made: tuple[GraphSnapshot, set[str]]) -> None:
+def test_scopes_are_nested_runs_of_atoms(made: tuple[Graph, set[str]]) -> None:
     """Scopes lie inside their parents, beside their siblings; edges run forward; paths are unique."""
     graph, steps = made
     folded = fold(graph, steps)
@@ -73,9 +73,7 @@ def test_scopes_are_nested_runs_of_atoms(made: tuple[GraphSnapshot, set[str]]) -
 
 @settings(max_examples=80, deadline=None)
 @given(GRAPHS, st.data())
-def test_any_view_shows_every_atom_once_and_every_outer_edge(
-    made: tuple[GraphSnapshot, set[str]], data: st.DataObject
-) -> None:
+def test_any_view_shows_every_atom_once_and_every_outer_edge(made: tuple[Graph, set[str]], data: st.DataObject) -> None:
     """Boxes cover all atoms but those a repeat shows by another; edges join what the atoms' edges join."""
     folded = fold(*made)
     numbers = st.sets(st.integers(0, len(folded.scopes) - 1))
@@ -99,7 +97,7 @@ def test_any_view_shows_every_atom_once_and_every_outer_edge(
 
 @settings(max_examples=50, deadline=None)
 @given(scoped())
-def test_everything_open_shows_every_atom(graph: GraphSnapshot) -> None:
+def test_everything_open_shows_every_atom(graph: Graph) -> None:
     """With all scopes open there is a box per atom and an edge per edge; with no step at all the graph itself."""
     folded = fold(graph)
     whole = everything(folded)
@@ -257,7 +255,7 @@ def test_uses_are_numbered_from_the_loss_down_and_from_left_to_right(seen_first:
 
 @settings(max_examples=60, deadline=None)
 @given(GRAPHS)
-def test_reading_goes_down_and_through_one_scope_after_the_other(made: tuple[GraphSnapshot, set[str]]) -> None:
+def test_reading_goes_down_and_through_one_scope_after_the_other(made: tuple[Graph, set[str]]) -> None:
     """Whatever steps: every atom is read once and before all that it leads to, those of a scope without a break."""
     folded = fold(*made)
     order = folded.reading_order()
@@ -310,7 +308,7 @@ def test_deep_and_circular_graphs_do_not_recurse(op: str) -> None:
     assert sorted(node for inside in fold(circle).members() for node in inside) == [0, 1, 2, 3]
 
 
-def snapshot_of_chain(op: str, count: int) -> GraphSnapshot:
+def snapshot_of_chain(op: str, count: int) -> Graph:
     """A chain made without counting inputs."""
     graph = snapshot([(op, "")] * count, [])
     graph.edge_source, graph.edge_target = list(range(count - 1)), list(range(1, count))
@@ -320,7 +318,7 @@ def snapshot_of_chain(op: str, count: int) -> GraphSnapshot:
 
 def test_nothing_folds_to_nothing() -> None:
     """A graph without nodes."""
-    folded = fold(GraphSnapshot())
+    folded = fold(Graph())
 
     assert (len(folded), len(view(folded, [0]).boxes)) == (0, 0)
 

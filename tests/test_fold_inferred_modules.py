@@ -10,10 +10,10 @@ from folding_samples import snapshot
 import retrograd as rg
 from retrograd.inspect.fold import fold
 from retrograd.inspect.fold.scopes import inferred_paths
-from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
+from retrograd.inspect.snapshot import Graph, SourceLine
 
 
-def chain(parameters: list[str], skips: tuple[tuple[int, int], ...] = ()) -> GraphSnapshot:
+def chain(parameters: list[str], skips: tuple[tuple[int, int], ...] = ()) -> Graph:
     """A chain of operators in the order in which they ran, the names of their parameters (or ``""``), and skips."""
     count = len(parameters)
     users = [count - 1 - number for number, name in enumerate(parameters) if name]
@@ -25,7 +25,7 @@ def chain(parameters: list[str], skips: tuple[tuple[int, int], ...] = ()) -> Gra
     return graph
 
 
-def paths(graph: GraphSnapshot) -> list[str] | None:
+def paths(graph: Graph) -> list[str] | None:
     """The inferred path of every operator, in the order in which they ran."""
     found = inferred_paths(fold(graph, ("views", "parameters")))
     return found and found[::-1]

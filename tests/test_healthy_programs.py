@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnosis import diagnose
 from retrograd.inspect.recorder import recording
 
 PROGRAMS = sorted(Path(__file__).parent.joinpath("healthy_programs").glob("*.py"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bug_programs import record
 
-from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnosis import diagnose
 from retrograd.inspect.program.holders import holder_of
 
 HEAD = """import functools

@@ -9,7 +9,7 @@ import pytest
 from bug_programs import pairs, record
 from long_programs import lengthened
 
-from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnosis import diagnose
 from retrograd.inspect.event_data import BY_TENSOR_KEYS, ROW_KEYS, TENSOR_KEYS, TENSOR_OF_NAME_KEYS, TENSORS_KEYS
 from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.loading import decode_recording, load_recording
@@ -92,7 +92,7 @@ def test_what_is_left_is_the_recording_of_a_shorter_program(tmp_path):
     assert left[:4] == [0, 1, 2, 3]
     assert left[-4:] == [86, 87, 88, 89]
     assert 10 <= len(left) <= 16 + 4
-    assert len(recorded.snapshots) == len(left)
+    assert len(recorded.graphs) == len(left)
     assert told(recorded) == told(kept(len(left), tmp_path))
 
 
@@ -241,7 +241,7 @@ def test_the_command_says_how_much_was_kept(tmp_path):
     drawn = run_command("render", str(file), "--step", "58", "-o", str(tmp_path / "b.txt"), "-f", "tree")
 
     assert (traced.returncode, drawn.returncode) == (0, 0)
-    assert f"{len(loaded.snapshots)} of 60 backward passes are kept in full" in traced.stderr
+    assert f"{len(loaded.graphs)} of 60 backward passes are kept in full" in traced.stderr
     assert "The graph of backward pass 30 was not kept" in refused.stderr
     assert "backward 58" in (tmp_path / "b.txt").read_text()
     assert not (tmp_path / "a.svg").exists()

@@ -111,7 +111,7 @@ def test_sigterm_saves_what_there_is(mode: str, tmp_path: Path) -> None:
     found = load_recording(str(tmp_path / "run.rank1.json"))
 
     assert (code, err) == (-signal.SIGTERM, "")
-    assert (found.rank, found.world_size, len(found.snapshots), found.complete) == (1, 2, 4, False)
+    assert (found.rank, found.world_size, len(found.graphs), found.complete) == (1, 2, 4, False)
     assert found.events[-1].data["type"] == "SIGTERM"
     assert found.events[-1].source is not None
     assert found.events[-1].source.line > 10
@@ -240,7 +240,7 @@ def test_a_killed_rank_leaves_what_it_flushed(tmp_path: Path) -> None:
     ended(start(tmp_path, "end", rank=0))
     found = diff([load_recording(str(tmp_path / "run.rank0.json")), killed])
 
-    assert (len(killed.snapshots), killed.complete) == (3, False)
+    assert (len(killed.graphs), killed.complete) == (3, False)
     assert isinstance(found, Lineup)
     assert [one.state for one in found.endings] == ["finished", "cut off"]
     assert found.divergence is not None

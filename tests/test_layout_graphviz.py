@@ -17,7 +17,7 @@ from retrograd.inspect.fold import View, everything, fold, view
 from retrograd.inspect.layout import Size, graphviz_
 from retrograd.inspect.layout.nested import NestedLayout
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.snapshot import Graph
 
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 
@@ -30,12 +30,12 @@ def fake_dot(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None
     monkeypatch.setenv("PATH", str(folder), prepend=":")
 
 
-def sizes(made: GraphSnapshot) -> list[Size]:
+def sizes(made: Graph) -> list[Size]:
     """Cards of different sizes."""
     return [Size(60.0 + 10 * (node % 5), 30.0 + 5 * (node % 3)) for node in range(len(made))]
 
 
-def whole(made: GraphSnapshot) -> View:
+def whole(made: Graph) -> View:
     """Every node as a box of its own, in the order of the graph."""
     folded = fold(made, ())
     seen = view(folded, everything(folded).opened)
@@ -43,7 +43,7 @@ def whole(made: GraphSnapshot) -> View:
     return seen
 
 
-def check(made: GraphSnapshot, found: NestedLayout) -> None:
+def check(made: Graph, found: NestedLayout) -> None:
     """Every box has its size and room of its own; every edge runs from its source down to its target."""
     for box, size in zip(found.boxes, sizes(made), strict=True):
         assert (box.width, box.height) == size
@@ -64,7 +64,7 @@ def check(made: GraphSnapshot, found: NestedLayout) -> None:
     [diamond(), chain(30), graph([(0, 1), (0, 3), (1, 2), (2, 3), (0, 4)]), chain(1)],
     ids=["x*x", "chain", "skip", "one"],
 )
-def test_boxes_and_edges(made: GraphSnapshot) -> None:
+def test_boxes_and_edges(made: Graph) -> None:
     """Cards keep their sizes, edges begin at the bottom of their source and end at the top of their target."""
     check(made, graphviz_.layout(whole(made), sizes(made)))
 
@@ -81,7 +81,7 @@ def test_nothing_to_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty graph needs no Graphviz."""
     monkeypatch.setenv("PATH", "")
 
-    assert graphviz_.layout(whole(GraphSnapshot()), []).boxes == []
+    assert graphviz_.layout(whole(Graph()), []).boxes == []
 
 
 def test_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +158,7 @@ def test_no_word_of_the_program_reaches_graphviz(tmp_path: Path, monkeypatch: py
 
 def test_a_dot_that_fails_does_not_cost_the_drawing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where Graphviz is there but gives nothing, the drawing is laid out by us and says so; without it, an error."""
-    recorded = Recording(snapshots=[diamond()])
+    recorded = Recording(graphs=[diamond()])
     fake_dot(tmp_path, monkeypatch, "cat > /dev/null; echo 'out of memory' >&2; exit 1")
     text = str(renderer_for("svg").render(recorded, RenderOptions(layout="dot")))
 

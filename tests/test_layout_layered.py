@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from retrograd.inspect.layout import Box, Layout, Size, bands, layered, layers
 from retrograd.inspect.layout.net import net_of
 from retrograd.inspect.layout.ranks import longest_path_ranks
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.snapshot import Graph
 
 CARD = Size(120, 60)
 Pairs = list[tuple[int, int]]
 
 
-def graph(count: int, pairs: Pairs) -> GraphSnapshot:
+def graph(count: int, pairs: Pairs) -> Graph:
     """A snapshot with nothing but nodes and edges."""
-    snapshot = GraphSnapshot(roots=[0] if count else [], root_names=[None] if count else [])
+    snapshot = Graph(roots=[0] if count else [], root_names=[None] if count else [])
     senders = {source for source, _ in pairs}
     for node in range(count):
         snapshot.op.append("MulBackward0" if node in senders else "AccumulateGrad")

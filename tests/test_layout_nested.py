@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from retrograd.inspect.fold import STEPS, View, everything, first_opening, fold, view
 from retrograd.inspect.layout import Box, Size
 from retrograd.inspect.layout.nested import HEADER, NestedLayout, layout
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.snapshot import Graph
 
 SIZES = st.builds(Size, st.integers(20, 400), st.integers(20, 120))
 
@@ -68,7 +68,7 @@ def assert_titles_are_free(made: NestedLayout, width: float) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(scoped(), st.data())
-def test_any_view_is_drawn_in_its_frames(graph: GraphSnapshot, data: st.DataObject) -> None:
+def test_any_view_is_drawn_in_its_frames(graph: Graph, data: st.DataObject) -> None:
     """Whatever is open: nothing overlaps, all stands in its frame, lines end on the right sides."""
     folded = fold(graph)
     numbers = st.sets(st.integers(0, len(folded.scopes) - 1))
@@ -85,7 +85,7 @@ def test_any_view_is_drawn_in_its_frames(graph: GraphSnapshot, data: st.DataObje
 
 @settings(max_examples=40, deadline=None)
 @given(scoped(most=16), st.data())
-def test_lines_do_not_cross_cards(graph: GraphSnapshot, data: st.DataObject) -> None:
+def test_lines_do_not_cross_cards(graph: Graph, data: st.DataObject) -> None:
     """Sampled points of every line lie outside of all cards."""
     folded = fold(graph)
     seen = view(folded, data.draw(st.sets(st.integers(0, len(folded.scopes) - 1))))

@@ -14,7 +14,7 @@ from retrograd.inspect.layout.ordering import reduce_crossings
 from retrograd.inspect.layout.routes import ports
 from retrograd.inspect.layout.spacing import spread
 from retrograd.inspect.layout.text_size import shortened, text_width, wrapped
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.snapshot import Graph
 
 places = st.lists(st.integers(-500, 500).map(float), min_size=1, max_size=7)
 
@@ -74,7 +74,7 @@ def test_shortened_keeps_both_ends() -> None:
 def test_crossings_of_a_planar_graph_vanish() -> None:
     """A tree of pairs given in a twisted order is drawn without a crossing, counted pair by pair."""
     pairs = [(0, 1), (0, 2), (1, 6), (2, 4), (1, 5), (2, 3), (3, 7), (4, 7), (5, 8), (6, 8)]
-    snapshot = GraphSnapshot(op=["x"] * 9, roots=[0])
+    snapshot = Graph(op=["x"] * 9, roots=[0])
     for source, target in pairs:
         snapshot.edge_source.append(source)
         snapshot.edge_target.append(target)

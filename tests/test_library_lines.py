@@ -11,7 +11,7 @@ import pytest
 
 import retrograd
 from retrograd.inspect import load
-from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnosis import diagnose
 
 LAYER = """
 import torch

@@ -40,7 +40,7 @@ def test_equal_ranks() -> None:
 def test_a_branch_on_one_rank() -> None:
     """Another operator at the second step is found with step, node and line of both sides, and who agrees."""
     group = ranks(4)
-    other = group[2].snapshots[1]
+    other = group[2].graphs[1]
     other.op[2], other.source[2] = "ReluBackward0", SourceLine("train.py", 90, "forward")
     found = lined_up(*group)
     assert found.divergence is not None
@@ -65,7 +65,7 @@ def test_other_shapes_and_dtypes(column: str, value: object, what: str) -> None:
     """Of several nodes with another shape the oldest in the forward run is named."""
     group = ranks(3, steps=1)
     for node in (1, 2, 3):
-        getattr(group[1].snapshots[0], column)[node] = value
+        getattr(group[1].graphs[0], column)[node] = value
     found = lined_up(*group)
     assert found.divergence is not None
     (one,) = found.divergence.differences
@@ -76,7 +76,7 @@ def test_other_shapes_and_dtypes(column: str, value: object, what: str) -> None:
 def test_a_node_that_did_not_run() -> None:
     """A node of the same graph that ran on one side only is a difference of participation, and of gradients."""
     group = ranks(3)
-    group[0].snapshots[1].measures["order"][6] = None
+    group[0].graphs[1].measures["order"][6] = None
     found = lined_up(*group)
     assert found.divergence is not None
 
@@ -88,9 +88,9 @@ def test_a_node_that_did_not_run() -> None:
 def test_parameters_that_only_some_graphs_have() -> None:
     """A parameter missing from the graph of two ranks is named with both; DDP's prefix is ignored."""
     group = ranks(4, steps=1)
-    group[0].snapshots[0].name = [name and f"module.{name}" for name in group[0].snapshots[0].name]
+    group[0].graphs[0].name = [name and f"module.{name}" for name in group[0].graphs[0].name]
     for number in (1, 3):
-        group[number].snapshots[0].name[7] = "extra"
+        group[number].graphs[0].name[7] = "extra"
     found = lined_up(*group)
 
     assert [(one.name, one.runs) for one in found.partial] == [("extra", (1, 3)), ("w7", (0, 2))]
@@ -99,7 +99,7 @@ def test_parameters_that_only_some_graphs_have() -> None:
 def test_order_of_gradients_and_hooks() -> None:
     """The same graph whose gradients, or hooks, come in another order is told with the first place that differs."""
     group = ranks(3, steps=1)
-    order = group[2].snapshots[0].measures["order"]
+    order = group[2].graphs[0].measures["order"]
     order[5], order[6] = order[6], order[5]
     found = lined_up(*group).divergence
     assert found is not None
@@ -117,9 +117,9 @@ def test_order_of_gradients_and_hooks() -> None:
 def test_first_nonfinite_rank() -> None:
     """The rank whose value went bad first, in step and order of execution, comes first, forward before backward."""
     group = ranks(4, steps=3)
-    group[1].snapshots[1].measures["nan_count"][6] = 2.0
-    group[1].snapshots[1].measures["nan_count"][3] = 1.0
-    group[3].snapshots[2].measures["grad_norm"][0] = math.inf
+    group[1].graphs[1].measures["nan_count"][6] = 2.0
+    group[1].graphs[1].measures["nan_count"][3] = 1.0
+    group[3].graphs[2].measures["grad_norm"][0] = math.inf
     values = {"output_names": ["h"], "values": {"0": {"nan": 3}}}
     group[2].events.insert(2, Event("operation", op="log", source=SourceLine("train.py", 3, "f"), data=values))
     found = lined_up(*group)
@@ -136,7 +136,7 @@ def test_first_nonfinite_rank() -> None:
 def test_norms_before_and_after_the_reduction() -> None:
     """Ranks' own gradients may differ; those left in .grad may not where others became equal; two runs never may."""
     own = ranks(2, steps=1)
-    own[1].snapshots[0].measures["grad_norm"] = [norm * 1.5 for norm in own[1].snapshots[0].measures["grad_norm"]]  # type: ignore[operator]
+    own[1].graphs[0].measures["grad_norm"] = [norm * 1.5 for norm in own[1].graphs[0].measures["grad_norm"]]  # type: ignore[operator]
     may = lined_up(*own)
     assert not may
     assert {gap.expected for gap in may.norms} == {True}
@@ -262,15 +262,15 @@ def test_a_long_message_takes_no_page() -> None:
 
 def test_two_runs_and_two_graphs() -> None:
     """Two recordings without ranks are two runs; two snapshots are compared as graphs; traces are taken as they are."""
-    before, after = (Recording(snapshots=[chain(5), chain(5)]) for _ in range(2))
-    after.snapshots[1].shape[2] = (9,)
+    before, after = (Recording(graphs=[chain(5), chain(5)]) for _ in range(2))
+    after.graphs[1].shape[2] = (9,)
     found = lined_up(before, after)
 
     assert not found.ranks
     assert found.step == 1
     assert found.graphs is not None
     assert [node.after for node in found.graphs.nodes] == [2]
-    assert isinstance(diff(before.snapshots[0], after.snapshots[1]), GraphDiff)
+    assert isinstance(diff(before.graphs[0], after.graphs[1]), GraphDiff)
 
 
 def test_what_cannot_be_compared() -> None:
@@ -279,4 +279,4 @@ def test_what_cannot_be_compared() -> None:
         with pytest.raises(UsageError, match="nothing to compare"):
             diff(wrong)
     assert not diff([Recording(), Recording()])
-    assert not diff([Recording(snapshots=[hostile()])] * 3)
+    assert not diff([Recording(graphs=[hostile()])] * 3)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from retrograd.inspect.diagnose import diagnose_together
+from retrograd.inspect.diagnosis import diagnose_together
 from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding
 from retrograd.inspect.lineup.copies import copies_of

@@ -35,7 +35,7 @@ def recorded(engine, level: str = "backward", **asked: object):
 def test_memory_is_held_from_the_first_node_to_the_last_run(engine, level: str) -> None:
     """Two results of 10 kB are kept, one of them by two nodes; each is let go when its last node has run."""
     recording = recorded(engine, level)
-    line = memory_line(recording.snapshots[0])
+    line = memory_line(recording.graphs[0])
 
     assert line is not None
     assert [held // SIZE for held in line.held[: line.forward]] == [1, 1, 2, 2]
@@ -65,7 +65,7 @@ def test_a_step_like_the_one_before_keeps_the_same(engine) -> None:
         for _ in range(5):
             w.exp().sin().sum().backward()
 
-    lines = [memory_line(snapshot) for snapshot in trace.recording.snapshots]
+    lines = [memory_line(snapshot) for snapshot in trace.recording.graphs]
     assert [line is not None and line.most for line in lines] == [SIZE] * 5
 
 

@@ -13,7 +13,7 @@ from source_tree import ROOT
 import retrograd as rg
 from retrograd.inspect.blocks import debug
 from retrograd.inspect.findings import Finding
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.snapshot import Graph
 
 CELLS = (
     "import retrograd as rg\nx = rg.ones(3, requires_grad=True)\nloss = (x * x).sum()\nrg.inspect.walk(loss)",
@@ -88,13 +88,13 @@ def test_displays_never_raise() -> None:
     """Hostile, deep, empty and damaged graphs are shown as far as they can be, without an exception."""
     broken = chain(5)
     broken.edge_target = [99] * 4
-    for graph in (hostile(), chain(3000), GraphSnapshot(), broken):
+    for graph in (hostile(), chain(3000), Graph(), broken):
         bundle = graph._repr_mimebundle_()
         assert bundle["text/plain"]
         if "image/svg+xml" in bundle:
             ElementTree.fromstring(bundle["image/svg+xml"])
     trace = debug()
-    trace.recording.snapshots.append(broken)
+    trace.recording.graphs.append(broken)
     assert trace._repr_mimebundle_()["text/plain"]
 
 

@@ -8,7 +8,7 @@ import pytest
 from bug_programs import Pair, pairs, record
 from other_words import in_other_words
 
-from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnosis import diagnose
 from retrograd.inspect.findings import Finding
 
 ALONE = [pair for pair in pairs() if not pair.twice]

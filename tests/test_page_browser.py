@@ -21,7 +21,7 @@ from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.page import account
 from retrograd.inspect.render.scale import scale
 from retrograd.inspect.render.theme import DARK, LIGHT
-from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
+from retrograd.inspect.snapshot import Graph, SourceLine
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +31,10 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield opened
 
 
-def write(folder: Path, *snapshots: GraphSnapshot, events: list[Event] | None = None, **options: object) -> Path:
+def write(folder: Path, *snapshots: Graph, events: list[Event] | None = None, **options: object) -> Path:
     """The page of a recording of these graphs, as a file."""
     sources = {"loop.py": {6: "def step(x):", 7: "    return x.sin() * 2  # <b>", 8: ""}}
-    recording = Recording(script="loop.py", snapshots=list(snapshots), sources=sources, events=events or [])
+    recording = Recording(script="loop.py", graphs=list(snapshots), sources=sources, events=events or [])
     text = renderer_for("html").render(recording, RenderOptions(**options))  # type: ignore[arg-type]
     assert isinstance(text, str)
     file = folder / "page.html"
@@ -42,7 +42,7 @@ def write(folder: Path, *snapshots: GraphSnapshot, events: list[Event] | None = 
     return file
 
 
-def network(seed: float = 1.0) -> GraphSnapshot:
+def network(seed: float = 1.0) -> Graph:
     """Three blocks of six operators with two parameters each below a loss, and measures with holes in them."""
     blocks, size = 3, 8
     edges, scopes, leaves = [(0, 1)], [""], []
@@ -437,7 +437,7 @@ def lines_beside_cards(page: Browser) -> int:
     return len(lines)
 
 
-def skipping(count: int) -> GraphSnapshot:
+def skipping(count: int) -> Graph:
     """A chain in modules of five with a connection over every three operators."""
     rows = [(f"Op{at}", f"net/m{at // 5}") for at in range(count)]
     edges = [(at, at + 1) for at in range(count - 1)] + [(at, at + 4) for at in range(0, count - 4, 3)]
@@ -454,7 +454,7 @@ def skipping(count: int) -> GraphSnapshot:
     ],
 )
 def test_what_is_tall_stands_in_columns(
-    chromium: Browser, tmp_path: Path, made: GraphSnapshot, fold: tuple[str, ...] | None, screens: float
+    chromium: Browser, tmp_path: Path, made: Graph, fold: tuple[str, ...] | None, screens: float
 ) -> None:
     """With all boxes open long chains fill about a screen; cards stand in their boxes and apart, lines pass beside."""
     chromium.open(write(tmp_path, made, fold=fold, max_nodes=10**6))

@@ -133,7 +133,7 @@ def test_what_is_opened_stays_upside_up(chromium: Browser, tmp_path: Path, heads
 def test_a_graph_alone_is_drawn_as_gradients_go(chromium: Browser, tmp_path: Path) -> None:
     """Of a graph that was walked and not recorded the page says that there is no forward, and draws what there is."""
     w = rg.randn(3, requires_grad=True)
-    chromium.open(write(tmp_path, Recording(snapshots=[rg.walk((w * w).sum())])))
+    chromium.open(write(tmp_path, Recording(graphs=[rg.walk((w * w).sum())])))
 
     assert chromium.run("document.getElementById('direction').value") == "backward"
     assert "not recorded" in chromium.run("document.getElementById('details').textContent")
@@ -171,10 +171,10 @@ def test_a_finding_stands_on_its_card_and_shows_its_way(chromium: Browser, tmp_p
     assert severity == finding.severity
     assert finding.remedy in " ".join(lines)
     assert card[5] - card[3] >= 15 * (len(lines) + 2)
-    ghosts = [name for name in lit if int(name[1:]) >= len(recording.snapshots[-1])]
+    ghosts = [name for name in lit if int(name[1:]) >= len(recording.graphs[-1])]
     assert len(ghosts) == 1  # what was cut
     assert {f"n{mark.node}", "n0"} < set(lit)
-    relu = recording.snapshots[-1].op.index("ReluBackward0")
+    relu = recording.graphs[-1].op.index("ReluBackward0")
     assert f"n{relu}" not in lit
     steps = chromium.run("[...document.querySelectorAll('#details ol li')].map((one) => one.textContent)")
     assert list(dict.fromkeys(step.split()[0] for step in steps)) == ["linear", "sigmoid", "detach", "mul", "mean"]

@@ -65,7 +65,7 @@ def test_the_error_of_a_handler_arrives(engine: str, level: Any, place: str, mon
         monkeypatch.undo()
         (w * 2).sin().sum().backward()
 
-    assert recorded.snapshots
+    assert recorded.graphs
     assert None not in recorded.tensors
     strip_our_frames(caught.value)
     assert not [line for line in traceback.format_tb(caught.value.__traceback__) if "/retrograd/inspect/" in line]
@@ -89,7 +89,7 @@ def test_a_run_that_was_broken_off_is_no_run_around_the_next(error: type, monkey
         monkeypatch.undo()
         x.exp().sum().backward()
 
-    assert len(recorded.snapshots) == 2
+    assert len(recorded.graphs) == 2
 
 
 @pytest.mark.usefixtures("handled")

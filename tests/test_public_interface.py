@@ -6,7 +6,6 @@ import importlib
 import pkgutil
 import re
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -86,11 +85,12 @@ def test_nothing_was_recorded() -> None:
         run.stats()
 
 
-def test_names_are_functions_whatever_is_loaded() -> None:
-    """Loading a module of the inspector's puts nothing in the place of a public name; another name is refused."""
-    for name in pkgutil.iter_modules(rg.inspect.__path__):
-        importlib.import_module(f"retrograd.inspect.{name.name}")
+def test_modules_and_functions_do_not_share_names() -> None:
+    """Whoever imports a module of the inspector's gets the module; a name that is not there is refused."""
+    names = [module.name for module in pkgutil.iter_modules(rg.inspect.__path__)]
+    modules = [importlib.import_module(f"retrograd.inspect.{name}") for name in names]
 
-    assert [name for name in rg.inspect.__all__ if isinstance(getattr(rg.inspect, name), ModuleType)] == []
+    assert set(names) & set(rg.inspect.__all__) == set()
+    assert [getattr(rg.inspect, name) for name in names] == modules
     with pytest.raises(AttributeError, match="nonsense"):
         rg.inspect.nonsense

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rank_jobs import run_jobs
 
-from retrograd.inspect.diagnose import diagnose_together
+from retrograd.inspect.diagnosis import diagnose_together
 from retrograd.inspect.findings import Finding
 from retrograd.inspect.loading import load_recording
 

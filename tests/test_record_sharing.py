@@ -22,7 +22,7 @@ def test_equal_steps_share_their_columns():
     """The steps of a loop differ in nothing but their label, and their columns are the same objects."""
     with recording() as record:
         train(3)
-    first, _, last = record.snapshots
+    first, _, last = record.graphs
 
     assert (first.label, last.label) == ("backward 0", "backward 2")
     for column in (*NODE_COLUMNS, *EDGE_COLUMNS):
@@ -52,12 +52,12 @@ def test_full_recording(monkeypatch):
             for _ in range(width):
                 h = h * 2
             h.sum().backward()
-    sizes = [len(snapshot) for snapshot in record.snapshots]
+    sizes = [len(snapshot) for snapshot in record.graphs]
     kept = [event.data["snapshot"] for event in record.events if "snapshot" in event.data]
 
     assert sizes == [3, 4, 5, 9]
     assert kept == [0, 1, 2, 3]
-    assert record.snapshots[-1].label == "backward 6"
+    assert record.graphs[-1].label == "backward 6"
 
 
 def test_broken_program_text():

@@ -87,7 +87,7 @@ def test_foreseen_calls_have_lines_scopes_and_surroundings_of_their_own():
     sines = [event for event in found.events if event.op == "sin"]
     assert [event.data["grad"] for event in sines] == [True, True, False] * 2
     assert [event.data["scope"] for event in sines] == ["part 0", "part 1"] * 3
-    graphs = [dict(zip(graph.op, graph.scope, strict=True)) for graph in found.snapshots]
+    graphs = [dict(zip(graph.op, graph.scope, strict=True)) for graph in found.graphs]
     assert [graph["SinBackward0"] for graph in graphs] == ["part 0", "part 1", "part 1", "part 0"]
 
 
@@ -172,7 +172,7 @@ def test_nodes_of_functions_have_the_line_of_apply():
 
     made = [
         line
-        for graph in found.snapshots
+        for graph in found.graphs
         for kind, line in zip(graph.kind, graph.source, strict=True)
         if kind == "function"
     ]

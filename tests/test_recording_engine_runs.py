@@ -32,7 +32,7 @@ loss.backward()
 def test_measures_of_nodes():
     """Figures of the gradient at each node are those of the gradient itself."""
     recorded, _ = record(STEP, "retrograd", "backward")
-    snapshot = recorded.snapshots[0]
+    snapshot = recorded.graphs[0]
     torch = pytest.importorskip("torch")
     x, w, b = (rg.randn(6, 4) for _ in range(3))
     namespace = {}
@@ -60,7 +60,7 @@ def test_saved_bytes_count_each_storage_once():
         w = rg.ones(100, requires_grad=True)
         h = rg.exp(w)
         (h * h).sum().backward()
-    snapshot = recorded.snapshots[0]
+    snapshot = recorded.graphs[0]
 
     assert sum(snapshot.saved_bytes) == 800
     assert sum(snapshot.measures["saved_bytes"]) == 400
@@ -102,7 +102,7 @@ def test_failed_run():
     program = STEP.replace("loss =", "h = torch.exp(x @ w)\ny = h * 2\nh += 1\nloss = y.sum() + h.sum()\n#")
     recorded, error = record(program, "retrograd", "backward")
     end = of_kind(recorded, "backward-end")[0]
-    snapshot = recorded.snapshots[0]
+    snapshot = recorded.graphs[0]
 
     assert "modified by an inplace operation" in str(error)
     assert end.data["error_type"] == "RuntimeError"
@@ -228,7 +228,7 @@ optimizer.step()
     assert [recorded.tensors[n].name for n in module.data["parameters"].values()] == list(module.data["parameters"])
     assert actions == ["made", "zero_grad", "step"]
     assert not [event for event in of_kind(recorded, "inplace") if event.source.line == 6]
-    assert {"model/0", "model/1"} <= set(recorded.snapshots[0].scope)
+    assert {"model/0", "model/1"} <= set(recorded.graphs[0].scope)
 
 
 def test_checkpoint():
@@ -291,7 +291,7 @@ def test_deep_graph():
             y = y * 1.0
         y.backward()
 
-    assert recorded.snapshots[0].measures["grad_norm"][-1] == 1.0
+    assert recorded.graphs[0].measures["grad_norm"][-1] == 1.0
     assert np.isfinite(x.grad.item())
 
 

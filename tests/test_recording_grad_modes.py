@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from recorded_pair import of_kind, record
 
-from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnosis import diagnose
 
 PROGRAM = """import torch
 import contextlib

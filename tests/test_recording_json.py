@@ -23,7 +23,7 @@ from retrograd.inspect.loading import decode_recording, load_recording
 from retrograd.inspect.output import save
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.formats.json_ import encode_recording
-from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
+from retrograd.inspect.snapshot import Graph, SourceLine
 from retrograd.inspect.tensor_facts import TensorFacts
 
 
@@ -36,8 +36,8 @@ def strictly_parsed(text: str) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
-@pytest.mark.parametrize("made", [diamond(), hostile(), chain(300), GraphSnapshot()], ids=lambda made: f"{len(made)}")
-def test_nothing_is_lost(made: GraphSnapshot, tmp_path: Path) -> None:
+@pytest.mark.parametrize("made", [diamond(), hostile(), chain(300), Graph()], ids=lambda made: f"{len(made)}")
+def test_nothing_is_lost(made: Graph, tmp_path: Path) -> None:
     """A recording saved to a file and loaded again equals the one that was saved."""
     path = tmp_path / "run.json"
     before = recording(made, diamond())
@@ -50,8 +50,8 @@ def test_types_survive() -> None:
     """Shapes come back as tuples and source lines as ``SourceLine``, which equality alone would not tell."""
     after = decode_recording(encode_recording(recording(chain(300), diamond())))
 
-    assert {type(shape) for snapshot in after.snapshots for shape in snapshot.shape} == {tuple, type(None)}
-    assert type(after.snapshots[0].source[299]) is SourceLine
+    assert {type(shape) for snapshot in after.graphs for shape in snapshot.shape} == {tuple, type(None)}
+    assert type(after.graphs[0].source[299]) is SourceLine
     assert type(after.events[0].source) is SourceLine
 
 
@@ -66,11 +66,11 @@ def test_not_a_number_survives_in_strict_json() -> None:
     after = decode_recording(text)
 
     assert plain["snapshots"][0]["measures"]["nan"] == [None, 1.0, None]
-    first, *others = after.snapshots[0].measures["nan"]
+    first, *others = after.graphs[0].measures["nan"]
     assert first is not None
     assert math.isnan(first)
     assert others == [1.0, None]
-    assert after.snapshots[0].measures["grad_norm"] == [1.5, math.inf, None]
+    assert after.graphs[0].measures["grad_norm"] == [1.5, math.inf, None]
     assert math.isnan(after.events[1].data["deep"][0]["worst"])
     assert after.events[1].data["deep"][1] == math.inf
     assert after.events[1].data["norm"] == -math.inf
@@ -180,7 +180,7 @@ def test_numpy_numbers_in_columns_are_written() -> None:
     made = diamond()
     made.saved_bytes[0] = np.int64(8)
     made.measures["grad_norm"][0] = np.float32(0.25)
-    after = decode_recording(encode_recording(recording(made))).snapshots[0]
+    after = decode_recording(encode_recording(recording(made))).graphs[0]
 
     assert after.saved_bytes[0] == 8
     assert after.measures["grad_norm"][0] == 0.25
@@ -220,7 +220,7 @@ def test_a_deep_chain() -> None:
     before = recording(chain(200_000))
     after = decode_recording(encode_recording(before).encode())
 
-    assert after.snapshots[0].edge_target == before.snapshots[0].edge_target
+    assert after.graphs[0].edge_target == before.graphs[0].edge_target
     assert after == before
 
 
@@ -387,7 +387,7 @@ def test_hostile_names_stay_words() -> None:
     made = graph([(node, node + 1) for node in range(len(HOSTILE) - 1)])
     made.name = list(HOSTILE)
 
-    assert decode_recording(encode_recording(recording(made))).snapshots[0].name == list(HOSTILE)
+    assert decode_recording(encode_recording(recording(made))).graphs[0].name == list(HOSTILE)
 
 
 def test_event_described_when_read() -> None:
@@ -435,5 +435,5 @@ def test_graph_made_before_the_recording(engine: str) -> None:
     with rg.record() as early:
         loss.backward()
 
-    (snapshot,) = decode_recording(encode_recording(early)).snapshots
-    assert snapshot.first_seq == early.snapshots[0].first_seq == -2
+    (snapshot,) = decode_recording(encode_recording(early)).graphs
+    assert snapshot.first_seq == early.graphs[0].first_seq == -2

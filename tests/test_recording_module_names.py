@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from recorded_pair import of_kind, record
 
-from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnosis import diagnose
 
 HEAD = """import torch
 nn = torch.nn

@@ -18,7 +18,7 @@ import pytest
 import retrograd as rg
 from retrograd import locks
 from retrograd.engine import observe
-from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnosis import diagnose
 from retrograd.inspect.events import Recording
 from retrograd.inspect.program.syntax import parsed_expression
 from retrograd.inspect.recorder import Recorder, recording

@@ -248,7 +248,7 @@ def test_bytes_of_earlier_steps():
 
     _, recorded = events_of(run)
 
-    found = [snapshot.saved_bytes[snapshot.op.index("MulBackward0")] for snapshot in recorded.snapshots]
+    found = [snapshot.saved_bytes[snapshot.op.index("MulBackward0")] for snapshot in recorded.graphs]
     assert found == [4 * kind.itemsize for kind in kinds]
 
 
@@ -331,7 +331,7 @@ def test_saved_bytes_are_those_of_all_memory_that_nodes_hold() -> None:
     with recording(level="full") as recorded:
         _, loss = program()
         loss.backward()
-    measure = recorded.snapshots[0].measures["saved_bytes"]
+    measure = recorded.graphs[0].measures["saved_bytes"]
 
     assert sum(value or 0 for value in measure) == sum(held.values())
     del kept

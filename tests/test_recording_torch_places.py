@@ -49,7 +49,7 @@ def _told(run: Callable[[], None]) -> list[Any]:
         data = {key: event.data.get(key) for key in ("arguments", "names", "output_names", "range", "checksum")}
         kept = sorted(str(shapes[number]) for number in event.data.get("saves", ()))
         calls.append((event.kind, event.op, event.source, data, kept, [shapes[n] for n in event.data["outputs"]]))
-    return calls + [snapshot.saved_bytes for snapshot in found.snapshots]
+    return calls + [snapshot.saved_bytes for snapshot in found.graphs]
 
 
 @pytest.mark.parametrize("program", [_attention, _product, _multi_head])

@@ -44,7 +44,7 @@ def test_measures_against_hooks_of_pytorch():
         loss.backward()
         kept["h"] = h.grad
 
-    (snapshot,) = recorded_run(run).snapshots
+    (snapshot,) = recorded_run(run).graphs
     rows = {op: row for row, op in enumerate(snapshot.op)}
     relu, leaf = rows["ReluBackward0"], rows["AccumulateGrad"]
     measures = snapshot.measures
@@ -74,7 +74,7 @@ def test_nodes_that_only_reshape_have_no_hook():
             kept[name] = tensor
         (flat * flat).sum().backward()
 
-    (snapshot,) = recorded_run(run).snapshots
+    (snapshot,) = recorded_run(run).graphs
     rows = {op: row for row, op in enumerate(snapshot.op)}
     for op, name in (("TBackward0", "turned"), ("ExpBackward0", "x")):
         grad, row = kept[name].grad, rows[op]
@@ -100,7 +100,7 @@ def test_a_hook_behind_a_view():
         h.register_hook(lambda grad: grad * 100)
         (h.t() * torch.ones(2, 3)).sum().backward()
 
-    snapshots = recorded_run(run, "full").snapshots
+    snapshots = recorded_run(run, "full").graphs
     for snapshot, changed in zip(snapshots, (1, 100, 100), strict=True):
         view = snapshot.op.index("TBackward0")
         assert snapshot.measures["grad_norm"][view] == pytest.approx(math.sqrt(6))
@@ -115,7 +115,7 @@ def test_a_view_before_what_is_asked_for():
         h = x * 2
         torch.autograd.grad((h.t() * torch.ones(2, 3)).sum(), h)
 
-    (snapshot,) = recorded_run(run).snapshots
+    (snapshot,) = recorded_run(run).graphs
     view = snapshot.op.index("TBackward0")
     assert snapshot.measures["order"][view] is not None
     assert snapshot.measures["grad_norm"][view] == pytest.approx(math.sqrt(6))
@@ -129,7 +129,7 @@ def test_equal_graphs_are_read_once_and_others_anew():
             h = torch.ones(size, requires_grad=True) * 1
             torch.add(h * 2, h, alpha=factor).sum().backward()
 
-    snapshots = recorded_run(run).snapshots
+    snapshots = recorded_run(run).graphs
     norms = [snapshot.measures["out_norm"][snapshot.op.index("AddBackward0")] for snapshot in snapshots]
     sums = [math.sqrt(size * (1 + factor * factor)) for size, factor in ((3, 1), (3, 1), (3, 5), (4, 5))]
     assert norms == pytest.approx(sums)
@@ -143,7 +143,7 @@ def test_results_that_add_up_are_told_apart():
         h = x * 1
         (h * 2 + h * 5).sum().backward()
 
-    (snapshot,) = recorded_run(run).snapshots
+    (snapshot,) = recorded_run(run).graphs
     norms = [snapshot.measures["out_norm"][row] for row, op in enumerate(snapshot.op) if op == "MulBackward0"]
 
     assert sorted(norms) == pytest.approx([2 * math.sqrt(3), 5 * math.sqrt(3), 7 * math.sqrt(3)])
@@ -158,7 +158,7 @@ def test_bad_gradients_are_counted():
         y.sum().backward()
 
     recorded = recorded_run(run)
-    (snapshot,) = recorded.snapshots
+    (snapshot,) = recorded.graphs
     root = snapshot.op.index("SqrtBackward0")
     (arrived,) = [event.data for event in recorded.events if event.kind == "accumulate"]
 
@@ -222,7 +222,7 @@ def test_failed_node():
     x = torch.ones(2, requires_grad=True)
     with recording(level="backward") as recorded, pytest.raises(ValueError, match="broken rule"):
         Failing.apply(x * 1).sum().backward()
-    (snapshot,) = recorded.snapshots
+    (snapshot,) = recorded.graphs
     ended = recorded.events[-1].data
     failed = snapshot.seq.index(ended["failed_node"] - snapshot.first_seq)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from recorded_pair import of_kind, record
 
-from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnosis import diagnose
 
 pytestmark = pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
 ENGINES = pytest.mark.parametrize("engine", ["retrograd", "torch"])

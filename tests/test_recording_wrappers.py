@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from recorded_pair import of_kind, record
 
-from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnosis import diagnose
 
 torch = pytest.importorskip("torch")
 

@@ -14,12 +14,12 @@ from recording_samples import chain, graph, hostile, recording
 from retrograd.errors import NoGraphError
 from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.snapshot import Graph
 
 TRACE = renderer_for("x.trace.json")
 
 
-def events(*snapshots: GraphSnapshot, step: str = "last") -> list[dict[str, Any]]:
+def events(*snapshots: Graph, step: str = "last") -> list[dict[str, Any]]:
     """Render, parse as strict JSON, and check what the trace event format asks of every event."""
     text = TRACE.render(recording(*snapshots), RenderOptions(step=step))
     return read_trace(str(text))
@@ -87,7 +87,7 @@ def slices(found: list[dict[str, Any]]) -> list[tuple[str, float, float, int]]:
     return [(event["name"], event["ts"], event["dur"], event["tid"]) for event in found if event["ph"] == "X"]
 
 
-def timed() -> GraphSnapshot:
+def timed() -> Graph:
     """Three nodes on two threads; one did not run."""
     made = graph([(0, 1), (0, 2), (1, 3)], leaves=(3,))
     made.label = "backward 1"
@@ -159,7 +159,7 @@ def test_runs_of_several_threads_stand_side_by_side() -> None:
         made.append(one)
         said.append(Event("backward", data={"run": number, "snapshot": number, "thread": thread}))
         said.append(Event("backward-end", data={"run": number, "began": began}))
-    text = TRACE.render(Recording(snapshots=made, events=said), RenderOptions(step="all"))
+    text = TRACE.render(Recording(graphs=made, events=said), RenderOptions(step="all"))
     found = slices(read_trace(str(text)))
 
     whole = {name: (start, row) for name, start, _, row in found if name.startswith("backward")}

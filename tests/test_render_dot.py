@@ -14,13 +14,13 @@ from recording_samples import HOSTILE, chain, diamond, graph, hostile, recording
 from retrograd.errors import NoGraphError, UsageError
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.labels import node_text
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.snapshot import Graph
 
 DOT = shutil.which("dot")
 needs_dot = pytest.mark.skipif(DOT is None, reason="compares with what Graphviz itself reads")
 
 
-def text_of(*snapshots: GraphSnapshot, **asked: object) -> str:
+def text_of(*snapshots: Graph, **asked: object) -> str:
     """The DOT text of some graphs."""
     written = renderer_for("dot").render(recording(*snapshots), RenderOptions(**{"fold": (), **asked}))  # type: ignore[arg-type]
     assert isinstance(written, str)

@@ -22,16 +22,16 @@ from retrograd.inspect.output import save
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.marks import carried
 from retrograd.inspect.render.theme import DARK, LIGHT
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.snapshot import Graph
 
 SVG = "{http://www.w3.org/2000/svg}"
 GOLDEN = Path(__file__).parent / "golden"
 SAMPLES = ("attention_head", "diamond", "double_backward", "residual_block", "shared_weight", "view_and_inplace")
 
 
-def rendered(fmt: str, *graphs: GraphSnapshot, **asked: object) -> str:
+def rendered(fmt: str, *graphs: Graph, **asked: object) -> str:
     """A recording of some graphs in a format."""
-    recorded = Recording(script="train.py", engine="retrograd", snapshots=list(graphs))
+    recorded = Recording(script="train.py", engine="retrograd", graphs=list(graphs))
     made = renderer_for(fmt).render(recorded, RenderOptions(**asked))  # type: ignore[arg-type]
     assert isinstance(made, str)
     return made

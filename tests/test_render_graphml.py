@@ -9,12 +9,12 @@ import networkx as nx
 from recording_samples import HOSTILE, chain, diamond, hostile, recording
 
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.snapshot import Graph
 
 GRAPHML = renderer_for("graphml")
 
 
-def read(*snapshots: GraphSnapshot, **asked: object) -> nx.MultiDiGraph[str]:
+def read(*snapshots: Graph, **asked: object) -> nx.MultiDiGraph[str]:
     """Render, and read the first graph back with networkx."""
     text = GRAPHML.render(recording(*snapshots), RenderOptions(**asked))  # type: ignore[arg-type]
     assert isinstance(text, str)
@@ -57,7 +57,7 @@ def test_hostile_names_come_back() -> None:
 
 def test_every_step_is_a_graph() -> None:
     """All steps stand in one file, each as a graph of its own; a cap and an empty graph are fine."""
-    text = GRAPHML.render(recording(diamond(), GraphSnapshot(), chain(9)), RenderOptions(step="all", max_nodes=4))
+    text = GRAPHML.render(recording(diamond(), Graph(), chain(9)), RenderOptions(step="all", max_nodes=4))
     assert isinstance(text, str)
     graphs = ElementTree.fromstring(text).findall("{*}graph")
 

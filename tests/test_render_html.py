@@ -25,15 +25,15 @@ from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.page.groups import groups_of
 from retrograd.inspect.render.page.packing import Packed, script_json
 from retrograd.inspect.render.page.structure import atom_sizes
-from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
+from retrograd.inspect.snapshot import Graph, SourceLine
 from retrograd.inspect.tensor_facts import TensorFacts
 
 HOSTILE = '</script><img src=x onerror="alert(1)">&\u2028\u2029<!-- {{script}} \'\x00\x1b[31m \ud800 漢'
 
 
-def small(name: str = "w", label: str = "backward 0") -> GraphSnapshot:
+def small(name: str = "w", label: str = "backward 0") -> Graph:
     """loss = sum(w * w) with a NaN measure."""
-    return GraphSnapshot(
+    return Graph(
         label=label,
         op=["SumBackward0", "MulBackward0", "AccumulateGrad"],
         kind=["op", "op", "leaf"],
@@ -54,10 +54,10 @@ def small(name: str = "w", label: str = "backward 0") -> GraphSnapshot:
     )
 
 
-def page(*snapshots: GraphSnapshot, script: str = "train.py", text: str = "y = w * w", **options: object) -> str:
+def page(*snapshots: Graph, script: str = "train.py", text: str = "y = w * w", **options: object) -> str:
     """The page of a recording of these graphs."""
     sources = {"train.py": {2: text, 3: "loss = y.sum()", 900: "secret"}}
-    recording = Recording(script=script, snapshots=list(snapshots), sources=sources)
+    recording = Recording(script=script, graphs=list(snapshots), sources=sources)
     made = renderer_for("html").render(recording, RenderOptions(**options))  # type: ignore[arg-type]
     assert isinstance(made, str)
     return made
@@ -171,7 +171,7 @@ def test_hostile_names_stay_data() -> None:
 
 def test_findings_and_errors_stay_data() -> None:
     """What a run ended with is told, with its place, and cannot break out either."""
-    recording = Recording(snapshots=[small()], events=[])
+    recording = Recording(graphs=[small()], events=[])
     data = {"type": "RuntimeError", "message": HOSTILE}
     recording.events.append(Event("error", source=SourceLine("train.py", 3, "step"), data=data))
     text = renderer_for("html").render(recording, RenderOptions())
@@ -299,7 +299,7 @@ def test_cards_stand_apart_inside_their_box() -> None:
     assert [made["links"]["count"][link] for link in outermost] == [2, 1, 1]
 
 
-@pytest.mark.parametrize("make", [lambda: GraphSnapshot(), lambda: chain(1), hostile, lambda: chain(30_000)])
+@pytest.mark.parametrize("make", [lambda: Graph(), lambda: chain(1), hostile, lambda: chain(30_000)])
 def test_odd_graphs_make_pages(make: Any) -> None:
     """Nothing, one node, hostile names in a box tree of their own, a graph too large for careful layout."""
     made = data_of(page(make()))
@@ -327,14 +327,14 @@ def test_hooks_stand_at_their_nodes() -> None:
     snapshot = small()
     snapshot.first_seq = 7
     tensors = [TensorFacts(made_by=0), TensorFacts(name="w")]
-    text = renderer_for("html").render(Recording(snapshots=[snapshot], events=events, tensors=tensors), RenderOptions())
+    text = renderer_for("html").render(Recording(graphs=[snapshot], events=events, tensors=tensors), RenderOptions())
     assert isinstance(text, str)
     told = data_of(text)["steps"][0]["hooks"]
 
     assert [node for node, _ in told] == [0, 0, 2]
     assert [words.endswith(", never ran") for _, words in told] == [True, False, True]
     assert "on the tensor, train.py:2" in told[1][1]
-    recording = Recording(snapshots=[snapshot], events=events, tensors=tensors)
+    recording = Recording(graphs=[snapshot], events=events, tensors=tensors)
     cut = renderer_for("html").render(recording, RenderOptions(max_nodes=2))
     assert isinstance(cut, str)
     assert [node for node, _ in data_of(cut)["steps"][0]["hooks"]] == [0, 0]

@@ -9,13 +9,13 @@ from recording_samples import HOSTILE, chain, diamond, graph, hostile, recording
 
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.labels import node_text
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.snapshot import Graph
 
 NODE = re.compile(r'  ((?:s\d+_)?n\d+)(\["|\(\[")(.*?)("\]|"\]\))(:::\w+)?')
 EDGE = re.compile(r'  ((?:s\d+_)?n\d+) -->(?:\|"(.*)"\|)? ((?:s\d+_)?n\d+)')
 
 
-def text_of(*snapshots: GraphSnapshot, **asked: object) -> str:
+def text_of(*snapshots: Graph, **asked: object) -> str:
     """The Mermaid text of some graphs."""
     written = renderer_for("mermaid").render(recording(*snapshots), RenderOptions(**{"fold": (), **asked}))  # type: ignore[arg-type]
     assert isinstance(written, str)
@@ -63,7 +63,7 @@ def test_hostile_words_are_only_words() -> None:
 
 
 @pytest.mark.parametrize("made", [chain(10_000), graph([(0, node) for node in range(1, 3000)])], ids=["deep", "wide"])
-def test_capped_at_what_viewers_draw(made: GraphSnapshot) -> None:
+def test_capped_at_what_viewers_draw(made: Graph) -> None:
     """A large graph is cut to 500 edges and 50,000 characters with a note that counts the rest."""
     text = text_of(made)
     drawn = len(nodes_in(text))

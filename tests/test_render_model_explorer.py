@@ -9,12 +9,12 @@ import pytest
 from recording_samples import chain, diamond, hostile, recording
 
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.snapshot import Graph
 
 EXPLORER = renderer_for("x.explorer.json")
 
 
-def graphs(*snapshots: GraphSnapshot, **asked: Any) -> list[dict[str, Any]]:
+def graphs(*snapshots: Graph, **asked: Any) -> list[dict[str, Any]]:
     """Render, parse as strict JSON, and check what the reader asks of graphs and nodes."""
     plain = json.loads(EXPLORER.render(recording(*snapshots), RenderOptions(**asked)), parse_constant=pytest.fail)
     assert plain.keys() == {"label", "graphs"}
@@ -59,7 +59,7 @@ def test_nodes_edges_and_scopes() -> None:
 
 def test_hostile_deep_empty_and_several() -> None:
     """Hostile names, a long chain, an empty graph and several steps are all well formed; a cap leaves no loose edge."""
-    found = graphs(hostile(), GraphSnapshot(), chain(50_000), step="all")
+    found = graphs(hostile(), Graph(), chain(50_000), step="all")
 
     assert [len(graph["nodes"]) for graph in found] == [len(hostile()), 0, 50_000]
     assert len(graphs(chain(50), max_nodes=7)[0]["nodes"]) == 7

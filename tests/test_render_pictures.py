@@ -16,13 +16,13 @@ from retrograd.errors import LayoutError
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.theme import DARK, LIGHT
 from retrograd.inspect.render.typeset import sharpness
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.snapshot import Graph
 
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 needs_typst = pytest.mark.skipif(importlib.util.find_spec("typst") is None, reason="typst is not installed")
 
 
-def png(snapshot: GraphSnapshot, **options: object) -> bytes:
+def png(snapshot: Graph, **options: object) -> bytes:
     """The picture of a graph."""
     data = renderer_for("png").render(recording(snapshot), RenderOptions(**options))  # type: ignore[arg-type]
     assert isinstance(data, bytes)

@@ -14,7 +14,7 @@ from retrograd.errors import NoGraphError, UnknownFormatError, UsageError
 from retrograd.inspect.events import Recording
 from retrograd.inspect.render import RenderOptions, capped, chosen_snapshots, renderer_for, renderers
 from retrograd.inspect.render.labels import bytes_text, clean, headline, node_text, source_text, tensor_text, time_text
-from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
+from retrograd.inspect.snapshot import Graph, SourceLine
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [
@@ -30,9 +30,9 @@ HOSTILE = [
 ]
 
 
-def small(name: str = "w", label: str = "backward 0") -> GraphSnapshot:
+def small(name: str = "w", label: str = "backward 0") -> Graph:
     """loss = sum(split(exp(w))[1] * w): one leaf used twice, one second output."""
-    return GraphSnapshot(
+    return Graph(
         label=label,
         op=["SumBackward0", "MulBackward0", "SplitBackward0", "ExpBackward0", "AccumulateGrad"],
         kind=["op", "op", "function", "copy", "leaf"],
@@ -53,9 +53,9 @@ def small(name: str = "w", label: str = "backward 0") -> GraphSnapshot:
     )
 
 
-def drawn(*snapshots: GraphSnapshot, **options: object) -> str:
+def drawn(*snapshots: Graph, **options: object) -> str:
     """The SVG text of a recording of these graphs."""
-    recording = Recording(script="train.py", engine="retrograd", snapshots=list(snapshots))
+    recording = Recording(script="train.py", engine="retrograd", graphs=list(snapshots))
     made = renderer_for("svg").render(recording, RenderOptions(**{"fold": (), **options}))  # type: ignore[arg-type]
     assert isinstance(made, str)
     return made
@@ -199,7 +199,7 @@ def test_nothing_is_fetched() -> None:
 def test_steps_are_chosen_by_word_or_number() -> None:
     """last, all, an index from either end; a missing one is a usage error that says which there are."""
     first, second = small(label="a"), small(label="b")
-    recording = Recording(snapshots=[first, second])
+    recording = Recording(graphs=[first, second])
 
     assert chosen_snapshots(recording, RenderOptions()) == [second]
     assert chosen_snapshots(recording, RenderOptions(step="all")) == [first, second]
@@ -218,8 +218,8 @@ def test_huge_graphs_are_capped_unless_asked() -> None:
     columns |= {name: [None] * count for name in ("shape", "dtype", "source", "saved_bytes", "seq")}
     edges = {"edge_source": list(range(count - 1)), "edge_target": list(range(1, count))}
     edges |= {"edge_input_nr": [0] * (count - 1), "edge_output_nr": [0] * (count - 1)}
-    made = GraphSnapshot(**columns, **edges, roots=[0])  # type: ignore[arg-type]
-    text = renderer_for("svg").render(Recording(snapshots=[made]), RenderOptions(fold=()))
+    made = Graph(**columns, **edges, roots=[0])  # type: ignore[arg-type]
+    text = renderer_for("svg").render(Recording(graphs=[made]), RenderOptions(fold=()))
     assert isinstance(text, str)
     assert len(re.findall(r'<g class="[^"]*" id="n\d+"', text)) == 20_000
     assert "200,000 nodes" in text

@@ -12,10 +12,10 @@ from retrograd.errors import OutputError
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.formats.tree import print_tree
 from retrograd.inspect.render.tree_rows import Outline
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.snapshot import Graph
 
 
-def lines_of(*snapshots: GraphSnapshot, **asked: object) -> list[str]:
+def lines_of(*snapshots: Graph, **asked: object) -> list[str]:
     """The lines of the tree of some graphs."""
     written = renderer_for("tree").render(recording(*snapshots), RenderOptions(**{"fold": (), **asked}))  # type: ignore[arg-type]
     assert isinstance(written, str)
@@ -23,7 +23,7 @@ def lines_of(*snapshots: GraphSnapshot, **asked: object) -> list[str]:
     return written.splitlines()
 
 
-def outline(made: GraphSnapshot, limit: int = 1000) -> list[str]:
+def outline(made: Graph, limit: int = 1000) -> list[str]:
     """Rows as short texts: indentation, ``v`` for a continued row, ``>`` for a reference, the node."""
     rows = Outline(made).rows(limit)
     return [f"{'  ' * row.depth}{'v' if row.continues else ''}{'>' if row.reference else ''}{row.node}" for row in rows]

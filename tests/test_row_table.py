@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrograd.inspect.diagnose import Flow
-from retrograd.inspect.diagnose.facts.row_table import RowTable
+from retrograd.inspect.diagnosis import Flow
+from retrograd.inspect.diagnosis.facts.row_table import RowTable
 from retrograd.inspect.events import Event, Recording
 
 

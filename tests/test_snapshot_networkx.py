@@ -1,4 +1,4 @@
-"""``GraphSnapshot.to_networkx``: the same graph with the same attribute names, made once."""
+"""``Graph.to_networkx``: the same graph with the same attribute names, made once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import networkx as nx
 import pytest
 from recording_samples import chain, diamond, graph, hostile
 
-from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
+from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, Graph, SourceLine
 
 
 def test_attributes_are_the_columns() -> None:
@@ -90,7 +90,7 @@ def test_columns_do_not_see_the_cache() -> None:
 
 def test_column_names_cover_the_class() -> None:
     """The lists of column names leave no column out."""
-    fields = set(GraphSnapshot.__dataclass_fields__)
+    fields = set(Graph.__dataclass_fields__)
     rest = {"engine", "label", "roots", "root_names", "first_seq", "measures", "_networkx", "_measured", "_lasting"}
     rest |= {"classes", "cuts"}
 
@@ -111,4 +111,4 @@ def test_a_long_chain() -> None:
     made = chain(100_000)
 
     assert made.to_networkx().number_of_edges() == 99_999
-    assert GraphSnapshot().to_networkx().number_of_nodes() == 0
+    assert Graph().to_networkx().number_of_nodes() == 0

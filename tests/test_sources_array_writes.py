@@ -11,7 +11,7 @@ import pytest
 from bug_programs import record
 
 import retrograd as torch
-from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnosis import diagnose
 
 HEAD = """import numpy as np
 import torch

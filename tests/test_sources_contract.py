@@ -199,7 +199,7 @@ def test_both_sources_tell_the_same_of_all_else(program: str, folder: Path) -> N
     assert heads[1] == heads[0]
     assert differences(*[[one[3] for one in happened(recording)] for recording in recordings]) == []
     assert differences(*map(arrived, recordings)) == []
-    assert differences(*[list(map(drawn, recording.snapshots)) for recording in recordings]) == []
+    assert differences(*[list(map(drawn, recording.graphs)) for recording in recordings]) == []
 
 
 def test_every_kind_of_event_is_compared(folder: Path) -> None:

@@ -120,8 +120,8 @@ def test_every_figure_in_some_runs():
             w.grad = None
             x = w * 2
             (x.clamp(min=0.0) * (math.inf if run == 6 else 3.0)).sum().backward()
-    measures = [snapshot.measures for snapshot in recorded.snapshots]
-    mul = recorded.snapshots[0].op.index("MulBackward0", 2)
+    measures = [snapshot.measures for snapshot in recorded.graphs]
+    mul = recorded.graphs[0].op.index("MulBackward0", 2)
     leaves = [event.data["grad"] for event in recorded.events if event.kind == "accumulate"]
 
     assert [each["grad_norm"][mul] for each in measures if not each["inf_count"][mul]] == pytest.approx([45**0.5] * 7)
@@ -188,7 +188,7 @@ def test_results_with_zeros_around_them():
 
     with recording(level="backward") as recorded:
         run()
-    (snapshot,) = recorded.snapshots
+    (snapshot,) = recorded.graphs
     found = {
         op: (snapshot.measures["out_norm"][row], snapshot.measures["out_zero_share"][row])
         for row, op in enumerate(snapshot.op)
@@ -217,11 +217,11 @@ def test_figures_that_nobody_reads(monkeypatch):
     step()
     assert worked == []
     kept = step()
-    copied = copy.deepcopy(kept.snapshots[0])
+    copied = copy.deepcopy(kept.graphs[0])
     assert worked
-    assert copied.measures == kept.snapshots[0].measures
+    assert copied.measures == kept.graphs[0].measures
     before, other = len(worked), step()
     step()
     assert len(worked) > before
     del kept
-    assert other.snapshots[0].measures["grad_mean"] == copied.measures["grad_mean"]
+    assert other.graphs[0].measures["grad_mean"] == copied.measures["grad_mean"]

@@ -34,7 +34,7 @@ def test_after_a_step_that_failed(with_module):
             layer.weight.sum().backward()
         out = layer(torch.ones(1, 2)) if with_module else layer.weight * 2
         out.exp().sum().backward()  # exponential
-    assert marks_of(recorded.snapshots[-1])["ExpBackward0"] == "exponential"
+    assert marks_of(recorded.graphs[-1])["ExpBackward0"] == "exponential"
     assert torch.overrides._get_current_function_mode_stack() == before
 
 
@@ -114,7 +114,7 @@ def test_modes_of_the_program_stay_where_they_are():
         assert torch.overrides._get_current_function_mode_stack() == stack
         weight.exp().sum().backward()  # afterwards
     assert seen
-    assert marks_of(recorded.snapshots[-1])["ExpBackward0"] == "afterwards"
+    assert marks_of(recorded.graphs[-1])["ExpBackward0"] == "afterwards"
 
 
 def test_steps_that_compute_again_are_seen():
@@ -130,7 +130,7 @@ def test_steps_that_compute_again_are_seen():
 
     with recording(level="full") as recorded:
         optimizer.step(closure)
-    assert all(marks_of(snapshot)["CoshBackward0"] == "closure" for snapshot in recorded.snapshots)
+    assert all(marks_of(snapshot)["CoshBackward0"] == "closure" for snapshot in recorded.graphs)
 
 
 def test_gradients_set_to_zero_in_place_are_seen():

@@ -77,7 +77,7 @@ def test_figures_of_every_node(seed):
     with recording(level="backward") as recorded:
         leaves, loss = program(random.Random(seed))
         loss.backward()
-    (snapshot,) = recorded.snapshots
+    (snapshot,) = recorded.graphs
     measures = snapshot.measures
 
     assert snapshot.op == names
@@ -100,7 +100,7 @@ def test_hooks_of_the_program_between(level):
         h = x * 1
         h.register_hook(lambda gradient: gradient * 10)
         (h.clone() + h.sin().expand(4)).sum().backward()
-    (snapshot,) = recorded.snapshots
+    (snapshot,) = recorded.graphs
     norms = dict(zip(snapshot.op, snapshot.measures["grad_norm"], strict=True))
 
     assert norms["AddBackward0"] == norms["CloneBackward0"] == norms["SinBackward0"] == 2
@@ -130,7 +130,7 @@ def test_a_long_chain_of_sums():
         for _ in range(40_000):
             h = h + 1
         h.sum().backward()
-    (snapshot,) = recorded.snapshots
+    (snapshot,) = recorded.graphs
 
     assert sorted(snapshot.measures["order"]) == list(range(40_003))
     assert set(snapshot.measures["grad_norm"][1:-1]) == {math.sqrt(2)}
@@ -147,14 +147,14 @@ def test_runs_that_share_nodes():
         torch.autograd.grad((h * 8).sum(), h, retain_graph=True)
         h.grad_fn.register_hook(lambda results, gradients: calls.append(float(gradients[0][0])))
     h.sum().backward()
-    norms = [dict(zip(snapshot.op, snapshot.measures["grad_norm"], strict=True)) for snapshot in recorded.snapshots]
+    norms = [dict(zip(snapshot.op, snapshot.measures["grad_norm"], strict=True)) for snapshot in recorded.graphs]
 
     sines, exponentials = ([each[op] for each in norms[:3]] for op in ("SinBackward0", "ExpBackward0"))
     assert sines == pytest.approx([factor * math.sqrt(3) for factor in (1, 2, 4)])
     assert exponentials == pytest.approx([factor * math.sqrt(3) * abs(math.cos(math.e)) for factor in (1, 2, 4)])
     assert norms[3]["SinBackward0"] is norms[3]["ExpBackward0"] is None
     assert calls == [1.0]
-    assert all(len(snapshot.measures["grad_norm"]) == len(snapshot) for snapshot in recorded.snapshots)
+    assert all(len(snapshot.measures["grad_norm"]) == len(snapshot) for snapshot in recorded.graphs)
 
 
 def test_recordings_one_after_another():
@@ -168,7 +168,7 @@ def test_recordings_one_after_another():
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
     recordings = [step() for _ in range(4)]
     found = [
-        (each.snapshots[0].name, each.snapshots[0].scope, [tensor.name for tensor in each.tensors], len(each.events))
+        (each.graphs[0].name, each.graphs[0].scope, [tensor.name for tensor in each.tensors], len(each.events))
         for each in recordings
     ]
 

@@ -66,7 +66,7 @@ def lines_of(model, level):
     """Operator, function, line and scope of each node."""
     with recording(level=level) as recorded:
         model(torch.ones(2, 3, 4)).sum().backward()
-    (snapshot,) = recorded.snapshots
+    (snapshot,) = recorded.graphs
     return [
         (op, line and (line.line, line.function), scope)
         for op, line, scope in zip(snapshot.op, snapshot.source, snapshot.scope, strict=True)
@@ -105,4 +105,4 @@ def test_modes_are_as_they_were():
         x = torch.ones(3, requires_grad=True)
         (x * 2).sum().backward()
     assert stack() == []
-    assert all(line is not None for line in recorded.snapshots[0].source[:2])
+    assert all(line is not None for line in recorded.graphs[0].source[:2])

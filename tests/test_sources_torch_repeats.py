@@ -169,7 +169,7 @@ def columns(program, level):
     with recording(level=level) as recorded:
         program()
     names = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names", "engine", "label")
-    return [{name: getattr(snapshot, name) for name in names} for snapshot in recorded.snapshots]
+    return [{name: getattr(snapshot, name) for name in names} for snapshot in recorded.graphs]
 
 
 @pytest.mark.parametrize("level", ["graph", "backward", "full"])

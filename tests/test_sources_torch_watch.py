@@ -83,7 +83,7 @@ def test_conv_net():
     with recording() as record:
         loss = model(torch.randn(2, 2, 4, 4)).pow(2).mean()  # loss
         loss.backward()
-    (snapshot,) = record.snapshots
+    (snapshot,) = record.graphs
 
     assert snapshot.root_names == ["loss"]
     assert {name for name, kind in zip(snapshot.name, snapshot.kind, strict=True) if kind == "leaf"} == {
@@ -111,7 +111,7 @@ def test_transformer_encoder():
     encoder = torch.nn.TransformerEncoder(layer, 2)
     with recording() as record:
         encoder(torch.randn(2, 3, 8)).sum().backward()
-    (snapshot,) = record.snapshots
+    (snapshot,) = record.graphs
     leaves = {
         name: scope
         for name, scope, kind in zip(snapshot.name, snapshot.scope, snapshot.kind, strict=True)
@@ -130,7 +130,7 @@ def test_custom_function_line():
         y = Twice.apply(x)  # apply
         y.sum().backward()
 
-    assert marks_of(record.snapshots[0])["TwiceBackward"] == "apply"
+    assert marks_of(record.graphs[0])["TwiceBackward"] == "apply"
 
 
 def test_double_backward():
@@ -139,7 +139,7 @@ def test_double_backward():
         x = torch.ones(3, requires_grad=True)
         (slope,) = torch.autograd.grad(x.sin().sum(), x, create_graph=True)  # slope
         slope.pow(2).sum().backward()  # penalty
-    lines = marks_of(record.snapshots[1])
+    lines = marks_of(record.graphs[1])
 
     assert lines["CosBackward0"] == "slope"
     assert lines["PowBackward0"] == "penalty"
@@ -158,7 +158,7 @@ def test_checkpoint():
         True,
         False,
     ]
-    assert [snapshot.op[1] for snapshot in record.snapshots] == ["CheckpointFunctionBackward", "AddmmBackward0"]
+    assert [snapshot.op[1] for snapshot in record.graphs] == ["CheckpointFunctionBackward", "AddmmBackward0"]
 
 
 def test_failing_backward():
@@ -175,7 +175,7 @@ def test_failing_backward():
 
     assert str(watched.value) == str(alone.value)
     assert record.events[1].data["error"].startswith("RuntimeError: one of the variables needed")
-    assert len(record.snapshots[0]) == 4
+    assert len(record.graphs[0]) == 4
 
 
 def train(watch):
@@ -223,7 +223,7 @@ def test_nothing_is_kept():
             assert step() == [None, None, None]
     finally:
         gc.enable()
-    assert record.snapshots[0].name == ["loss", "y", "x"]
+    assert record.graphs[0].name == ["loss", "y", "x"]
 
 
 def test_threads():
@@ -241,8 +241,8 @@ def test_threads():
         thread.start()
         thread.join()
 
-    assert marks_of(record.snapshots[0])["MulBackward0"] == "in a thread"
-    assert marks_of(record.snapshots[1])["ExpBackward0"] == "in main"
+    assert marks_of(record.graphs[0])["MulBackward0"] == "in a thread"
+    assert marks_of(record.graphs[1])["ExpBackward0"] == "in main"
 
 
 def test_one_thread_only():
@@ -274,7 +274,7 @@ def test_ended_by_another_thread():
 
     assert before.events == []
     assert silent < torch.autograd._get_sequence_nr() - 2
-    assert marks_of(after.snapshots[0])["MulBackward0"] == "watched again"
+    assert marks_of(after.graphs[0])["MulBackward0"] == "watched again"
 
 
 def test_user_mode():
@@ -299,7 +299,7 @@ def test_user_mode():
         watched = program()
 
     assert alone == watched
-    assert marks_of(record.snapshots[0])["MulBackward0"] == "in mode"
+    assert marks_of(record.graphs[0])["MulBackward0"] == "in mode"
 
 
 def test_user_mode_left_on():
@@ -325,8 +325,8 @@ def test_nested_watches():
             (torch.ones(2, requires_grad=True) * 3).sum().backward()
         (torch.ones(2, requires_grad=True) * 3).sum().backward()
 
-    assert (len(outer.snapshots), len(inner.snapshots)) == (2, 1)
-    assert outer.snapshots[1].source[1] is not None
+    assert (len(outer.graphs), len(inner.graphs)) == (2, 1)
+    assert outer.graphs[1].source[1] is not None
 
 
 def test_exception_passes():
@@ -363,8 +363,8 @@ def test_interrupted_forward():
         for _ in range(2):
             model(torch.randn(2, 2, 4, 4)).mean().backward()
 
-    assert record.snapshots[1].scope[0] == ""
-    assert "model/head" in record.snapshots[1].scope
+    assert record.graphs[1].scope[0] == ""
+    assert "model/head" in record.graphs[1].scope
 
 
 @pytest.mark.filterwarnings("ignore:Guards may run slower:RuntimeWarning")  # PyTorch's own, of Python 3.13.0
@@ -382,7 +382,7 @@ def test_compile(whole):
 
     assert torch.equal(result, expected)
     assert torch.equal(compiled(x), expected)
-    assert record.snapshots[-1].op[:2] == ["SumBackward0", "CompiledFunctionBackward"]  # after those of the compiler
+    assert record.graphs[-1].op[:2] == ["SumBackward0", "CompiledFunctionBackward"]  # after those of the compiler
 
 
 LATE_IMPORT = """
@@ -396,7 +396,7 @@ with recording() as record:
     (x * 2).sum().backward()
 assert sys.meta_path == finders
 assert "exec_module" not in vars(torch.__loader__) and torch.__spec__.loader is torch.__loader__
-print(record.snapshots[0].op, record.snapshots[0].name, [s and s.line for s in record.snapshots[0].source])
+print(record.graphs[0].op, record.graphs[0].name, [s and s.line for s in record.graphs[0].source])
 """
 
 
@@ -423,7 +423,7 @@ def test_torch_taken_out_of_sys_modules(monkeypatch):
     monkeypatch.undo()
 
     assert torch.equal(x.grad, torch.ones(3).exp() - torch.ones(3).sin())
-    assert [graph.op[1] for graph in record.snapshots] == ["ExpBackward0", "CosBackward0"]
+    assert [graph.op[1] for graph in record.graphs] == ["ExpBackward0", "CosBackward0"]
     assert not [event for event in record.events if event.kind == "problem"]
 
 
@@ -451,6 +451,6 @@ def test_forked_processes():
             (w * 0).sum().backward()
         if child:
             os.waitpid(child, 0)
-    print(w.grad, len(record.snapshots), len(own.snapshots), *touched)
+    print(w.grad, len(record.graphs), len(own.graphs), *touched)
     """
     assert run(code) == "tensor([12., 16.]) 2 1 False 0\ntensor([12., 16.]) 3 1 True 1\n"

@@ -26,8 +26,8 @@ def test_figures_are_those_of_the_entries(engine: str) -> None:
     recorded, error = record(PROGRAM.replace("FACTOR", "3.0"), engine)
     assert error is None
     entries = np.array([5.0, 7.0, 3.0, 0.0])
-    measures = recorded.snapshots[0].measures
-    row = list(recorded.snapshots[0].op).index("AccumulateGrad")
+    measures = recorded.graphs[0].measures
+    row = list(recorded.graphs[0].op).index("AccumulateGrad")
     found: dict[str, Any] = {name: measures[name][row] for name in ("grad_norm", "grad_min", "grad_max", "zero_share")}
     assert found["grad_norm"] == pytest.approx(np.linalg.norm(entries))
     assert [found["grad_min"], found["grad_max"], found["zero_share"]] == [0.0, 7.0, 0.25]
@@ -39,8 +39,8 @@ def test_a_nan_among_the_entries(engine: str) -> None:
     """V-11: it is counted at the leaf that takes it."""
     pytest.importorskip("torch")
     recorded, _ = record(PROGRAM.replace("FACTOR", "float('nan')"), engine)
-    row = list(recorded.snapshots[0].op).index("AccumulateGrad")
-    assert recorded.snapshots[0].measures["nan_count"][row] == 1
+    row = list(recorded.graphs[0].op).index("AccumulateGrad")
+    assert recorded.graphs[0].measures["nan_count"][row] == 1
 
 
 def test_entries_added_up() -> None:

@@ -16,11 +16,11 @@ from side_by_side import retrograd
 from retrograd.cli.group import cli
 from retrograd.inspect.output import save
 from retrograd.inspect.render.stats_tables import bar, stats_parts
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.snapshot import Graph
 from retrograd.inspect.stats import statistics
 
 
-def measured() -> GraphSnapshot:
+def measured() -> Graph:
     """A loss over three parameters, with times and gradients, one of them not finite."""
     made = graph([(0, 1), (0, 2), (1, 3), (2, 4)], leaves=(2, 3, 4))
     made.saved_bytes = [0, 4000, None, None, None]
@@ -66,7 +66,7 @@ def test_says_which_level_records_what_is_missing() -> None:
 
     assert sentence.startswith("Times of nodes and gradients were not recorded")
     assert "--level backward" in sentence
-    assert statistics(GraphSnapshot()).nodes == 0
+    assert statistics(Graph()).nodes == 0
 
 
 def test_says_which_figures_were_not_taken() -> None:
@@ -171,7 +171,7 @@ def test_usage_errors(tmp_path: Path) -> None:
 def test_times_are_medians_of_passes(tmp_path: Path) -> None:
     """A node that was slow in one pass of five is no slowest node; tables, picture and page say what times are."""
     made = recording(*(chain(4) for _ in range(5)))
-    for number, snapshot in enumerate(made.snapshots):
+    for number, snapshot in enumerate(made.graphs):
         snapshot.measures["time_us"] = [10.0, 500.0 if number == 4 else 1.0, 20.0 + number, None]
     found = made.stats()
     made.save(str(tmp_path / "a.svg"), color_by="time")

@@ -266,7 +266,7 @@ def test_recorded_sweep_tells_what_a_full_run_tells(seed: int) -> None:
             assert a.grad is None or a.grad.numpy().tobytes() == b.grad.numpy().tobytes()
 
     for run in range(2):
-        swept, full = (recording.snapshots[run].measures for recording in recorded)
+        swept, full = (recording.graphs[run].measures for recording in recorded)
         assert sorted(swept["order"]) == sorted(full["order"]) == list(range(len(full["order"])))
         for name in full.keys() - {"order", "time_us", "started_us", "saved_bytes"}:
             assert swept[name] == full[name], name
@@ -284,7 +284,7 @@ def test_recorded_sweep_names_the_node_that_failed() -> None:
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             z.backward()
     ended = trace.recording.events[-1]
-    snapshot = trace.recording.snapshots[-1]
+    snapshot = trace.recording.graphs[-1]
     failed = snapshot.seq.index(ended.data["failed_node"] - snapshot.first_seq)
     assert ended.kind == "backward-end"
     assert snapshot.op[failed] == "MulBackward0"

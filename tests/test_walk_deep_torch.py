@@ -80,7 +80,7 @@ PROGRAMS = {
             loss = build()
             loss.backward()
             del loss
-        assert len(record.snapshots[0]) == DEPTH + 2, record.events
+        assert len(record.graphs[0]) == DEPTH + 2, record.events
 
         small_stack()
         try:
@@ -111,7 +111,7 @@ PROGRAMS = {
             loss.backward()
         with recording() as record:
             in_thread(recorded)
-        assert len(record.snapshots[0]) == DEPTH + 2, record.events
+        assert len(record.graphs[0]) == DEPTH + 2, record.events
 
         threading.stack_size(256 * 1024)
         def held_no_longer_than_used():

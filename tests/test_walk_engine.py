@@ -136,7 +136,7 @@ def test_two_engines_at_once():
     with recording() as record:
         ours.sum().backward()
         theirs.sum().backward()
-    assert [snapshot.engine for snapshot in record.snapshots] == ["retrograd", "torch"]
+    assert [snapshot.engine for snapshot in record.graphs] == ["retrograd", "torch"]
     assert record.engine == "retrograd+torch"
 
 
@@ -151,7 +151,7 @@ def test_recording():
         loss.backward()
         (slope,) = rg.autograd.grad(w["w1"].sin().sum(), w["w1"], create_graph=True)  # slope
         slope.sum().backward()
-    first, _, third = record.snapshots
+    first, _, third = record.graphs
 
     lines = marks_of(first)
     assert (lines["TwiceBackward"], lines["CopySlices"], lines["SumBackward0"]) == ("apply", "write", "sum")
@@ -204,8 +204,8 @@ def test_threads():
         thread.start()
         thread.join()
 
-    assert (len(everything.snapshots), len(here.snapshots)) == (1, 0)
-    assert marks_of(everything.snapshots[0])["MulBackward0"] == "in a thread"
+    assert (len(everything.graphs), len(here.graphs)) == (1, 0)
+    assert marks_of(everything.graphs[0])["MulBackward0"] == "in a thread"
 
 
 def test_nothing_is_kept():
@@ -232,4 +232,4 @@ def test_deep_chain():
             h = h * 1.0
         h.sum().backward()
 
-    assert len(record.snapshots[0]) == 30_002
+    assert len(record.graphs[0]) == 30_002

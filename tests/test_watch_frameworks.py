@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from retrograd.inspect.watch.watched_file import WatchedRun, load_run
+from retrograd.inspect.training.watched_file import WatchedRun, load_run
 
 torch = pytest.importorskip("torch")
 
@@ -29,7 +29,7 @@ def batches() -> Any:
 def test_lightning(tmp_path: Path) -> None:
     """``fit`` of two epochs: every step is there, evaluations and logged figures are marked."""
     lightning = pytest.importorskip("lightning")
-    from retrograd.inspect.watch.frameworks.lightning_ import Watch
+    from retrograd.inspect.training.frameworks.lightning_ import Watch
 
     class Fitted(lightning.LightningModule):
         def __init__(self) -> None:
@@ -64,7 +64,7 @@ def test_transformers(tmp_path: Path) -> None:
     """``Trainer.train`` of one epoch: every step is there, with the names of the model."""
     transformers = pytest.importorskip("transformers")
     pytest.importorskip("accelerate")
-    from retrograd.inspect.watch.frameworks.transformers_ import Watch
+    from retrograd.inspect.training.frameworks.transformers_ import Watch
 
     class Fitted(torch.nn.Module):
         def __init__(self) -> None:
@@ -93,7 +93,7 @@ def test_transformers(tmp_path: Path) -> None:
 def test_accelerate(tmp_path: Path) -> None:
     """A tracker: every step is there, what was logged is a curve."""
     accelerate = pytest.importorskip("accelerate")
-    from retrograd.inspect.watch.frameworks.accelerate_ import Watch
+    from retrograd.inspect.training.frameworks.accelerate_ import Watch
 
     accelerator = accelerate.Accelerator(cpu=True, log_with=[Watch(str(tmp_path / "run.json"))])
     layer = torch.nn.Linear(4, 1)
@@ -117,7 +117,7 @@ def test_accelerate(tmp_path: Path) -> None:
 def test_ignite(tmp_path: Path) -> None:
     """A handler: every step of a trainer's run is there."""
     ignite = pytest.importorskip("ignite.engine")
-    from retrograd.inspect.watch.frameworks.ignite_ import Watch
+    from retrograd.inspect.training.frameworks.ignite_ import Watch
 
     layer = torch.nn.Linear(4, 1)
     optimizer = torch.optim.SGD(layer.parameters(), lr=0.01)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import retrograd
-from retrograd.inspect.watch.run import watch
+from retrograd.inspect.training.run import watch
 
 Train = Callable[[Any, int], None]
 """A training on an engine, of so many steps."""

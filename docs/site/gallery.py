@@ -24,7 +24,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 import torch  # noqa: E402, F401  (once, for all programs)
 from bug_programs import Pair, pairs, record  # noqa: E402
 
-from retrograd.inspect.diagnose import all_checks, diagnose, diagnose_together  # noqa: E402
+from retrograd.inspect.diagnosis import all_checks, diagnose, diagnose_together  # noqa: E402
 from retrograd.inspect.events import Recording  # noqa: E402
 from retrograd.inspect.findings import Finding  # noqa: E402
 from retrograd.inspect.fixes import unified_diff  # noqa: E402
@@ -66,7 +66,7 @@ def shortest(kind: str) -> Pair | None:
 
 def draw(recorded: Recording, options: RenderOptions, stem: Path) -> bool:
     """Write a picture for each theme of the site; return whether there is a graph to draw."""
-    if not recorded.snapshots:
+    if not recorded.graphs:
         return False
     options = with_findings(recorded, options)
     for theme in THEMES:

@@ -21,7 +21,7 @@ _OUTWARD = re.compile(r"\]\(\.\./([^)]+)\)")
 def on_config(config: Any) -> None:
     """List the pages of the gallery's families, which follow from the checks, in the navigation."""
     sys.path.insert(0, str(ROOT))
-    from retrograd.inspect.diagnose import all_checks
+    from retrograd.inspect.diagnosis import all_checks
 
     families = sorted({check.family for check in all_checks().values() if check.kinds})
     by_family = next(part for entry in config.nav for part in entry.get("Gallery", ()) if isinstance(part, dict))

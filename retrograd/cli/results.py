@@ -159,7 +159,7 @@ def write_processes(
     """
     failure, graphless = 0, 0
     for process in processes:
-        drawn = bool(process.recording.snapshots)
+        drawn = bool(process.recording.graphs)
         graphless += not drawn
         own = [output.of(process.mark) for output in outputs if drawn or output.fmt == "json"]
         if drawn and not outputs and not quiet:
@@ -198,7 +198,7 @@ def _show_tree(recording: Recording, options: RenderOptions) -> int:
 
 def _how_many(recording: Recording) -> str:
     """Return what to add when there was more than one graph to choose from."""
-    count = len(recording.snapshots)
+    count = len(recording.graphs)
     if not count:
         return " (nothing was differentiated, so it shows the last forward pass)"
     dropped = recording.summarized("runs")

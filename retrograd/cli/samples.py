@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import UsageError
 from ..inspect.events import Recording
 from ..inspect.recorder import recording
-from ..inspect.snapshot import GraphSnapshot
+from ..inspect.snapshot import Graph
 from ..inspect.walker import walk
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -54,7 +54,7 @@ def record(name: str) -> Recording:
     """Build a sample and return a recording that holds the graph of what its ``build()`` returned."""
     with recording(script=path_of(name).name) as recorded:
         snapshot = _picture(_imported(name).build, label=name.removesuffix(".py"))
-    recorded.snapshots.append(snapshot)
+    recorded.graphs.append(snapshot)
     for line in filter(None, snapshot.source):
         text = linecache.getline(line.file, line.line).rstrip("\r\n")
         recorded.sources.setdefault(line.file, {})[line.line] = text
@@ -74,9 +74,9 @@ def _imported(name: str) -> ModuleType:
     return module
 
 
-def _picture(build: FunctionType, label: str) -> GraphSnapshot:
+def _picture(build: FunctionType, label: str) -> Graph:
     """Call ``build`` and walk the graph at its return, while the variables that name the tensors still live."""
-    snapshots: list[GraphSnapshot] = []
+    snapshots: list[Graph] = []
 
     def watch(frame: FrameType, event: str, result: Any) -> None:
         if event == "return" and frame.f_code is build.__code__ and result is not None:

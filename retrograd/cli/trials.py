@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 
 from ..errors import RetrogradError, UsageError
-from ..inspect.diagnose import diagnose
+from ..inspect.diagnosis import diagnose
 from ..inspect.findings import Finding
 from ..inspect.fixes import Fix, changed
 from ..inspect.loading import load_recording

@@ -16,13 +16,13 @@ from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Sequence
 
 from .progress import followed, tick
-from .snapshot import EDGE_COLUMNS, GraphSnapshot
+from .snapshot import EDGE_COLUMNS, Graph
 
 DDP_PREFIX = "module."
 """What DistributedDataParallel (and DataParallel) put before the names of parameters."""
 
 
-def align(before: GraphSnapshot, after: GraphSnapshot) -> list[int | None]:
+def align(before: Graph, after: Graph) -> list[int | None]:
     """Return for each node of ``before`` its node in ``after``, or None; no node of ``after`` is given twice."""
     if _same_structure(before, after):
         return list(range(len(before)))
@@ -34,7 +34,7 @@ def plain_name(name: str | None) -> str | None:
     return name.removeprefix(DDP_PREFIX) if name else name
 
 
-def _same_structure(before: GraphSnapshot, after: GraphSnapshot) -> bool:
+def _same_structure(before: Graph, after: Graph) -> bool:
     """Whether row for row and edge for edge the graphs are alike, as two runs of one program are."""
     columns = ("op", "kind", *EDGE_COLUMNS, "roots")
     return all(getattr(before, column) == getattr(after, column) for column in columns) and (
@@ -42,7 +42,7 @@ def _same_structure(before: GraphSnapshot, after: GraphSnapshot) -> bool:
     )
 
 
-def _leaf_names(snapshot: GraphSnapshot) -> list[str | None]:
+def _leaf_names(snapshot: Graph) -> list[str | None]:
     """Return the names of leaves, None for other nodes."""
     pairs = zip(snapshot.name, snapshot.kind, strict=True)
     return [plain_name(name) if kind == "leaf" else None for name, kind in pairs]
@@ -51,7 +51,7 @@ def _leaf_names(snapshot: GraphSnapshot) -> list[str | None]:
 class _Graph:
     """One graph as the alignment sees it."""
 
-    def __init__(self, snapshot: GraphSnapshot) -> None:
+    def __init__(self, snapshot: Graph) -> None:
         self.size = len(snapshot)
         names = _leaf_names(snapshot)
         self.label: list[tuple[str, str, str | None]] = list(zip(snapshot.op, snapshot.kind, names, strict=True))

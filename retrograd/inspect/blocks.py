@@ -15,7 +15,7 @@ from .kept_steps import KEPT
 from .output import drawn
 from .recorder import Recorder, recorded
 from .render import RenderOptions, renderer_for
-from .snapshot import GraphSnapshot
+from .snapshot import Graph
 from .verbs import Verbs
 
 _latest: list[weakref.ref[debug]] = []
@@ -88,19 +88,19 @@ class debug(ContextDecorator, Verbs):  # noqa: N801 - lower-case, as context man
         self._running.pop().__exit__(kind, error, trace)
 
     @property
-    def graphs(self) -> list[GraphSnapshot]:
+    def graphs(self) -> list[Graph]:
         """The graphs of all backward runs so far, in order."""
-        return self.recording.snapshots
+        return self.recording.graphs
 
     @property
-    def graph(self) -> GraphSnapshot:
+    def graph(self) -> Graph:
         """The graph of the last backward run; raises ``NoGraphError`` if there was none."""
-        if not self.recording.snapshots:
+        if not self.recording.graphs:
             raise NoGraphError(
                 "No backward pass was recorded.",
                 "Call backward() inside the block, or use retrograd.walk(loss).",
             )
-        return self.recording.snapshots[-1]
+        return self.recording.graphs[-1]
 
     def text(self, **options: Any) -> str:
         """Return the last graph as a plain-text tree; options are those of ``RenderOptions``."""

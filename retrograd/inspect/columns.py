@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from .progress import tick
-from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, Cut, GraphSnapshot, SourceLine
+from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, Cut, Graph, SourceLine
 
 Plain = Any
 """What JSON can say: None, bool, int, finite float, str, list, dict with string keys."""
@@ -25,7 +25,7 @@ _INTEGERS = ("saved_bytes", "seq", *EDGE_COLUMNS, "roots")
 _OPTIONAL = ("name", "shape", "dtype", "source", "saved_bytes", "seq")
 
 
-def snapshot_to_plain(snapshot: GraphSnapshot) -> dict[str, Plain]:
+def snapshot_to_plain(snapshot: Graph) -> dict[str, Plain]:
     """Return a snapshot as JSON values; ``snapshot_from_plain`` gives an equal snapshot back."""
     plain: dict[str, Plain] = {"engine": snapshot.engine, "label": snapshot.label, "nodes": len(snapshot)}
     for column in NODE_COLUMNS:
@@ -46,13 +46,13 @@ def snapshot_to_plain(snapshot: GraphSnapshot) -> dict[str, Plain]:
     return plain
 
 
-def snapshot_from_plain(plain: Plain) -> GraphSnapshot:
+def snapshot_from_plain(plain: Plain) -> Graph:
     """Return the snapshot that ``snapshot_to_plain`` described.
 
     Raises ``ValueError``, ``TypeError`` or ``KeyError`` when the values do not make a snapshot.
     """
     count = len_checked(plain["nodes"])
-    snapshot = GraphSnapshot(engine=text_checked(plain["engine"]), label=text_checked(plain["label"]))
+    snapshot = Graph(engine=text_checked(plain["engine"]), label=text_checked(plain["label"]))
     for column in NODE_COLUMNS:
         known = plain.get(column, [""] * count) if column == "call" else plain[column]  # older files have none
         setattr(snapshot, column, _node_column(column, known, count))

@@ -9,11 +9,11 @@ from ..errors import UsageError
 from .events import Recording
 from .graph_diff import TOLERANCE, GraphDiff, diff_graphs
 from .lineup.lineup import Lineup, line_up, of_a_job
-from .snapshot import GraphSnapshot
+from .snapshot import Graph
 
 
 @overload
-def diff(first: GraphSnapshot, second: GraphSnapshot, *, tolerance: float = ...) -> GraphDiff: ...
+def diff(first: Graph, second: Graph, *, tolerance: float = ...) -> GraphDiff: ...
 @overload
 def diff(
     first: Any, second: Any = ..., *, tolerance: float = ..., names: Sequence[str] | None = ...
@@ -36,7 +36,7 @@ def diff(
     """
     things = list(first) if second is None and isinstance(first, (list, tuple)) else [first, second]
     things = [getattr(thing, "recording", thing) for thing in things]
-    if len(things) == 2 and all(isinstance(thing, GraphSnapshot) for thing in things):
+    if len(things) == 2 and all(isinstance(thing, Graph) for thing in things):
         return diff_graphs(things[0], things[1], tolerance)
     recordings = all(isinstance(thing, Recording) for thing in things)
     if not recordings or (len(things) < 2 and not any(map(of_a_job, things))):

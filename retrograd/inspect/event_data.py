@@ -3,7 +3,7 @@
 Both sources (our engine's and PyTorch's) write these keys and readers rely on nothing else.  Every key may be
 missing: at the lower levels of recording, or because an engine does not tell.  Tensors are rows of
 ``Recording.tensors``; nodes are sequence numbers counted from the beginning of the recording
-(``GraphSnapshot.first_seq + seq``), in PyTorch for each thread by itself.
+(``Graph.first_seq + seq``), in PyTorch for each thread by itself.
 
 =============  ===========================================================  =========
 kind           what happened                                                level
@@ -103,7 +103,7 @@ MEASURES = (
     "out_inf_count",
     "out_tiny_share",  # share of non-zero entries below the smallest normal number of the dtype
 )
-"""Names of ``GraphSnapshot.measures`` that a recording at level ``backward`` or ``full`` carries.
+"""Names of ``Graph.measures`` that a recording at level ``backward`` or ``full`` carries.
 
 None: the node did not run, or the figure was not taken (``figure_schedule``).
 """

@@ -27,7 +27,7 @@ from .event_data import LEVELS, NAMES_KEYS, TENSOR_KEYS, TENSORS_KEYS
 from .event_types import data_checked
 from .operators import canonical
 from .shared_keys import sharing_keys
-from .snapshot import GraphSnapshot, SourceLine
+from .snapshot import Graph, SourceLine
 from .tensor_facts import TensorFacts
 from .verbs import Verbs
 
@@ -143,7 +143,8 @@ class Recording(Verbs):
     engine: str = ""
     created: str = ""
     """ISO 8601 time; empty in golden tests."""
-    snapshots: list[GraphSnapshot] = field(default_factory=list)
+    graphs: list[Graph] = field(default_factory=list)
+    """The graphs of all backward passes so far, in order."""
     events: list[Event] = field(default_factory=list)
     tensors: list[TensorFacts] = field(default_factory=list)
     """The tensors that events mention, by number."""
@@ -168,13 +169,8 @@ class Recording(Verbs):
 
     def __repr__(self) -> str:
         script = f" of {self.script}" if self.script else ""
-        runs, events = len(self.snapshots), len(self.events)
+        runs, events = len(self.graphs), len(self.events)
         return f"<Recording{script} at level {self.level}: {runs:,} backward passes, {events:,} events>"
-
-    @property
-    def graphs(self) -> list[GraphSnapshot]:
-        """The graphs of all backward passes so far, in order."""
-        return self.snapshots
 
     def summarized(self, what: str = "steps") -> int:
         """Return of how many ``"steps"`` or backward ``"runs"`` there are only sums."""
@@ -210,7 +206,7 @@ class Recording(Verbs):
             "script": self.script,
             "engine": self.engine,
             "created": self.created,
-            "snapshots": map(snapshot_to_plain, list(self.snapshots)),
+            "snapshots": map(snapshot_to_plain, list(self.graphs)),
             "events": map(of_event, events),
             "tensors": map(TensorFacts.to_plain, tensors),
             "level": self.level,
@@ -233,7 +229,7 @@ class Recording(Verbs):
             script=text_checked(plain["script"]),
             engine=text_checked(plain["engine"]),
             created=text_checked(plain["created"]),
-            snapshots=_each_replaced(plain["snapshots"], snapshot_from_plain),
+            graphs=_each_replaced(plain["snapshots"], snapshot_from_plain),
             events=_each_replaced(plain["events"], Event.from_plain),
             tensors=_each_replaced(plain.get("tensors", []), TensorFacts.from_plain),
             level=_level(plain.get("level", LEVELS[0])),
@@ -259,7 +255,7 @@ def _each_replaced(plain: Plain, make: Callable[[Plain], Any]) -> list[Any]:
 
 def _check_graphs_of(recording: Recording) -> None:
     """Raise ``ValueError`` if an event tells of a graph that the recording does not hold."""
-    count = len(recording.snapshots)
+    count = len(recording.graphs)
     for event in recording.events:
         number = event.data.get("snapshot")
         if number is not None and (type(number) is not int or not 0 <= number < count):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from .diagnose import explanation
+from .diagnosis import explanation
 from .events import Event, Recording
 from .findings import Finding
 from .recorder import Recorder

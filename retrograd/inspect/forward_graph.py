@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections import deque
 
 from .events import OPERATIONS, Event, Recording
-from .snapshot import GraphSnapshot
+from .snapshot import Graph
 
 LABEL = "forward only, nothing was differentiated"
 
 
 def with_forward(recording: Recording) -> Recording:
     """Return a recording to draw: one without a backward graph has that of its last forward pass, if it holds one."""
-    if recording.snapshots:
+    if recording.graphs:
         return recording
     made = forward_graph(recording)
     if made is None:
         return recording
-    return Recording(script=recording.script, engine=made.engine, snapshots=[made], level=recording.level)
+    return Recording(script=recording.script, engine=made.engine, graphs=[made], level=recording.level)
 
 
-def forward_graph(recording: Recording) -> GraphSnapshot | None:
+def forward_graph(recording: Recording) -> Graph | None:
     """Return the graph of the last calls that hang together by what they pass on, None if there are no calls."""
     calls = _Calls(recording)
     return calls.graph() if calls.rows else None
@@ -80,11 +80,11 @@ class _Calls:
                     waiting.append(other)
         return sorted(found, reverse=True)
 
-    def graph(self) -> GraphSnapshot:
+    def graph(self) -> Graph:
         """Return the graph of the last calls."""
         recording = self._recording
         rows = self._last()
-        graph = GraphSnapshot(engine=recording.engine or "torch", label=LABEL)
+        graph = Graph(engine=recording.engine or "torch", label=LABEL)
         place = {row: number for number, row in enumerate(rows)}
         for row in rows:
             _put_call(graph, recording, row)
@@ -123,7 +123,7 @@ def _names(recording: Recording) -> dict[int, tuple[str, str]]:
     return found
 
 
-def _put_call(graph: GraphSnapshot, recording: Recording, row: int) -> None:
+def _put_call(graph: Graph, recording: Recording, row: int) -> None:
     event = recording.events[row]
     result = recording.tensors[_given(event)[0]]
     graph.op.append(event.op)
@@ -136,7 +136,7 @@ def _put_call(graph: GraphSnapshot, recording: Recording, row: int) -> None:
     _put_tensor(graph, result.shape, result.dtype)
 
 
-def _put_leaf(graph: GraphSnapshot, recording: Recording, tensor: int, names: dict[int, tuple[str, str]]) -> None:
+def _put_leaf(graph: Graph, recording: Recording, tensor: int, names: dict[int, tuple[str, str]]) -> None:
     facts = recording.tensors[tensor]
     name, scope = names.get(tensor, (facts.name, ""))
     graph.op.append("parameter" if tensor in names else "input")
@@ -149,13 +149,13 @@ def _put_leaf(graph: GraphSnapshot, recording: Recording, tensor: int, names: di
     _put_tensor(graph, facts.shape, facts.dtype)
 
 
-def _put_tensor(graph: GraphSnapshot, shape: tuple[int, ...], dtype: str) -> None:
+def _put_tensor(graph: Graph, shape: tuple[int, ...], dtype: str) -> None:
     graph.shape.append(tuple(shape))
     graph.dtype.append(dtype)
     graph.saved_bytes.append(None)
 
 
-def _put_edge(graph: GraphSnapshot, source: int, target: int, input_nr: int, output_nr: int) -> None:
+def _put_edge(graph: Graph, source: int, target: int, input_nr: int, output_nr: int) -> None:
     graph.edge_source.append(source)
     graph.edge_target.append(target)
     graph.edge_input_nr.append(input_nr)

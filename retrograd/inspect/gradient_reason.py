@@ -11,14 +11,14 @@ import numpy as np
 
 from ..errors import NotATensorError, UsageError
 from .blocks import debug, latest
-from .diagnose import Flow, about, explanation, spoiling
-from .diagnose.facts.runs import Run
-from .diagnose.rules.nonfinite.by_hook import Hooks, named_hooks
+from .diagnosis import Flow, about, explanation, spoiling
+from .diagnosis.facts.runs import Run
+from .diagnosis.rules.nonfinite.by_hook import Hooks, named_hooks
 from .events import Event
 from .findings import Finding
 from .gradient_ways import Way, arrives, passes, way_from
 from .places import inside_words, short_place
-from .snapshot import GraphSnapshot, SourceLine
+from .snapshot import Graph, SourceLine
 from .sources import source_of
 from .sources.base import Gradient
 
@@ -281,7 +281,7 @@ class _Seen:
         way = way_from(snapshot, node, state)
         return f"{head}{self._born(run, snapshot, way, state)}.", tuple(_node_text(snapshot, row) for row in way.rows)
 
-    def _born(self, run: Run, snapshot: GraphSnapshot, way: Way, state: str) -> str:
+    def _born(self, run: Run, snapshot: Graph, way: Way, state: str) -> str:
         """Where a gradient became what it is, as the end of a sentence."""
         if way.born is not None:
             return f": {_node_text(snapshot, way.born)} is the first that passes on such a gradient"
@@ -362,7 +362,7 @@ def _is(norm: float | None, values: Any, state: str) -> bool:
     return (norm is not None and not np.isfinite(norm)) or bool(values.get("nan") or values.get("inf"))
 
 
-def _node_text(snapshot: GraphSnapshot, row: int) -> str:
+def _node_text(snapshot: Graph, row: int) -> str:
     name = snapshot.name[row] if snapshot.kind[row] == "leaf" else None
     return _at(name or snapshot.op[row], snapshot.source[row])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from .snapshot import GraphSnapshot
+from .snapshot import Graph
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Way:
     """Whether all that arrives on the way was measured."""
 
 
-def arrives(snapshot: GraphSnapshot, row: int, state: str) -> bool | None:
+def arrives(snapshot: Graph, row: int, state: str) -> bool | None:
     """Whether the gradient that reached a node was zero, or not finite; None where that was not measured."""
     measures = snapshot.measures
     norm = measures["grad_norm"][row] if "grad_norm" in measures else None
@@ -35,18 +35,18 @@ def arrives(snapshot: GraphSnapshot, row: int, state: str) -> bool | None:
     return not math.isfinite(norm) or bool(_count(snapshot, row, "nan_count") + _count(snapshot, row, "inf_count"))
 
 
-def passes(snapshot: GraphSnapshot, row: int, state: str) -> bool:
+def passes(snapshot: Graph, row: int, state: str) -> bool:
     """Whether all that a node passed on was zero, or some of it not finite."""
     if state == "zero":
         return _count(snapshot, row, "out_zero_share") == 1.0
     return bool(_count(snapshot, row, "out_nan_count") + _count(snapshot, row, "out_inf_count"))
 
 
-def _count(snapshot: GraphSnapshot, row: int, name: str) -> float:
+def _count(snapshot: Graph, row: int, name: str) -> float:
     return (snapshot.measures[name][row] if name in snapshot.measures else None) or 0.0
 
 
-def way_from(snapshot: GraphSnapshot, start: int, state: str) -> Way:
+def way_from(snapshot: Graph, start: int, state: str) -> Way:
     """Go from a node with such a gradient to where it was born, and on to a root."""
     leading, parts = _leading(snapshot), _parts(snapshot)
     way, at = Way([start]), start
@@ -65,7 +65,7 @@ def way_from(snapshot: GraphSnapshot, start: int, state: str) -> Way:
     return way
 
 
-def _end(way: Way, at: int, sources: list[int], snapshot: GraphSnapshot, state: str, parts: dict[int, int]) -> None:
+def _end(way: Way, at: int, sources: list[int], snapshot: Graph, state: str, parts: dict[int, int]) -> None:
     """Note which of the nodes that lead to one made its gradient what it is: one of several results may be alone so."""
     makers = [source for source in sources if passes(snapshot, source, state)]
     if not makers and state == "zero":
@@ -79,12 +79,12 @@ def _end(way: Way, at: int, sources: list[int], snapshot: GraphSnapshot, state: 
         way.rows.append(sources[0])
 
 
-def _ran(snapshot: GraphSnapshot, row: int) -> bool:
+def _ran(snapshot: Graph, row: int) -> bool:
     order = snapshot.measures.get("order")
     return order is None or order[row] is not None
 
 
-def _leading(snapshot: GraphSnapshot) -> dict[int, list[int]]:
+def _leading(snapshot: Graph) -> dict[int, list[int]]:
     """For each node those that pass gradients on to it."""
     found: dict[int, list[int]] = {}
     for start, end, _, _ in snapshot.edges():
@@ -93,7 +93,7 @@ def _leading(snapshot: GraphSnapshot) -> dict[int, list[int]]:
     return found
 
 
-def _parts(snapshot: GraphSnapshot) -> dict[int, int]:
+def _parts(snapshot: Graph) -> dict[int, int]:
     """To how many places each node passes gradients on."""
     found: dict[int, int] = {}
     for start, _, _, _ in snapshot.edges():

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .align import align, plain_name
 from .columns import Plain, nonfinite_word
 from .figure_schedule import SAMPLED
-from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
+from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, Graph, SourceLine
 
 TOLERANCE = 1e-5
 """Relative difference up to which two figures count as equal."""
@@ -115,8 +115,8 @@ class NodeDiff:
 class GraphDiff:
     """What ``diff_graphs`` found."""
 
-    before: GraphSnapshot
-    after: GraphSnapshot
+    before: Graph
+    after: Graph
     match: list[int | None]
     """Node of ``before`` -> node of ``after``, or None."""
     nodes: list[NodeDiff] = field(default_factory=list)
@@ -146,12 +146,12 @@ class GraphDiff:
             "differences": [node.to_plain() for node in self.nodes],
         }
 
-    def union(self) -> tuple[GraphSnapshot, Differences]:
+    def union(self) -> tuple[Graph, Differences]:
         """Return one graph that holds both, and what differs: all nodes of ``after``, then those of ``before`` only."""
         gone = [node for node, other in enumerate(self.match) if other is None]
         places = {node: len(self.after) + row for row, node in enumerate(gone)}
         places.update((node, other) for node, other in enumerate(self.match) if other is not None)
-        union = GraphSnapshot(engine=self.after.engine or self.before.engine, label=self.headline())
+        union = Graph(engine=self.after.engine or self.before.engine, label=self.headline())
         for column in NODE_COLUMNS:
             ours = getattr(self.before, column)
             setattr(union, column, [*getattr(self.after, column), *(ours[node] for node in gone)])
@@ -180,7 +180,7 @@ class GraphDiff:
         return " · ".join([*said, f"{self.same:,} the same"])
 
 
-def diff_graphs(before: GraphSnapshot, after: GraphSnapshot, tolerance: float = TOLERANCE) -> GraphDiff:
+def diff_graphs(before: Graph, after: Graph, tolerance: float = TOLERANCE) -> GraphDiff:
     """Return what differs between two graphs: nodes, operators, shapes, dtypes, parameter names, figures, edges.
 
     Source lines, variable names and times do not count; figures count where both graphs have them, from a relative
@@ -236,7 +236,7 @@ def figures_differ(before: float | None, after: float | None, tolerance: float) 
     return not math.isclose(before, after, rel_tol=tolerance, abs_tol=tolerance * 1e-3)
 
 
-def _column_changes(before: GraphSnapshot, after: GraphSnapshot, left: int, right: int) -> Iterator[Change]:
+def _column_changes(before: Graph, after: Graph, left: int, right: int) -> Iterator[Change]:
     """Yield what differs in the columns."""
     for column in ("op", "shape", "dtype", "saved_bytes"):
         was, now = getattr(before, column)[left], getattr(after, column)[right]
@@ -249,7 +249,7 @@ def _column_changes(before: GraphSnapshot, after: GraphSnapshot, left: int, righ
 
 
 def _measure_changes(
-    before: GraphSnapshot, after: GraphSnapshot, pair: tuple[int, int], measured: list[str], tolerance: float
+    before: Graph, after: Graph, pair: tuple[int, int], measured: list[str], tolerance: float
 ) -> Iterator[Change]:
     """Yield the figures that differ; one that only one run took is no difference."""
     left, right = pair
@@ -261,7 +261,7 @@ def _measure_changes(
             yield Change(name, was, now)
 
 
-def _operands(snapshot: GraphSnapshot) -> list[dict[tuple[int, int], int]]:
+def _operands(snapshot: Graph) -> list[dict[tuple[int, int], int]]:
     """Return for each node where its edges lead, by input number and output number."""
     operands: list[dict[tuple[int, int], int]] = [{} for _ in range(len(snapshot))]
     for source, target, input_nr, output_nr in snapshot.edges():

@@ -7,7 +7,7 @@ from operator import attrgetter, is_
 from typing import Any
 
 from .events import Event
-from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
+from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, Graph, SourceLine
 
 MAX_ROWS = 2_000_000
 """Nodes kept in one recording, about 1 GB; equal graphs count once.  Beyond that only the last graph is kept."""
@@ -20,7 +20,7 @@ _read_shared = attrgetter(*_SHARED)
 class KeptSnapshots:
     """Adds graphs to those of a recording; it knows no more of that, which so dies with its last reader."""
 
-    def __init__(self, snapshots: list[GraphSnapshot]) -> None:
+    def __init__(self, snapshots: list[Graph]) -> None:
         self._snapshots = snapshots
         self._columns = _Columns()
         self._graphs = 0
@@ -32,7 +32,7 @@ class KeptSnapshots:
         self._full_at: Event | None = None
         """The event whose snapshot gives way to the next one, once the recording is full."""
 
-    def keep(self, event: Event, snapshot: GraphSnapshot) -> set[SourceLine]:
+    def keep(self, event: Event, snapshot: Graph) -> set[SourceLine]:
         """Add a snapshot, labelled by its place among graphs; return its lines that the one before does not have.
 
         It shares what is the same as in the one before; steps of a training loop mostly are.
@@ -65,7 +65,7 @@ class KeptSnapshots:
     def _place(self, number: int) -> int:
         return bisect_left(self.numbers, number)
 
-    def _share(self, snapshot: GraphSnapshot, earlier: GraphSnapshot) -> bool:
+    def _share(self, snapshot: Graph, earlier: Graph) -> bool:
         """Let equal columns be one object; True if everything is the same."""
         same = snapshot.engine == earlier.engine and not snapshot.is_measured and not earlier.is_measured
         columns, known_columns = _read_shared(snapshot), _read_shared(earlier)
@@ -113,7 +113,7 @@ class _Columns:
         return True
 
 
-def _number_from_zero(snapshot: GraphSnapshot) -> None:
+def _number_from_zero(snapshot: Graph) -> None:
     """Count sequence numbers from the oldest node on, so that two runs and two equal steps give the same."""
     first = min([number for number in snapshot.seq if number is not None], default=0)
     if first:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .events import Recording
 from .places import inside_words, short_place
-from .snapshot import GraphSnapshot
+from .snapshot import Graph
 
 ROWS = 10
 """Modules and lines of a line of memory that are named."""
@@ -52,7 +52,7 @@ class MemoryLine:
         return self.held[self.peak]
 
 
-def memory_line(snapshot: GraphSnapshot, *, retained: bool = False) -> MemoryLine | None:
+def memory_line(snapshot: Graph, *, retained: bool = False) -> MemoryLine | None:
     """Return the line of memory of one graph, None where nothing is known; a ``retained`` graph lets nothing go."""
     kept = snapshot.measures.get("saved_bytes", snapshot.saved_bytes)
     made = sorted((number, node) for node, number in enumerate(snapshot.seq) if number is not None)
@@ -88,7 +88,7 @@ def thinned(values: Sequence[int], most: int) -> list[int]:
     return [max(values[begin:end]) for begin, end in pairwise(bounds)]
 
 
-def _ran(snapshot: GraphSnapshot) -> list[int]:
+def _ran(snapshot: Graph) -> list[int]:
     """Return the nodes that made something and ran, in that order."""
     order = snapshot.measures.get("order", [])
     ran = sorted((place, node) for node, place in enumerate(order) if place is not None)
@@ -105,11 +105,11 @@ def _held(sizes: Iterable[tuple[str, int]]) -> tuple[Holder, ...]:
     return tuple(Holder(name, size, size / total) for name, size in most if size)
 
 
-def _function(snapshot: GraphSnapshot, node: int) -> str:
+def _function(snapshot: Graph, node: int) -> str:
     at = snapshot.source[node]
     return f"{at.function}()" if at and at.function.isidentifier() else "outside of modules"
 
 
-def _line(snapshot: GraphSnapshot, node: int) -> str:
+def _line(snapshot: Graph, node: int) -> str:
     at = snapshot.source[node]
     return short_place(at.file, at.line) + inside_words(at.inside) if at else "line unknown"

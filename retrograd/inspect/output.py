@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import UsageError
-from .diagnose import diagnose
+from .diagnosis import diagnose
 from .events import Recording
 from .forward_graph import with_forward
 from .garbage import collector_paused
@@ -16,7 +16,7 @@ from .render import InPieces, RenderOptions, renderer_for
 from .render.base import chosen_steps
 from .render.marks import carried
 from .render.scale import known_measures, scale
-from .snapshot import GraphSnapshot
+from .snapshot import Graph
 from .writing import STDOUT, check_writable, write_output
 
 _MARKED = ("html", "svg", "png", "pdf", "tree")
@@ -52,8 +52,8 @@ def save(what: Any, path: str | os.PathLike[str], fmt: str | None = None, option
 def recording_of(what: Any) -> Recording:
     """Return the recording that can be drawn for ``what``; raises ``UsageError`` for what is none of them."""
     what = getattr(what, "recording", what)
-    if isinstance(what, GraphSnapshot):
-        return Recording(snapshots=[what], engine=what.engine)
+    if isinstance(what, Graph):
+        return Recording(graphs=[what], engine=what.engine)
     if not isinstance(what, Recording):
         raise UsageError(
             f"A {type(what).__name__} cannot be drawn.",
@@ -67,10 +67,10 @@ def drawn(recording: Recording, options: RenderOptions, *, findings: bool = True
 
     Raises ``UsageError`` for a step that the recording does not have.
     """
-    if recording.snapshots:
+    if recording.graphs:
         return recording, with_findings(recording, options) if findings else options
     forward = with_forward(recording)
-    return forward, replace(options, view=options.view or "forward") if forward.snapshots else options
+    return forward, replace(options, view=options.view or "forward") if forward.graphs else options
 
 
 def with_findings(recording: Recording, options: RenderOptions) -> RenderOptions:
@@ -78,16 +78,16 @@ def with_findings(recording: Recording, options: RenderOptions) -> RenderOptions
 
     Raises ``UsageError`` for a step that the recording does not have.
     """
-    if options.findings or not recording.snapshots:
+    if options.findings or not recording.graphs:
         return options
     seen_first = chosen_steps(recording, options)[-1]
-    return replace(options, findings=tuple(carried(diagnose(recording), recording.snapshots, seen_first)))
+    return replace(options, findings=tuple(carried(diagnose(recording), recording.graphs, seen_first)))
 
 
 def check_measure(recording: Recording, options: RenderOptions) -> None:
     """Raise ``UsageError`` if the nodes are to be coloured by something that the recording does not hold."""
-    for snapshot in recording.snapshots if options.color_by is not None else ():
+    for snapshot in recording.graphs if options.color_by is not None else ():
         if options.color_by in known_measures(snapshot):
             return
-    if options.color_by is not None and recording.snapshots:
-        scale(recording.snapshots[-1], options.color_by)
+    if options.color_by is not None and recording.graphs:
+        scale(recording.graphs[-1], options.color_by)

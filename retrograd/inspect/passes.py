@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .snapshot import GraphSnapshot
+from .snapshot import Graph
 
 _MOST = 32
 """Passes that are looked at, the latest."""
@@ -28,7 +28,7 @@ class Times(NamedTuple):
     """Third quartile."""
 
 
-def times_over_passes(snapshots: Sequence[GraphSnapshot], number: int) -> Times | None:
+def times_over_passes(snapshots: Sequence[Graph], number: int) -> Times | None:
     """Return the times of a graph's nodes over all passes of graphs like it; None where there are too few."""
     wanted = snapshots[number]
     alike = [one for one in snapshots if _is_alike(one, wanted) and "time_us" in one.measures]
@@ -43,12 +43,12 @@ def times_over_passes(snapshots: Sequence[GraphSnapshot], number: int) -> Times 
     return Times(len(columns), median, low, high)
 
 
-def _is_alike(one: GraphSnapshot, other: GraphSnapshot) -> bool:
+def _is_alike(one: Graph, other: Graph) -> bool:
     """Whether two graphs have the same nodes, as steps of a loop have."""
     return one is other or (one.op == other.op and one.shape == other.shape and one.edge_target == other.edge_target)
 
 
-def with_usual_times(snapshots: Sequence[GraphSnapshot], number: int) -> tuple[GraphSnapshot, str]:
+def with_usual_times(snapshots: Sequence[Graph], number: int) -> tuple[Graph, str]:
     """Return a graph with the median times of several passes, where there are any, and a word that says so."""
     snapshot = snapshots[number]
     found = times_over_passes(snapshots, number) if snapshot.is_measured else None

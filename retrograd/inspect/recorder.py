@@ -29,7 +29,7 @@ from .program.signals import let_pass
 from .program.texts import lines_of
 from .random_functions import ELSEWHERE
 from .renumbered import Reader
-from .snapshot import GraphSnapshot, SourceLine
+from .snapshot import Graph, SourceLine
 from .sources import sources
 from .sources.hidden_references import references_hidden
 from .sources.kept_calls import KeptCalls
@@ -164,12 +164,12 @@ class Recorder:
         """The run before which living tensors are counted next."""
         self._lines_read: set[SourceLine] = set()
         self._latest_line: SourceLine | None = None
-        self._kept = KeptSnapshots(self.recording.snapshots)
+        self._kept = KeptSnapshots(self.recording.graphs)
         self._steps = None if keep is None else KeptSteps(keep, self._journal, self.tensors, self._kept)
         self._reader = Reader(self._journal, self._steps, self._kept)
         self.recording.read_by(self._reader.read)
 
-    def __call__(self, event: Event, snapshot: GraphSnapshot | None = None) -> int:
+    def __call__(self, event: Event, snapshot: Graph | None = None) -> int:
         """Take one event and return its row; a snapshot that comes with it is labelled by its place among graphs."""
         with self._lock:
             if snapshot is not None:

@@ -1,4 +1,4 @@
-"""``GraphSnapshot``: an engine-free copy of one backward graph, held in columns.
+"""``Graph``: an engine-free copy of one backward graph, held in columns.
 
 A snapshot is made once by ``walk`` and then read by statistics, folding, layout, renderers and checks; none
 of them sees a live graph.  Node ``i`` is row ``i`` of every node column and is called ``n{i}`` in every
@@ -59,7 +59,7 @@ class Cut(NamedTuple):
 
 
 @dataclass(slots=True, weakref_slot=True, repr=False)
-class GraphSnapshot(Verbs):
+class Graph(Verbs):
     """One backward graph in columns; all node columns have one entry per node."""
 
     engine: str = "retrograd"
@@ -117,7 +117,7 @@ class GraphSnapshot(Verbs):
 
     def __repr__(self) -> str:
         label = f" {self.label!r}" if self.label else ""
-        return f"<GraphSnapshot{label} of {self.engine}: {len(self):,} nodes, {self.edge_count:,} edges>"
+        return f"<Graph{label} of {self.engine}: {len(self):,} nodes, {self.edge_count:,} edges>"
 
     def __len__(self) -> int:
         return len(self.op)
@@ -141,7 +141,7 @@ class GraphSnapshot(Verbs):
         """Whether there are measures, without making them."""
         return self._measured is not None or bool(self.measures)
 
-    def is_like(self, other: GraphSnapshot) -> bool:
+    def is_like(self, other: Graph) -> bool:
         """Whether two graphs differ in their measures and labels at most, as steps of a training loop do."""
         columns = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names", "engine", "classes", "cuts")
         return all(getattr(self, column) == getattr(other, column) for column in columns)

@@ -15,7 +15,7 @@ from typing import Any
 from .columns import Plain, nonfinite_word
 from .memory_line import MemoryLine, memory_line
 from .passes import Times
-from .snapshot import GraphSnapshot, SourceLine
+from .snapshot import Graph, SourceLine
 from .verbs import Tables
 
 SCHEMA = 1
@@ -113,7 +113,7 @@ def _plain_memory(line: MemoryLine) -> dict[str, Plain]:
 
 
 def statistics(
-    snapshot: GraphSnapshot, rows: int | None = ROWS, *, retained: bool = False, over: Times | None = None
+    snapshot: Graph, rows: int | None = ROWS, *, retained: bool = False, over: Times | None = None
 ) -> Statistics:
     """Return the statistics of one graph, with at most ``rows`` rows in each table (None: all).
 
@@ -153,7 +153,7 @@ def _spread(over: Times, node: int) -> tuple[float, float] | None:
     return None if low is None or high is None else (low, high)
 
 
-def _missing(snapshot: GraphSnapshot) -> list[str]:
+def _missing(snapshot: Graph) -> list[str]:
     """Say what the recording does not hold, and how to record it."""
     wanted = {"time_us": "times of nodes", "grad_norm": "gradients"}
     absent = [words for name, words in wanted.items() if not _known(snapshot.measures.get(name, []))]
@@ -184,14 +184,14 @@ def _total(column: Sequence[float | None] | None) -> float | None:
     return math.fsum(value for value in column if value is not None and math.isfinite(value))
 
 
-def _largest(snapshot: GraphSnapshot, column: Sequence[float | None], limit: int) -> list[NodeFigure]:
+def _largest(snapshot: Graph, column: Sequence[float | None], limit: int) -> list[NodeFigure]:
     """Return the nodes with the largest positive finite entries of a column, largest first."""
     total = _total(column) or 0.0
     known = [(value, -node) for node, value in enumerate(column) if value is not None and 0 < value < math.inf]
     return [_figure(snapshot, -node, value, total) for value, node in heapq.nlargest(limit, known)]
 
 
-def _figure(snapshot: GraphSnapshot, node: int, value: float, total: float) -> NodeFigure:
+def _figure(snapshot: Graph, node: int, value: float, total: float) -> NodeFigure:
     """Return one row."""
     return NodeFigure(
         node=f"n{node}",
@@ -204,7 +204,7 @@ def _figure(snapshot: GraphSnapshot, node: int, value: float, total: float) -> N
     )
 
 
-def _gradient(snapshot: GraphSnapshot, node: int) -> ParameterGradient:
+def _gradient(snapshot: Graph, node: int) -> ParameterGradient:
     """Return what is known of the gradient of one leaf."""
     measured = {name: snapshot.measures.get(name) for name in GRADIENT_MEASURES}
     return ParameterGradient(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
+from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, Graph
 
 
-def subgraph(snapshot: GraphSnapshot, nodes: Sequence[int]) -> GraphSnapshot:
+def subgraph(snapshot: Graph, nodes: Sequence[int]) -> Graph:
     """Return the graph of these nodes, in this order, and of all edges between them."""
     place = {node: number for number, node in enumerate(nodes)}
     ends = zip(snapshot.edge_source, snapshot.edge_target, strict=True)
     edges = [edge for edge, (source, target) in enumerate(ends) if source in place and target in place]
-    found = GraphSnapshot(engine=snapshot.engine, label=snapshot.label, first_seq=snapshot.first_seq)
+    found = Graph(engine=snapshot.engine, label=snapshot.label, first_seq=snapshot.first_seq)
     for columns, rows in ((NODE_COLUMNS, nodes), (EDGE_COLUMNS, edges)):
         for column in columns:
             values = getattr(snapshot, column)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Verbs:
-    """``findings``, ``stats``, ``save`` and ``show`` of a ``GraphSnapshot`` or a ``Recording``."""
+    """``findings``, ``stats``, ``save`` and ``show`` of a ``Graph`` or a ``Recording``."""
 
     __slots__ = ()
 
     @property
     def findings(self) -> list[Finding]:
         """What went wrong, causes first, worked out anew at each look; a recording of level ``"full"`` tells most."""
-        found: list[Finding] = _of("diagnose").diagnose(self._recording)
+        found: list[Finding] = _of("diagnosis").diagnose(self._recording)
         return found
 
     def stats(self, rows: int | None = 10) -> Statistics:

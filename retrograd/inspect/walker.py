@@ -1,4 +1,4 @@
-"""``walk``: the backward graph behind tensors, nodes or gradient edges of either engine, as a ``GraphSnapshot``."""
+"""``walk``: the backward graph behind tensors, nodes or gradient edges of either engine, as a ``Graph``."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import Any
 
 from ..errors import NoGraphError, NotATensorError
 from ..interpreter import getframe
-from .snapshot import GraphSnapshot
+from .snapshot import Graph
 from .sources import source_of
 from .sources.base import Source
 
 
-def walk(
-    obj: Any, params: Any = None, *, label: str = "walk", find_names: bool = True, depth: int = 1
-) -> GraphSnapshot:
+def walk(obj: Any, params: Any = None, *, label: str = "walk", find_names: bool = True, depth: int = 1) -> Graph:
     """Take a snapshot of the live graph behind ``obj`` breadth first, without unpacking or keeping anything of it.
 
     ``obj`` is a tensor, a node, a gradient edge, or a list or tuple of these, all of one engine.  ``params``

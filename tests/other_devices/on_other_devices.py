@@ -10,7 +10,7 @@ import python_device
 import torch
 
 from retrograd.inspect.breakpoints import breakpoint as breakpoint_
-from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.diagnosis import diagnose
 from retrograd.inspect.events import Recording
 from retrograd.inspect.recorder import recording
 from retrograd.inspect.unseen import launched_on
@@ -74,7 +74,7 @@ def kinds(run: Callable[[], object]) -> list[Any]:
 
 def figures(recorded: Recording) -> dict[str, Any]:
     """What was recorded of gradients and results."""
-    graphs = recorded.snapshots
+    graphs = recorded.graphs
     columns = {name: [value for graph in graphs for value in graph.measures[name]] for name in COLUMNS}
     calls = [event for event in recorded.events if event.op in ("relu", "sub", "mean")]
     told = [[event.data["range"][0], event.data["checksum"][0], event.data.get("flat_share")] for event in calls]

@@ -15,7 +15,7 @@ from ...errors import UsageError
 from ...inspect.baseline import KIND as DIFFERS
 from ...inspect.baseline import MEANING as DIFFERENCE
 from ...inspect.baseline import compared
-from ...inspect.diagnose import SEVERITIES, diagnose, diagnose_together, kinds
+from ...inspect.diagnosis import SEVERITIES, diagnose, diagnose_together, kinds
 from ...inspect.differences import name_of
 from ...inspect.event_data import LEVELS
 from ...inspect.events import Recording
@@ -30,8 +30,8 @@ from ...inspect.places import path_below
 from ...inspect.program.texts import plain_lines
 from ...inspect.render.reports import Outcome, Report, report_for, reports
 from ...inspect.render.reports.panels import print_findings
+from ...inspect.training.watched_file import is_watched_file
 from ...inspect.unseen import sentences
-from ...inspect.watch.watched_file import is_watched_file
 from ...inspect.writing import check_writable, write_output
 from .. import messages, results
 from ..children.gathered import Process

@@ -24,8 +24,8 @@ from ...inspect.render.diff_text import ROWS, diff_json, lineup_parts
 from ...inspect.render.formats.chrome_trace import Ran, trace_json
 from ...inspect.render.lineup_page import lineup_page
 from ...inspect.render.run_tables import comparison_json, comparison_parts
-from ...inspect.watch.comparison import differences
-from ...inspect.watch.watched_file import is_watched_file, load_run
+from ...inspect.training.comparison import differences
+from ...inspect.training.watched_file import is_watched_file, load_run
 from ...inspect.writing import STDOUT, check_writable, write_output
 from ..options import ConfiguredCommand, output_options
 from ..results import refuse_overwriting
@@ -157,7 +157,7 @@ def _only(recording: Recording, step: int | None, path: str) -> Recording:
     """Return a recording of one step only, if one was asked for."""
     if step is None:
         return recording
-    count = len(recording.snapshots)
+    count = len(recording.graphs)
     if not -count <= step < count:
         raise UsageError(
             f"There is no step {step} in {path!r}, which has {count}.", "Ask for one that all of them have."
@@ -165,7 +165,7 @@ def _only(recording: Recording, step: int | None, path: str) -> Recording:
     return Recording(
         script=recording.script,
         engine=recording.engine,
-        snapshots=[recording.snapshots[step]],
+        graphs=[recording.graphs[step]],
         rank=recording.rank,
         world_size=recording.world_size,
     )

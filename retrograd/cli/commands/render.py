@@ -14,8 +14,8 @@ from ...inspect.render.console_page import print_page
 from ...inspect.render.formats.tree import print_tree
 from ...inspect.render.run_page import run_page
 from ...inspect.render.run_tables import run_parts
-from ...inspect.watch.exports import export, export_for, exports
-from ...inspect.watch.watched_file import is_watched_file, load_run
+from ...inspect.training.exports import export, export_for, exports
+from ...inspect.training.watched_file import is_watched_file, load_run
 from ...inspect.writing import STDOUT, check_writable, write_output
 from ..options import ConfiguredCommand, StepType, drawing_options, output_options, render_options
 from ..results import refuse_overwriting

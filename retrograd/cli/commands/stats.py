@@ -16,9 +16,9 @@ from ...inspect.render.console_page import page_text, print_page
 from ...inspect.render.run_tables import run_json, run_parts
 from ...inspect.render.stats_tables import chosen_statistics, stats_json, stats_parts
 from ...inspect.stats import ROWS
+from ...inspect.training.exports.csv_ import run_csv
+from ...inspect.training.watched_file import WatchedRun, is_watched_file, load_run
 from ...inspect.unseen import launched_on
-from ...inspect.watch.exports.csv_ import run_csv
-from ...inspect.watch.watched_file import WatchedRun, is_watched_file, load_run
 from ...inspect.writing import STDOUT, write_output
 from .. import messages, results
 from ..children.gathered import Process
@@ -99,7 +99,7 @@ def _run(target: Target, asked: dict[str, Any], path: str | None) -> RecordedRun
         except NoGraphError:
             messages.say(results.nothing_recorded(recorded, target, ending, output or ""))
         for process in processes:
-            if process.recording.snapshots:
+            if process.recording.graphs:
                 own = path and beside(path, (), process.mark)
                 messages.say(f"{process.name}{f': {own}' if own else ':'}")
                 _show(process.recording, {**asked, "output": own}, to_stderr=True)

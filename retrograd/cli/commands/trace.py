@@ -101,7 +101,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> Reco
                 messages.say(sentence)
         failure = 0
         # The recording of a rank says where it stopped, also when that was before its first graph.
-        if with_forward(recorded).snapshots or (launch is not None and outputs):
+        if with_forward(recorded).graphs or (launch is not None and outputs):
             failure = results.write(recorded, outputs, options, quiet=asked["quiet"])
         else:
             files = ", ".join(output.shown for output in outputs)

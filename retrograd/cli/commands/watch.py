@@ -11,8 +11,8 @@ import click
 from ...errors import OutputError, UsageError
 from ...inspect.render.console_page import print_page
 from ...inspect.render.run_tables import run_parts
-from ...inspect.watch.run import FORMS, MEMORY, watch
-from ...inspect.watch.triggers import DEFAULT, TRIGGERS
+from ...inspect.training.run import FORMS, MEMORY, watch
+from ...inspect.training.triggers import DEFAULT, TRIGGERS
 from ...inspect.writing import STDOUT, check_writable, write_output
 from .. import messages, results
 from ..options import ScriptCommand, output_options, program_options

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from ..diagnose.text.words import listed
+from ..diagnosis.text.words import listed
 from ..events import Recording
 from ..findings import Finding
 from .views import VIEWS, Key, View, steps_of

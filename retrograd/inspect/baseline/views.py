@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..diagnose.text.words import times
+from ..diagnosis.text.words import times
 from ..events import Event, Recording
 from ..operators import Trait, is_a
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..progress import followed
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 from .folded import Folded
 from .plumbing import Edges, merge_plumbing
 
@@ -51,7 +51,7 @@ class Uses:
     """Leaves that are drawn more than once: how often."""
 
 
-def find_uses(snapshot: GraphSnapshot, edges: Edges, leaves: bytearray, order: list[int], parameters: bool) -> Uses:
+def find_uses(snapshot: Graph, edges: Edges, leaves: bytearray, order: list[int], parameters: bool) -> Uses:
     """Decide for every use of every leaf whether it is a row, shares an atom, or has one of its own."""
     place = [0] * len(snapshot)
     for number, node in enumerate(order):
@@ -84,7 +84,7 @@ def _edges_by_leaf(ends: list[int], leaves: bytearray) -> dict[int, list[int]]:
     return by_leaf
 
 
-def _working_on(snapshot: GraphSnapshot, edges: Edges, ends: list[int], shared: set[int]) -> dict[int, int]:
+def _working_on(snapshot: Graph, edges: Edges, ends: list[int], shared: set[int]) -> dict[int, int]:
     """Return the operators that get nothing but one of these leaves: node -> leaf."""
     senders = [snapshot.edge_source[first] for first in edges.first]
     only = {node: end for node, end in zip(senders, ends, strict=True) if end in shared}
@@ -94,7 +94,7 @@ def _working_on(snapshot: GraphSnapshot, edges: Edges, ends: list[int], shared: 
     return {node: leaf for node, leaf in only.items() if leaf >= 0 and not _takes(snapshot, node, leaf)}
 
 
-def _takes(snapshot: GraphSnapshot, node: int, leaf: int) -> bool:
+def _takes(snapshot: Graph, node: int, leaf: int) -> bool:
     """Whether a leaf is a parameter all the same: a module's, one of a product, or one that is broadcast."""
     if snapshot.scope[leaf] or _TAKES.search(snapshot.op[node]):
         return True
@@ -126,7 +126,7 @@ def _together(leaf: int, placed: list[tuple[int, int]]) -> Use:
 # The order in which backward reaches the operators of a graph: latest executed first.
 
 
-def execution_order(snapshot: GraphSnapshot, wanted: list[int]) -> list[int]:
+def execution_order(snapshot: Graph, wanted: list[int]) -> list[int]:
     """Return the ``wanted`` nodes, each before all that its gradient flows to.
 
     Sequence numbers say the order in which operators ran; where they contradict the edges (several threads, files
@@ -140,13 +140,13 @@ def execution_order(snapshot: GraphSnapshot, wanted: list[int]) -> list[int]:
     return _sorted_by_edges(snapshot, (-keys).tolist(), wanted)
 
 
-def _keys(snapshot: GraphSnapshot) -> np.ndarray:
+def _keys(snapshot: Graph) -> np.ndarray:
     """Return a number per node that is larger for what ran later; an unknown one is after all known."""
     known = [-1 if number is None else number for number in snapshot.seq]
     return np.asarray(known, dtype=np.int64) if known else np.zeros(0, dtype=np.int64)
 
 
-def _agrees(snapshot: GraphSnapshot, keys: np.ndarray, wanted: list[int]) -> bool:
+def _agrees(snapshot: Graph, keys: np.ndarray, wanted: list[int]) -> bool:
     """Whether every edge between wanted nodes runs from a higher to a lower number."""
     is_wanted = np.zeros(len(snapshot), dtype=bool)
     is_wanted[np.asarray(wanted, dtype=np.int64)] = True
@@ -156,7 +156,7 @@ def _agrees(snapshot: GraphSnapshot, keys: np.ndarray, wanted: list[int]) -> boo
     return bool(np.all(keys[sources[inner]] > keys[targets[inner]]))
 
 
-def _sorted_by_edges(snapshot: GraphSnapshot, ranks: list[int], wanted: list[int]) -> list[int]:
+def _sorted_by_edges(snapshot: Graph, ranks: list[int], wanted: list[int]) -> list[int]:
     """Sort topologically, lowest rank first among the free; in a cycle the lowest node left is taken."""
     below, waiting = _links_among(snapshot, wanted)
     free = [(ranks[node], node) for node in wanted if not waiting[node]]
@@ -179,7 +179,7 @@ def _sorted_by_edges(snapshot: GraphSnapshot, ranks: list[int], wanted: list[int
     return order
 
 
-def _links_among(snapshot: GraphSnapshot, wanted: list[int]) -> tuple[dict[int, list[int]], list[int]]:
+def _links_among(snapshot: Graph, wanted: list[int]) -> tuple[dict[int, list[int]], list[int]]:
     """Return the edges between wanted nodes: targets by source, and per node how many lead to it."""
     is_wanted = bytearray(len(snapshot))
     for node in wanted:
@@ -197,7 +197,7 @@ _HANGING = ("leaf", "ghost")
 """Kinds of nodes that hang on operators (a ghost stands for what an edge led to before it was cut)."""
 
 
-def make_atoms(snapshot: GraphSnapshot, merged: bytearray, *, parameters: bool) -> Folded:
+def make_atoms(snapshot: Graph, merged: bytearray, *, parameters: bool) -> Folded:
     """Return the folded graph without any scopes; ``merged`` nodes stand on edges."""
     edges = merge_plumbing(snapshot, merged)
     leaves = _leaves(snapshot)
@@ -206,7 +206,7 @@ def make_atoms(snapshot: GraphSnapshot, merged: bytearray, *, parameters: bool) 
     return _assemble(snapshot, merged, edges, leaves, order, uses)
 
 
-def _leaves(snapshot: GraphSnapshot) -> bytearray:
+def _leaves(snapshot: Graph) -> bytearray:
     """Return which nodes are leaves that something leads to: they hang on operators."""
     hanging = bytearray(len(snapshot))
     for source, target in zip(snapshot.edge_source, snapshot.edge_target, strict=True):
@@ -220,7 +220,7 @@ def _leaves(snapshot: GraphSnapshot) -> bytearray:
 
 
 def _assemble(
-    snapshot: GraphSnapshot, merged: bytearray, edges: Edges, leaves: bytearray, order: list[int], uses: Uses
+    snapshot: Graph, merged: bytearray, edges: Edges, leaves: bytearray, order: list[int], uses: Uses
 ) -> Folded:
     """Number the atoms and join them by edges."""
     heads: list[int] = []

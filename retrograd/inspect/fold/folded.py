@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 
 # The order in which one reads a drawing: from the loss down, and of branches side by side the left one first.
 
@@ -139,7 +139,7 @@ class Folded:
     ``view`` (in ``fold.view``) turns it into what is seen when some scopes are open: boxes, frames and edges.
     """
 
-    original: GraphSnapshot
+    original: Graph
     heads: list[int]
     """Per atom the node of the original that it shows."""
     atom_of: list[int]

@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 
 _NAMES = (
     "T MT Transpose Permute Movedim View UnsafeView Reshape ReshapeAlias ViewAs Squeeze Unsqueeze Flatten Unflatten "
@@ -30,7 +30,7 @@ def is_plumbing(op: str) -> bool:
     return _ENDING.sub("", op).lower().replace("_", "") in PLUMBING
 
 
-def plumbing_nodes(snapshot: GraphSnapshot) -> bytearray:
+def plumbing_nodes(snapshot: Graph) -> bytearray:
     """Return which nodes can merge into an edge: plumbing with one way on, and no root."""
     verdicts = {op: is_plumbing(op) for op in set(snapshot.op)}
     degree, reached = [0] * len(snapshot), bytearray(len(snapshot))
@@ -54,7 +54,7 @@ def _same_size(one: tuple[int, ...] | None, other: tuple[int, ...] | None) -> bo
     return one is not None and other is not None and math.prod(one) == math.prod(other)
 
 
-def merge_plumbing(snapshot: GraphSnapshot, merged: bytearray) -> Edges:
+def merge_plumbing(snapshot: Graph, merged: bytearray) -> Edges:
     """Return the edges that remain when the marked nodes stand on the edges that lead to them."""
     way_on = [-1] * len(snapshot)
     for edge, source in enumerate(snapshot.edge_source):
@@ -65,7 +65,7 @@ def merge_plumbing(snapshot: GraphSnapshot, merged: bytearray) -> Edges:
     return Edges(first, [ends[edge] for edge in first])
 
 
-def _last_edges(snapshot: GraphSnapshot, merged: bytearray, way_on: list[int]) -> list[int]:
+def _last_edges(snapshot: Graph, merged: bytearray, way_on: list[int]) -> list[int]:
     """Return for every edge the one that enters the node where its run of merged nodes ends."""
     targets = snapshot.edge_target
     ends = [-1] * snapshot.edge_count

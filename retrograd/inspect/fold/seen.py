@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 from .view import View
 
 SUMMED = ("time_us", "saved_bytes", "nan_count", "inf_count")
 """Measures whose parts add up; of the others a box shows the largest."""
 
 
-def seen_snapshot(view: View) -> GraphSnapshot:
+def seen_snapshot(view: View) -> Graph:
     """Return a graph whose node ``i`` is box ``i`` of the view and whose edge ``j`` is its edge ``j``.
 
     A closed scope has its label as ``op``, its kind as ``kind``, and the shape of its last operator's output.
@@ -22,7 +22,7 @@ def seen_snapshot(view: View) -> GraphSnapshot:
     """
     folded, original = view.folded, view.folded.original
     heads = [folded.heads[box.begin] for box in view.boxes]
-    made = GraphSnapshot(engine=original.engine, label=original.label)
+    made = Graph(engine=original.engine, label=original.label)
     for column in ("op", "kind", "name", "scope", "shape", "dtype", "source", "call", "seq"):
         values = getattr(original, column)
         setattr(made, column, [values[head] for head in heads])
@@ -44,7 +44,7 @@ def seen_snapshot(view: View) -> GraphSnapshot:
     return made
 
 
-def _put_edges(view: View, made: GraphSnapshot) -> None:
+def _put_edges(view: View, made: Graph) -> None:
     """Fill in the edge columns."""
     folded, original = view.folded, view.folded.original
     made.edge_source, made.edge_target = list(view.sources), list(view.targets)

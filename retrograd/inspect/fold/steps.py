@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from ...errors import UsageError
 from ..progress import tick
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 from .atoms import make_atoms
 from .folded import Folded, Item, Scope
 from .plumbing import merge_plumbing, plumbing_nodes
@@ -131,7 +131,7 @@ def check_steps(steps: Collection[str]) -> frozenset[str]:
     return frozenset(steps)
 
 
-def fold(snapshot: GraphSnapshot, steps: Collection[str] = tuple(STEPS)) -> Folded:
+def fold(snapshot: Graph, steps: Collection[str] = tuple(STEPS)) -> Folded:
     """Fold a graph by the named steps (all by default); the snapshot itself is kept unchanged in the result.
 
     Takes time linear in nodes and edges (times the depth of scopes) and does not recurse.
@@ -154,7 +154,7 @@ def fold(snapshot: GraphSnapshot, steps: Collection[str] = tuple(STEPS)) -> Fold
     return folded
 
 
-def _merged(snapshot: GraphSnapshot, wanted: bool) -> bytearray:
+def _merged(snapshot: Graph, wanted: bool) -> bytearray:
     """Return which nodes merge into edges; none at all in a file where they lead in a circle."""
     none = bytearray(len(snapshot))
     if not wanted:

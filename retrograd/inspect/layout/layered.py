@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..progress import tick
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 from . import bands as bands_
 from .base import Layout, Size
 from .coordinates import place
@@ -17,7 +17,7 @@ from .routes import lane_users, routes
 from .sheet import Placed, lay_out_pages, layer_extents
 
 
-def layout(snapshot: GraphSnapshot, sizes: Sequence[Size], label_widths: Sequence[float] | None = None) -> Layout:
+def layout(snapshot: Graph, sizes: Sequence[Size], label_widths: Sequence[float] | None = None) -> Layout:
     """Place cards of the given sizes and route all edges; edges leave ports ``label_widths`` apart where they can."""
     return layout_net(net_of(snapshot), sizes, label_widths)
 

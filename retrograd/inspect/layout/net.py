@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 
 
 @dataclass(slots=True)
@@ -47,6 +47,6 @@ class Net:
         return self.count - self.bottoms
 
 
-def net_of(snapshot: GraphSnapshot) -> Net:
+def net_of(snapshot: Graph) -> Net:
     """Return a whole graph as a net."""
     return Net(len(snapshot), snapshot.edge_source, snapshot.edge_target, snapshot.edge_output_nr, snapshot.roots)

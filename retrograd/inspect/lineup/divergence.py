@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..columns import Plain
 from ..graph_diff import Change, GraphDiff, NodeDiff, change_text, diff_graphs
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 from .run import Place, Run, Step, all_leaves, gradient_order, hooks_run, knows_order, ran
 
 STRUCTURE = ("op", "kind", "edge_source", "edge_target", "edge_input_nr", "edge_output_nr", "roots")
@@ -86,16 +86,16 @@ def _comparable(runs: list[Run], step: int) -> Parts:
     return {name: part for name, part in _PARTS.items() if name not in _TOLD_BY_RUNNING}
 
 
-def _of_graph(part: Callable[[GraphSnapshot], Hashable]) -> Callable[[Step], Hashable]:
+def _of_graph(part: Callable[[Graph], Hashable]) -> Callable[[Step], Hashable]:
     """Return a part of a graph as one of a step, which may have no graph."""
     return lambda step: None if step.snapshot is None else part(step.snapshot)
 
 
-def _structure(snapshot: GraphSnapshot) -> Hashable:
+def _structure(snapshot: Graph) -> Hashable:
     return (*(tuple(getattr(snapshot, column)) for column in STRUCTURE), tuple(sorted(all_leaves(snapshot).items())))
 
 
-def _participation(snapshot: GraphSnapshot) -> Hashable:
+def _participation(snapshot: Graph) -> Hashable:
     return tuple(ran(snapshot, node) for node in range(len(snapshot)))
 
 
@@ -169,7 +169,7 @@ def _sides(graphs: GraphDiff, node: NodeDiff, runs: tuple[Run, Run], step: int) 
     return left, None if there is None else runs[1].place(step, there)
 
 
-def _last_common(snapshot: GraphSnapshot, node: int, match: Mapping[int, int | None]) -> int | None:
+def _last_common(snapshot: Graph, node: int, match: Mapping[int, int | None]) -> int | None:
     """Return the other side's node for the last operation before a node, in forward order, that both sides have."""
     age = snapshot.seq[node]
     older = [

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..columns import Plain
 from ..events import Event
 from ..places import full_place, inside_words
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 from .run import Place, Run
 
 _LOST = re.compile(
@@ -100,7 +100,7 @@ def _in_backward(number: int, run: Run) -> Ending:
     )
 
 
-def _at_work(snapshot: GraphSnapshot, begun: set[int]) -> int | None:
+def _at_work(snapshot: Graph, begun: set[int]) -> int | None:
     """Return the node that was running: it began, has no time yet, and others are left to run."""
     order, times = snapshot.measures["order"], snapshot.measures.get("time_us")
     if times is None or len(begun) == len(snapshot):
@@ -117,7 +117,7 @@ def _at(run: Run) -> str:
     return f"; {run.error.data.get('type', 'an error')}{where}"
 
 
-def next_node(snapshot: GraphSnapshot, done: set[int]) -> int | None:
+def next_node(snapshot: Graph, done: set[int]) -> int | None:
     """Return the node that the engine takes next: of those whose users all ran, a leaf, else the newest."""
     waiting = [0] * len(snapshot)
     for source, target, _, _ in snapshot.edges():

@@ -10,7 +10,7 @@ from ..columns import Plain
 from ..events import Event, Recording
 from ..garbage import collector_paused
 from ..graph_diff import MAY_DIFFER, TOLERANCE, GraphDiff, diff_graphs
-from ..snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
+from ..snapshot import EDGE_COLUMNS, NODE_COLUMNS, Graph
 from .changed_alone import ChangedAlone, changed_alone
 from .copies import Copies, copies_of
 from .divergence import Divergence, divergence
@@ -206,7 +206,7 @@ def _first_pair(
     return last or (None, None)
 
 
-def _alike(left: GraphSnapshot, right: GraphSnapshot) -> bool:
+def _alike(left: Graph, right: Graph) -> bool:
     """Whether two graphs are the same to the last figure, times apart."""
     columns = (column for column in (*NODE_COLUMNS, *EDGE_COLUMNS, "roots") if column not in ("source", "scope"))
     return all(getattr(left, column) == getattr(right, column) for column in columns) and all(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..align import plain_name
 from ..columns import Plain
 from ..events import Event, Recording
-from ..snapshot import GraphSnapshot, SourceLine
+from ..snapshot import Graph, SourceLine
 
 
 class Place(NamedTuple):
@@ -33,7 +33,7 @@ class Step:
     """One backward run."""
 
     event: Event
-    snapshot: GraphSnapshot | None = None
+    snapshot: Graph | None = None
     """None where no graph could be taken (a nested run, a full recording)."""
     events: list[Event] = field(default_factory=list)
     """What happened until it ended."""
@@ -56,7 +56,7 @@ class Run:
         for event in recording.events:
             self._take(event)
         if not self.steps:  # a recording made by hand or by walk() has graphs only
-            self.steps = [Step(Event("backward"), snapshot, ended=True) for snapshot in recording.snapshots]
+            self.steps = [Step(Event("backward"), snapshot, ended=True) for snapshot in recording.graphs]
 
     def _take(self, event: Event) -> None:
         """Take in one event; runs within a run belong to the step around them."""
@@ -81,25 +81,25 @@ class Run:
         return Place(step, node, snapshot.op[node], snapshot.name[node] or "", snapshot.source[node])
 
 
-def _snapshot(recording: Recording, event: Event) -> GraphSnapshot | None:
+def _snapshot(recording: Recording, event: Event) -> Graph | None:
     number = event.data.get("snapshot")
-    if isinstance(number, int) and 0 <= number < len(recording.snapshots):
-        return recording.snapshots[number]
+    if isinstance(number, int) and 0 <= number < len(recording.graphs):
+        return recording.graphs[number]
     return None
 
 
-def ran(snapshot: GraphSnapshot, node: int) -> bool:
+def ran(snapshot: Graph, node: int) -> bool:
     """Whether a node ran, as far as the recording knows."""
     order = snapshot.measures.get("order")
     return order is None or order[node] is not None
 
 
-def knows_order(snapshot: GraphSnapshot) -> bool:
+def knows_order(snapshot: Graph) -> bool:
     """Whether the recording tells which nodes ran, and when: those of level ``graph`` do not."""
     return "order" in snapshot.measures
 
 
-def all_leaves(snapshot: GraphSnapshot) -> dict[str, int]:
+def all_leaves(snapshot: Graph) -> dict[str, int]:
     """Return the parameters: name without wrapper's prefix -> node."""
     return {
         plain_name(name) or f"n{node}": node
@@ -108,12 +108,12 @@ def all_leaves(snapshot: GraphSnapshot) -> dict[str, int]:
     }
 
 
-def leaves(snapshot: GraphSnapshot) -> dict[str, int]:
+def leaves(snapshot: Graph) -> dict[str, int]:
     """Return the parameters that got a gradient, as far as the recording knows."""
     return {name: node for name, node in all_leaves(snapshot).items() if ran(snapshot, node)}
 
 
-def gradient_order(snapshot: GraphSnapshot) -> tuple[str, ...]:
+def gradient_order(snapshot: Graph) -> tuple[str, ...]:
     """Return the parameters in the order in which their gradients were ready; empty where that is unknown."""
     order = snapshot.measures.get("order")
     if order is None:

@@ -10,7 +10,7 @@ from ...errors import NoGraphError, NotInGraphError
 from ..events import Recording
 from ..findings import Finding
 from ..graph_diff import Differences
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 from ..subgraph import subgraph
 
 
@@ -26,7 +26,7 @@ class RenderOptions:
     """``"backward"`` (the way gradients flow), ``"forward"`` (the way values do) or ``"both"`` on the same lines;
     ``None`` leaves it to the format: a page shows both, everything else ``"backward"``."""
     color_by: str | None = None
-    """Numeric column that colours the nodes: ``"saved_bytes"`` or a name in ``GraphSnapshot.measures``."""
+    """Numeric column that colours the nodes: ``"saved_bytes"`` or a name in ``Graph.measures``."""
     max_nodes: int | None = None
     """Draw at most this many nodes, nearest to the roots first; ``None`` leaves it to the format."""
     theme: str = "auto"
@@ -93,14 +93,14 @@ class Demanding(Protocol):
         """Raise what ``render`` would raise of any recording of this level, where that is certain."""
 
 
-def chosen_snapshots(recording: Recording, options: RenderOptions) -> list[GraphSnapshot]:
+def chosen_snapshots(recording: Recording, options: RenderOptions) -> list[Graph]:
     """Return the snapshots that ``options.step`` asks for, in order; never an empty list.
 
     Of a comparison, the kind of a node that differs is what is the matter with it.
 
     Raises ``NoGraphError`` for a recording without graphs and ``UsageError`` for a step it does not have.
     """
-    found = [recording.snapshots[step] for step in chosen_steps(recording, options)]
+    found = [recording.graphs[step] for step in chosen_steps(recording, options)]
     if options.differences is None:
         return found
     told = options.differences.status
@@ -109,7 +109,7 @@ def chosen_snapshots(recording: Recording, options: RenderOptions) -> list[Graph
 
 def chosen_steps(recording: Recording, options: RenderOptions) -> list[int]:
     """Return the numbers of the snapshots that ``chosen_snapshots`` returns; raises what it raises."""
-    count = len(recording.snapshots)
+    count = len(recording.graphs)
     if not count:
         raise NoGraphError(
             "The recording holds no backward graph.",
@@ -143,7 +143,7 @@ def _step_index(recording: Recording, step: str | int, count: int) -> int:
 
 def _kept_index(recording: Recording, number: int, runs: int) -> int:
     """Return the index of the graph of a backward run, of a recording that does not hold all."""
-    labels = [snapshot.label for snapshot in recording.snapshots]
+    labels = [snapshot.label for snapshot in recording.graphs]
     label = f"backward {number}"
     if label not in labels:
         raise NotInGraphError(
@@ -155,7 +155,7 @@ def _kept_index(recording: Recording, number: int, runs: int) -> int:
     return labels.index(label)
 
 
-def capped(snapshot: GraphSnapshot, max_nodes: int | None) -> tuple[GraphSnapshot, int]:
+def capped(snapshot: Graph, max_nodes: int | None) -> tuple[Graph, int]:
     """Return the first ``max_nodes`` nodes in walk order as a snapshot, and how many nodes that leaves out."""
     count = len(snapshot)
     if max_nodes is None or count <= max_nodes:

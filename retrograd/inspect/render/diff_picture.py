@@ -42,5 +42,5 @@ def sides(found: Lineup) -> str:
 def diff_picture(found: GraphDiff, title: str, options: RenderOptions) -> tuple[Recording, RenderOptions]:
     """Return a recording whose one graph holds both, and the options with which any renderer draws it."""
     union, differences = found.union()
-    recording = Recording(script=title, engine=union.engine, snapshots=[union])
+    recording = Recording(script=title, engine=union.engine, graphs=[union])
     return recording, replace(options, differences=differences, fold=FOLD)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from ..places import inside_words, short_place
-from ..snapshot import GraphSnapshot, SourceLine
+from ..snapshot import Graph, SourceLine
 
 _SUFFIX = re.compile(r"(?<=.)Backward\d*$")
 # What XML 1.0 forbids, plus the invisible characters that reorder or break a line of text.
@@ -35,7 +35,7 @@ class NodeText:
         return [text for text in (self.op, self.name, self.scope, self.tensor, self.source) if text]
 
 
-def node_text(snapshot: GraphSnapshot, node: int) -> NodeText:
+def node_text(snapshot: Graph, node: int) -> NodeText:
     """Return the words for one node."""
     op = clean(snapshot.op[node])
     name = clean(snapshot.name[node] or "")
@@ -100,7 +100,7 @@ def time_text(microseconds: float) -> str:
     return f"{size:.3g} {units[0]}" if size < 999.5 else f"{size:,.0f} {units[0]}"
 
 
-def headline(snapshot: GraphSnapshot, title: str = "") -> str:
+def headline(snapshot: Graph, title: str = "") -> str:
     """Return the caption of a drawing: ``loss · backward 3 · 41 nodes · 47 edges · torch``."""
     names = ", ".join(clean(name) for name in snapshot.root_names if name)
     nodes, edges = len(snapshot), snapshot.edge_count
@@ -110,7 +110,7 @@ def headline(snapshot: GraphSnapshot, title: str = "") -> str:
     )
 
 
-def edge_text(snapshot: GraphSnapshot, edge: int) -> str:
+def edge_text(snapshot: Graph, edge: int) -> str:
     """Return an edge's label: the shape of the gradient that flows along it, and the output number if not 0."""
     target = snapshot.edge_target[edge]
     number = snapshot.edge_output_nr[edge]

@@ -9,7 +9,7 @@ from ...errors import NoGraphError
 from ..graph_diff import GraphDiff
 from ..lineup.gradients import NonFinite
 from ..lineup.lineup import Lineup
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 from .base import RenderOptions
 from .diff_picture import chosen_diff, diff_picture, sides
 from .diff_text import ending_words, lineup_lines, norm_words, place_words
@@ -94,7 +94,7 @@ def _node_rows(found: Lineup) -> Iterator[Row]:
         yield f"n{node} {short_op(clean(base.op[node]))} {source_text(base.source[node])}", cells
 
 
-def _cell(diff: GraphDiff | None, base: GraphSnapshot, node: int) -> tuple[str, bool]:
+def _cell(diff: GraphDiff | None, base: Graph, node: int) -> tuple[str, bool]:
     """Return what a run has at the place of a node of the largest group."""
     if diff is None:
         return _node_words(base, node), False
@@ -105,7 +105,7 @@ def _cell(diff: GraphDiff | None, base: GraphSnapshot, node: int) -> tuple[str, 
     return words, words != _node_words(base, node)
 
 
-def _node_words(snapshot: GraphSnapshot, node: int) -> str:
+def _node_words(snapshot: Graph, node: int) -> str:
     tensor = tensor_text(snapshot.shape[node], snapshot.dtype[node])
     return " ".join(word for word in (short_op(snapshot.op[node]), snapshot.name[node], tensor) if word)
 

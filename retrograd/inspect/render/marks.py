@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ..findings import SEVERITIES, Finding, Severity
-from ..snapshot import NODE_COLUMNS, Cut, GraphSnapshot, SourceLine
+from ..snapshot import NODE_COLUMNS, Cut, Graph, SourceLine
 from . import labels
 
 GHOST = "ghost"
@@ -40,7 +40,7 @@ def unplaced(findings: Iterable[Finding], drawn: Mapping[int, int]) -> list[Note
     return sorted(notes, key=lambda note: SEVERITIES.index(note.severity))
 
 
-def carried(findings: Iterable[Finding], snapshots: Sequence[GraphSnapshot], step: int) -> list[Finding]:
+def carried(findings: Iterable[Finding], snapshots: Sequence[Graph], step: int) -> list[Finding]:
     """Return findings that also mark the graph of a step where they mark only one like it, of another step.
 
     Steps of a training loop have one graph; a finding names the first at which it is seen, and the last is drawn.
@@ -48,7 +48,7 @@ def carried(findings: Iterable[Finding], snapshots: Sequence[GraphSnapshot], ste
     return [_carried(finding, snapshots, step) for finding in findings]
 
 
-def _carried(finding: Finding, snapshots: Sequence[GraphSnapshot], step: int) -> Finding:
+def _carried(finding: Finding, snapshots: Sequence[Graph], step: int) -> Finding:
     """Return one of them; its words on the other graph say of which step they are."""
     marked = {mark.snapshot for mark in finding.marks if 0 <= mark.snapshot < len(snapshots)}
     alike = next((number for number in sorted(marked) if snapshots[number].is_like(snapshots[step])), step)
@@ -66,7 +66,7 @@ def _carried(finding: Finding, snapshots: Sequence[GraphSnapshot], step: int) ->
 class Marked(NamedTuple):
     """A graph with all that is drawn in it."""
 
-    graph: GraphSnapshot
+    graph: Graph
     """The graph, with a ghost for everything that was cut off and is no part of it."""
     notes: list[tuple[int, Note]]
     """What findings say of its nodes."""
@@ -82,7 +82,7 @@ class _Ghost(NamedTuple):
     source: SourceLine | None
 
 
-def marked(snapshot: GraphSnapshot, findings: Iterable[Finding], step: int) -> Marked:
+def marked(snapshot: Graph, findings: Iterable[Finding], step: int) -> Marked:
     """Return the graph with what was cut off from it, and the notes that belong to nodes."""
     notes: list[tuple[int, Note]] = []
     ghosts = [_Ghost(cut.node, cut.word, cut.source) for cut in snapshot.cuts if cut.origin < 0]
@@ -100,7 +100,7 @@ def marked(snapshot: GraphSnapshot, findings: Iterable[Finding], step: int) -> M
     return Marked(_extended(snapshot, ghosts, links), notes, cuts)
 
 
-def _extended(snapshot: GraphSnapshot, ghosts: list[_Ghost], links: list[Cut]) -> GraphSnapshot:
+def _extended(snapshot: Graph, ghosts: list[_Ghost], links: list[Cut]) -> Graph:
     """Return the graph with each ghost, and the node that each link leads to, as one more input of a node."""
     made = replace(snapshot)
     extra = {"op": "", "kind": GHOST, "scope": "", "call": ""}
@@ -122,7 +122,7 @@ def _extended(snapshot: GraphSnapshot, ghosts: list[_Ghost], links: list[Cut]) -
     return made
 
 
-def _free_inputs(snapshot: GraphSnapshot, nodes: set[int]) -> dict[int, int]:
+def _free_inputs(snapshot: Graph, nodes: set[int]) -> dict[int, int]:
     """Return for each of these nodes the first input number behind those that its edges have."""
     free = dict.fromkeys(nodes, 0)
     for source, number in zip(snapshot.edge_source, snapshot.edge_input_nr, strict=True):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..events import Recording
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 from .labels import clean, shape_text
 
 _MOST_NAMED = 6
@@ -53,8 +53,8 @@ def reached(recording: Recording) -> list[Reached | None]:
 
     Parameters are those of the modules that were called before the run, without the frozen ones.
     """
-    found: list[Reached | None] = [None] * len(recording.snapshots)
-    ever = {key for snapshot in recording.snapshots for key in _leaves(snapshot)}
+    found: list[Reached | None] = [None] * len(recording.graphs)
+    ever = {key for snapshot in recording.graphs for key in _leaves(snapshot)}
     asked: dict[str, str] = {}
     for event in recording.events:
         if event.kind == "module":
@@ -62,7 +62,7 @@ def reached(recording: Recording) -> list[Reached | None]:
         elif event.kind == "backward" and event.data.get("api") == "backward":
             number = event.data.get("snapshot")
             if number is not None and asked and not event.data.get("inputs"):
-                here = _leaves(recording.snapshots[number])
+                here = _leaves(recording.graphs[number])
                 without = tuple(words for key, words in asked.items() if key not in ever)
                 found[number] = Reached(len(here), len(asked.keys() | here), without)
     return found
@@ -81,7 +81,7 @@ def _parameters(recording: Recording, data: dict[str, object]) -> dict[str, str]
     return found
 
 
-def _leaves(snapshot: GraphSnapshot) -> set[str]:
+def _leaves(snapshot: Graph) -> set[str]:
     """Return the leaves of a graph by scope and name."""
     return {
         f"{snapshot.scope[node]}/{name.rpartition('.')[2]}" if snapshot.scope[node] else name

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..watch.comparison import differences
-from ..watch.history import FIGURES_OF_STEPS, Array, Curves
-from ..watch.watched_file import WatchedRun
+from ..training.comparison import differences
+from ..training.history import FIGURES_OF_STEPS, Array, Curves
+from ..training.watched_file import WatchedRun
 from .json_text import json_text
 from .labels import bytes_text, clean
 

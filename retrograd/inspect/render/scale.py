@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ...errors import UsageError
 from ..event_data import LEVELS
 from ..event_data import MEASURES as RECORDED
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 from .labels import bytes_text, time_text
 from .theme import HEATS
 
@@ -92,7 +92,7 @@ def measure_name(color_by: str) -> str:
     return parts[0] if len(parts) == 1 else color_by
 
 
-def known_measures(snapshot: GraphSnapshot) -> list[str]:
+def known_measures(snapshot: Graph) -> list[str]:
     """Return what the nodes of a graph can be coloured by, short names first."""
     columns = {"saved_bytes", *snapshot.measures}
     short = [name for name, parts in MEASURES.items() if columns.issuperset(parts)]
@@ -107,7 +107,7 @@ def check_level(color_by: str | None, level: str) -> None:
         raise UsageError(f"Level {level!r} records no measure {color_by!r} to colour by.", "Add --level backward.")
 
 
-def scale(snapshot: GraphSnapshot, color_by: str | None) -> Scale:
+def scale(snapshot: Graph, color_by: str | None) -> Scale:
     """Return the colour scale for a measure; raises ``UsageError`` for one that the graph does not have."""
     if color_by is None:
         return Scale()
@@ -123,7 +123,7 @@ def scale(snapshot: GraphSnapshot, color_by: str | None) -> Scale:
     return Scale(measure_name(color_by), values, low, high, logarithmic=low >= 0 and high > 100)
 
 
-def _added(snapshot: GraphSnapshot, parts: tuple[str, ...]) -> list[float | None]:
+def _added(snapshot: Graph, parts: tuple[str, ...]) -> list[float | None]:
     """Return the sum of some columns, ``None`` where one is unknown."""
     columns: dict[str, list[float | None]] = {"saved_bytes": list(snapshot.saved_bytes), **snapshot.measures}
     return [

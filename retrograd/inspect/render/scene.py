@@ -14,7 +14,7 @@ from ..fold import Opening, View, everything, expand, first_opening, fold, open_
 from ..fold.seen import seen_snapshot
 from ..graph_diff import Differences
 from ..places import full_place, inside_words
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 from . import labels
 from .base import MOST_CARDS, RenderOptions, capped
 from .labels import shape_text
@@ -33,8 +33,8 @@ class Scene:
     """One graph as it is drawn: ``seen`` has a row per box, in the order of ``view.boxes``."""
 
     view: View
-    seen: GraphSnapshot
-    whole: GraphSnapshot
+    seen: Graph
+    whole: Graph
     """The graph, of which ``seen`` may show a part."""
     notes: dict[int, list[Note]] = field(default_factory=dict)
     """Boxes that findings point at."""
@@ -219,7 +219,7 @@ def outline(view: View, boxes: Iterable[int]) -> Iterator[tuple[str, int]]:
 
 
 def scene(
-    snapshot: GraphSnapshot,
+    snapshot: Graph,
     options: RenderOptions,
     step: int = 0,
     most: int | None = MOST_CARDS,
@@ -241,7 +241,7 @@ def scene(
     return made
 
 
-def _folded(snapshot: GraphSnapshot, options: RenderOptions, step: int) -> Scene:
+def _folded(snapshot: Graph, options: RenderOptions, step: int) -> Scene:
     """Fold a graph as asked for, open what is to be open, and put notes on the boxes that findings point at."""
     plain = options.fold == ()
     graph, notes, cuts = marked(snapshot, options.findings, step)

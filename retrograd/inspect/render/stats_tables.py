@@ -36,8 +36,8 @@ def chosen_statistics(recording: Recording, options: RenderOptions, rows: int | 
     known, retained = reached(recording), retained_runs(recording)
     found = []
     for step in chosen_steps(recording, options):
-        over = times_over_passes(recording.snapshots, step)
-        one = statistics(recording.snapshots[step], rows, retained=step in retained, over=over)
+        over = times_over_passes(recording.graphs, step)
+        one = statistics(recording.graphs[step], rows, retained=step in retained, over=over)
         parameters = known[step]
         if parameters is not None:
             one = replace(one, parameters=parameters.headline, unreached=parameters.without)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ..fold.plumbing import is_plumbing
 from ..operators import canonical
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 from . import labels
 
 
-def titles(snapshot: GraphSnapshot) -> list[str]:
+def titles(snapshot: Graph) -> list[str]:
     """Return the title of every node, "" where it is the engine's name of it or that of a leaf.
 
     ``cross_entropy`` makes two nodes: the last one is called so, the other ``log_softmax``.  Of a call whose last node
@@ -34,13 +34,13 @@ def titles(snapshot: GraphSnapshot) -> list[str]:
     return found
 
 
-def writes_in_place(snapshot: GraphSnapshot, node: int) -> bool:
+def writes_in_place(snapshot: Graph, node: int) -> bool:
     """Whether a node's call writes into memory that others see: PyTorch's name of what does so ends in ``_``."""
     call = snapshot.call[node]
     return snapshot.kind[node] == "copy" or (call.endswith("_") and not call.endswith("__"))
 
 
-def _own(snapshot: GraphSnapshot, node: int) -> str:
+def _own(snapshot: Graph, node: int) -> str:
     """Return the name of a node's operator."""
     if snapshot.kind[node] != "op":
         return ""  # leaves, custom Functions and what is beside the graph have names of their own

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 from . import labels
 from .base import RenderOptions
 from .card_words import box_words, frame_ending, full_title
@@ -23,7 +23,7 @@ ROWS = 200
 """Default number of rows of one graph."""
 
 
-def folded_tree(snapshot: GraphSnapshot, options: RenderOptions, step: int = 0, known: Reached | None = None) -> Tree:
+def folded_tree(snapshot: Graph, options: RenderOptions, step: int = 0, known: Reached | None = None) -> Tree:
     """Return one graph, folded, as a ``rich.tree.Tree``, capped at ``options.max_nodes`` rows (default 200).
 
     A row leads to the row below it unless it says where to: ``→ n12``.

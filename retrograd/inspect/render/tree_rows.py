@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..layout.ranks import Adjacency, longest_path_ranks
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 
 
 class Row(NamedTuple):
@@ -37,7 +37,7 @@ class _Step(NamedTuple):
 class Outline:
     """The rows of one snapshot, made as they are asked for."""
 
-    def __init__(self, snapshot: GraphSnapshot) -> None:
+    def __init__(self, snapshot: Graph) -> None:
         self._count = len(snapshot)
         self._roots = snapshot.roots
         edges = range(snapshot.edge_count)

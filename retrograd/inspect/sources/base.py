@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from ..events import Event
 from ..figure_schedule import FigureSchedule
 from ..journal import Maker, Note
-from ..snapshot import Cut, GraphSnapshot, SourceLine
+from ..snapshot import Cut, Graph, SourceLine
 from ..tensor_table import TensorTable
 from .kept_calls import Array, KeptCalls
 
@@ -36,7 +36,7 @@ class Sink(Protocol):
     eager: bool
     """Whether regions that the program compiles are to run uncompiled."""
 
-    def __call__(self, event: Event, snapshot: GraphSnapshot | None = None) -> int:
+    def __call__(self, event: Event, snapshot: Graph | None = None) -> int:
         """Take one event and return its row; a ``"backward"`` event comes with the snapshot taken before the run."""
 
     def mention(self, line: SourceLine | None) -> None:
@@ -139,7 +139,7 @@ class Facts(Protocol):
     """Types of tensors whose shape and dtype are read from them; a subclass may run the user's code."""
 
     def kind(self, node_type: type) -> str:
-        """One of the kinds of ``GraphSnapshot.kind``."""
+        """One of the kinds of ``Graph.kind``."""
 
     def saved_bytes(self, order: list[Node]) -> list[int | None]:
         """Bytes that each node keeps for backward, where known."""
@@ -188,7 +188,7 @@ class Source(Protocol):
         label: str = "walk",
         params: Mapping[str, Any] | None = None,
         find_names: bool = True,
-    ) -> GraphSnapshot:
+    ) -> Graph:
         """Take a snapshot of the graph behind these objects, all of this engine.
 
         Names come from ``params``, from modules that are being watched, and with ``find_names`` from the

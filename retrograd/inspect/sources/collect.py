@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..garbage import collector_paused
 from ..program.signals import let_pass
 from ..progress import followed, progress
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 from .base import Facts, Node
 
 LEAF_NUMBER = 2**64 - 1
@@ -28,7 +28,7 @@ _lasting: dict[type, tuple[str, str]] = {}
 class Collected(NamedTuple):
     """What a walk gives: the snapshot, the nodes in its order, and the tensor of each leaf by its place."""
 
-    snapshot: GraphSnapshot
+    snapshot: Graph
     order: list[Node]
     leaves: dict[int, Any]
 
@@ -43,7 +43,7 @@ def collect(roots: Sequence[Node], facts: Facts) -> Collected:
         places.setdefault(root, len(places))
     order = list(places)
     leaves: dict[int, Any] = {}
-    snapshot = GraphSnapshot(engine=facts.engine, roots=[places[root] for root in roots])
+    snapshot = Graph(engine=facts.engine, roots=[places[root] for root in roots])
     with collector_paused(), progress("walking the graph"):
         _walk(order, places, leaves, snapshot, facts)
     snapshot.seq = [None if (number := node._sequence_nr()) == LEAF_NUMBER else number for node in order]
@@ -51,9 +51,7 @@ def collect(roots: Sequence[Node], facts: Facts) -> Collected:
     return Collected(snapshot, order, leaves)
 
 
-def _walk(
-    order: list[Node], index: dict[Node, int], leaves: dict[int, Any], snapshot: GraphSnapshot, facts: Facts
-) -> None:
+def _walk(order: list[Node], index: dict[Node, int], leaves: dict[int, Any], snapshot: Graph, facts: Facts) -> None:
     """Extend ``order`` by everything reachable and fill the columns that the nodes themselves tell.
 
     This loop is most of what a walk costs, and reads accordingly.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..places import inside_words, short_place
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 from .base import Node
 
 _ABBREVIATIONS = {
@@ -55,7 +55,7 @@ def attach(
     return remove
 
 
-def labels_of(snapshot: GraphSnapshot) -> list[str]:
+def labels_of(snapshot: Graph) -> list[str]:
     """Return what each node of a graph is called in a log: nothing in it differs from one run of a program to the next.
 
     ``n2 AddmmBackward0 in net/fc (train.py:7)``, ``n4 AccumulateGrad of net.fc.weight``.

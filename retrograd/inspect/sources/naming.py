@@ -11,11 +11,11 @@ from ..program.frames import user_frames
 from ..program.loops import loop_variables
 from ..program.names import Found, ParameterName, frame_variables, parameter_names, search
 from ..references import Reference
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 from .base import Node, Origins
 
 
-def add_origins(snapshot: GraphSnapshot, origins: Origins | None) -> None:
+def add_origins(snapshot: Graph, origins: Origins | None) -> None:
     """Fill in lines, scopes and calls, empty ones without a watch, and where values go on without their gradients."""
     if origins is None:
         snapshot.source, snapshot.scope, snapshot.call = (
@@ -121,7 +121,7 @@ class Naming:
         self._frame = frame
         self._given = {id(tensor): name for name, tensor in params.items()} if params else {}
 
-    def add_to(self, snapshot: GraphSnapshot, order: list[Node], leaves: dict[int, Any]) -> None:
+    def add_to(self, snapshot: Graph, order: list[Node], leaves: dict[int, Any]) -> None:
         """Fill in the names of leaves, roots and intermediate results, and the scope of watched parameters."""
         snapshot.name = [None] * len(order)
         snapshot.root_names = [None] * len(snapshot.roots)
@@ -162,7 +162,7 @@ class Naming:
         """Whether a variable holds a tensor."""
         return issubclass(type(value), self._type)
 
-    def _name_roots(self, snapshot: GraphSnapshot, found: Found) -> None:
+    def _name_roots(self, snapshot: Graph, found: Found) -> None:
         """Name roots after the variable that holds the tensor, or whose node it is."""
         for number, (place, root) in enumerate(zip(snapshot.roots, self._roots, strict=True)):
             snapshot.root_names[number] = found.variables.get(id(root)) or snapshot.name[place]
@@ -172,14 +172,14 @@ class Naming:
             named = zip(self._roots, snapshot.root_names, strict=True)
             snapshot.root_names = [inside.get(id(root)) if name is None else name for root, name in named]
 
-    def _place(self, snapshot: GraphSnapshot, leaves: dict[int, Any], parameters: dict[int, ParameterName]) -> None:
+    def _place(self, snapshot: Graph, leaves: dict[int, Any], parameters: dict[int, ParameterName]) -> None:
         """Put parameters into the scope of the module that holds them."""
         for place, leaf in leaves.items():
             if id(leaf) in parameters:
                 snapshot.scope[place] = parameters[id(leaf)].scope
 
 
-def _name_intermediates(snapshot: GraphSnapshot, order: list[Node], tensors: list[tuple[str, Any]]) -> None:
+def _name_intermediates(snapshot: Graph, order: list[Node], tensors: list[tuple[str, Any]]) -> None:
     """Name the nodes whose outputs are variables of the user.
 
     Asking a view that was written to for its ``grad_fn`` would make the engine build a node there and then, so

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..snapshot import GraphSnapshot
+from ..snapshot import Graph
 from .array_values import Array
 from .base import Node
 
@@ -66,7 +66,7 @@ class Passing(NamedTuple):
     """Pairs of rows of which the first one's number is the higher one, so that it runs before the second."""
 
 
-def passing(order: list[Node], snapshot: GraphSnapshot, loud: Collection[int]) -> Passing:
+def passing(order: list[Node], snapshot: Graph, loud: Collection[int]) -> Passing:
     """Read a graph; in ``loud`` are the rows at which the program itself may change what arrives."""
     return _Reader(order, snapshot, loud).read()
 
@@ -74,7 +74,7 @@ def passing(order: list[Node], snapshot: GraphSnapshot, loud: Collection[int]) -
 class _Reader:
     """Reads one graph."""
 
-    def __init__(self, order: list[Node], snapshot: GraphSnapshot, loud: Collection[int]) -> None:
+    def __init__(self, order: list[Node], snapshot: Graph, loud: Collection[int]) -> None:
         self._snapshot, self._loud = snapshot, loud
         self._arriving = np.bincount([*snapshot.edge_target, *snapshot.roots], minlength=len(snapshot)).tolist()
         self._out: list[list[tuple[int, int, int]]] = [[] for _ in snapshot.op]
@@ -225,7 +225,7 @@ class LatestPassings:
         self._known: list[_Known] = []
         """The latest first."""
 
-    def read(self, order: list[Node], snapshot: GraphSnapshot, loud: Collection[int]) -> Passing:
+    def read(self, order: list[Node], snapshot: Graph, loud: Collection[int]) -> Passing:
         """Return what ``passing`` does."""
         columns = [loud, *(getattr(snapshot, name) for name in self._READ)]
         for known in self._known:
@@ -252,7 +252,7 @@ def _are_equal(columns: list[Any], known: list[Any]) -> bool:
     return all(mine is other or mine == other for mine, other in zip(columns, known, strict=True))
 
 
-def _holds(found: Passing, order: list[Node], snapshot: GraphSnapshot) -> bool:
+def _holds(found: Passing, order: list[Node], snapshot: Graph) -> bool:
     """Whether sums have the factors, and nodes the order, that they had."""
     if any(getattr(order[row], "_saved_alpha", None) != factor for row, factor in found.factors):
         return False

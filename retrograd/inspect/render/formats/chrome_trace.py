@@ -17,7 +17,7 @@ from ....errors import NoGraphError
 from ...columns import nonfinite_word
 from ...event_data import LEVELS
 from ...events import Recording
-from ...snapshot import GraphSnapshot
+from ...snapshot import Graph
 from ..base import RenderOptions, chosen_steps
 from ..labels import clean, headline, short_op, source_text
 
@@ -67,7 +67,7 @@ def _no_times() -> NoGraphError:
 class Ran(NamedTuple):
     """One backward run: its graph, the thread that called it, when it began (in seconds, None where not known)."""
 
-    snapshot: GraphSnapshot
+    snapshot: Graph
     thread: int = 0
     began: float | None = None
 
@@ -85,7 +85,7 @@ def runs_of(recording: Recording, numbers: Iterable[int]) -> list[Ran]:
     for number in numbers:
         called = began.get(number, {})
         over = ended.get(called.get("run", -1), {})
-        found.append(Ran(recording.snapshots[number], called.get("thread", 0), over.get("began")))
+        found.append(Ran(recording.graphs[number], called.get("thread", 0), over.get("began")))
     return found
 
 
@@ -144,7 +144,7 @@ class _Process:
         return self.rows[caller, worker]
 
 
-def timeline(snapshot: GraphSnapshot) -> list[Slice]:
+def timeline(snapshot: Graph) -> list[Slice]:
     """Return the nodes that have a time, in order of their beginnings.
 
     Where only durations are known, the nodes follow each other in the order in which they ran (or were walked).
@@ -163,7 +163,7 @@ def _usable(value: float | None) -> bool:
     return value is not None and math.isfinite(value) and value >= 0
 
 
-def _end_to_end(snapshot: GraphSnapshot, ran: list[int]) -> list[float | None]:
+def _end_to_end(snapshot: Graph, ran: list[int]) -> list[float | None]:
     """Return a beginning for each node that ran, each right after the one before."""
     order = snapshot.measures.get("order", [None] * len(snapshot))
     times = snapshot.measures["time_us"]
@@ -175,7 +175,7 @@ def _end_to_end(snapshot: GraphSnapshot, ran: list[int]) -> list[float | None]:
     return starts
 
 
-def _run(process: int, snapshot: GraphSnapshot, slices: list[Slice], now: float) -> Iterator[dict[str, Any]]:
+def _run(process: int, snapshot: Graph, slices: list[Slice], now: float) -> Iterator[dict[str, Any]]:
     """Yield the events of one backward run that begins at ``now``."""
     for thread in sorted({one.thread for one in slices}):
         mine = [one for one in slices if one.thread == thread]
@@ -195,7 +195,7 @@ def _slice(process: int, one: Slice, now: float, name: str, facts: dict[str, Any
     return {"ph": "X", "cat": "backward", "name": name or "?", **place, "args": facts}
 
 
-def _facts(snapshot: GraphSnapshot, node: int) -> dict[str, Any]:
+def _facts(snapshot: Graph, node: int) -> dict[str, Any]:
     """Return what a click on a slice shows."""
     shape = snapshot.shape[node]
     facts: dict[str, Any] = {

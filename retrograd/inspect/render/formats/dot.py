@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from ...events import Recording
 from ...progress import followed
-from ...snapshot import GraphSnapshot
+from ...snapshot import Graph
 from ..base import RenderOptions, capped, chosen_steps
 from ..card_words import plain_words
 from ..labels import clean, edge_text, headline, source_text, tensor_text
@@ -50,10 +50,10 @@ class DotRenderer:
         steps = chosen_steps(recording, options)
         head, tail = _frame()
         if len(steps) == 1:
-            return "".join([head, *_statements(recording.snapshots[steps[0]], options, steps[0], ""), tail])
+            return "".join([head, *_statements(recording.graphs[steps[0]], options, steps[0], ""), tail])
         parts = [head]
         for place, step in enumerate(steps):
-            body = _statements(recording.snapshots[step], options, step, f"s{place}_")
+            body = _statements(recording.graphs[step], options, step, f"s{place}_")
             parts += [f"\tsubgraph cluster_{place} {{\n", *body, "\t}\n"]
         return "".join([*parts, tail])
 
@@ -73,7 +73,7 @@ def _frame() -> tuple[str, str]:
     return head, brace + end
 
 
-def _statements(snapshot: GraphSnapshot, options: RenderOptions, step: int, prefix: str) -> Iterator[str]:
+def _statements(snapshot: Graph, options: RenderOptions, step: int, prefix: str) -> Iterator[str]:
     """Yield the DOT statements of one graph, the braces around them excepted."""
     yield f'\tlabel="{_BREAK.join(map(_line, _captions(snapshot, options)))}"\n'
     if options.fold == () and not options.findings and options.differences is None:
@@ -118,7 +118,7 @@ def _id(scene: Scene, box: int) -> str:
     return scene.ids[box].replace("-", "_")
 
 
-def _node_lines(snapshot: GraphSnapshot, options: RenderOptions, prefix: str) -> Iterator[str]:
+def _node_lines(snapshot: Graph, options: RenderOptions, prefix: str) -> Iterator[str]:
     """Yield a statement for each node; equal cards are worked out once."""
     made: dict[tuple[object, ...], str] = {}
     looks = _looks(snapshot, options)
@@ -132,7 +132,7 @@ def _node_lines(snapshot: GraphSnapshot, options: RenderOptions, prefix: str) ->
         yield f"\t{prefix}{node} [{attributes}]\n"
 
 
-def _looks(snapshot: GraphSnapshot, options: RenderOptions, statuses: Sequence[str] = ()) -> list[str]:
+def _looks(snapshot: Graph, options: RenderOptions, statuses: Sequence[str] = ()) -> list[str]:
     """Return every node's colour attributes: by its kind or what a comparison says, or by the measure asked for."""
     if options.color_by is not None:
         colours = scale(snapshot, options.color_by)
@@ -145,7 +145,7 @@ def _looks(snapshot: GraphSnapshot, options: RenderOptions, statuses: Sequence[s
     return looks
 
 
-def _edge_lines(snapshot: GraphSnapshot, prefix: str) -> Iterator[str]:
+def _edge_lines(snapshot: Graph, prefix: str) -> Iterator[str]:
     """Yield a statement for each edge; equal labels are worked out once."""
     made: dict[object, str] = {}
     shapes = snapshot.shape
@@ -159,7 +159,7 @@ def _edge_lines(snapshot: GraphSnapshot, prefix: str) -> Iterator[str]:
         yield f"\t{prefix}{source} -> {prefix}{target}{attributes}\n"
 
 
-def _captions(snapshot: GraphSnapshot, options: RenderOptions) -> list[str]:
+def _captions(snapshot: Graph, options: RenderOptions) -> list[str]:
     """Return the lines under a drawing: its headline, what the colours mean, what it leaves out."""
     lines = [headline(snapshot, options.title)]
     if options.color_by is not None:

@@ -12,7 +12,7 @@ from itertools import count
 
 from ...events import Recording
 from ...progress import followed
-from ...snapshot import GraphSnapshot
+from ...snapshot import Graph
 from ..base import RenderOptions, capped, chosen_snapshots
 from ..labels import headline, shape_text
 
@@ -78,7 +78,7 @@ def _key(key: str, domain: str, name: str, kind: str) -> str:
     return f' <key id="{key}" for="{domain}" attr.name="{_text(name)}" attr.type="{kind}"/>\n'
 
 
-def _graph(snapshot: GraphSnapshot, keys: _Keys, number: int, title: str) -> Iterator[str]:
+def _graph(snapshot: Graph, keys: _Keys, number: int, title: str) -> Iterator[str]:
     """Yield the element of one graph."""
     yield f' <graph id="g{number}" edgedefault="directed">\n'
     texts = (snapshot.label, snapshot.engine, headline(snapshot, title))
@@ -107,7 +107,7 @@ class _Unknown:
 _Nothing = _Unknown()
 
 
-def _node_values(snapshot: GraphSnapshot, node: int, roots: dict[int, str | None]) -> Iterator[object]:
+def _node_values(snapshot: Graph, node: int, roots: dict[int, str | None]) -> Iterator[object]:
     """Yield the values of one node in the order of the keys."""
     source = snapshot.source[node]
     yield snapshot.op[node]

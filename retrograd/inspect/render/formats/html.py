@@ -9,7 +9,7 @@ from ...events import Recording
 from ...garbage import collector_paused
 from ...memory_line import retained_runs
 from ...passes import with_usual_times
-from ...snapshot import GraphSnapshot
+from ...snapshot import Graph
 from .. import labels, theme
 from ..base import RenderOptions, capped, chosen_steps
 from ..drawing import check_layout, draw, number, text
@@ -58,7 +58,7 @@ class HtmlRenderer:
         parts = {
             "title": text(title),
             "theme": options.theme if options.theme in ("light", "dark") else "auto",
-            "still": _still(recording.snapshots[numbers[-1]], options, numbers[-1]),
+            "still": _still(recording.graphs[numbers[-1]], options, numbers[-1]),
             "data": _data(recording, numbers, title, options),
         }
         return filled("page.html", parts)
@@ -67,16 +67,16 @@ class HtmlRenderer:
 def _steps(recording: Recording, options: RenderOptions) -> list[int]:
     """Return the numbers of the graphs in the page: before the last one those that make it no heavy file."""
     numbers = chosen_steps(recording, options)
-    room = _TOGETHER - len(recording.snapshots[numbers[-1]])
-    while options.step == "last" and numbers[0] > 0 and room >= len(recording.snapshots[numbers[0] - 1]):
+    room = _TOGETHER - len(recording.graphs[numbers[-1]])
+    while options.step == "last" and numbers[0] > 0 and room >= len(recording.graphs[numbers[0] - 1]):
         numbers = [numbers[0] - 1, *numbers]
-        room -= len(recording.snapshots[numbers[0]])
+        room -= len(recording.graphs[numbers[0]])
     return numbers
 
 
 def _data(recording: Recording, numbers: list[int], title: str, options: RenderOptions) -> str:
     """Return the data block."""
-    timed = [with_usual_times(recording.snapshots, number) for number in numbers]
+    timed = [with_usual_times(recording.graphs, number) for number in numbers]
     shown = [capped(whole, options.max_nodes or _MOST_NODES)[0] for whole, _ in timed]
     large = sum(len(snapshot) for snapshot in shown) > _PLAIN_NODES
     packing: Packing = Packed() if large else Plain()
@@ -117,7 +117,7 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
     )
 
 
-def _named(snapshot: GraphSnapshot, options: RenderOptions, number: int) -> Marked:
+def _named(snapshot: Graph, options: RenderOptions, number: int) -> Marked:
     """Return a graph with what was cut off from it, its nodes called as its cards are."""
     graph, notes, cuts = marked(snapshot, options.findings, number)
     return Marked(replace(graph, call=titles(graph)), notes, cuts)
@@ -140,12 +140,12 @@ def _structures(
     return structures, structure_of
 
 
-def _rest(shown: GraphSnapshot, whole: GraphSnapshot) -> str:
+def _rest(shown: Graph, whole: Graph) -> str:
     """Return what the headline adds when not all nodes are in the page."""
     return "" if len(shown) == len(whole) else f" · only the first {len(shown):,} nodes are in this page"
 
 
-def _still(snapshot: GraphSnapshot, options: RenderOptions, step: int) -> str:
+def _still(snapshot: Graph, options: RenderOptions, step: int) -> str:
     """Return the drawing for readers without scripts: folded, of the nodes nearest to the roots."""
     shown, left_out = capped(snapshot, _STILL_NODES)
     drawn = scene(shown, replace(options, max_nodes=None), step)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...events import Recording
-from ...snapshot import GraphSnapshot
+from ...snapshot import Graph
 from ..base import RenderOptions, chosen_steps
 from ..card_words import plain_words
 from ..labels import clean, headline, node_text
@@ -41,9 +41,7 @@ class MermaidRenderer:
         if options.fold == ():  # of a graph too large for any viewer, no more is worked on than could be shown
             most = min(options.max_nodes or MAX_EDGES + 1, MAX_EDGES + 1)
             options = replace(options, max_nodes=most)
-        scenes = [
-            scene(recording.snapshots[step], options, step, most=None) for step in chosen_steps(recording, options)
-        ]
+        scenes = [scene(recording.graphs[step], options, step, most=None) for step in chosen_steps(recording, options)]
         room = MAX_EDGES
         text = _flowchart(scenes, options, room)
         while len(text) > MAX_CHARACTERS and room > 1:
@@ -132,7 +130,7 @@ def _styles(made: Scene, options: RenderOptions) -> list[str]:
     return [f":::{name}" if name else "" for name in names]
 
 
-def _nodes_within(snapshot: GraphSnapshot, room: int) -> int:
+def _nodes_within(snapshot: Graph, room: int) -> int:
     """Return how many nodes, in walk order, have at most ``room`` edges among them (and number at most room + 1)."""
     limit = min(len(snapshot), room + 1)
     closing = [0] * limit

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...events import Recording
 from ...progress import followed
-from ...snapshot import GraphSnapshot
+from ...snapshot import Graph
 from ..base import RenderOptions, capped, chosen_snapshots
 from ..labels import bytes_text, clean, headline, node_id, node_text, shape_text
 
@@ -35,7 +35,7 @@ class ModelExplorerRenderer:
 RENDERER = ModelExplorerRenderer()
 
 
-def _graph(snapshot: GraphSnapshot, number: int) -> dict[str, Any]:
+def _graph(snapshot: Graph, number: int) -> dict[str, Any]:
     """Return one graph; its id is its headline with a number, since ids must differ."""
     incoming: list[list[dict[str, str]]] = [[] for _ in range(len(snapshot))]
     for source, target, input_nr, output_nr in snapshot.edges():
@@ -52,7 +52,7 @@ def _graph(snapshot: GraphSnapshot, number: int) -> dict[str, Any]:
     return {"id": f"{number}: {headline(snapshot)}", "nodes": nodes}
 
 
-def _node(snapshot: GraphSnapshot, node: int, incoming: list[dict[str, str]], sent: dict[str, int]) -> dict[str, Any]:
+def _node(snapshot: Graph, node: int, incoming: list[dict[str, str]], sent: dict[str, int]) -> dict[str, Any]:
     """Return one node with the edges that enter it and, by output, the nodes to which it sends gradients."""
     words = node_text(snapshot, node)
     facts = {
@@ -76,7 +76,7 @@ def _node(snapshot: GraphSnapshot, node: int, incoming: list[dict[str, str]], se
     }
 
 
-def _tensor(snapshot: GraphSnapshot, node: int) -> dict[str, str]:
+def _tensor(snapshot: Graph, node: int) -> dict[str, str]:
     """Return what is known of a node's result, which is also the shape of its gradient."""
     return {"shape": shape_text(snapshot.shape[node]), "dtype": clean(snapshot.dtype[node] or "")}
 

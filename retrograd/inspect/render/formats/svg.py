@@ -41,7 +41,7 @@ class SvgRenderer:
         """Return an SVG document."""
         numbers = chosen_steps(recording, options)
         known = reached(recording)
-        timed = [with_usual_times(recording.snapshots, number) for number in numbers]
+        timed = [with_usual_times(recording.graphs, number) for number in numbers]
         scenes = [scene(one, options, at, reached=known[at]) for (one, _), at in zip(timed, numbers, strict=True)]
         if options.color_by is not None and measure_name(options.color_by) == "time_us":
             for shown, (_, of_times) in zip(scenes, timed, strict=True):

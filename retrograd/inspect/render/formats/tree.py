@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import IO, TYPE_CHECKING
 
 from ...events import Recording
-from ...snapshot import GraphSnapshot
+from ...snapshot import Graph
 from ..base import RenderOptions, chosen_steps
 from ..console_page import FILE_WIDTH, page_text, print_page
 from ..labels import headline, node_id, node_text
@@ -50,18 +50,16 @@ def print_tree(recording: Recording, options: RenderOptions | None = None, file:
 def _trees(recording: Recording, options: RenderOptions) -> Iterator[Tree | Text]:
     """Yield the tree of each chosen graph; before them what findings say that belong to no node."""
     steps = chosen_steps(recording, options)
-    drawn = {step: len(recording.snapshots[step]) for step in steps}
+    drawn = {step: len(recording.graphs[step]) for step in steps}
     yield from map(note_text, unplaced(options.findings, drawn))
     known = reached(recording)
     for step in steps:
-        snapshot = recording.snapshots[step]
+        snapshot = recording.graphs[step]
         draw = tree if options.fold == () and options.direction == "backward" else folded_tree
         yield draw(snapshot, options, step, known[step])
 
 
-def tree(
-    snapshot: GraphSnapshot, options: RenderOptions | None = None, step: int = 0, known: Reached | None = None
-) -> Tree:
+def tree(snapshot: Graph, options: RenderOptions | None = None, step: int = 0, known: Reached | None = None) -> Tree:
     """Return every node of a graph as a ``rich.tree.Tree``, capped at ``options.max_nodes`` rows (default 200).
 
     Below a node stands what findings say of it, the graph being the ``step``-th of its recording.
@@ -88,7 +86,7 @@ def tree(
     return top
 
 
-def _row_text(snapshot: GraphSnapshot, row: Row, colours: Scale) -> Text:
+def _row_text(snapshot: Graph, row: Row, colours: Scale) -> Text:
     """Return the words of one row; names stand in ``Text``, so that no markup in them is obeyed."""
     from rich.text import Text
 
@@ -111,7 +109,7 @@ def _row_text(snapshot: GraphSnapshot, row: Row, colours: Scale) -> Text:
     return text
 
 
-def _details(snapshot: GraphSnapshot, node: int, colours: Scale) -> list[tuple[str, str]]:
+def _details(snapshot: Graph, node: int, colours: Scale) -> list[tuple[str, str]]:
     """Return what a row says after the operator, each with its style."""
     here = node_text(snapshot, node)
     name = "" if snapshot.kind[node] == "leaf" else here.name

@@ -8,7 +8,7 @@ from typing import Any
 from ...events import Event, Recording
 from ...findings import Finding
 from ...places import cell_name
-from ...snapshot import GraphSnapshot
+from ...snapshot import Graph
 from .. import labels
 from .structure import safe
 
@@ -58,7 +58,7 @@ def _error(event: Event) -> dict[str, Any]:
 
 
 def sources_data(
-    recording: Recording, findings: Iterable[Finding], snapshots: Iterable[GraphSnapshot]
+    recording: Recording, findings: Iterable[Finding], snapshots: Iterable[Graph]
 ) -> dict[str, dict[str, str]]:
     """Return the source lines that graphs, findings and errors mention, with those around them that are known."""
     wanted: dict[str, set[int]] = {}
@@ -71,15 +71,13 @@ def sources_data(
     }
 
 
-def cells_data(recording: Recording, findings: Iterable[Finding], snapshots: Iterable[GraphSnapshot]) -> dict[str, str]:
+def cells_data(recording: Recording, findings: Iterable[Finding], snapshots: Iterable[Graph]) -> dict[str, str]:
     """Return what the notebook calls its cells, by the files that they go by."""
     files = sorted({file for file, _ in _places(recording, findings, snapshots)})
     return {safe(file): labels.clean(cell) for file in files if (cell := cell_name(file))}
 
 
-def _places(
-    recording: Recording, findings: Iterable[Finding], snapshots: Iterable[GraphSnapshot]
-) -> set[tuple[str, int]]:
+def _places(recording: Recording, findings: Iterable[Finding], snapshots: Iterable[Graph]) -> set[tuple[str, int]]:
     """Return the lines that graphs, findings and errors mention."""
     places = {(at.file, at.line) for snapshot in snapshots for at in set(snapshot.source) if at is not None}
     places |= {(at.file, at.line) for event in recording.events if event.kind == "error" and (at := event.source)}

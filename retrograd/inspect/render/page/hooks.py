@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...events import Event, Recording
-from ...snapshot import GraphSnapshot
+from ...snapshot import Graph
 from .. import labels
 from .structure import safe
 
@@ -15,7 +15,7 @@ _WORDS = {
 }
 
 
-def hooks_data(recording: Recording, snapshot: GraphSnapshot) -> list[tuple[int, str]]:
+def hooks_data(recording: Recording, snapshot: Graph) -> list[tuple[int, str]]:
     """Return (node, hook in words) for every hook that was registered on a node of a graph or on its tensor."""
     registered = [event for event in recording.events if _did(event, "registered") and event.op in _WORDS]
     if not registered:

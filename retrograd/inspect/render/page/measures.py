@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...snapshot import GraphSnapshot
+from ...snapshot import Graph
 from ..scale import MEASURES, known_measures, scale
 from .packing import Packing
 from .structure import safe
@@ -14,7 +14,7 @@ from .structure import safe
 _NUMBER, _ABSENT, _NAN, _PLUS, _MINUS = range(5)
 
 
-def measure_data(snapshot: GraphSnapshot, color_by: str | None, packing: Packing) -> dict[str, Any]:
+def measure_data(snapshot: Graph, color_by: str | None, packing: Packing) -> dict[str, Any]:
     """Return name -> numbers and, where not all are finite numbers, what each entry is (0 is a number).
 
     Among them is the sum of columns that ``color_by`` may stand for.

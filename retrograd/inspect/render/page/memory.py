@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...memory_line import MemoryLine, memory_line, thinned
-from ...snapshot import GraphSnapshot
+from ...snapshot import Graph
 from .structure import safe
 
 _POINTS = 120
@@ -14,7 +14,7 @@ _MOST = 6
 """Modules and lines of the program that are named."""
 
 
-def memory_data(snapshot: GraphSnapshot, *, retained: bool) -> dict[str, Any] | None:
+def memory_data(snapshot: Graph, *, retained: bool) -> dict[str, Any] | None:
     """Return the line of memory of one graph as JSON values, None where nothing is known."""
     line = memory_line(snapshot, retained=retained)
     if line is None:

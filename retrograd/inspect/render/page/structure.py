@@ -13,7 +13,7 @@ from ...fold import Folded, Opening, View, expand, first_opening, fold, view
 from ...layout import Size, nested
 from ...layout.text_size import text_width
 from ...progress import followed
-from ...snapshot import GraphSnapshot, SourceLine
+from ...snapshot import Graph, SourceLine
 from .. import labels
 from ..base import RenderOptions
 from ..titles import writes_in_place
@@ -176,7 +176,7 @@ def _picture(seen: View, groups: Groups, sizes: list[Size], cuts: dict[int, str]
 
 
 def structure_data(
-    snapshot: GraphSnapshot, options: RenderOptions, packing: Packing, cuts: dict[int, str], notes: dict[int, Size]
+    snapshot: Graph, options: RenderOptions, packing: Packing, cuts: dict[int, str], notes: dict[int, Size]
 ) -> dict[str, Any]:
     """Return everything that steps with the same graph share.
 
@@ -207,7 +207,7 @@ def structure_data(
     }
 
 
-def _folded(snapshot: GraphSnapshot, options: RenderOptions) -> Folded:
+def _folded(snapshot: Graph, options: RenderOptions) -> Folded:
     """Fold a graph by the steps that were asked for."""
     return fold(snapshot) if options.fold is None else fold(snapshot, options.fold)
 

@@ -14,7 +14,7 @@ from ....engine.nodes.node import GraphNode, edge_parts
 from ....engine.overriding.overrides import DisableTorchFunction
 from ....engine.tensors.base import TensorBase
 from ....errors import NoGraphError
-from ...snapshot import GraphSnapshot
+from ...snapshot import Graph
 from ..base import Gradient, Node, Ran, Sink
 from ..collect import collect
 from ..hook_lines import attach, labels_of
@@ -97,7 +97,7 @@ class EngineGraphs:
         label: str = "walk",
         params: Mapping[str, Any] | None = None,
         find_names: bool = True,
-    ) -> GraphSnapshot:
+    ) -> Graph:
         """Take a snapshot of the graph behind these objects."""
         return self._walk(roots, frame, label, params, find_names=find_names).snapshot
 

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from ...snapshot import GraphSnapshot
+from ...snapshot import Graph
 from ..base import Gradient, Node, Ran, Sink
 from ..importing import AfterImport
 
@@ -48,7 +48,7 @@ class EngineSource:
         label: str = "walk",
         params: Mapping[str, Any] | None = None,
         find_names: bool = True,
-    ) -> GraphSnapshot:
+    ) -> Graph:
         """Take a snapshot of the graph behind these objects."""
         return _graphs().snapshot(roots, frame, label=label, params=params, find_names=find_names)
 

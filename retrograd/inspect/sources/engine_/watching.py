@@ -18,7 +18,7 @@ from ...event_data import LEVELS
 from ...events import Event
 from ...program.signals import let_pass
 from ...references import Reference
-from ...snapshot import GraphSnapshot, SourceLine
+from ...snapshot import Graph, SourceLine
 from ...tensor_facts import TensorFacts
 from ...unseen import PROBLEMS
 from ..base import Node, Sink
@@ -35,7 +35,7 @@ ShapeAndDtype = tuple[tuple[int, ...], str]
 class Walked(NamedTuple):
     """The snapshot of a graph that is about to run, and its nodes in the same order."""
 
-    snapshot: GraphSnapshot
+    snapshot: Graph
     order: list[Node]
     saved_once: list[float | None]
     """Bytes that each node keeps, memory that several keep counted for the first of them."""

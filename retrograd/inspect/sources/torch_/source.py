@@ -9,7 +9,7 @@ from typing import Any
 
 from ....errors import NoGraphError
 from ...program.signals import let_pass
-from ...snapshot import GraphSnapshot
+from ...snapshot import Graph
 from ...tensor_table import TensorTable
 from ..base import Gradient, Node, Ran, Sink
 from ..collect import collect
@@ -81,7 +81,7 @@ class TorchSource:
         label: str = "walk",
         params: Mapping[str, Any] | None = None,
         find_names: bool = True,
-    ) -> GraphSnapshot:
+    ) -> Graph:
         """Take a snapshot of the graph behind these objects."""
         return self.walked(roots, frame, label=label, params=params, find_names=find_names)[0]
 
@@ -96,7 +96,7 @@ class TorchSource:
         table: TensorTable | None = None,
         repeats: Repeats | None = None,
         ask_saved: bool = False,
-    ) -> tuple[GraphSnapshot, list[Node]]:
+    ) -> tuple[Graph, list[Node]]:
         """Take a snapshot of a graph, and return its nodes as well; the names that leaves have go into the table, too.
 
         With ``repeats`` one that is like an earlier one is not walked into columns again; with ``ask_saved`` nodes are
@@ -171,7 +171,7 @@ class TorchSource:
         return order
 
 
-def _name(table: TensorTable | None, snapshot: GraphSnapshot, leaves: dict[int, Any], parameter: type) -> None:
+def _name(table: TensorTable | None, snapshot: Graph, leaves: dict[int, Any], parameter: type) -> None:
     """Give leaves the names that they have in the graph."""
     for place, leaf in leaves.items():
         name = snapshot.name[place]

@@ -15,7 +15,7 @@ import numpy as np
 from .....engine.tensors.base import TensorBase
 from ....event_data import MEASURES
 from ....references import Reference
-from ....snapshot import GraphSnapshot
+from ....snapshot import Graph
 from ... import array_values as values
 from ...array_values import ordinary_norm
 from ...base import Node
@@ -66,7 +66,7 @@ class Measures:
     """What is known of the nodes of one run, by row of its snapshot."""
 
     def __init__(
-        self, snapshot: GraphSnapshot, order: list[Node], saved: list[float | None], thread: int, *, whole: bool
+        self, snapshot: Graph, order: list[Node], saved: list[float | None], thread: int, *, whole: bool
     ) -> None:
         """``saved`` are the bytes that each node keeps; ``whole``: every figure is taken."""
         self._snapshot = snapshot

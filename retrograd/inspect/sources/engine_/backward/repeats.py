@@ -23,7 +23,7 @@ from .....engine.tensors.parameter import Parameter
 from .....engine.tensors.tensor import Tensor
 from ....program.frames import stack_position
 from ....references import Reference
-from ....snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
+from ....snapshot import EDGE_COLUMNS, NODE_COLUMNS, Graph
 from ...base import Node, Origins
 from ..calls.saved import readers
 from ..watching import Walked
@@ -182,7 +182,7 @@ class _Seen:
     others: list[int]
     """Rows of the other nodes."""
     place: list[tuple[CodeType, int]]
-    snapshot: GraphSnapshot
+    snapshot: Graph
     kept: KeptArrays
     saved_once: list[float | None]
     """As ``Facts.saved_once``."""
@@ -219,7 +219,7 @@ class Repeats:
             if saved != found:
                 saved = found
         fields = (*_read_same(seen.snapshot), saved, seq, *_read_edges(seen.snapshot))
-        snapshot = GraphSnapshot(*fields)
+        snapshot = Graph(*fields)
         snapshot.first_seq, snapshot.classes = first, seen.snapshot.classes
         if origins is not None:
             snapshot.cuts = origins.cuts([None if number is None else number + first for number in seq])
@@ -280,7 +280,7 @@ def _numbers_of(nodes: list[Node]) -> list[int]:
 
 _variable_of, _extra_of, _number_of = attrgetter("variable"), attrgetter("_extra"), attrgetter("_number")
 _EARLIER = ("engine", "label", *[name for name in NODE_COLUMNS if name not in ("saved_bytes", "seq")])
-_read_same: Callable[[GraphSnapshot], tuple[Any, ...]] = attrgetter(*_EARLIER)
+_read_same: Callable[[Graph], tuple[Any, ...]] = attrgetter(*_EARLIER)
 """What two graphs with one outline have in common: of a snapshot's fields those before these two."""
-_read_edges: Callable[[GraphSnapshot], tuple[Any, ...]] = attrgetter(*EDGE_COLUMNS, "roots", "root_names")
+_read_edges: Callable[[Graph], tuple[Any, ...]] = attrgetter(*EDGE_COLUMNS, "roots", "root_names")
 """Those behind them."""

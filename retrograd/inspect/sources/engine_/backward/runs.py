@@ -12,7 +12,7 @@ from .....engine.tensors.base import TensorBase
 from .....interpreter import getframe
 from ....program.frames import source_line, user_frame
 from ....program.signals import let_pass
-from ....snapshot import GraphSnapshot, SourceLine
+from ....snapshot import Graph, SourceLine
 from ...base import Node
 from ...naming import name_leaves
 from ...writers.backward import Asked, BackwardPass
@@ -81,7 +81,7 @@ class Runs(Observer):
         watching.send(event, snapshot)
         run.began = time.perf_counter()
 
-    def _graph(self, run: Run, roots: list[tuple[Node, int]], frame: FrameType | None) -> GraphSnapshot:
+    def _graph(self, run: Run, roots: list[tuple[Node, int]], frame: FrameType | None) -> Graph:
         walked = self._take_snapshot([node for node, _ in roots], frame)
         snapshot = walked.snapshot
         snapshot.first_seq -= self.watching.begin
@@ -94,7 +94,7 @@ class Runs(Observer):
             self.prepare(run, walked)
         return snapshot
 
-    def _name_leaves(self, snapshot: GraphSnapshot, order: list[Node]) -> None:
+    def _name_leaves(self, snapshot: Graph, order: list[Node]) -> None:
         """Give leaves the names that they have in the graph, which are those of the whole program."""
         for kind, name, node in zip(snapshot.kind, snapshot.name, order, strict=True):
             if kind == "leaf" and name is not None:

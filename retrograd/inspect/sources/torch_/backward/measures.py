@@ -15,7 +15,7 @@ from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 from ....references import Reference
-from ....snapshot import GraphSnapshot
+from ....snapshot import Graph
 from ...base import Node
 from ...measure_columns import Taken, live_columns, measured_columns
 from ..own_work import is_patched, own_work
@@ -67,7 +67,7 @@ class Measures:
         self,
         order: list[Node],
         leaves: dict[int, Any],
-        snapshot: GraphSnapshot,
+        snapshot: Graph,
         looking: Looking,
         memory: Memory,
         how: How,
@@ -222,7 +222,7 @@ class Measures:
         """Row of the node with a hook that began last."""
         return self._begins[-3] if self._begins else None
 
-    def finish(self, snapshot: GraphSnapshot) -> None:
+    def finish(self, snapshot: Graph) -> None:
         """Work the figures out, and let the measures of the snapshot be made of them."""
         finished = perf_counter_ns()
         sequence = self._sequence()

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from .....locks import reentrant_lock
-from ....snapshot import GraphSnapshot
+from ....snapshot import Graph
 from ...base import Node
 
 try:
@@ -45,7 +45,7 @@ _PATIENCE = 30.0
 """Longest wait at the end of the process, in seconds, for the release that is under way."""
 
 
-def protect(order: list[Node], snapshot: GraphSnapshot) -> None:
+def protect(order: list[Node], snapshot: Graph) -> None:
     """Make sure that this graph, whose nodes were just touched, can be released by anybody at any time."""
     if _Holding.batches:
         let_go()
@@ -77,7 +77,7 @@ def raise_stack_limit(nodes: int) -> bool:
     return True
 
 
-def cut_points(snapshot: GraphSnapshot, stride: int = _STRIDE) -> list[int]:
+def cut_points(snapshot: Graph, stride: int = _STRIDE) -> list[int]:
     """Choose nodes so that no path avoiding them is longer than the stride; ancestors come before descendants."""
     count = len(snapshot)
     waiting = [0] * count

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ....program.frames import stack_position
 from ....references import Reference
-from ....snapshot import GraphSnapshot
+from ....snapshot import Graph
 from ....tensor_table import TensorTable
 from ...base import Node, Origins
 from ...naming import add_origins
@@ -106,7 +106,7 @@ class _Seen:
     """The snapshot of an earlier step."""
 
     outline: _Outline
-    snapshot: GraphSnapshot
+    snapshot: Graph
     """Its columns, without what was measured."""
     leaves: list[tuple[int, weakref.ref[Any]]]
     questions: Questions
@@ -152,7 +152,7 @@ class _Seen:
         if self.loose is None:
             self.leaves, self.loose = [], [(row, id(reference())) for row, reference in self.leaves]
 
-    def number(self, snapshot: GraphSnapshot, order: list[Node], origins: Origins | None) -> None:
+    def number(self, snapshot: Graph, order: list[Node], origins: Origins | None) -> None:
         """Fill in sequence numbers, lines and scopes; what is as it was is the same object."""
         found, mine = [order[row]._sequence_nr() for row in self.numbered], self.snapshot
         first = min(found, default=0)
@@ -162,7 +162,7 @@ class _Seen:
         else:
             snapshot.seq = _spread(found, self.numbered, len(order), first)
         snapshot.first_seq, snapshot.classes = first, mine.classes
-        raw = GraphSnapshot(seq=_spread(found, self.numbered, len(order), 0))
+        raw = Graph(seq=_spread(found, self.numbered, len(order), 0))
         if pattern is not None and pattern == self.pattern and snapshot.seq is mine.seq:
             snapshot.source, snapshot.scope, snapshot.call = mine.source, mine.scope, mine.call
             snapshot.cuts = [] if origins is None else origins.cuts(raw.seq)
@@ -190,7 +190,7 @@ def _spread(numbers: list[int], rows: list[int], size: int, first: int) -> list[
 class Repeated(NamedTuple):
     """A graph that was seen before."""
 
-    snapshot: GraphSnapshot
+    snapshot: Graph
     order: list[Node]
     leaves: dict[int, Any]
     """Those whose names the table does not have from this snapshot, by row."""
@@ -221,7 +221,7 @@ class Repeats:
         order = seen.outline.follow(roots)
         if order is None or not seen.is_like(order):
             return None
-        snapshot = GraphSnapshot(label="backward")
+        snapshot = Graph(label="backward")
         for column in _SAME:
             setattr(snapshot, column, getattr(seen.snapshot, column))
         snapshot.measures.update(seen.snapshot.measures)
@@ -239,9 +239,7 @@ class Repeats:
         self._named[table] = seen
         return {row: reference() for row, reference in seen.leaves}
 
-    def learn(
-        self, order: list[Node], frame: FrameType | None, snapshot: GraphSnapshot, leaves: dict[int, Any]
-    ) -> None:
+    def learn(self, order: list[Node], frame: FrameType | None, snapshot: Graph, leaves: dict[int, Any]) -> None:
         """Remember a snapshot that was made twice from one place; leaves without a name are looked for each time."""
         place, known = stack_position(frame), self._places
         self._named.clear()
@@ -250,14 +248,14 @@ class Repeats:
         self._places = [(place, seen), *others[: _MAX_PLACES - 1]]
 
 
-def _learned(order: list[Node], snapshot: GraphSnapshot, leaves: dict[int, Any]) -> _Seen | None:
+def _learned(order: list[Node], snapshot: Graph, leaves: dict[int, Any]) -> _Seen | None:
     """Return what is remembered of a snapshot, None if it cannot be repeated."""
     if None in snapshot.shape or any(leaf is None or snapshot.name[row] is None for row, leaf in leaves.items()):
         return None
     if any(type(node).__name__ != op for node, op in zip(order, snapshot.op, strict=True)):
         return None
     outline = _outline(order, snapshot.roots)
-    columns = GraphSnapshot(
+    columns = Graph(
         **{name: getattr(snapshot, name) for name in (*_SAME, "source", "scope", "call", "classes")},
         measures=dict(snapshot.measures),  # what nodes keep, if they were asked
     )

@@ -14,7 +14,7 @@ from ....events import Event, Facts
 from ....journal import Note, Rows
 from ....program.frames import source_line
 from ....program.signals import let_pass
-from ....snapshot import GraphSnapshot
+from ....snapshot import Graph
 from ...array_values import gradient_figures, summary
 from ...base import Node, Watch
 from ...naming import name_leaves
@@ -74,7 +74,7 @@ class RunWriter:
         self._told: BackwardPass | None = None
         self._marks = marks
         self._nested, self._refused = nested, False
-        self._snapshot: GraphSnapshot | None = None
+        self._snapshot: Graph | None = None
         self._leaves_at_start: list[Node] = []
         """Nodes of leaves that the run starts at: nobody else holds them, and our hooks would go with them."""
         self._began = time.perf_counter()
@@ -214,7 +214,7 @@ class RunWriter:
         figures = None if array is None else gradient_figures(array)
         return None if figures is None else figures[0]
 
-    def _send(self, event: Event, snapshot: GraphSnapshot | None) -> None:
+    def _send(self, event: Event, snapshot: Graph | None) -> None:
         try:
             self.watch.sink(event, snapshot)
         except Exception as problem:  # a broken sink must not break the program

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ....bounded import BoundedDict
 from ....program.signals import let_pass
-from ....snapshot import GraphSnapshot
+from ....snapshot import Graph
 from ..backward.release import raise_stack_limit
 from .calls import Call
 from .tensors import shape_of
@@ -99,7 +99,7 @@ class SavedSizes:
         known = self.of_node.get(number)
         self.of_node[number] = (storage, size) if known is None else (*known, storage, size)
 
-    def fill(self, snapshot: GraphSnapshot) -> None:
+    def fill(self, snapshot: Graph) -> None:
         """Fill in what the nodes of a graph keep, as their calls noted it."""
         self.begin_anew()
         of_node, first = self.of_node, snapshot.first_seq
@@ -129,7 +129,7 @@ class SavedSizes:
         self._touched.count = 0
 
 
-def fill_from_nodes(snapshot: GraphSnapshot, order: Sequence[Any]) -> None:
+def fill_from_nodes(snapshot: Graph, order: Sequence[Any]) -> None:
     """Fill in what the nodes of a graph keep by asking each, where nobody saw the calls; nothing is unpacked."""
 
     def asked(place: int) -> dict[Hashable, int] | None:
@@ -140,7 +140,7 @@ def fill_from_nodes(snapshot: GraphSnapshot, order: Sequence[Any]) -> None:
     _fill(snapshot, asked)
 
 
-def _fill(snapshot: GraphSnapshot, kept_at: Callable[[int], dict[Hashable, int] | None]) -> None:
+def _fill(snapshot: Graph, kept_at: Callable[[int], dict[Hashable, int] | None]) -> None:
     """Fill in bytes by node, and as a measure each memory once, for the node made first.
 
     ``kept_at`` gives the memories that the node at a place keeps, with their bytes; None where nobody knows.

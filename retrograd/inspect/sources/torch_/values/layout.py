@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ....snapshot import GraphSnapshot
+from ....snapshot import Graph
 from ...base import Node
 from ...passing import LatestPassings, Passing, latest_first
 from .products import PRODUCTS, Product
@@ -111,7 +111,7 @@ class Looking(NamedTuple):
     """Row with a hook -> the leaves that run as soon as it has run, as in ``Passing``."""
 
 
-def _looking(known: Passing, snapshot: GraphSnapshot) -> Looking:
+def _looking(known: Passing, snapshot: Graph) -> Looking:
     """Make out the places for a graph."""
     layout = Layout(_expected(known, snapshot))
     measured_by = known.measured_by.tolist()
@@ -123,7 +123,7 @@ def _looking(known: Passing, snapshot: GraphSnapshot) -> Looking:
     return Looking(known, layout, ways, measured_by, hooked, followers)
 
 
-def _expected(known: Passing, snapshot: GraphSnapshot) -> Iterator[tuple[int, Sort]]:
+def _expected(known: Passing, snapshot: Graph) -> Iterator[tuple[int, Sort]]:
     """Yield the key of each gradient to be looked at, with its dtype and length, if those are known and ordinary."""
     dtype = snapshot.dtype
     for row, length in enumerate(known.entries):
@@ -144,7 +144,7 @@ class Latest:
         self._passings = LatestPassings()
         self._looking: list[Looking] = []
 
-    def read(self, order: list[Node], snapshot: GraphSnapshot, loud: Collection[int]) -> Looking:
+    def read(self, order: list[Node], snapshot: Graph, loud: Collection[int]) -> Looking:
         """Return what is looked at in a graph."""
         known = self._passings.read(order, snapshot, loud)
         for looking in self._looking:

@@ -8,7 +8,7 @@ from math import prod
 from statistics import median
 
 from ...operators import Trait
-from ...snapshot import GraphSnapshot, SourceLine
+from ...snapshot import Graph, SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.calls import CALLS
 from ..facts.flow import Flow
@@ -35,7 +35,7 @@ CHECK = Check("cost", KINDS, find)
 # -- parts of one tensor in a loop
 
 
-def _loops(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+def _loops(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
     """Yield a case for each tensor of which many nodes each fill a gradient much larger than their own part."""
     times = snapshot.measures["time_us"]
     spent: dict[int, float] = {}
@@ -102,7 +102,7 @@ def _loop_case(flow: Flow, run: Run, rows: list[int], spent_of: tuple[float, flo
 # -- a custom Function that computes entry by entry
 
 
-def _rules(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+def _rules(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
     """Yield a case for each node of a custom Function whose backward loops in Python and takes most of the time."""
     times = snapshot.measures["time_us"]
     whole = sum(time or 0.0 for time in times)
@@ -148,7 +148,7 @@ def _rule_case(flow: Flow, run: Run, row: int, spent_at: tuple[Counter[SourceLin
 # -- a function of a matrix whose gradient is the same function of a matrix twice as large
 
 
-def _exponentials(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+def _exponentials(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
     """Yield a case for each exponential of a matrix that takes most of the time in every run from a line."""
     times = [time or 0.0 for time in snapshot.measures["time_us"]]
     whole = sum(times)
@@ -162,7 +162,7 @@ def _exponentials(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Cas
             yield _exponential_case(flow, run, row, (spent, whole))
 
 
-def _times_of(flow: Flow, run: Run, snapshot: GraphSnapshot, node: int) -> list[float]:
+def _times_of(flow: Flow, run: Run, snapshot: Graph, node: int) -> list[float]:
     """Return how long the nodes like one took in the runs from the same line in which that was measured."""
     found = []
     for other in flow.runs:
@@ -173,7 +173,7 @@ def _times_of(flow: Flow, run: Run, snapshot: GraphSnapshot, node: int) -> list[
     return found
 
 
-def _kind_of(snapshot: GraphSnapshot, node: int) -> tuple[str, SourceLine | None]:
+def _kind_of(snapshot: Graph, node: int) -> tuple[str, SourceLine | None]:
     """Return the operator of a node, and the line that made it."""
     return snapshot.op[node], snapshot.source[node]
 

@@ -2,7 +2,7 @@
 
 ::
 
-    from retrograd.inspect.watch.frameworks.lightning_ import Watch
+    from retrograd.inspect.training.frameworks.lightning_ import Watch
 
     trainer = lightning.Trainer(callbacks=[Watch(file="run.html", replay=True)])
 """

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ...operators import Trait, is_a
-from ...snapshot import GraphSnapshot, SourceLine
+from ...snapshot import Graph, SourceLine
 from ..base import Case
 from ..facts.flow import Flow
 from ..facts.nodes import call_of, ran
@@ -89,7 +89,7 @@ class _Line:
         return sum(self.gains)
 
 
-def grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+def grown(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
     """Yield the case of a depth along which the gradient changes by many orders."""
     norms = {leaf: norm for leaf, arrived in flow.norms_in(run).items() if (norm := _largest(arrived))}
     if not norms:
@@ -114,7 +114,7 @@ def grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
         yield from _faded(flow, run, lines, norms)
 
 
-def _growing_descent(flow: Flow, run: Run, snapshot: GraphSnapshot) -> _Line | None:
+def _growing_descent(flow: Flow, run: Run, snapshot: Graph) -> _Line | None:
     """Return the steps of the descent along which the gradient grows most, if it explodes there."""
     places = run.places(snapshot)
     found = []
@@ -126,7 +126,7 @@ def _growing_descent(flow: Flow, run: Run, snapshot: GraphSnapshot) -> _Line | N
     return line if line is not None and _grows(snapshot, line) else None
 
 
-def _growth(snapshot: GraphSnapshot, line: _Line) -> float:
+def _growth(snapshot: Graph, line: _Line) -> float:
     """Return how many times as large the gradient is at the far end of a line as it was at the near one."""
     first, last = _ends(snapshot, line)
     return last / first if 0 < first < math.inf and math.isfinite(last) else 0.0
@@ -171,7 +171,7 @@ def _taught_past(flow: Flow, run: Run, line: _Line, norms: dict[int, float]) -> 
     }
 
 
-def _iterates(flow: Flow, snapshot: GraphSnapshot, line: _Line) -> bool:
+def _iterates(flow: Flow, snapshot: Graph, line: _Line) -> bool:
     """Whether the steps take nothing but the state and what they share, as those of a fixed-point iteration do.
 
     Where such steps contract, the first ones have nothing to teach: they know what the last ones know, and the start.
@@ -186,14 +186,14 @@ def _iterates(flow: Flow, snapshot: GraphSnapshot, line: _Line) -> bool:
     return bool(given) and min(given.values()) > 1
 
 
-def _taken(flow: Flow, snapshot: GraphSnapshot, node: int) -> Sequence[int]:
+def _taken(flow: Flow, snapshot: Graph, node: int) -> Sequence[int]:
     """Return what the call of a node took."""
     row = call_of(flow, snapshot, node)
     return [] if row is None else flow.inputs(row)
 
 
 def _depth_of(
-    snapshot: GraphSnapshot, lines: list[_Line], changes: Callable[[_Line], bool], order: Callable[[_Line], float]
+    snapshot: Graph, lines: list[_Line], changes: Callable[[_Line], bool], order: Callable[[_Line], float]
 ) -> _Line | None:
     """Return the first line, in an order, that changes the gradient and whose nodes follow one another.
 
@@ -218,7 +218,7 @@ def _depth_of(
     return None
 
 
-def _depths_within(snapshot: GraphSnapshot, after: dict[int, list[int]], line: _Line) -> Iterator[_Line]:
+def _depths_within(snapshot: Graph, after: dict[int, list[int]], line: _Line) -> Iterator[_Line]:
     """Yield the longest rows of a line's nodes that follow one another."""
     gains = dict(zip(line.nodes, line.gains, strict=True))
     longest: dict[int, tuple[int, int]] = {}  # node -> how many of the line lie on a way to it, and the last of them
@@ -241,12 +241,12 @@ def _depths_within(snapshot: GraphSnapshot, after: dict[int, list[int]], line: _
         yield _Line(line.source, nodes, [gains[node] for node in nodes])
 
 
-def _makes_grow(snapshot: GraphSnapshot, line: _Line) -> bool:
+def _makes_grow(snapshot: Graph, line: _Line) -> bool:
     """Whether the gradient grows along a line, and by what the line does to it."""
     return line.gain > math.log(MADE_BY_DEPTH) and _grows(snapshot, line)
 
 
-def _makes_shrink(snapshot: GraphSnapshot, line: _Line) -> bool:
+def _makes_shrink(snapshot: Graph, line: _Line) -> bool:
     """Whether the gradient shrinks along a line, and by what the line does to it.
 
     Where other lines make up for what one takes away, the gradient that it gets does not shrink.
@@ -254,18 +254,18 @@ def _makes_shrink(snapshot: GraphSnapshot, line: _Line) -> bool:
     return line.gain < -math.log(MADE_BY_DEPTH) and _shrinks(snapshot, line, share=1 / MADE_BY_DEPTH)
 
 
-def _grows(snapshot: GraphSnapshot, line: _Line) -> bool:
+def _grows(snapshot: Graph, line: _Line) -> bool:
     """Whether the gradient is much larger at the far end of a line."""
     return _growth(snapshot, line) > MADE_BY_DEPTH
 
 
-def _shrinks(snapshot: GraphSnapshot, line: _Line, share: float) -> bool:
+def _shrinks(snapshot: Graph, line: _Line, share: float) -> bool:
     """Whether less than a share of the gradient is left at the far end of a line, and lost along its steps."""
     first, last = _ends(snapshot, line)
     return last < first * share and not _goes_past(snapshot, line, first * math.sqrt(share))
 
 
-def _goes_past(snapshot: GraphSnapshot, line: _Line, enough: float) -> bool:
+def _goes_past(snapshot: Graph, line: _Line, enough: float) -> bool:
     """Whether enough of the gradient arrives where the last steps of a line branch off, and is lost in these alone.
 
     As in a sum of many updates of which the first are small: what they are added to is passed on as it is.
@@ -276,7 +276,7 @@ def _goes_past(snapshot: GraphSnapshot, line: _Line, enough: float) -> bool:
     return any((norms[node] or 0.0) >= enough for node in late)
 
 
-def _ends(snapshot: GraphSnapshot, line: _Line) -> tuple[float, float]:
+def _ends(snapshot: Graph, line: _Line) -> tuple[float, float]:
     """Return the norms of the gradients that the first and the last node of a line got."""
     first, last = (snapshot.measures["grad_norm"][line.nodes[place]] or 0.0 for place in (0, -1))
     return first, last
@@ -287,7 +287,7 @@ def _largest(norms: list[float | None]) -> float | None:
     return max(finite, default=None)
 
 
-def _lines(snapshot: GraphSnapshot) -> list[_Line]:
+def _lines(snapshot: Graph) -> list[_Line]:
     """Return what each line did to the gradient's norm."""
     found: dict[tuple[SourceLine | None, str], _Line] = {}
     passed_on = _passed_on(snapshot)
@@ -301,7 +301,7 @@ def _lines(snapshot: GraphSnapshot) -> list[_Line]:
     return list(found.values())
 
 
-def _passed_on(snapshot: GraphSnapshot) -> dict[int, float]:
+def _passed_on(snapshot: Graph) -> dict[int, float]:
     """Return node -> norm of what it passed to the one node behind it that does not only lead to a leaf.
 
     What a layer hands to its own weight and bias is often much more than what goes on along the depth.
@@ -330,7 +330,7 @@ def _remedy(op: str, *, grows: bool) -> str:
     return "use relu or gates in place of saturating functions, normalisation, or residual connections"
 
 
-def _differentiated(flow: Flow, run: Run, line: _Line) -> tuple[_Line, GraphSnapshot] | None:
+def _differentiated(flow: Flow, run: Run, line: _Line) -> tuple[_Line, Graph] | None:
     """Return the depth that a gradient was taken through which has a history itself, if its line is the given one.
 
     The nodes of that history all come from the line that asked for the gradient; what they repeat is the depth.

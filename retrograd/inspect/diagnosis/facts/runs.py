@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...events import Recording
-from ...snapshot import GraphSnapshot, SourceLine
+from ...snapshot import Graph, SourceLine
 
 
 @dataclass(slots=True, eq=False)
@@ -64,7 +64,7 @@ class Run:
         """Number of its graph in the recording."""
         return self.began.get("snapshot")
 
-    def places(self, snapshot: GraphSnapshot) -> dict[int, int]:
+    def places(self, snapshot: Graph) -> dict[int, int]:
         """Return sequence number -> node of the run's graph."""
         if self._places is None:
             first = snapshot.first_seq

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ....events import Event
-from ....snapshot import GraphSnapshot, SourceLine
+from ....snapshot import Graph, SourceLine
 from ...base import Case
 from ...facts.flow import Flow
 from ...facts.hooks import hangs_on
@@ -80,14 +80,14 @@ def _on_modules(flow: Flow, lost: set[int]) -> Iterator[_Line]:
         yield _Line(hung[0], ran=len(zeroing), zeroed=len(zeroing), tensors=leaves)
 
 
-def _zeroes(snapshot: GraphSnapshot, node: int) -> bool:
+def _zeroes(snapshot: Graph, node: int) -> bool:
     """Whether hooks of a module run at a node, which was given a gradient and passed zeros on."""
     if not snapshot.op[node].startswith(_OF_MODULE) or not {"grad_norm", "out_norm"} <= set(snapshot.measures):
         return False
     return bool(snapshot.measures["grad_norm"][node]) and snapshot.measures["out_norm"][node] == 0
 
 
-def _leaves_behind(snapshot: GraphSnapshot, nodes: list[int]) -> set[str | None]:
+def _leaves_behind(snapshot: Graph, nodes: list[int]) -> set[str | None]:
     """Return the names of the leaves that gradients reach from some nodes."""
     following: dict[int, list[int]] = {}
     for source, target in zip(snapshot.edge_source, snapshot.edge_target, strict=True):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ....events import Event
 from ....operators import Trait, canonical, is_a
-from ....snapshot import GraphSnapshot
+from ....snapshot import Graph
 from ...base import Case, Check, Kind, Stage
 from ...facts.call_inputs import known_limits, limits_of, overflowed_behind
 from ...facts.flow import Flow
@@ -115,7 +115,7 @@ CHECK = Check("flat", KINDS, find)
 # -- gradients that became zero
 
 
-def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+def _zeroed(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
     """Yield a case for each node that was given a gradient and passed on nothing but zeros."""
     lost = lost_in(flow, run)
     if not lost:
@@ -134,7 +134,7 @@ def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
             yield case
 
 
-def _stops(snapshot: GraphSnapshot, node: int) -> bool:
+def _stops(snapshot: Graph, node: int) -> bool:
     """Whether a node was given a gradient and passed on nothing of it."""
     given, passed = snapshot.measures["grad_norm"][node], snapshot.measures["out_norm"][node]
     return bool(given and passed is not None and not math.isnan(given) and not passed > given * NOTHING)
@@ -285,7 +285,7 @@ def _is_hinge(flow: Flow, row: int, run: Run) -> bool:
     return not mixed and all(is_a(flow.events[call].op, *_ADDING_UP) for call in after)
 
 
-def _first_tiny(flow: Flow, snapshot: GraphSnapshot, place: tuple[int, int]) -> tuple[int, int]:
+def _first_tiny(flow: Flow, snapshot: Graph, place: tuple[int, int]) -> tuple[int, int]:
     """Return the first node that ran, with its call, which passed on mostly less than the smallest normal number."""
     for node in ran(snapshot):
         row = call_of(flow, snapshot, node) if _is_tiny(snapshot, node) else None
@@ -296,7 +296,7 @@ def _first_tiny(flow: Flow, snapshot: GraphSnapshot, place: tuple[int, int]) -> 
     return place
 
 
-def _mostly_lost(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+def _mostly_lost(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
     """Yield the case of gradients of which most entries rounded to zero, and the rest are below the normal numbers."""
     node = next((node for node in ran(snapshot) if _is_tiny(snapshot, node)), None)
     row = None if node is None else call_of(flow, snapshot, node)
@@ -316,7 +316,7 @@ def _is_remnant(event: Event) -> bool:
     return bool(max(-low, high) < SMALLEST_NORMAL_HALF)
 
 
-def _is_tiny(snapshot: GraphSnapshot, node: int) -> bool:
+def _is_tiny(snapshot: Graph, node: int) -> bool:
     """Whether a node passed on mostly less than the smallest normal number."""
     tiny = snapshot.measures.get("out_tiny_share", [])
     return bool(tiny) and (tiny[node] or 0.0) >= HALF_OF_IT

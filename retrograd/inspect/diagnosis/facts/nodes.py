@@ -6,12 +6,12 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from ...events import Event
-from ...snapshot import GraphSnapshot, SourceLine
+from ...snapshot import Graph, SourceLine
 from .flow import Flow
 from .runs import Run
 
 
-def largest_graphs(flow: Flow) -> Iterator[tuple[Run, GraphSnapshot]]:
+def largest_graphs(flow: Flow) -> Iterator[tuple[Run, Graph]]:
     """Yield (run, graph) for the largest graph of each line that runs backward."""
     largest: dict[SourceLine | None, Run] = {}
     for run in flow.runs:
@@ -24,13 +24,13 @@ def largest_graphs(flow: Flow) -> Iterator[tuple[Run, GraphSnapshot]]:
         yield run, flow.graph_of(run)
 
 
-def ran(snapshot: GraphSnapshot) -> list[int]:
+def ran(snapshot: Graph) -> list[int]:
     """Return the nodes in the order in which they ran."""
     order = snapshot.measures["order"]
     return [node for _, node in sorted((when, node) for node, when in enumerate(order) if when is not None)]
 
 
-def call_of(flow: Flow, snapshot: GraphSnapshot, node: int) -> int | None:
+def call_of(flow: Flow, snapshot: Graph, node: int) -> int | None:
     """Return the row of the call that made a node of a graph."""
     seq = snapshot.seq[node]
     return None if seq is None else flow.call_of_node(snapshot.first_seq + seq)

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...errors import OutputError
 from ...interpreter import getframe
-from ..diagnose.text.words import at
+from ..diagnosis.text.words import at
 from ..forks import in_this_process
 from ..program.frames import source_line, user_frame
 from ..program.modules import inner_modules

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ....operators import Trait, is_a
-from ....snapshot import GraphSnapshot
+from ....snapshot import Graph
 from ...base import Case
 from ...facts.call_inputs import limits_of
 from ...facts.flow import Flow
@@ -28,7 +28,7 @@ def lost_in(flow: Flow, run: Run) -> list[int]:
 class Losses:
     """Where the gradients of a run were lost: below which node nothing arrives any more, down to which leaves."""
 
-    def __init__(self, flow: Flow, run: Run, snapshot: GraphSnapshot) -> None:
+    def __init__(self, flow: Flow, run: Run, snapshot: Graph) -> None:
         self._flow = flow
         self._norms = snapshot.measures["grad_norm"]
         self._places = run.places(snapshot)
@@ -62,7 +62,7 @@ def is_zero(norms: list[float | None], given: float = 0.0) -> bool:
     return all(norm is not None and norm < max(NOTHING, given) for norm in norms)
 
 
-def _gave_nothing(flow: Flow, run: Run, snapshot: GraphSnapshot, leaf: int) -> bool:
+def _gave_nothing(flow: Flow, run: Run, snapshot: Graph, leaf: int) -> bool:
     """Whether ``autograd.grad`` got nothing but zeros for a leaf that the program itself updates afterwards."""
     if not flow.written_after(leaf, run.end) or not flow.trainable([leaf]):
         return False
@@ -71,7 +71,7 @@ def _gave_nothing(flow: Flow, run: Run, snapshot: GraphSnapshot, leaf: int) -> b
     return bool(nodes) and all(_gave_zero(snapshot, node) for node in nodes)
 
 
-def _gave_zero(snapshot: GraphSnapshot, node: int) -> bool:
+def _gave_zero(snapshot: Graph, node: int) -> bool:
     """Whether a node passed nothing on, or had nothing to pass on: what ``autograd.grad`` takes out is not measured."""
     norms = (snapshot.measures[key][node] for key in ("grad_norm", "out_norm"))
     return any(norm is not None and norm < NOTHING for norm in norms)
@@ -93,7 +93,7 @@ class _Constant:
     remedy: str
 
 
-def constant_results(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+def constant_results(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
     """Yield a case for each call whose result is constant and through which alone some leaves are trained."""
     reported = set()
     for row in sorted(flow.reached_by(run).calls):
@@ -128,7 +128,7 @@ def _always(flow: Flow, row: int) -> bool:
     return all(_constant(flow, call) is not None for call in alike)
 
 
-def _untaught(flow: Flow, run: Run, snapshot: GraphSnapshot, row: int) -> list[int]:
+def _untaught(flow: Flow, run: Run, snapshot: Graph, row: int) -> list[int]:
     """Return the leaves behind a call that no run gives more than the rounding errors of a gradient."""
     places = run.places(snapshot)
     given = [snapshot.measures["grad_norm"][places[node]] or 0.0 for node in flow.nodes(row) if node in places]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ...operators import Trait
-from ...snapshot import GraphSnapshot
+from ...snapshot import Graph
 from ..base import Case, Check, Kind, Stage
 from ..facts.call_inputs import limits_and_sum
 from ..facts.flow import Flow
@@ -86,7 +86,7 @@ class _Graph:
     """A graph that ran backward, and the bytes that each of its nodes keeps."""
 
     run: Run
-    snapshot: GraphSnapshot
+    snapshot: Graph
     saved: list[float]
     """Without the bytes of leaves, which are there whether or not a node keeps them."""
 
@@ -101,7 +101,7 @@ class _Graph:
         return max(self.saved, default=0)
 
 
-def _computed_bytes(flow: Flow, snapshot: GraphSnapshot) -> list[float]:
+def _computed_bytes(flow: Flow, snapshot: Graph) -> list[float]:
     """Return the bytes that each node keeps of what the program computed; the others are its parameters."""
     saved = [size or 0 for size in snapshot.measures.get("saved_bytes", snapshot.saved_bytes)]
     leaves: set[int | None] = set()

@@ -14,7 +14,7 @@ from heapq import heapify, heappop, heappush
 
 from ...events import Event
 from ...findings import Mark
-from ...snapshot import GraphSnapshot, SourceLine
+from ...snapshot import Graph, SourceLine
 from ..text.spelling import Spelling, argument, receiver
 from .calls import CALLS, CallTable
 from .ledger import Ledger
@@ -359,11 +359,11 @@ class Flow(CallTable):
         made = sorted([(self.nodes(row).start, row) for row in self._node_rows])
         return [first for first, _ in made], [row for _, row in made]
 
-    def graph_of(self, run: Run) -> GraphSnapshot:
+    def graph_of(self, run: Run) -> Graph:
         """Return the graph that a run went through, of a run of which one was kept."""
         if run.snapshot is None:
             raise ValueError(f"no graph of backward pass {run.number} was recorded")
-        return self.recording.snapshots[run.snapshot]
+        return self.recording.graphs[run.snapshot]
 
     def marks(self, run: Run | None, rows: Iterable[int], text: str = "", ghost: str = "") -> tuple[Mark, ...]:
         """Return marks for the nodes that calls made, in the graph of a run."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from ....operators import Trait, operator
-from ....snapshot import GraphSnapshot
+from ....snapshot import Graph
 from ...base import Case
 from ...facts.call_inputs import LARGEST, expression, input_names
 from ...facts.calls import CALLS
@@ -212,7 +212,7 @@ def _node_case(flow: Flow, states: Finiteness, run: Run, node: int) -> Case:
     )
 
 
-def _dtype_of_gradient(flow: Flow, snapshot: GraphSnapshot, node: int, row: int | None) -> str:
+def _dtype_of_gradient(flow: Flow, snapshot: Graph, node: int, row: int | None) -> str:
     """Return the dtype in which a node hands on its gradient: of a cast from half precision, that of its input."""
     given = [flow.facts(tensor).dtype for tensor in flow.inputs(row)] if row is not None else []
     narrow = (dtype for dtype in given if dtype in LARGEST)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from ..diagnose import diagnose
+from ..diagnosis import diagnose
 from ..recorder import recording
 from ..render import RenderOptions
 from ..render.formats.json_ import RENDERER

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....operators import Trait
-from ....snapshot import GraphSnapshot
+from ....snapshot import Graph
 from ...base import Case
 from ...facts.flow import Flow
 from ...facts.runs import Run
@@ -14,7 +14,7 @@ from ...thresholds import NOTHING
 from .constant_results import both_zero, is_zero, lost_in
 
 
-def zero_layers(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+def zero_layers(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
     """Yield the case of the layer nearest to the loss, with all leaves that never get a gradient for it."""
     lost = [leaf for leaf in lost_in(flow, run) if all(map(is_zero, flow.norms_of[leaf]))]
     places, norms = run.places(snapshot), snapshot.measures["grad_norm"]

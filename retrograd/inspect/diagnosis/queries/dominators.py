@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...snapshot import GraphSnapshot
+from ...snapshot import Graph
 from ..facts.nodes import ran
 
 
-def passed_by_all(snapshot: GraphSnapshot, node: int) -> list[int]:
+def passed_by_all(snapshot: Graph, node: int) -> list[int]:
     """Return the nodes that lie on every way from the roots of a graph to a node, nearest to the roots first."""
     order = ran(snapshot)
     place = {one: number for number, one in enumerate(order)}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..diagnose.text.words import listed
+from ..diagnosis.text.words import listed
 from .history import Array
 
 WARM = 50

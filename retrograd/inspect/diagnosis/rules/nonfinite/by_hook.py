@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from ....events import Event
-from ....snapshot import GraphSnapshot
+from ....snapshot import Graph
 from ...base import Case
 from ...facts.flow import Flow
 from ...facts.hooks import hangs_on
@@ -18,13 +18,13 @@ _OF_MODULES = "BackwardHookFunctionBackward"
 """The node that runs the full backward hooks of a module."""
 
 
-def bad_given(snapshot: GraphSnapshot, node: int) -> float:
+def bad_given(snapshot: Graph, node: int) -> float:
     """Return how many entries that are not finite arrived at a node."""
     measures = snapshot.measures
     return (measures["nan_count"][node] or 0) + (measures["inf_count"][node] or 0)
 
 
-def bad_made(snapshot: GraphSnapshot, node: int) -> float:
+def bad_made(snapshot: Graph, node: int) -> float:
     """Return how many entries that are not finite a node passed on."""
     measures = snapshot.measures
     return (measures["out_nan_count"][node] or 0) + (measures["out_inf_count"][node] or 0)
@@ -33,7 +33,7 @@ def bad_made(snapshot: GraphSnapshot, node: int) -> float:
 class Hooks:
     """The hooks that replaced gradients in one backward run of which there is a graph."""
 
-    def __init__(self, flow: Flow, run: Run, spoiled: Callable[[GraphSnapshot, int], object] = bad_made) -> None:
+    def __init__(self, flow: Flow, run: Run, spoiled: Callable[[Graph, int], object] = bad_made) -> None:
         """``spoiled`` says whether what a node passed on is what is looked for: not finite, unless it is given."""
         self._flow, self._run, self._snapshot, self._spoiled = flow, run, flow.graph_of(run), spoiled
         ran = [event for _, event in flow.of_kind("hook", action="ran") if event.data.get("run") == run.number]
