@@ -24,8 +24,8 @@ from retrograd.inspect.writing import write_output
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-RUN_PROGRAMS = ("train.py", "-c", "-m", "folder_or_zip_with_main", "fr_trace.rank*")
-"""Words that make a command run a program, or read what only PyTorch writes: the business of other tests."""
+RUN_PROGRAMS = ("train.py", "-c", "-m", "folder_or_zip_with_main", "fr_trace.rank*", "--stacks")
+"""Words that make a command run a program, ask a job or read what only PyTorch writes: the business of other tests."""
 
 
 def code_of(page: Path, language: str) -> list[str]:
