@@ -1,8 +1,8 @@
 """retrograd: see what ``backward()`` will do, and why it went wrong.
 
-The package is used like torch (``import retrograd as torch``) and brings the inspector as ``retrograd.inspect``.
-Everything is loaded on first use, so that a program on PyTorch never pays for the engine, nor a program on the
-engine for the inspector.
+The package is used like torch (``import retrograd as torch``) and has the inspector as ``retrograd.inspect``.
+Everything is loaded on first use, so that a program on PyTorch never pays for the engine, nor a program on the engine
+for the inspector.
 """
 
 from __future__ import annotations

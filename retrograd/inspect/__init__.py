@@ -1,6 +1,6 @@
-"""The inspector: walks, logs, records, draws and explains backward graphs of retrograd and of PyTorch.
+"""The inspector: records, walks, draws and diagnoses backward graphs of PyTorch and of retrograd's own engine.
 
-Everything is loaded when first used.
+Each name is imported on first use, so ``import retrograd.inspect`` costs next to nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``record`` and ``debug``: a block of a script whose backward passes are recorded, shown and saved."""
+"""``record`` and ``debug``: blocks of a script whose backward passes are recorded."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _latest: list[weakref.ref[debug]] = []
 
 
 def latest() -> debug | None:
-    """Return the block that was entered last, while it is alive."""
+    """Return the most recently entered block, or None if it no longer exists."""
     return _latest[0]() if _latest else None
 
 
 class debug(ContextDecorator, Verbs):  # noqa: N801 - lower-case, as context managers of PyTorch are
-    """Record every backward pass of the current thread, of both engines, inside a ``with`` block or function.
+    """Record every backward pass of the current thread, on either engine, inside a ``with`` block or function.
 
     ::
 
@@ -37,15 +37,20 @@ class debug(ContextDecorator, Verbs):  # noqa: N801 - lower-case, as context man
         trace.show()
         trace.save("step.svg")
 
-    ``level`` says how much is recorded: ``"graph"``, ``"backward"`` (times and statistics of each node as well) or
-    ``"full"`` (every call of forward, too), which explains most.  Blocks nest.  Exceptions go through, with a note
-    that says what led to them where that is known, and what was recorded up to then is kept.  With ``check`` the
-    custom Functions that ran are compared with finite differences when the block ends: they are called again.
-    Smallest, largest and mean entry of gradients and their share of zeros are taken in the first runs and in some of
-    the later ones, with ``all_figures`` in every one.  Of a program of more steps than ``keep`` so many are kept: the
-    first and the last ones, those in which something changed or went wrong, and a sample; None keeps all.
-    With ``every_thread`` what other threads do meanwhile is recorded, too.
-    As a decorator (``@rg.debug()``) it records each call anew; the object then holds the last one.
+    ``level`` is how much is recorded: ``"graph"`` (the graphs), ``"backward"`` (also the time and the gradient
+    statistics of each node) or ``"full"`` (also every call of the forward pass), which lets a diagnosis explain most.
+    ``every_thread`` records what other threads do, too.
+
+    ``keep`` is the number of optimizer steps kept in detail: the first, the last, those in which something changed or
+    went wrong, and a sample of the rest; None keeps all. Norms and counts of NaN and infinity are taken of every
+    gradient in every pass; minimum, maximum, mean and share of zeros in the first passes and some later ones, or in
+    every pass with ``all_figures``. ``check`` calls the custom Functions that ran once more when the block ends, and
+    compares them with finite differences.
+
+    The block yields itself: ``graph`` is the graph of the last backward pass, ``graphs`` are those of all,
+    ``recording`` is the ``Recording``; ``findings``, ``stats``, ``save`` and ``show`` work on it. Blocks nest. An
+    exception passes through unchanged, with a note of its cause where that is known, and what was recorded until then
+    is kept. As a decorator (``@rg.debug()``) it records each call anew and holds the last one.
     """
 
     def __init__(
@@ -79,7 +84,7 @@ class debug(ContextDecorator, Verbs):  # noqa: N801 - lower-case, as context man
         return self
 
     def number(self, tensor: Any) -> int | None:
-        """Return the row of a living tensor in ``recording.tensors``, None if the block did not see it."""
+        """Return the index of a living tensor in ``recording.tensors``, or None if the block did not see it."""
         return None if self._recorder is None else self._recorder.number(tensor)
 
     def __exit__(
@@ -89,12 +94,12 @@ class debug(ContextDecorator, Verbs):  # noqa: N801 - lower-case, as context man
 
     @property
     def graphs(self) -> list[Graph]:
-        """The graphs of all backward runs so far, in order."""
+        """The graphs of all backward passes so far, oldest first."""
         return self.recording.graphs
 
     @property
     def graph(self) -> Graph:
-        """The graph of the last backward run; raises ``NoGraphError`` if there was none."""
+        """The graph of the last backward pass; raises ``NoGraphError`` if there was none."""
         if not self.recording.graphs:
             raise NoGraphError(
                 "No backward pass was recorded.",
@@ -103,7 +108,7 @@ class debug(ContextDecorator, Verbs):  # noqa: N801 - lower-case, as context man
         return self.recording.graphs[-1]
 
     def text(self, **options: Any) -> str:
-        """Return the last graph as a plain-text tree; options are those of ``RenderOptions``."""
+        """Return the last graph as a plain-text tree; ``options`` are those of ``RenderOptions``."""
         rendered = renderer_for("tree").render(*drawn(self.recording, RenderOptions(**options), findings=False))
         return rendered.decode() if isinstance(rendered, bytes) else rendered
 

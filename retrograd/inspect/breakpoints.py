@@ -1,4 +1,4 @@
-"""Breakpoints on backward graphs: stop, ask or report where a gradient goes wrong, at the node that does it."""
+"""Breakpoints on backward graphs: stop a backward pass at the node where a gradient goes wrong."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ ACTIONS = ("raise", "pdb", "report")
 
 
 class BreakpointReached(RetrogradError, RuntimeError):
-    """A breakpoint with action ``"raise"`` was reached; it leaves ``backward()``."""
+    """Leaves ``backward()`` when a breakpoint with action ``"raise"`` is reached."""
 
     code = "breakpoint"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One node that has just run, as a condition sees it; not to be kept, for it holds the gradients."""
+    """A node that has just run, as passed to a condition; do not keep it, since it holds the gradients."""
 
     op: str
     """``"LogBackward0"``."""
     source: SourceLine | None
     """The user's line that made the node."""
     incoming: tuple[Any, ...]
-    """Gradients that arrived, as NumPy arrays that cannot be written to (None for none).
+    """Gradients that arrived, as read-only NumPy arrays (None for none).
 
-    Those on other devices than the CPU have ``shape``, ``size``, ``nan``, ``inf`` and ``any()``; ``numpy.asarray``
+    Those not on the CPU have ``shape``, ``size``, ``nan``, ``inf`` and ``any()``; ``numpy.asarray``
     copies them.
     """
     outgoing: tuple[Any, ...]
@@ -49,7 +49,7 @@ class Step:
 
     @property
     def where(self) -> str:
-        """The node and its line in words."""
+        """The node and its source line as text: ``MulBackward0 (train.py:7)``."""
         return self.op if self.source is None else f"{self.op} ({short_place(self.source.file, self.source.line)})"
 
 
@@ -57,7 +57,7 @@ Condition = Callable[[Step], Any]
 
 
 def _nonfinite(step: Step) -> str:
-    """A gradient with a NaN or infinity is passed on, or arrives at a leaf."""
+    """Hold where a gradient with a NaN or infinity is passed on, or arrives at a leaf."""
     for verb, gradients in (("passes on", step.outgoing), ("is given", step.incoming)):
         for gradient in gradients:
             text = "" if gradient is None else _count_bad(gradient)
@@ -78,14 +78,14 @@ def _count_bad(gradient: Any) -> str:
 
 
 def _bad_words(nan: int, inf: int, place: int, shape: tuple[int, ...]) -> str:
-    """Return how many entries are not finite, and where the first one is; nothing if all are."""
+    """Return how many entries are not finite and where the first one is; an empty string if all are finite."""
     if not nan + inf:
         return ""
     return f"{nan} NaN and {inf} inf, the first at {[int(i) for i in np.unravel_index(place, shape)]}"
 
 
 def _zero(step: Step) -> str:
-    """Nothing but zeros is passed on, although something else arrived."""
+    """Hold where a node passes on nothing but zeros although a nonzero gradient arrived."""
     outgoing = [g for g in step.outgoing if g is not None and g.size]
     if not outgoing or any(g.any() for g in outgoing) or not any(g is not None and g.any() for g in step.incoming):
         return ""
@@ -104,10 +104,11 @@ class breakpoint:  # noqa: A001, N801 - lower-case, as context managers of PyTor
         with rg.breakpoint("nonfinite"):
             loss.backward()
 
-    ``condition`` is ``"nonfinite"``, ``"zero"``, or a function of a ``Step`` (``op``, ``source``, ``incoming``,
-    ``outgoing``) that returns something true.  ``action`` is ``"raise"`` (``BreakpointReached`` leaves
-    ``backward()``), ``"pdb"`` (the debugger, in the line that called ``backward()``) or ``"report"`` (a line on
-    stderr).  The object lists its ``stops``.  Raises ``UsageError`` for another condition or action.
+    ``condition`` is ``"nonfinite"``, ``"zero"``, or a function that takes a ``Step`` (with ``op``, ``source``,
+    ``incoming``, ``outgoing``) and returns something true to stop. ``action`` is ``"raise"`` (``BreakpointReached``
+    leaves ``backward()``), ``"pdb"`` (opens the debugger at the line that called ``backward()``) or ``"report"``
+    (writes a line to stderr and goes on). The object lists what it found in ``stops``. Raises ``UsageError`` for any
+    other condition or action.
     """
 
     def __init__(self, condition: str | Condition, action: str = "raise") -> None:
@@ -152,7 +153,7 @@ class breakpoint:  # noqa: A001, N801 - lower-case, as context managers of PyTor
 
 
 class _Debugger(pdb.Pdb):
-    """Shows the user's code only: the first steps away from a node would lead through the engine."""
+    """A debugger that shows the user's code only: the first steps away from a node would lead through the engine."""
 
     def stop_here(self, frame: FrameType) -> bool:
         """Whether a step ends in a frame."""
@@ -166,14 +167,14 @@ class _Debugger(pdb.Pdb):
 
 
 def _is_users(frame: FrameType) -> bool:
-    """Whether code is of the program; what is made of a text, for a dataclass say, is nobody's unless it is ``-c``."""
+    """Whether code belongs to the program; code compiled from a string, as for a dataclass, only does under ``-c``."""
     code = frame.f_code
     made = code.co_filename == "<string>" and frame.f_globals.get("__name__") != "__main__"
     return not made and is_users(code)
 
 
 def _ask(frame: FrameType | None) -> None:
-    """Let the user look around from a frame of theirs, and step on; ``quit`` ends the program as the debugger does."""
+    """Open the debugger in a frame of the user's; ``quit`` ends the program as it does in pdb."""
     debugger = _Debugger()
     debugger.set_trace(frame)
     sys.settrace(_nothing)  # while the user is asked

@@ -23,12 +23,13 @@ def diff(
 def diff(
     first: Any, second: Any = None, *, tolerance: float = TOLERANCE, names: Sequence[str] | None = None
 ) -> Lineup | GraphDiff:
-    """Return what differs: a ``GraphDiff`` of two snapshots, or a ``Lineup`` of recordings (or ``rg.debug()`` traces).
+    """Return the differences of two graphs as a ``GraphDiff``, of recordings or ``debug`` traces as a ``Lineup``.
 
-    ``diff(a, b)`` takes two of them, ``diff([a, b, c])`` any number of recordings; ``names`` says what to call
-    these.  Figures count from a relative difference of ``tolerance`` on.  The result is true if something differs.
+    ``diff(a, b)`` compares two; ``diff([a, b, c])`` compares any number of recordings, named by ``names`` in the
+    report. Numbers differ if their relative difference is at least ``tolerance``. The result is true if something
+    differs.
 
-    One recording alone is taken if it is that of a rank, and explained as far as it goes: the others may be lost.
+    A single recording is accepted if it is that of a rank: its collectives are explained as far as one rank shows them.
     Raises ``UsageError`` for anything else::
 
         if rg.inspect.diff(rg.inspect.load("before.json"), rg.inspect.load("after.json")):
@@ -46,5 +47,5 @@ def diff(
 
 
 def name_of(recording: Recording, number: int) -> str:
-    """Return what to call a recording: its rank if it has one."""
+    """Return the name of a recording in a comparison: its rank if it has one."""
     return f"run {number}" if recording.rank is None else f"rank {recording.rank}"

@@ -1,7 +1,7 @@
-"""``Recording``: what one run did, as snapshots plus one stream of events, free of any engine.
+"""``Recording``: the graphs and the stream of events of one run, independent of any engine.
 
-The stream is a list of ``Event`` in the order in which things happened.  It is meant to hold causes: who cut a
-chain, who wrote in place, who freed a graph, who never ran, each with the user's line.
+Events are listed in the order in which they happened. They are what causes are found in: which line detached a tensor,
+wrote in place, freed a graph, or never ran.
 """
 
 from __future__ import annotations
@@ -38,35 +38,37 @@ OPERATIONS = frozenset({"operation", "inplace", "cut"})
 """Kinds of events that are calls of operators."""
 
 Facts = tuple[Any, ...]
-"""Something as it was seen; of numbers, texts and tuples alone, if Python's garbage collector is to leave it aside."""
+"""Facts about one thing; only numbers, strings and tuples, so that Python's garbage collector does not track them."""
 
 
 @dataclass(slots=True)
 class Event:
-    """One thing that happened.
+    """One thing that happened in a program, such as a call, a write in place or a step of an optimizer.
 
-    ``event_data`` lists the kinds and says what ``data`` holds for each.
+    ``kind`` says what happened, ``op`` is the canonical name of the operator (``"sub"``), ``source`` is the user's
+    line, and ``data`` holds the details: ``event_data`` lists the kinds and the keys of each.
     """
 
     kind: str
     op: str = ""
     source: SourceLine | None = None
+    """The user's line at which it happened."""
     data: dict[str, Any] = field(default_factory=dict)
     """JSON values; a saved recording gives tuples back as lists and foreign objects as ``"<type name>"``."""
     _facts: Facts = field(default=(), init=False, repr=False, compare=False)
-    """What ``data`` is made of when it is first read, and by what."""
+    """The arguments of ``_describe``, which computes ``data`` on first read."""
     _describe: Callable[[Facts], dict[str, Any]] | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def written(self) -> str:
-        """What the program calls it, where that is another name: ``subtract_`` for ``sub``."""
+        """The operator's name as the program spells it: ``subtract_`` where ``op`` is ``sub``."""
         return str(self.data.get("written", self.op))
 
     @classmethod
     def later(
         cls, kind: str, op: str, source: SourceLine | None, describe: Callable[[Facts], dict[str, Any]], facts: Facts
     ) -> Event:
-        """Return an event whose data is ``describe(facts)``, computed when it is first read; most is never read."""
+        """Return an event whose data is ``describe(facts)``, computed on first read; most data is never read."""
         event = cls.__new__(cls)
         event.kind, event.op, event.source, event._describe, event._facts = kind, op, source, describe, facts
         return event
@@ -81,16 +83,16 @@ class Event:
 
     @property
     def noted(self) -> Facts:
-        """What ``data`` will be made of, if nobody has read it yet."""
+        """The facts from which ``data`` will be computed; empty once it has been."""
         return () if self._describe is None else self._facts
 
     def data_once(self) -> dict[str, Any]:
-        """Return the data for one reading: what nobody has read yet is made for it and not kept."""
+        """Return the data without storing it: if it has not been read yet, it is computed for this call only."""
         facts, describe = self._facts, self._describe  # in this order, as above
         return self.data if describe is None else describe(facts)
 
     def parts(self) -> dict[str, Any]:
-        """Return what is not empty of the event, mostly JSON values: most events hold nothing else."""
+        """Return the non-empty fields of the event as a dictionary, mostly of JSON values."""
         parts: dict[str, Any] = {"kind": self.kind}
         if self.op:
             parts["op"] = self.op
@@ -102,7 +104,7 @@ class Event:
         return parts
 
     def to_plain(self) -> dict[str, Plain]:
-        """Return the event as JSON values, without its empty parts."""
+        """Return the event as JSON values, without empty fields."""
         plain = self.parts()
         if "data" in plain:
             flags: list[list[Plain]] = []
@@ -129,17 +131,25 @@ class Event:
 
 
 def called(kind: str, written: str, source: SourceLine | None, data: dict[str, Any]) -> Event:
-    """Return the event of an operator's call, by what the program calls it."""
+    """Return the event of an operator call; ``written`` is the operator as the program spells it."""
     op = canonical(written)
     return Event(kind, op, source, data if op == written else {**data, "written": written})
 
 
 @dataclass(slots=True, repr=False)
 class Recording(Verbs):
-    """Snapshots (one per backward run, in order) and events of one run, with the user's source lines."""
+    """What one run of a program did: a ``Graph`` for each backward pass, all events, and the source lines they mention.
+
+    ``rg.record()`` makes one, ``retrograd trace -o run.json`` writes one, ``rg.inspect.load`` reads it. ``findings``,
+    ``stats()``, ``save(path)`` and ``show()`` report on it::
+
+        run = rg.inspect.load("run.json")
+        print(len(run.graphs), "backward passes,", len(run.events), "events")
+        run.show()
+    """
 
     script: str = ""
-    """What was run: a path, ``-m module``, ``-c``; empty for ``rg.debug()``."""
+    """The program: a path, ``-m module`` or ``-c``; empty for ``rg.record()`` and ``rg.debug()``."""
     engine: str = ""
     created: str = ""
     """ISO 8601 time; empty in golden tests."""
@@ -151,20 +161,20 @@ class Recording(Verbs):
     level: str = "graph"
     """How much was recorded: one of ``event_data.LEVELS``."""
     rank: int | None = None
-    """Which of several processes of one job this was; None for a program alone."""
+    """Rank of this process in its job; None for a program that runs alone."""
     world_size: int | None = None
     """How many processes the job had."""
     process: str = ""
-    """What the program calls this process, of one that it started: ``Process-1``."""
+    """Name of this process if the program started it: ``Process-1``."""
     complete: bool = True
-    """Whether the program was recorded to its end; False in a file that was written on the way."""
+    """Whether the program was recorded to its end; False in a file written while it ran."""
     sources: dict[str, dict[int, str]] = field(default_factory=dict)
-    """File -> line number -> text, for the lines that snapshots and events mention and those beside them."""
+    """File -> line number -> text, for the lines that graphs and events mention and those around them."""
     schema: int = SCHEMA
     _read: Callable[[bool], tuple[list[Event], list[TensorFacts]]] | None = field(
         default=None, init=False, repr=False, compare=False
     )
-    """What returns events and tensors, of which the latest are made then; told whether for good."""
+    """Returns events and tensors up to date; its argument says whether they are final."""
     _ended: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -173,16 +183,16 @@ class Recording(Verbs):
         return f"<Recording{script} at level {self.level}: {runs:,} backward passes, {events:,} events>"
 
     def summarized(self, what: str = "steps") -> int:
-        """Return of how many ``"steps"`` or backward ``"runs"`` there are only sums."""
+        """Return how many ``"steps"`` or backward ``"runs"`` are only summarized, not kept in detail."""
         return sum(event.data.get(what, 0) for event in self.events if event.kind == "summary")
 
     def read_by(self, read: Callable[[bool], tuple[list[Event], list[TensorFacts]]]) -> None:
-        """Let ``events`` and ``tensors`` be what ``read`` returns whenever one of them is read, until ``end``."""
+        """Let ``read`` supply ``events`` and ``tensors`` each time one of them is read, until ``end`` is called."""
         self._read = read
         del self.events, self.tensors
 
     def end(self) -> None:
-        """Nothing more is recorded: what is read next stays."""
+        """Mark the recording as finished: the next values read are kept."""
         self._ended = True
 
     def __getattr__(self, name: str) -> Any:  # asked only for what is not there
@@ -199,7 +209,7 @@ class Recording(Verbs):
         return {key: list(part) if isinstance(part, map) else part for key, part in self.plain_parts().items()}
 
     def plain_parts(self, of_event: Callable[[Event], Any] = Event.to_plain) -> dict[str, Plain]:
-        """Return the same with the long lists as iterators, which make one entry at a time, events by ``of_event``."""
+        """Return the same as ``to_plain``, but long lists as iterators that convert one entry at a time."""
         events, tensors = list(self.events), list(self.tensors)  # a program that runs on adds to these
         return {
             "schema": self.schema,
@@ -223,7 +233,7 @@ class Recording(Verbs):
     def from_plain(cls, plain: Plain) -> Recording:
         """Return the recording that ``to_plain`` described; raises ``ValueError``, ``TypeError`` or ``KeyError``.
 
-        Its lists are taken over and what they hold is taken apart, for both together would be twice the memory.
+        The lists in ``plain`` are converted in place: holding both versions would take twice the memory.
         """
         found = cls(
             script=text_checked(plain["script"]),
@@ -246,7 +256,7 @@ class Recording(Verbs):
 
 
 def _each_replaced(plain: Plain, make: Callable[[Plain], Any]) -> list[Any]:
-    """Return a list whose entries have given way to what is made of them."""
+    """Replace each entry of a list by what ``make`` returns for it, and return the list."""
     entries = entries_checked(plain)
     for place, entry in enumerate(entries):
         entries[place] = make(entry)
@@ -254,7 +264,7 @@ def _each_replaced(plain: Plain, make: Callable[[Plain], Any]) -> list[Any]:
 
 
 def _check_graphs_of(recording: Recording) -> None:
-    """Raise ``ValueError`` if an event tells of a graph that the recording does not hold."""
+    """Raise ``ValueError`` if an event refers to a graph that the recording does not hold."""
     count = len(recording.graphs)
     for event in recording.events:
         number = event.data.get("snapshot")
@@ -263,7 +273,7 @@ def _check_graphs_of(recording: Recording) -> None:
 
 
 def _check_tensors_of(recording: Recording) -> None:
-    """Raise ``ValueError`` if an event tells of a tensor that the recording does not hold, or has no list of them."""
+    """Raise ``ValueError`` if an event refers to a tensor that the recording does not hold, or lacks a list of them."""
     count = len(recording.tensors)
     for event in recording.events:
         data = event.data
@@ -280,7 +290,7 @@ def _check_tensors_of(recording: Recording) -> None:
 
 
 def _level(value: Plain) -> str:
-    """Return a level of recording; raises ``ValueError`` for one there is not."""
+    """Return a level of recording; raises ``ValueError`` if there is no such level."""
     if value not in LEVELS:
         raise ValueError(f"there is no level {text_checked(value)!r}")
     return str(value)
@@ -292,7 +302,7 @@ def _whole(value: Plain) -> int | None:
 
 
 def _source_lines(plain: Plain) -> dict[int, str]:
-    """Return line number -> text."""
+    """Return a mapping from line number to text."""
     return {int(line): text_checked(text) for line, text in plain.items()}
 
 
@@ -334,7 +344,7 @@ def _finite(value: float, path: tuple[Plain, ...], flags: list[list[Plain]]) -> 
 
 
 def _put(data: Plain, path: Plain, value: float) -> None:
-    """Set the entry of nested lists and objects that ``path`` leads to."""
+    """Set the entry at ``path`` in nested lists and dictionaries."""
     *way, last = path
     for step in way:
         data = data[step]

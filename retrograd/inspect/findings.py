@@ -17,7 +17,7 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A place in a picture that a finding is about."""
+    """The place in a drawing where a finding is shown."""
 
     snapshot: int
     node: int
@@ -28,34 +28,43 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What happened, in one sentence with names and line, and what to write instead."""
+    """One thing that is wrong in a recorded program: its cause in one sentence, its place, and the fix.
+
+    ``rg.inspect.diagnose`` and ``Recording.findings`` return them, causes first. ``message`` names the tensors, values
+    and lines concerned, ``remedy`` is the fix in words, ``fix`` a change to the program's text; ``file`` and ``line``
+    are the line to change, ``severity`` is ``"error"``, ``"warning"`` or ``"note"``.
+    """
 
     kind: str
     """One of the kinds of ``diagnose``: ``"broken-chain"``, ``"inplace-modified"``, …"""
     message: str
+    """What is wrong and why, with names, values and lines."""
     remedy: str = ""
+    """What to change, in words."""
     severity: Severity = "error"
     file: str = ""
     line: int = 0
+    """The line to change, from 1; 0 if unknown."""
     op: str = ""
+    """The operator concerned."""
     nodes: tuple[str, ...] = ()
-    """Ids (``n3``) in the graph of ``marks``."""
+    """Ids of the nodes concerned (``n3``), in the graph of ``marks``."""
     marks: tuple[Mark, ...] = ()
     evidence: dict[str, Plain] = field(default_factory=dict, hash=False)
-    """Values, names and the path that show it, as JSON values."""
+    """Values, names and the path that prove it, as JSON values."""
     fixes: tuple[Fix, ...] = ()
-    """Changes of the program that mend it, best first."""
+    """Changes to the program that correct it, best first."""
     process: str = ""
-    """Which of the processes that the program started it is about."""
+    """The process concerned, if the program started several; else empty."""
 
     @property
     def told(self) -> str:
-        """What is said of it where nothing else says which process it is about."""
+        """The message, preceded by the name of the process if it is about one that the program started."""
         return f"{self.process}: {self.message}" if self.process else self.message
 
     @property
     def fix(self) -> Fix | None:
-        """The change to propose: one that was tried and works, else the best one that needs no trial."""
+        """The change to propose: the first that was tried and works, else the first that needs no trial, else None."""
         tried = [one for one in self.fixes if one.verdict == "verified"]
         sound = [one for one in self.fixes if not one.tentative and one.verdict in ("", "not verified")]
         return next(iter([*tried, *sound]), None)
@@ -90,7 +99,7 @@ class Finding:
 
 
 class Findings(list[Finding]):
-    """What a diagnosis found, causes first: a list that shows itself in a notebook."""
+    """A list of findings, causes first, that displays itself in a notebook."""
 
     def __str__(self) -> str:
         return "\n\n".join(one._repr_mimebundle_()["text/plain"] for one in self) or NO_FINDINGS
@@ -102,7 +111,7 @@ class Findings(list[Finding]):
         )
 
     def _repr_pretty_(self, printer: Plain, cycle: bool) -> None:
-        """Show them as text in IPython, which has a way of its own to show lists."""
+        """Show them as text in IPython, which formats plain lists in its own way."""
         printer.text(str(self))
 
 
@@ -111,8 +120,8 @@ NO_FINDINGS = "No findings."
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A finding that is not reported."""
+    """A finding that is not reported, with the reason."""
 
     finding: Finding
     reason: str
-    """Which other finding explains it, or what speaks against it."""
+    """The finding that explains it, or the evidence against it."""

@@ -1,4 +1,4 @@
-"""``why``: why the gradient of one tensor is None, zero or not finite, with the way between it and the loss."""
+"""``why``: why the gradient of one tensor is None, zero or not finite, with the path between it and the loss."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _LONGEST = 8
 
 @dataclass(frozen=True)
 class Answer:
-    """What there is to say of one tensor; ``str`` of it is the whole text."""
+    """Why a tensor has the gradient that it has; ``str(answer)`` is the whole text."""
 
     state: str
-    """``"none"``, ``"zero"``, ``"nonfinite"`` or ``"fine"``; ``"unreadable"`` where there is one, but no entries."""
+    """``"none"``, ``"zero"``, ``"nonfinite"`` or ``"fine"``; ``"unreadable"`` if there is one that has no entries."""
     text: str
     path: tuple[str, ...] = ()
     """Calls from the tensor towards the loss, each with its line."""
     finding: Finding | None = field(default=None)
-    """What the diagnosis says of this tensor."""
+    """The finding about this tensor."""
 
     def __str__(self) -> str:
         lines = [self.text]
@@ -57,10 +57,10 @@ class Answer:
 
 
 def why(tensor: Any, trace: debug | None = None) -> Answer:
-    """Say why the gradient of a tensor of either engine is None, zero or not finite.
+    """Return an ``Answer`` that says why the gradient of a tensor of either engine is None, zero or not finite.
 
-    ``trace`` is the ``rg.debug()`` block that saw the program, at level ``"full"``; by default the latest one, as long
-    as somebody holds it.  Raises ``NotATensorError`` for anything but a tensor::
+    ``trace`` is the ``rg.debug()`` block in which the tensor was used, recorded at level ``"full"``; by default the
+    latest one that still exists. Raises ``NotATensorError`` for anything but a tensor::
 
         with rg.debug() as trace:
             train_step()
@@ -96,7 +96,7 @@ def _state(gradient: Gradient) -> str:
 
 
 def _basic(gradient: Gradient) -> str:
-    """What a tensor tells by itself of having no gradient."""
+    """Return what a tensor alone shows about having no gradient."""
     if not gradient.requires_grad:
         return "it does not require gradients"
     if not gradient.leaf and not gradient.retains:
@@ -119,7 +119,7 @@ def _without_trace(state: str, gradient: Gradient, asked: debug | None) -> str:
 
 
 def _unmet(trace: debug) -> str:
-    """What to say of a trace that does not know a tensor."""
+    """Return the answer for a trace in which the tensor does not occur."""
     if trace.level != "full":
         return f'A trace of level "{trace.level}" does not know it: record the program with rg.debug(level="full").'
     return "The trace has not met this tensor: let its block hold the calls that use it."
@@ -135,7 +135,7 @@ _WORDS = {
 
 
 def _words(state: str, gradient: Gradient) -> str:
-    """What to say of a gradient."""
+    """Return a sentence about a gradient."""
     return "has no entries" if gradient.value is not None and not gradient.value.size else f"{_WORDS[state]}"
 
 
@@ -147,7 +147,7 @@ _ELSEWHERE = {
 
 
 class _Seen:
-    """A tensor that a recording knows."""
+    """A tensor that occurs in a recording."""
 
     def __init__(self, trace: debug, number: int) -> None:
         self.flow = Flow(trace.recording)
@@ -155,7 +155,7 @@ class _Seen:
         self.name = self.flow.tensors[number].name or "this tensor"
 
     def answer(self, state: str, gradient: Gradient) -> Answer:
-        """The answer, from the diagnosis where that speaks of this tensor."""
+        """Return the answer, from the diagnosis if one of its findings is about this tensor."""
         finding = None if state in ("fine", "unreadable") else about(self.flow, self.number)
         head = f"The gradient of {self.name} {_words(state, gradient)}"
         text, path = f"{head}.", _NOWHERE
@@ -171,7 +171,7 @@ class _Seen:
 
     # -- None
     def _none(self, head: str, gradient: Gradient) -> tuple[str, tuple[str, ...]]:
-        """The answer for a gradient that is None: the sentence, and the calls from the tensor to where its way ends."""
+        """Return the answer for a gradient that is None: the reason, and the calls on the tensor's path."""
         rows, reached = self._way_forward()
         path = tuple(_event_text(self.flow.events[row]) for row in rows)
         cut = next((row for row in rows if self.flow.events[row].kind == "cut"), None)
@@ -191,7 +191,7 @@ class _Seen:
         return f"{head}: no backward pass started from anything computed from it; it was last used by {path[-1]}.", path
 
     def _switched_off(self) -> str:
-        """Which line told the tensor not to require gradients, if one did."""
+        """Return the line that set ``requires_grad`` to False on the tensor, if there is one."""
         told = (event for _, event in self.flow.of_kind("leaf") if event.data.get("tensor") == self.number)
         switches = [event for event in told if event.data.get("change") == "requires_grad"]
         if not switches or switches[-1].data.get("value") is not False:
@@ -199,7 +199,7 @@ class _Seen:
         return f", since requires_grad was switched off{_line(switches[-1].source)}"
 
     def _cleared(self, row: int) -> str:
-        """What became of a gradient that arrived at a row, and is not there any more."""
+        """Return what removed a gradient that had arrived at the given event."""
         at = self.flow.ledger.cleared_at(self.number, len(self.flow.events))
         event = self.flow.events[at] if at > row else None
         if event is None or event.source is None:
@@ -207,12 +207,12 @@ class _Seen:
         return f"was cleared at {short_place(event.source.file, event.source.line)}{inside_words(event.source.inside)}"
 
     def _last_reaching(self) -> Run | None:
-        """The last backward run that could have brought this tensor a gradient."""
+        """Return the last backward pass that could have given this tensor a gradient."""
         reaching = (run for run in reversed(self.flow.runs) if self.number in self.flow.reached_by(run).tensors)
         return next(reaching, None)
 
     def _not_left(self, run: Run) -> str:
-        """Why a run that reaches this tensor left nothing in its ``.grad``."""
+        """Return why a backward pass that reaches this tensor left nothing in its ``.grad``."""
         words = f"backward {run.number}{_line(run.source)}"
         if run.error:
             kind = run.ended.get("error_type") or "an error"
@@ -227,7 +227,7 @@ class _Seen:
         return f"{node} is the last node on the path from {words} that got one, and passes none on"
 
     def _last_that_got_one(self, run: Run) -> str | None:
-        """The node at which a run stopped going towards this tensor."""
+        """Return the last node on the path to this tensor that received a gradient."""
         if run.snapshot is None:
             return None
         snapshot = self.flow.graph_of(run)
@@ -239,7 +239,7 @@ class _Seen:
         return next((_node_text(snapshot, row) for row in got), None)
 
     def _explained_error(self, gradient: Gradient) -> Finding | None:
-        """What led to the error that ended the block, if that kept a run from getting to this tensor."""
+        """Return the cause of the error that ended the block, if it kept a backward pass from reaching this tensor."""
         run = None if _basic(gradient) or self.number in self.flow.accumulated else self._last_reaching()
         ended = self.flow.error
         if run is None or ended is None or ended.data.get("message", "") not in run.error:
@@ -247,7 +247,7 @@ class _Seen:
         return explanation(self.flow.recording)
 
     def _way_forward(self) -> tuple[list[int], bool]:
-        """Rows of the calls from the tensor to a root of a backward run, else of one of the ways that end elsewhere."""
+        """Return the events of the calls on the path from the tensor to a root, or on a path that ends elsewhere."""
         flow = self.flow
         roots = {root for event in flow.events if event.kind == "backward" for root in event.data.get("roots", ())}
         came: dict[int, tuple[int, int] | None] = {self.number: None}
@@ -270,7 +270,7 @@ class _Seen:
 
     # -- zero, or not finite
     def _in_numbers(self, head: str, state: str) -> tuple[str, tuple[str, ...]]:
-        """Where in the graph of the run that brought it this gradient became zero or not finite."""
+        """Return where in the graph of its backward pass this gradient became zero or not finite."""
         found = self._brought(state)
         if found is None:
             return self._elsewhere(head, state), ()
@@ -282,7 +282,7 @@ class _Seen:
         return f"{head}{self._born(run, snapshot, way, state)}.", tuple(_node_text(snapshot, row) for row in way.rows)
 
     def _born(self, run: Run, snapshot: Graph, way: Way, state: str) -> str:
-        """Where a gradient became what it is, as the end of a sentence."""
+        """Return where a gradient became zero or not finite, as the end of a sentence."""
         if way.born is not None:
             return f": {_node_text(snapshot, way.born)} is the first that passes on such a gradient"
         if way.first is not None:
@@ -294,7 +294,7 @@ class _Seen:
         return ": it is so from the start of backward on" if way.known else ""
 
     def _brought(self, state: str) -> tuple[Run, int | None] | None:
-        """The run in which such a gradient arrived that is still there, with the tensor's node in its graph."""
+        """Return the backward pass that left such a gradient in ``.grad``, and the tensor's node in its graph."""
         runs = {run.number: run for run in self.flow.runs}
         arrived = self.flow.accumulated.get(self.number, ())
         cleared = self.flow.ledger.cleared_at(self.number, len(self.flow.events))
@@ -308,7 +308,7 @@ class _Seen:
         return None if arrived else self._kept(state)
 
     def _kept(self, state: str) -> tuple[Run, int | None] | None:
-        """The last run in which a tensor that is no leaf got such a gradient."""
+        """Return the last backward pass in which a tensor that is not a leaf received such a gradient."""
         made = self.flow.last_producer(self.number, len(self.flow.events))
         if made is None:
             return None
@@ -321,7 +321,7 @@ class _Seen:
         return None
 
     def _node(self, run: Run, row: int) -> int | None:
-        """The node of a leaf in the graph of a run: leaves run in the order in which gradients arrive in them."""
+        """Return the node of a leaf in the graph of a pass: leaves run in the order in which gradients arrive."""
         if run.snapshot is None:
             return None
         snapshot = self.flow.graph_of(run)
@@ -335,7 +335,7 @@ class _Seen:
         return named[0] if len(named) == 1 else None
 
     def _elsewhere(self, head: str, state: str) -> str:
-        """What to say where such a gradient did not arrive."""
+        """Return what to say if no recorded pass brought such a gradient."""
         arrived = self.flow.accumulated.get(self.number)
         if not arrived or self.flow.events[arrived[-1]].data.get("grad_norm") is None:
             return f"{head}."
@@ -347,7 +347,7 @@ class _Seen:
         return f"backward {self.flow.events[row].data.get('run', '')}".rstrip()
 
     def _spoiled(self) -> Finding | None:
-        """What made the first run bad, if that is the first one that brought this tensor such a gradient."""
+        """Return what made the first bad pass bad, if it is the first that gave this tensor such a gradient."""
         found = spoiling(self.flow)
         events = (self.flow.events[row].data for row in self.flow.accumulated.get(self.number, ()))
         bad = (one for one in events if _is(one.get("grad_norm"), one.get("grad", {}), "nonfinite"))

@@ -1,4 +1,4 @@
-"""``log_hooks``: one log line per node as a backward run executes it, on the logger ``retrograd.inspect``."""
+"""``log_hooks``: one log line for each node as a backward pass executes it."""
 
 from __future__ import annotations
 
@@ -22,17 +22,20 @@ def log_hooks(
     verbose: bool = False,
     level: int = logging.DEBUG,
 ) -> Iterator[None]:
-    """Log every node behind ``outputs`` as it executes, from the beginning to the end of the block.
+    """Log each node behind ``outputs`` as a backward pass executes it, inside a ``with`` block.
 
-    Hooks go on every node of the graph (of either engine) and are all removed at the end, also when backward raises.
-    A line says the node and its place in the graph, the parameter or module, the line of the program (where its calls
-    are recorded, as in a ``debug()`` block) and what arrives: ``n2 MulBackward0 in net (train.py:7) gets f32[3] norm
-    1.5``.  Nothing in it changes from run to run, so two logs can be compared.  ``verbose`` adds one with what it
-    ``passes on`` when the node has run.  Lines go to the logger ``retrograd.inspect`` at ``level``, and also to ``to``:
-    a function that takes a line, such as ``print``, or a stream.
+    Every node of the graph (of either engine) gets a hook; all hooks are removed when the block ends, also if backward
+    raises. A line names the node, its parameter or module, the source line (inside a ``debug()`` block) and the
+    incoming gradient: ``n2 MulBackward0 in net (train.py:7) gets f32[3] norm 1.5``. Nothing in it changes from run to
+    run, so two logs can be compared. ``verbose`` adds a line with the gradients that the node ``passes on``. Lines go
+    to the logger ``retrograd.inspect`` at ``level``, and also to ``to``: a stream, or a function that takes a line,
+    such as ``print``.
 
-    ``outputs`` is what ``walk`` takes; an empty list is allowed and logs nothing.  Raises ``NoGraphError`` for an
-    output that does not require gradients.
+    ``outputs`` is what ``walk`` takes; an empty list logs nothing. Raises ``NoGraphError`` for an output that does not
+    require gradients::
+
+        with rg.log_hooks(loss, to=print):
+            loss.backward()
     """
     if isinstance(outputs, (list, tuple)) and not outputs:
         yield

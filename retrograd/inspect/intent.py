@@ -1,4 +1,4 @@
-"""The author's word that something is meant: ``deliberate`` for the backward of a Function, a comment for a line."""
+"""``deliberate`` and ``# retrograd: deliberate``: the author's statement that a backward rule or a line is intended."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ COMMENT = re.compile(r"#\s*retrograd:\s*deliberate\b")
 
 
 def deliberate(function: Any) -> Any:
-    """Mark a custom Function whose backward is meant to be something else than the derivative; return it.
+    """Mark a custom Function whose backward intentionally differs from the derivative, and return it.
 
-    ``diagnose`` does not compare it with finite differences then.  A program that is not to import retrograd says the
-    same by a comment, ``# retrograd: deliberate``, at the line of ``class`` or of ``def backward``::
+    ``diagnose`` then does not compare it with finite differences. Without importing retrograd, the comment ``#
+    retrograd: deliberate`` on the line of ``class`` or of ``def backward`` says the same::
 
         @rg.deliberate
         class Surrogate(torch.autograd.Function): ...

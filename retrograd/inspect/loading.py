@@ -1,4 +1,4 @@
-"""Recordings read from their JSON files, and what is wrong with a file that is none, in one sentence."""
+"""Reads recordings from JSON files, and says in one sentence what is wrong with a file that does not hold one."""
 
 from __future__ import annotations
 
@@ -21,9 +21,12 @@ _NOT_ONE = "Give a file that was written by: retrograd trace SCRIPT -o run.json"
 
 
 def load_recording(path: str) -> Recording:
-    """Read a recording file, or a dump of PyTorch's flight recorder; ``-`` reads standard input.
+    """Read a recording (or a dump of PyTorch's flight recorder) from a file and return it; ``-`` reads standard input.
 
-    Raises ``RecordingError`` when it is missing, unreadable, cut off, no recording or of another schema.
+    Raises ``RecordingError`` if the file is missing, unreadable, truncated, not a recording, or of another schema::
+
+        run = rg.inspect.load("run.json")
+        print(run.findings)
     """
     shown = "standard input" if path == "-" else repr(str(path))
     try:
@@ -51,7 +54,7 @@ def _remedy(error: Exception) -> str:
 
 
 def _read(path: str) -> str | bytes:
-    """Return the text of a file or of standard input; bytes where they are none, for ``_parse`` to say why."""
+    """Return the text of a file or of standard input; bytes if it is not text, so that ``_parse`` can say why."""
     if path == "-":
         content = sys.stdin.buffer.read()
     else:
@@ -64,9 +67,9 @@ def _read(path: str) -> str | bytes:
 
 
 def decode_recording(content: str | bytes, shown: str = "given") -> Recording:
-    """Return the recording whose text ``render.formats.json_`` wrote; ``shown`` names it in errors.
+    """Return the recording that ``render.formats.json_`` wrote as ``content``; ``shown`` is the file's name in errors.
 
-    Raises ``RecordingError`` when ``content`` is cut off, no recording or of another schema.
+    Raises ``RecordingError`` if ``content`` is truncated, not a recording, or of another schema.
     """
     plain = _parse(content, shown)
     schema = plain.get("schema") if isinstance(plain, dict) else None
@@ -89,7 +92,7 @@ def decode_recording(content: str | bytes, shown: str = "given") -> Recording:
 
 
 def _parse(content: str | bytes, shown: str) -> Plain:
-    """Return the JSON value, or say where and why it is none."""
+    """Return the JSON value, or raise an error that says where the text stops being JSON."""
     try:
         return json.loads(_decoded(content), parse_constant=_no_constant, object_hook=SharedParts().share)
     except json.JSONDecodeError as error:
@@ -112,21 +115,21 @@ def _parse(content: str | bytes, shown: str) -> Plain:
 
 
 def _decoded(content: str | bytes) -> str:
-    """Return text; a byte order mark, which some editors add, is no part of it."""
+    """Return the text without a byte order mark, which some editors add."""
     return content if isinstance(content, str) else content.decode("utf-8-sig")
 
 
 def _readable(content: str | bytes) -> str:
-    """Return text, also of bytes that are none."""
+    """Return bytes as text, whatever they are."""
     return content if isinstance(content, str) else content.decode("utf-8-sig", "replace")
 
 
 def _is_cut_off(text: str, error: json.JSONDecodeError) -> bool:
-    """Whether the text was good JSON as far as it goes."""
+    """Whether the text is valid JSON up to where it ends."""
     near_the_end = error.pos >= len(text.rstrip()) - len("\\uD800 ")
     return text.startswith("{") and (near_the_end or "Unterminated" in error.msg)
 
 
 def _no_constant(word: str) -> NoReturn:
-    """Refuse NaN and Infinity, which are no JSON."""
+    """Refuse NaN and Infinity, which JSON does not have."""
     raise ValueError(f"{word} is not JSON")

@@ -1,13 +1,12 @@
-"""``Graph``: an engine-free copy of one backward graph, held in columns.
+"""``Graph``: a copy of one backward graph, held in columns and independent of any engine.
 
-A snapshot is made once by ``walk`` and then read by statistics, folding, layout, renderers and checks; none
-of them sees a live graph.  Node ``i`` is row ``i`` of every node column and is called ``n{i}`` in every
-output (walk order: breadth first from the roots), so that two runs give the same file.
+``walk`` makes it once; statistics, folding, layout, renderers and checks then read it, and never the live graph. Node
+``i`` is entry ``i`` of every node column and is called ``n{i}`` in every output. Nodes are numbered breadth first from
+the roots, so that two runs give the same file.
 
-Edges point the way gradients flow, from a node to its ``next_functions``: edge ``j`` leaves node
-``edge_source[j]`` at position ``edge_input_nr[j]`` of its ``next_functions`` (the forward operand) and enters
-node ``edge_target[j]`` at its input ``edge_output_nr[j]`` (the forward output).  Parallel edges are real
-(``x * x``).
+Edges point the way gradients flow, from a node to its ``next_functions``: edge ``j`` leaves node ``edge_source[j]`` at
+position ``edge_input_nr[j]`` of its ``next_functions`` (the forward operand) and enters node ``edge_target[j]`` at its
+input ``edge_output_nr[j]`` (the forward output). Parallel edges are real (``x * x``).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ EDGE_COLUMNS = ("edge_source", "edge_target", "edge_input_nr", "edge_output_nr")
 
 
 class SourceLine(NamedTuple):
-    """The user's line that made a node: file name as the program knew it, line (1-based), function name."""
+    """The user's line that made a node: file name as the program spells it, line number from 1, function name."""
 
     file: str
     line: int
@@ -42,7 +41,7 @@ class SourceLine(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A place where values go on and gradients do not: a call whose result left the graph, and who took it."""
+    """Where values go on and gradients do not: the call whose result left the graph, and the node that used it."""
 
     node: int
     """The node whose call took the values."""
@@ -60,12 +59,22 @@ class Cut(NamedTuple):
 
 @dataclass(slots=True, weakref_slot=True, repr=False)
 class Graph(Verbs):
-    """One backward graph in columns; all node columns have one entry per node."""
+    """One backward graph: columns with an entry for each node, and columns with an entry for each edge.
+
+    ``rg.walk`` and ``Recording.graphs`` give them. Lists indexed by node number hold operator, name, shape, source line
+    and saved bytes; ``edges()`` yields the edges, ``to_networkx()`` gives a ``MultiDiGraph``, and ``findings``,
+    ``stats()``, ``save(path)`` and ``show()`` report on the graph::
+
+        graph = rg.walk(loss, model)
+        for number, name in enumerate(graph.name):
+            if name is not None:
+                print(f"n{number}", name, graph.shape[number])
+    """
 
     engine: str = "retrograd"
     """``"retrograd"`` or ``"torch"``."""
     label: str = ""
-    """What this graph is, for people: ``"backward 3"``, ``"walk"``."""
+    """Title of the graph in output: ``"backward 3"``, ``"walk"``."""
     # -- node columns
     op: list[str] = field(default_factory=list)
     """Node name as the engine spells it: ``MulBackward0``, ``AccumulateGrad``."""
@@ -74,16 +83,17 @@ class Graph(Verbs):
     name: list[str | None] = field(default_factory=list)
     """Parameter name of a leaf, or variable name of an intermediate, when known."""
     scope: list[str] = field(default_factory=list)
-    """Module path or scope in force when the node was made, parts divided by ``/``; ``""`` when unknown."""
+    """Module path or scope in force when the node was made, parts separated by ``/``; ``""`` when unknown."""
     shape: list[tuple[int, ...] | None] = field(default_factory=list)
     """Shape of the node's first forward output (= its incoming gradient); of the tensor for a leaf."""
     dtype: list[str | None] = field(default_factory=list)
     """Its dtype without prefix: ``"float32"``."""
     source: list[SourceLine | None] = field(default_factory=list)
+    """The user's line that made the node, when recorded."""
     call: list[str] = field(default_factory=list)
-    """What the program called for it: ``linear``, ``relu_``, ``Linear`` for a layer of the library's; "" if unknown."""
+    """The function or layer that the program called: ``linear``, ``relu_``, ``Linear``; "" if unknown."""
     saved_bytes: list[int | None] = field(default_factory=list)
-    """Bytes of the values saved for backward, when known without unpacking them."""
+    """Bytes of the saved tensors, when known without unpacking them."""
     seq: list[int | None] = field(default_factory=list)
     """Sequence number; ``None`` for leaves."""
     # -- edge columns
@@ -99,15 +109,15 @@ class Graph(Verbs):
     classes: dict[str, str] = field(default_factory=dict)
     """Path of a module (a ``scope``) -> its class."""
     cuts: list[Cut] = field(default_factory=list)
-    """Where values go on without their gradients, in the order of their nodes."""
+    """Where values go on and gradients do not, in node order."""
     first_seq: int = 0
-    """What was taken off every ``seq``, so that equal steps have equal columns; events name nodes by the sum."""
+    """Subtracted from every ``seq``, so that equal steps have equal columns; events refer to a node by ``first_seq + seq``."""
     measures: dict[str, list[float | None]] = field(default_factory=dict)
     """Optional numeric node columns such as ``time_us`` or ``grad_norm``."""
     _measured: Callable[[], dict[str, list[float | None]]] | None = field(
         default=None, init=False, repr=False, compare=False
     )
-    """What makes ``measures`` when they are read."""
+    """Computes ``measures`` when they are read."""
     _lasting: bool = field(default=False, init=False, repr=False, compare=False)
     _networkx: Any = field(default=None, init=False, repr=False, compare=False)
 
@@ -123,7 +133,7 @@ class Graph(Verbs):
         return len(self.op)
 
     def measure_later(self, make: Callable[[], dict[str, list[float | None]]], *, lasting: bool) -> None:
-        """Let the measures be what ``make`` returns when they are read: then kept, or made anew each time."""
+        """Let ``make`` supply the measures when they are read; its result is kept if ``lasting``, else made anew."""
         self._measured, self._lasting = make, lasting
         self.measures = {}
         del self.measures
@@ -138,11 +148,11 @@ class Graph(Verbs):
 
     @property
     def is_measured(self) -> bool:
-        """Whether there are measures, without making them."""
+        """Whether there are measures; does not compute them."""
         return self._measured is not None or bool(self.measures)
 
     def is_like(self, other: Graph) -> bool:
-        """Whether two graphs differ in their measures and labels at most, as steps of a training loop do."""
+        """Whether two graphs differ at most in measures and labels, as the steps of a training loop do."""
         columns = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names", "engine", "classes", "cuts")
         return all(getattr(self, column) == getattr(other, column) for column in columns)
 
@@ -152,12 +162,11 @@ class Graph(Verbs):
         return len(self.edge_source)
 
     def to_networkx(self) -> nx.MultiDiGraph[str]:
-        """Return the graph as a frozen ``MultiDiGraph``, made at the first call and kept.
+        """Return the graph as a frozen ``networkx.MultiDiGraph``, built on the first call and kept.
 
-        Nodes are ``"n0"``, ``"n1"``, … in walk order with ``NODE_COLUMNS`` and the measures as attributes; edges
-        carry ``input_nr`` and ``output_nr``, and their key is the input number (folding can put several edges
-        with one input number between two nodes: the later ones get the next free key).  ``.copy()`` of it may
-        be changed.
+        Nodes are ``"n0"``, ``"n1"``, … in walk order, with ``NODE_COLUMNS`` and the measures as attributes. Edges carry
+        ``input_nr`` and ``output_nr``; their key is the input number, or the next free key where folding puts several
+        edges with one input number between two nodes. Change a ``.copy()`` of it, not the graph itself.
         """
         if self._networkx is None:
             self._networkx = self._build_networkx()
@@ -189,5 +198,5 @@ class Graph(Verbs):
             yield dict(zip(names, row, strict=True))
 
     def edges(self) -> Iterator[tuple[int, int, int, int]]:
-        """Yield each edge as (source, target, input number, output number)."""
+        """Yield each edge as (source node, target node, input number, output number)."""
         return zip(self.edge_source, self.edge_target, self.edge_input_nr, self.edge_output_nr, strict=True)

@@ -1,6 +1,6 @@
-"""Statistics of one graph: its slowest nodes, its largest saved values, the gradients of its parameters.
+"""Statistics of one graph: its slowest nodes, its largest saved tensors, the gradients of its parameters.
 
-They are read off the columns and measures of a snapshot; which measures there are is the recording's business.
+They are computed from the columns and measures of a ``Graph``; the level of recording decides which measures exist.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GRADIENT_MEASURES = ("grad_norm", "grad_min", "grad_max", "grad_mean", "zero_sha
 
 @dataclass(frozen=True, slots=True)
 class NodeFigure:
-    """One node and the figure by which it was chosen."""
+    """One node and the value by which it was selected: microseconds or bytes."""
 
     node: str
     op: str
@@ -37,14 +37,14 @@ class NodeFigure:
     source: SourceLine | None
     value: float
     share: float
-    """Its part of the sum over all nodes, 0 to 1."""
+    """Its share of the sum over all nodes, 0 to 1."""
     spread: tuple[float, float] | None = None
-    """Of a median over several passes: first and third quartile."""
+    """First and third quartile, if ``value`` is the median over several passes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParameterGradient:
-    """The gradient of one parameter (or other leaf); what was not recorded is None."""
+    """Statistics of the gradient of one parameter or other leaf; None for what was not recorded."""
 
     node: str
     name: str | None
@@ -61,7 +61,7 @@ class ParameterGradient:
 
 @dataclass(frozen=True, slots=True)
 class Statistics(Tables):
-    """What ``statistics`` works out for one graph."""
+    """The statistics of one graph, as ``Graph.stats()`` and ``Recording.stats()`` return them; ``print`` shows them."""
 
     label: str
     engine: str
@@ -70,9 +70,9 @@ class Statistics(Tables):
     operators: dict[str, int]
     """Operator -> number of nodes, most frequent first."""
     time_us: float | None
-    """Microseconds of all nodes together."""
+    """Microseconds, summed over all nodes."""
     saved_bytes: int | None
-    """Bytes that all nodes keep for backward."""
+    """Bytes of all saved tensors."""
     slowest: list[NodeFigure]
     largest: list[NodeFigure]
     gradients: list[ParameterGradient]
@@ -80,14 +80,15 @@ class Statistics(Tables):
     leaves: int
     """How many leaves there are; ``gradients`` may hold fewer."""
     passes: int = 1
-    """Backward passes of which times are the median."""
+    """Number of backward passes whose median the times are."""
     missing: list[str] = field(default_factory=list)
     """Sentences about what the recording does not hold and how to get it."""
     memory: MemoryLine | None = None
-    """What is kept for backward over time, where that is known."""
+    """Bytes of saved tensors over time, where known."""
     parameters: str = ""
-    """How many parameters get a gradient, in words, and ``unreached`` those that are in no graph of the recording."""
+    """How many parameters get a gradient, in words."""
     unreached: tuple[str, ...] = ()
+    """Parameters that are in no graph of the recording."""
 
     def to_plain(self) -> dict[str, Plain]:
         """Return the statistics as JSON values; NaN and infinities become null and are named under ``nonfinite``."""
@@ -117,7 +118,8 @@ def statistics(
 ) -> Statistics:
     """Return the statistics of one graph, with at most ``rows`` rows in each table (None: all).
 
-    ``retained`` says that its backward run kept it; ``over`` are its times over several passes.
+    ``retained`` says that its backward pass was called with ``retain_graph``; ``over`` are the times of its nodes over
+    several passes.
     """
     limit = len(snapshot) if rows is None else rows
     times = over.median if over else snapshot.measures.get("time_us")
@@ -154,7 +156,7 @@ def _spread(over: Times, node: int) -> tuple[float, float] | None:
 
 
 def _missing(snapshot: Graph) -> list[str]:
-    """Say what the recording does not hold, and how to record it."""
+    """Return sentences about what the recording does not hold and how to record it."""
     wanted = {"time_us": "times of nodes", "grad_norm": "gradients"}
     absent = [words for name, words in wanted.items() if not _known(snapshot.measures.get(name, []))]
     sentences = []
@@ -173,7 +175,7 @@ def _missing(snapshot: Graph) -> list[str]:
 
 
 def _known(column: Sequence[float | None]) -> bool:
-    """Whether a column says anything."""
+    """Whether a column has any known entry."""
     return any(value is not None for value in column)
 
 
@@ -217,7 +219,7 @@ def _gradient(snapshot: Graph, node: int) -> ParameterGradient:
 
 
 def _by_norm(norm: float | None) -> tuple[int, float]:
-    """Return the sorting key of a leaf: non-finite, then large, then unknown."""
+    """Return the sort key of a leaf: non-finite norms first, then large ones, then unknown ones."""
     if norm is None:
         return 2, 0.0
     return (1, -norm) if math.isfinite(norm) else (0, 0.0)

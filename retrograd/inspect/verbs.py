@@ -1,6 +1,6 @@
-"""What users do with a graph or a recording in hand: have it diagnosed, measured, drawn, shown.
+"""Methods that graphs and recordings share: ``findings``, ``stats``, ``save`` and ``show``.
 
-The data know no rule and no renderer. This is the one place from which they reach up to them, at the moment of asking.
+The data classes import neither rules nor renderers. This is the only place from which they reach them, on first use.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class Verbs:
 
     @property
     def findings(self) -> list[Finding]:
-        """What went wrong, causes first, worked out anew at each look; a recording of level ``"full"`` tells most."""
+        """The findings of a diagnosis, causes first, computed at each access; level ``"full"`` gives the most."""
         found: list[Finding] = _of("diagnosis").diagnose(self._recording)
         return found
 
     def stats(self, rows: int | None = 10) -> Statistics:
-        """Return the statistics of the graph, of a recording's last one, with at most ``rows`` rows in each table.
+        """Return the statistics of the graph, or of a recording's last one, with at most ``rows`` rows in each table.
 
         Raises ``NoGraphError`` if there is no graph::
 
@@ -37,27 +37,27 @@ class Verbs:
         return found[-1]
 
     def save(self, path: str | os.PathLike[str], fmt: str | None = None, **options: Any) -> None:
-        """Write the graph, or a recording's last one, in the format of the file's suffix, or ``fmt``.
+        """Write the graph, or a recording's last one, to a file in the format of its suffix, or ``fmt``.
 
-        ``options`` are those of ``RenderOptions``: ``step="all"`` draws all graphs of a recording.  Raises
-        ``UnknownFormatError``, ``UsageError``, ``NoGraphError``, ``LayoutError`` or ``OutputError``; then nothing was
-        written::
+        ``options`` are those of ``RenderOptions``: ``step="all"`` draws all graphs of a recording. Raises
+        ``UnknownFormatError``, ``UsageError``, ``NoGraphError``, ``LayoutError`` or ``OutputError``; then nothing has
+        been written::
 
             rg.walk(loss, model).save("graph.svg")
         """
         _of("output").save(self._recording, path, fmt, _options(options))
 
     def show(self, **options: Any) -> None:
-        """Print the graph, or a recording's last one, as a tree, in colour on a terminal, with what a diagnosis finds.
+        """Print the graph, or a recording's last one, as a tree with its findings, in colour on a terminal.
 
         ``options`` are those of ``RenderOptions``.
         """
         _of("render.formats.tree").print_tree(*_of("output").drawn(self._recording, _options(options)))
 
     def page(self, *, height: int = 640, **options: Any) -> Page:
-        """Return the page for a cell of a notebook, in a frame of its own, ``height`` pixels high.
+        """Return the interactive page for a notebook cell, in a frame of its own, ``height`` pixels high.
 
-        ``options`` are those of ``RenderOptions``.  Raises what ``save`` raises.
+        ``options`` are those of ``RenderOptions``. Raises what ``save`` raises.
         """
         found: Page = _of("notebook").page(self._recording, height, _options(options))
         return found
@@ -85,10 +85,10 @@ class Tables:
 
 
 def _options(chosen: dict[str, Any]) -> Any:
-    """Return options of a drawing; raises ``TypeError`` for one that there is not."""
+    """Return the options of a drawing; raises ``TypeError`` for an unknown one."""
     return _of("render").RenderOptions(**chosen)
 
 
 def _of(module: str) -> Any:
-    """Return a module of the inspector's, loaded when first asked for."""
+    """Import a module of the inspector and return it."""
     return importlib.import_module(f"{__package__}.{module}")

@@ -1,4 +1,4 @@
-"""``walk``: the backward graph behind tensors, nodes or gradient edges of either engine, as a ``Graph``."""
+"""``walk``: returns the backward graph behind tensors, nodes or gradient edges of either engine as a ``Graph``."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .sources.base import Source
 
 
 def walk(obj: Any, params: Any = None, *, label: str = "walk", find_names: bool = True, depth: int = 1) -> Graph:
-    """Take a snapshot of the live graph behind ``obj`` breadth first, without unpacking or keeping anything of it.
+    """Return the graph behind ``obj`` as a ``Graph``: a copy that keeps nothing of the live graph and unpacks nothing.
 
-    ``obj`` is a tensor, a node, a gradient edge, or a list or tuple of these, all of one engine.  ``params``
-    names leaves: a module (anything with ``named_parameters``) or a mapping from names to tensors.  With
-    ``find_names`` the remaining names are looked up in the variables of the calling frames; ``depth`` is how
-    many callers up that search begins.
+    ``obj`` is a tensor, a node, a gradient edge, or a list or tuple of these, all of one engine. ``params`` names
+    leaves: a module (anything with ``named_parameters``) or a mapping from names to tensors. With ``find_names`` the
+    remaining names are looked up in the variables of the calling frames; ``depth`` is the number of frames between this
+    call and the first of them.
 
-    Raises ``NotATensorError`` for anything else and ``NoGraphError`` for a tensor without a graph::
+    Raises ``NotATensorError`` for anything else, and ``NoGraphError`` for a tensor without a graph::
 
-        snapshot = rg.walk(loss, model)
-        print(len(snapshot), "nodes", sum(filter(None, snapshot.saved_bytes)), "bytes")
+        graph = rg.walk(loss, model)
+        print(len(graph), "nodes", sum(filter(None, graph.saved_bytes)), "bytes")
     """
     roots = as_roots(obj)
     frame = getframe(depth) if find_names else None
@@ -31,7 +31,7 @@ def walk(obj: Any, params: Any = None, *, label: str = "walk", find_names: bool 
 
 
 def as_roots(obj: Any) -> list[Any]:
-    """Return one object or a list or tuple of them as a list; a gradient edge, itself a tuple, is one object."""
+    """Return one object, or a list or tuple of them, as a list; a gradient edge, itself a tuple, is one object."""
     if isinstance(obj, (list, tuple)) and source_of(obj) is None:
         if not obj:
             raise NoGraphError("The list of outputs is empty.", "Give at least one tensor that requires gradients.")
@@ -40,7 +40,7 @@ def as_roots(obj: Any) -> list[Any]:
 
 
 def one_source(roots: list[Any]) -> Source:
-    """Return the engine that all roots belong to."""
+    """Return the engine to which all roots belong."""
     found: Source | None = None
     for root in roots:
         source = source_of(root)
@@ -59,7 +59,7 @@ def one_source(roots: list[Any]) -> Source:
 
 
 def _named(params: Any) -> Mapping[str, Any] | None:
-    """Return names of leaves as a mapping."""
+    """Return the names of leaves as a mapping from name to tensor."""
     if params is None or isinstance(params, Mapping):
         return params
     if callable(getattr(params, "named_parameters", None)):

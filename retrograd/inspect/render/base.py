@@ -1,4 +1,4 @@
-"""What a renderer is, what it may be asked, and which graphs of a recording it draws."""
+"""``Renderer`` and ``RenderOptions``: what a renderer offers, its options, and which graphs of a recording it draws."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..subgraph import subgraph
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """Options of a drawing; each renderer uses those that apply to its format."""
+    """Options of a drawing, as keywords of ``save``, ``show`` and ``text``; each format uses those that apply to it."""
 
     layout: str = "layered"
     """``"layered"`` (ours, needs no binary) or ``"dot"`` (Graphviz)."""

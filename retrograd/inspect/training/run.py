@@ -1,4 +1,4 @@
-"""``watch``: figures of every step of a training, and the evidence when something goes wrong."""
+"""``watch``: statistics of every step of a training run, and the evidence when something goes wrong."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ Action = str | Callable[[dict[str, Any]], object]
 
 
 class TrainingWentWrong(RuntimeError):  # noqa: N818 -- what it says
-    """Raised at the step in which a trigger fired, where ``action="raise"`` was asked for."""
+    """Raised in the step in which a trigger fires, with ``action="raise"``."""
 
 
 class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
-    """Watch a training run: what its gradients, weights and updates do in every step, in bounded memory.
+    """Watch a training run: statistics of gradients, weights and updates in every step, in bounded memory.
 
     ::
 
@@ -62,21 +62,21 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
                 ...
         print(run.curves.of("loss"))
 
-    Or ``run = rg.watch(...)`` and ``run.close()``.  Without arguments everything is found as it is used: every
-    optimizer that steps is watched, of both engines, and parameters are named after its modules and variables.
+    Or ``run = rg.watch(...)`` and ``run.close()``. Without arguments, every optimizer that steps is watched, on either
+    engine, and parameters are named after the program's modules and variables.
 
-    ``every``: steps from one reading to the next.  ``memory``: bytes of figures; older steps give way to stretches
-    with minimum, median and maximum.  ``triggers``: names of what is looked for (``triggers.TRIGGERS``), names with
-    limits, or functions of a ``Moment`` that return a sentence where something is wrong; ``False`` for none.
-    ``action``: what is done then, ``"report"`` (write and go on), ``"raise"``, ``"pdb"``, or a function of what
-    happened.  ``replay``: the step in which a trigger fires is run again under full recording, in a copy of the
-    process, and diagnosed; buffers and states of generators are noted in each step for that.  ``file``: where the run
-    is written, every ``flush`` seconds and when it ends; recordings of repeated steps lie beside it.  ``resume``: go
-    on in that file, the break marked.  ``live``: the newest steps stand at the bottom of the terminal, where stderr is
-    one.  ``fmt``: ``"html"`` for a page, ``"json"`` for data, else as the suffix says.
+    ``every``: steps from one reading to the next. ``memory``: bytes of statistics to keep; older steps are merged into
+    stretches with minimum, median and maximum. ``triggers``: names of what to look for (``triggers.TRIGGERS``), a
+    mapping from names to limits, or functions that take a ``Moment`` and return a sentence if something is wrong;
+    ``False`` for none. ``action``: what to do when one fires: ``"report"`` (write and go on), ``"raise"``, ``"pdb"``,
+    or a function. ``replay``: run the step in which a trigger fires again under full recording, in a copy of the
+    process, and diagnose it; buffers and generator states are saved in each step for that. ``file``: where the run is
+    written, every ``flush`` seconds and at its end; recordings of repeated steps are written beside it. ``resume``:
+    continue in that file, with the break marked. ``live``: show the newest steps at the bottom of the terminal, if
+    stderr is one. ``fmt``: ``"html"`` for a page, ``"json"`` for data; by default as the suffix says.
 
-    Raises ``OutputError`` where the file cannot be written, ``ValueError`` for a trigger that there is not.  What goes
-    wrong with watching later is said once and does not reach the program.
+    Raises ``OutputError`` if the file cannot be written, and ``ValueError`` for an unknown trigger. A later failure of
+    watching is reported once and does not reach the program.
     """
 
     def __init__(
@@ -134,37 +134,37 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
 
     @property
     def step(self) -> int:
-        """The number of the step under way, from 1."""
+        """The number of the current step, from 1."""
         return max((meter.step for meter in self._meters.values()), default=self._first)
 
     @property
     def run(self) -> WatchedRun:
-        """All that was watched up to now."""
+        """Everything that has been watched so far."""
         return WatchedRun(self._history.curves(), list(self.happened), dict(self.about))
 
     @property
     def curves(self) -> Any:
-        """Figures by stretches of steps: ``curves.of("gradient", "net.0.weight")`` at ``curves.first``."""
+        """Statistics by stretches of steps, which begin at ``first``: ``curves.of("gradient", "net.0.weight")``."""
         return self._history.curves()
 
     @property
     def problems(self) -> int:
-        """How often something could not be read."""
+        """How many readings failed."""
         return self._guard.count
 
     def newest(self, count: int) -> Curves:
-        """Return figures of the last steps, at most ``count``, one by one."""
+        """Return the statistics of the last steps, at most ``count`` of them, one entry for each."""
         return self._history.newest(count)
 
     def note(self, text: str, **values: float) -> None:
-        """Mark the step under way with a sentence, as where an evaluation begins; ``values`` become curves."""
+        """Mark the current step with a sentence, such as the start of an evaluation; ``values`` become curves."""
         self._happen("note", str(text))
         for name, value in values.items():
             for meter in self._meters.values():
                 meter.set(Column("value", name), float(value))
 
     def dump(self) -> dict[str, Any]:
-        """Write what there is now: the file of the run, and where the program stands."""
+        """Write the current state now: the file of the run, and the stacks of the program."""
         found = self._happen("dump", f"asked for{at(source_line(user_frame(getframe(1))))}")
         self.save()
         return found
@@ -176,18 +176,18 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
             write_output(self.text(), self.file)
 
     def text(self) -> str:
-        """Return the run as it is written: a page, or data."""
+        """Return the run as text in the given format: an HTML page, or JSON."""
         return run_page(self.run) if self._form == "html" else encoded(self.run)
 
     def export(self, path: str | os.PathLike[str], fmt: str | None = None) -> None:
-        """Write what was watched for another tool: ``.csv``, ``.parquet``, a folder for ``tensorboard`` or ``wandb``.
+        """Write the run for another tool: ``.csv``, ``.parquet``, a folder for ``tensorboard`` or ``wandb``.
 
-        Raises ``UnknownFormatError``, ``OutputError``, and ``LayoutError`` where the tool's library is not installed.
+        Raises ``UnknownFormatError``, ``OutputError``, and ``LayoutError`` if the tool's library is not installed.
         """
         export(self.run, os.fspath(path), fmt)
 
     def close(self) -> None:
-        """Stop watching and write the file; once is enough, more does no harm."""
+        """Stop watching and write the file; further calls do nothing."""
         self._watching.close()
 
     def __enter__(self) -> watch:
@@ -201,7 +201,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         self.close()
 
     def failed(self, error: BaseException) -> None:
-        """Note the exception that ends the program."""
+        """Record the exception that ends the program."""
         entry = error.__traceback__
         while entry is not None and entry.tb_next is not None:
             entry = entry.tb_next
@@ -211,7 +211,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
     # -- watching
 
     def _begin(self) -> None:
-        """Hear of each engine, now or once the program imports it."""
+        """Subscribe to each engine, now or when the program imports it."""
         self._watching.callback(self._ended)
         for engine in engines().values():
             if engine.available():
@@ -232,7 +232,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         self._watching.enter_context(engine.hear(meter))
 
     def _listen_to_signal(self) -> None:
-        """``kill -USR1``: write what there is, unless the program has a use for that signal itself."""
+        """Write the current state on ``kill -USR1``, unless the program handles that signal itself."""
         if signal.getsignal(signal.SIGUSR1) is not signal.SIG_DFL:
             return
         ours = lambda number, frame: self._guard(self.dump)  # noqa: E731 -- told apart from the program's below
@@ -245,7 +245,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         self._watching.callback(put_back)
 
     def _left_by_child(self) -> None:
-        """Be silent in a child that the program forked."""
+        """Stop watching in a child that the program forked."""
         self._inherited = True
         if self._live is not None:
             self._live.forget()
@@ -263,7 +263,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         self._write()
 
     def _write(self) -> None:
-        """Write the file; that it cannot be written is said once, and tried again: a full disk may be cleared."""
+        """Write the file; a failure is reported once, and writing is tried again later: a full disk may be cleared."""
         try:
             self.save()
             self.unwritten = ""
@@ -281,7 +281,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         return list(found.values())
 
     def _judge(self, meter: Meter, optimizer: Any) -> None:
-        """Ask the triggers about a step that was read, and do what was asked for where one fires."""
+        """Pass a step that was read to the triggers, and act if one fires."""
         found: list[dict[str, Any]] = self._guard(self._judged, meter, optimizer) or []
         if self._live is not None:
             self._guard(self._live.show, self)
@@ -311,7 +311,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         return found
 
     def _act(self, happened: dict[str, Any]) -> None:
-        """Report what happened, and do what was asked for."""
+        """Report what happened, and do what ``action`` says."""
         if callable(self._action):
             self._action(happened)
             return
@@ -323,14 +323,14 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
             pdb.Pdb().set_trace(user_frame(getframe()))
 
     def _happen(self, kind: str, text: str, **more: Any) -> dict[str, Any]:
-        """Note something at the step under way."""
+        """Add a note to the current step."""
         found = {"step": self.step, "kind": kind, "text": text, **more}
         if len(self.happened) < _MOST_HAPPENED:
             self.happened.append(found)
         return found
 
     def _go_on(self) -> None:
-        """Take in what the file has from before, and mark the break."""
+        """Load what the file holds from an earlier run, and mark the break."""
         if self.file is None or not os.path.exists(self.file):
             return
         if self._form == "html":
@@ -347,14 +347,14 @@ def _own_buffers(module: Any) -> list[Any]:
 
 
 def _listed(given: Any) -> list[Any]:
-    """Return several things as a list, one alone as a list of it."""
+    """Return a list: of the things given, or of the one thing."""
     if isinstance(given, Mapping):
         return list(given.values())
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
 def told(happened: dict[str, Any]) -> str:
-    """Say what happened at a step, with what running it again has shown."""
+    """Return the sentence about a step in which a trigger fired, with the findings of its replay."""
     again = happened.get("again", {})
     where = f" {happened['at']}" if happened.get("at") else ""
     sentence = f"step {happened['step']:,}{where}: {happened['text']}."
