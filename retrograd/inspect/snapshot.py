@@ -111,7 +111,7 @@ class Graph(Verbs):
     cuts: list[Cut] = field(default_factory=list)
     """Where values go on and gradients do not, in node order."""
     first_seq: int = 0
-    """Subtracted from every ``seq``, so that equal steps have equal columns; events refer to a node by ``first_seq + seq``."""
+    """Subtracted from every ``seq``, so that equal steps have equal columns; events use ``first_seq + seq``."""
     measures: dict[str, list[float | None]] = field(default_factory=dict)
     """Optional numeric node columns such as ``time_us`` or ``grad_norm``."""
     _measured: Callable[[], dict[str, list[float | None]]] | None = field(
