@@ -1,4 +1,4 @@
-# kind: optimizer-mismatch; symptom: nothing is learned; names: lr=0, steps
+# kind: optimizer-mismatch; symptom: nothing is learned; names: learning rate is 0, steps
 import torch
 
 torch.manual_seed(0)

@@ -1,4 +1,4 @@
-# kind: rank-divergence; symptom: two workers wait for each other for ever; names: aux, part
+# kind: rank-divergence; symptom: two workers wait for each other for ever; names: aux, diverge
 import torch
 
 torch.manual_seed(0)

@@ -119,7 +119,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         self._usual: dict[tuple[int, int], Usual] = {}
         self._live = LiveTable() if live else None
         self._written = time.monotonic()
-        self.unwritten = ""
+        self.unwritten, self._was_written = "", False
         """Why the file could not be written the last time that this was tried."""
         self._inherited = False
         self._first = 0
@@ -266,10 +266,11 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         """Write the file; a failure is reported once, and writing is tried again later: a full disk may be cleared."""
         try:
             self.save()
-            self.unwritten = ""
+            self.unwritten, self._was_written = "", True
         except OutputError as error:
             if not self.unwritten and sys.stderr is not None:
-                print(f"retrograd: error: {error} What was written before is there.", file=sys.stderr)
+                kept = " What was written before is there." if self._was_written else ""
+                print(f"retrograd: error: {error}{kept}", file=sys.stderr)
             self.unwritten = str(error)
 
     def _buffers(self) -> list[Any]:
