@@ -31,6 +31,11 @@ KEEPING = {
     "the list kept of main()": (
         "def main():\n    kept = []\n    for step in range(14):\n        kept.append(turn(step))\nmain()\n"
     ),
+    "the list rows of a Tally": (
+        "class Tally:\n    def __init__(self):\n        self.rows, self.last = [], None\n"
+        "    def note(self, **row):\n        self.rows.append(row)\n        self.last = row['loss']\ntally = Tally()\n"
+        "for step in range(8):\n    tally.note(loss=turn(step))\n"
+    ),
     "a default argument of": (
         "later = []\nfor step in range(8):\n    def said(value=turn(step)):\n        return value\n"
         "    later.append(said)\n"

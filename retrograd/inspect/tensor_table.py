@@ -299,8 +299,11 @@ class TensorTable:
         for line, living in lines.items():
             if len(living) >= _PILED and line not in self._asked and len(self._asked) < _LINES:
                 self._asked.add(line)
-                number, tensor = living[len(living) // 2]
-                rows[number].holder = holder_of(tensor)
+                middle = len(living) // 2
+                told = [holder_of(living[place][1]) for place in (middle - 1, middle)]
+                if told[0] != told[1]:  # one is held by something else as well, as the best so far is
+                    told.append(holder_of(living[middle + 1][1]))
+                rows[living[middle][0]].holder = max(told, key=told.count)
         lines.clear()
 
     def close(self) -> None:

@@ -49,7 +49,7 @@ def holder_of(thing: Any) -> str:
                 if told := _told(holder, held, kind):
                     return told
                 if isinstance(holder, (*_CONTAINERS, types.CellType)):
-                    following.append((holder, kind or _kind(holder)))
+                    following.append((holder, _kind(holder) or kind))  # of a list of dicts, the list has the name
         level = following
         seen.add(id(level))
     return ""

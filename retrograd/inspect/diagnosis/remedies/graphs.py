@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ...fixes import Fix
 from ..text.spelling import operand
+from ..text.words import listed
 from .program import callee, method
 from .site import Site, fix
 
@@ -53,10 +54,11 @@ def _detaching(site: Site, name: str) -> str:
 def _kept(site: Site) -> Iterator[Fix]:
     """What is put away for later is detached where it is put away."""
     program = site.program
-    name = str(site.case.evidence.get("name", ""))
-    given = [one for one in program.expressions(site.statement) if ast.unparse(one) == name]
-    for one in given[-1:]:
-        yield from fix(f"keep {name}.detach()", program.replaced(one, f"{operand(program.text(one))}.detach()"))
+    given = {ast.unparse(one): one for one in program.expressions(site.statement)}
+    names = [name for name in site.case.evidence.get("names", ()) if name in given]
+    if names:
+        texts = {given[name]: f"{operand(program.text(given[name]))}.detach()" for name in names}
+        yield from fix(f"keep {listed(f'{name}.detach()' for name in names)}", *program.all_replaced(texts))
     for one in _put_away(site):
         text = operand(program.text(one))
         yield from fix(f"keep {text}.detach()", program.replaced(one, f"{text}.detach()"), tentative=True)

@@ -141,7 +141,7 @@ def _carried(flow: Flow, carried: CarriedTensor, freeing: Run, failed: Run) -> C
             f"{name}, used again{at(used)}, still carries the graph of the iteration before, whose saved tensors were "
             f"freed by backward{at(freeing.source)}."
         )
-        remedy = f"{carried.detached} at the start of each iteration"
+        remedy = f"{carried.detached} at the end of each iteration"
     else:
         message = (
             f"{name} was computed only once{at(made)}, not in each iteration; the first backward{at(freeing.source)} "

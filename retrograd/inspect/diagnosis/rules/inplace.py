@@ -118,7 +118,7 @@ def _carried(flow: Flow, clash: _Clash, run: Run) -> Case | None:
         message=f"{name}, used again{at(carried.used_at)}, still carries the graph of the iteration before, and "
         f"{step.data.get('name') or step.op}.step(){at(step.source)} has changed {flow.name(clash.saved)} in place "
         "since, which that graph had saved for backward.",
-        remedy=f"{carried.detached} at the start of each iteration, or add up plain numbers: .item()",
+        remedy=f"{carried.detached} at the end of each iteration, or add up plain numbers: .item()",
         source=carried.used_at,
         op=flow.events[carried.user].op,
         subjects=frozenset({clash.saved, carried.tensor}),

@@ -16,9 +16,9 @@ from ...facts.flow import Flow, Reached
 from ...facts.runs import Run
 from ...queries.carried_tensors import CarriedTensor, carried_tensor
 from ...text.spelling import argument, rebound
-from ...text.words import at, counted, in_code
+from ...text.words import at, counted, in_code, listed
 from ...thresholds import GROWN_GRAPH, SERIES
-from .kept import NUMBERS, carried_for_nothing, collected_passes, ends_of_passes, kept_case, put_away
+from .kept import NUMBERS, Kept, carried_for_nothing, collected_passes, ends_of_passes, kept_cases, put_away
 
 KINDS = {
     "graph-growth": Kind("a graph is kept or gets longer from step to step", "error", Stage.STATEMENT),
@@ -37,7 +37,7 @@ _PUTTING = frozenset({"append", "appendleft", "add", "push", "extend", "put"})
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of this family."""
     cyclic = {out for row, _, _ in _outputs_on_ctx(flow) for out in flow.outputs(row)}  # which hold themselves
-    kept = list(_kept_results(flow, cyclic)) or list(_kept_meanwhile(flow, cyclic))
+    kept = kept_cases(flow, _kept_results(flow, cyclic)) or kept_cases(flow, _kept_meanwhile(flow, cyclic))
     cycles = list(_cycles(flow))
     kept = [case for case in kept if not (cycles and _held_by_gradients(flow, case))]
     longer = _longer_runs(flow, kept)
@@ -82,7 +82,7 @@ def _held(flow: Flow, tensor: int) -> Case | None:
     line = flow.facts(tensor).source
     alike = [one for one, facts in enumerate(flow.tensors) if facts.source == line and facts.lasted is not None]
     known = line is not None and len(alike) >= SERIES and any(flow.facts(one).holder for one in alike)
-    return kept_case(flow, line, alike, len(alike)) if known else None
+    return kept_cases(flow, [Kept(line, alike, len(alike))])[0] if known else None
 
 
 def _longer_case(flow: Flow, runs: list[Run], carried: CarriedTensor, holder: Case | None) -> Case:
@@ -92,9 +92,9 @@ def _longer_case(flow: Flow, runs: list[Run], carried: CarriedTensor, holder: Ca
     grown = f", from {nodes[0]:,} to {nodes[-1]:,} nodes in {counted(len(nodes), 'step')}" if nodes else ""
     retained = ", kept alive by retain_graph=True" if runs[0].retains else ""
     how = f"{carried.name} is carried over{at(carried.used_at)} with its history{retained}"
-    remedy = f"{carried.detached} before the step" + (", and drop retain_graph=True" if retained else "")
+    remedy = f"{carried.detached} at the end of each iteration" + (", and drop retain_graph=True" if retained else "")
     if holder is not None:
-        name = argument(flow.spelling.text(holder.source), _PUTTING.__contains__) or holder.evidence["name"]
+        name = argument(flow.spelling.text(holder.source), _PUTTING.__contains__) or holder.evidence["names"][0]
         how = f"{name} of every step is kept with its history{at(holder.source)}"
         how += f" and used again{at(carried.used_at)}{retained}"
         remedy = "empty the collection once backward has run" + (", and drop retain_graph=True" if retained else "")
@@ -238,8 +238,8 @@ def _scaled(flow: Flow, row: int, mine: set[int], line: SourceLine | None) -> st
     return ""
 
 
-def _kept_results(flow: Flow, cyclic: set[int]) -> Iterator[Case]:
-    """Yield a case for each line whose results of many steps, with their graphs, were still alive at the end."""
+def _kept_results(flow: Flow, cyclic: set[int]) -> Iterator[Kept]:
+    """Yield each line whose results of many steps, with their graphs, were still alive at the end."""
     by_line: dict[SourceLine | None, list[int]] = {}
     for tensor, facts in enumerate(flow.tensors):
         if facts.kept and not facts.leaf and facts.source is not None and tensor not in cyclic:
@@ -250,9 +250,9 @@ def _kept_results(flow: Flow, cyclic: set[int]) -> Iterator[Case]:
         steps = sum(bisect_left(begins, one) < bisect_left(begins, other) for one, other in pairwise(rows))
         if steps + 1 >= SERIES and not _only_saved(flow, made_at, tensors):
             recorded = [tensor for tensor in tensors if flow.made_in.get(tensor)]  # others are of steps not kept
-            yield kept_case(flow, made_at, recorded, steps + 1 + len(tensors) - len(recorded))
+            yield Kept(made_at, recorded, steps + 1 + len(tensors) - len(recorded))
         elif steps + 1 < SERIES and len(ends := ends_of_passes(flow, tensors)) >= SERIES:
-            yield kept_case(flow, made_at, ends, len(ends))
+            yield Kept(made_at, ends, len(ends))
 
 
 def _only_saved(flow: Flow, made_at: SourceLine | None, tensors: list[int]) -> bool:
@@ -267,8 +267,8 @@ def _only_saved(flow: Flow, made_at: SourceLine | None, tensors: list[int]) -> b
     return saved and flow.leading_to(others).issuperset(tensors)
 
 
-def _kept_meanwhile(flow: Flow, cyclic: set[int]) -> Iterator[Case]:
-    """Yield a case for each line whose results of many steps lived at once for a while, and no later run used them.
+def _kept_meanwhile(flow: Flow, cyclic: set[int]) -> Iterator[Kept]:
+    """Yield each line whose results of many steps lived at once for a while, and no later run used them.
 
     As those of a list that is a local variable of a function which has returned when the program ends.
     """
@@ -288,14 +288,14 @@ def _kept_meanwhile(flow: Flow, cyclic: set[int]) -> Iterator[Case]:
         rows = sorted(tensors.keys() - later)
         steps = sum(bisect_right(ends, one) < bisect_left(ends, other) for one, other in pairwise(rows))
         if steps + 1 >= SERIES:
-            yield kept_case(flow, made_at, [tensors[row] for row in rows], steps + 1)
+            yield Kept(made_at, [tensors[row] for row in rows], steps + 1, perhaps_more=True)
 
 
 def _collected(flow: Flow, told: set[SourceLine | None]) -> Iterator[Case]:
     """Yield a case for each line whose results of many forward passes were kept with their graphs until joined."""
     reported = set(told)
     for tensors in collected_passes(flow):
-        case = kept_case(flow, flow.facts(tensors[-1]).source, tensors, len(tensors))
+        case = kept_cases(flow, [Kept(flow.facts(tensors[-1]).source, tensors, len(tensors))])[0]
         if case.source not in reported:
             reported.add(case.source)
             remedy = f"{case.remedy}; evaluate under torch.no_grad()"
@@ -344,18 +344,27 @@ def _cycles(flow: Flow) -> Iterator[Case]:
             by_line.setdefault(run.source, []).append(run)
     for source, runs in by_line.items():
         pairs = zip(runs, [*runs[1:], None], strict=True)
-        left = next((left for run, following in pairs if (left := _never_cleared(flow, run, following))), None)
-        if left:
-            name = flow.name(left[0])
-            yield Case(
-                kind="create-graph-cycle",
-                message=f"backward(create_graph=True){at(source)} gives {name}.grad a history that leads back to "
-                f"{name}: a cycle that is never broken, so each step's graph stays in memory.",
-                remedy=f"torch.autograd.grad(..., create_graph=True), or {in_code(name)}.grad = None after use",
-                source=source,
-                op="backward",
-                subjects=frozenset(left),
-            )
+        lefts = [left for run, following in pairs if (left := _never_cleared(flow, run, following))]
+        if lefts:
+            yield _cycle_case(flow, source, lefts, len(runs))
+
+
+def _cycle_case(flow: Flow, source: SourceLine | None, lefts: list[list[int]], passes: int) -> Case:
+    """Return the case of one line; ``lefts`` are the leaves of each pass whose gradient stayed where it was."""
+    names = list(dict.fromkeys(flow.name(leaf) for leaf in lefts[0]))
+    alone = len(names) == 1
+    cleared = f"{in_code(names[0])}.grad = None after use" if alone else "set .grad of each of them to None after use"
+    count = f"each of {counted(passes, 'pass')}" if len(lefts) == passes else f"{len(lefts)} of {passes} passes"
+    return Case(
+        kind="create-graph-cycle",
+        message=f"backward(create_graph=True){at(source)} gives {listed(f'{name}.grad' for name in names)} a history "
+        f"that leads back to {names[0] if alone else 'them'}, a cycle that nothing breaks: the graph of {count} "
+        "stays in memory.",
+        remedy=f"torch.autograd.grad(..., create_graph=True), or {cleared}",
+        source=source,
+        op="backward",
+        subjects=frozenset(lefts[0]),
+    )
 
 
 def _held_by_gradients(flow: Flow, case: Case) -> bool:

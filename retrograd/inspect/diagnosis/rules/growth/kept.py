@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 
 from ....operators import Trait
@@ -11,35 +12,72 @@ from ....snapshot import SourceLine
 from ...base import Case
 from ...facts.flow import Flow
 from ...text.spelling import assigned, passed_on
-from ...text.words import at, counted
+from ...text.words import at, counted, listed
 from ...thresholds import LONG_HISTORY, NEARLY_ALL, SERIES
 
 NUMBERS = ((), (1,))
 """Shapes of a single number, as metrics are."""
 
 
-def kept_case(flow: Flow, made_at: SourceLine | None, tensors: list[int], steps: int) -> Case:
-    """Return the case of one line whose results are kept."""
-    name = flow.name(tensors[-1], made_at)
-    given = assigned(flow.spelling.text(made_at))
-    if given and not name.isidentifier():  # its place in a list, or no name at all
-        name = given
-    source = put_away(flow, name, made_at) or made_at
-    number = flow.facts(tensors[-1]).shape in NUMBERS
-    named = bool(given) or flow.spelling.has_name(tensors[-1])
-    holder = _holder(flow, made_at)
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Results of one line, of many steps, that live on with their graphs."""
+
+    made_at: SourceLine | None
+    tensors: list[int]
+    steps: int
+    perhaps_more: bool = False
+    """They were counted before the last step."""
+
+
+def kept_cases(flow: Flow, found: Iterable[Kept]) -> list[Case]:
+    """Return a case for each line that puts results away."""
+    by_line: dict[SourceLine | None, dict[str, Kept]] = {}
+    for kept in found:
+        name = _name(flow, kept)
+        by_line.setdefault(put_away(flow, name, kept.made_at) or kept.made_at, {}).setdefault(name, kept)
+    return [_kept_case(flow, source, named) for source, named in by_line.items()]
+
+
+def _name(flow: Flow, kept: Kept) -> str:
+    """Return what the program calls results, by the variable if they have no more than a place in a list."""
+    name = flow.name(kept.tensors[-1], kept.made_at)
+    return name if name.isidentifier() else assigned(flow.spelling.text(kept.made_at)) or name
+
+
+def _kept_case(flow: Flow, source: SourceLine | None, named: Mapping[str, Kept]) -> Case:
+    """Return the case of the results that one line keeps, by their names."""
+    kept = list(named.values())
+    tensors = [tensor for one in kept for tensor in one.tensors]
+    made = listed(f"{name}, made{at(one.made_at)}," for name, one in named.items())
+    verb = "is kept with its graph" if len(kept) == 1 else "are kept with their graphs"
+    steps = counted(max(one.steps for one in kept), "step")
+    least = "at least " if any(one.perhaps_more for one in kept) else ""
+    holder = next(filter(None, (_holder(flow, one.made_at) for one in kept)), "")
     held = f", held by {holder}" if holder else ""
-    remedy = f"keep {name}.item(), or {name}.detach()" if number else f"keep {name}.detach()"
+    where = "" if len(kept) == 1 and source == kept[0].made_at else at(source)
     return Case(
         kind="graph-growth",
-        message=f"{name}, made{at(made_at)}, is kept with its graph from each of {counted(steps, 'step')}{at(source)}"
-        f"{held}: memory grows from step to step.",
-        remedy=_emptied(holder, remedy if named else "call .detach() on what is kept, where it is put away"),
+        message=f"{made} {verb}{where} in {least}{steps}{held}: memory grows from step to step.",
+        remedy=_emptied(holder, _detaching(flow, named)),
         source=source,
         op=flow.events[flow.made_in[tensors[-1]][-1]].op,
         subjects=frozenset(tensors),
-        evidence={"kept": len(tensors), "name": name},
+        evidence={"kept": len(tensors), "names": list(named)},
     )
+
+
+def _detaching(flow: Flow, named: Mapping[str, Kept]) -> str:
+    """Return what to keep in place of results with their graphs."""
+    lasts = {name: kept.tensors[-1] for name, kept in named.items()}
+    spelled = (
+        flow.spelling.has_name(last) or assigned(flow.spelling.text(flow.facts(last).source)) for last in lasts.values()
+    )
+    if not all(spelled):
+        return "call .detach() on what is kept, where it is put away"
+    detached = listed(f"{name}.detach()" for name in lasts)
+    numbers = all(flow.facts(last).shape in NUMBERS for last in lasts.values())
+    return f"keep {listed(f'{name}.item()' for name in lasts)}, or {detached}" if numbers else f"keep {detached}"
 
 
 def _holder(flow: Flow, made_at: SourceLine | None) -> str:
