@@ -57,7 +57,7 @@ def _kept(site: Site) -> Iterator[Fix]:
     given = {ast.unparse(one): one for one in program.expressions(site.statement)}
     names = [name for name in site.case.evidence.get("names", ()) if name in given]
     if names:
-        texts = {given[name]: f"{operand(program.text(given[name]))}.detach()" for name in names}
+        texts: dict[ast.AST, str] = {given[name]: f"{operand(program.text(given[name]))}.detach()" for name in names}
         yield from fix(f"keep {listed(f'{name}.detach()' for name in names)}", *program.all_replaced(texts))
     for one in _put_away(site):
         text = operand(program.text(one))
