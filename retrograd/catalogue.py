@@ -1,4 +1,4 @@
-"""The catalogue of operators: what is known of each row of the engine's table."""
+"""The catalogue of operators: what is known about each row of the engine's table."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The private names of Python that we use: each is looked up here, once, with what takes its place where it is gone.
+"""Private names of Python that we use: each is looked up once, here, with its substitute.
 
-Another Python may lack some of them.  What is lost then is said beside the name, and nothing else is: the program runs
-as it would alone.
+Another version of Python may lack some of them. The comment beside a name says which feature is lost then; the program
+runs as it would alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Locks that a forked child finds open.
+"""Locks that a forked child finds released.
 
-A child has the forking thread alone: a lock that another thread held at that moment would never be opened there, and
-a program that forks while its threads compute would hang because it is watched.
+Only the forking thread exists in a child: a lock that another thread held at that moment would never be released there,
+and a program that forks while its threads compute would hang because it is watched.
 """
 
 from __future__ import annotations

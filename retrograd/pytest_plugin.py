@@ -1,4 +1,4 @@
-"""pytest plugin: ``--retrograd`` fails tests whose gradients or graphs show a fault, ``retrograd_trace`` records one.
+"""pytest plugin: ``--retrograd`` fails tests with faulty gradients or graphs; ``retrograd_trace`` records one.
 
 Loaded by pytest wherever retrograd is installed, so that nothing heavy is imported before it is asked for.
 """

@@ -1,1 +1,1 @@
-"""The command line: arguments in, one library call each."""
+"""The command line: parses arguments; each command makes one library call."""

@@ -1,4 +1,4 @@
-"""Runs a program in a process of its own, recorded into a file; random generators start alike in all of them."""
+"""Runs a program in a separate process and records it into a file; all such runs seed their generators alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this process had before a program ran in it, to be had again while results are made of the run."""
+"""Saves the state of this process before a program runs in it, and restores it while results are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Ctrl-C ends a command: without a traceback, and by the signal itself, which a shell's loop stops for."""
+"""Ends a command on Ctrl-C without a traceback, and by the signal itself, so that a shell's loop stops, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rank and job size of this process, read from the environment of its launcher: torchrun, mpirun, srun."""
+"""Reads rank and job size of this process from the environment of its launcher: torchrun, mpirun, srun."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command line itself says, on the stderr that the process was started with."""
+"""Messages of the command line itself, on the stderr with which the process was started."""
 
 from __future__ import annotations
 

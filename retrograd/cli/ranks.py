@@ -1,4 +1,4 @@
-"""The ranks of one job on one machine: each leaves its recording in a folder, and the first of them reports on all."""
+"""Ranks of one job on one machine: each saves its recording in a folder, and the first of them reports on all."""
 
 from __future__ import annotations
 

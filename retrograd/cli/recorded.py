@@ -1,4 +1,4 @@
-"""Runs a program while both engines are watched, reports on it, and ends as it ended."""
+"""Runs a program while both engines are watched, reports on it, and exits with its exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command returns when it wants a program to be run."""
+"""``RequestedRun``: returned by a command that wants a program to be run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The outputs of a run: checked before the program runs, written after it, with one line on stderr for each."""
+"""Outputs of a run: checked before the program runs and written after it, with one line on stderr for each."""
 
 from __future__ import annotations
 

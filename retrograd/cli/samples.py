@@ -1,4 +1,4 @@
-"""The sample programs: where they are, what they say about themselves, and the graph that one builds."""
+"""The sample programs: their files, their descriptions, and the graph that each builds."""
 
 from __future__ import annotations
 

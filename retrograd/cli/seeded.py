@@ -1,4 +1,4 @@
-"""Runs the command with its random generators seeded alike in every process, perhaps on a changed program."""
+"""Runs the command with equal seeds in every process, on the program or on a changed copy of it."""
 
 from __future__ import annotations
 

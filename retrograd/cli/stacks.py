@@ -1,6 +1,6 @@
-"""Where the ranks that are recorded on this machine are right now: asked by a file, answered by a thread of each.
+"""Stacks of the ranks recorded on this machine: requested through a file, answered by a thread of each rank.
 
-No process is stopped or looked into from outside: each reads its own stacks, which takes no right that it has not.
+No process is stopped or inspected from outside: each reads its own stacks, which needs no special permission.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the user asked to run: a script, a folder or zip, a module, a piece of code, or standard input."""
+"""The program the user asked to run: a script, a folder or zip, a module, a piece of code, or standard input."""
 
 from __future__ import annotations
 

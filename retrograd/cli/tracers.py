@@ -1,8 +1,8 @@
-"""What a program left to trace, profile or monitor calls, taken off and given back without its noticing.
+"""Suspends the program's tracers, profilers and monitors while we work, and restores them unnoticed.
 
-A profiler is told of every call of a built-in function, but not of the call of a ``partial`` of one: therefore
-nothing here is a function written in Python that a program's tracer could see, nor a bare built-in function.
-From Python 3.12 on there are tools of ``sys.monitoring`` as well, and cProfile is one of them.
+A profiler is notified of every call of a built-in function, but not of the call of a ``partial`` of one: therefore
+nothing here is a function written in Python, which a tracer could see, nor a bare built-in function. From Python 3.12
+on there are also the tools of ``sys.monitoring``; cProfile is one of them.
 """
 
 from __future__ import annotations

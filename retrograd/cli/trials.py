@@ -1,4 +1,4 @@
-"""Tries the fixes of findings: each on a copy of the program's text, in a run of its own, and says what came of it."""
+"""Tries the fixes of findings: each in a run of its own, on a changed copy of the program; notes the outcome."""
 
 from __future__ import annotations
 

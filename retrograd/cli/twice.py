@@ -1,4 +1,4 @@
-"""Runs one program twice, each time in a fresh process with the same seeds, and returns what was recorded."""
+"""Runs one program twice, each time in a fresh process with the same seeds, and returns both recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shows what ended a program as ``python`` shows it, with the frames of the command line and recorder taken out."""
+"""Shows the exception that ended a program as ``python`` does, without frames of the command line and the recorder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which node of one graph is which node of another: aligned by structure, in time linear in nodes and edges.
+"""Aligns two graphs: finds which nodes correspond, by structure, in time linear in nodes and edges.
 
 Evidence is used from the strongest to the weakest, and each match spreads to its neighbours at once:
 

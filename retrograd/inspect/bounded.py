@@ -1,4 +1,4 @@
-"""A dictionary for what can be worked out again, which never grows beyond a limit."""
+"""A cache of bounded size, for values that can be computed again."""
 
 from __future__ import annotations
 

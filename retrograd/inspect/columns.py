@@ -1,4 +1,4 @@
-"""Snapshots as plain JSON values and back: columns with many repeats are packed, non-finite numbers flagged.
+"""Graphs as plain JSON values and back: columns with many repeats are packed, non-finite numbers flagged.
 
 A packed column is ``{"values": [distinct entries], "rows": [index into values, one per node]}``.  NaN and
 infinities are not JSON: they are written as null and listed under ``"nonfinite"`` as ``[row, "nan"]``.

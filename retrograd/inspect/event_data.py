@@ -1,4 +1,4 @@
-"""What ``Event.data`` holds, by kind of event: the contract between the sources and everything that reads recordings.
+"""Keys of ``Event.data`` by kind of event: the contract between the sources and everything that reads recordings.
 
 Both sources (our engine's and PyTorch's) write these keys and readers rely on nothing else.  Every key may be
 missing: at the lower levels of recording, or because an engine does not tell.  Tensors are rows of

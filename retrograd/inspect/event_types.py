@@ -1,4 +1,4 @@
-"""Checks data of events that come from a file against the types that ``event_data`` declares for their kind."""
+"""Checks the data of events read from a file against the types that ``event_data`` declares for their kind."""
 
 from __future__ import annotations
 

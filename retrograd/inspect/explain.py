@@ -1,4 +1,4 @@
-"""Adds to an exception what the diagnosis knows of its cause, as a note; its type and message stay."""
+"""Adds the cause that the diagnosis knows to an exception, as a note; its type and message stay the same."""
 
 from __future__ import annotations
 

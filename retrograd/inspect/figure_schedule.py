@@ -1,4 +1,4 @@
-"""The figure schedule: in which backward runs every figure of a gradient is taken, and of calls before them.
+"""Decides for which backward passes, and calls before them, all statistics of gradients are computed.
 
 Norm, number of NaN and of infinities, and share of tiny entries are taken of every gradient in every run: one product
 of the gradient with itself tells them all as long as it is an ordinary number, and where it is not (NaN, infinity,

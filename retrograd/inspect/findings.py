@@ -1,4 +1,4 @@
-"""``Finding``: one thing that went wrong, or will, in a recorded program."""
+"""``Finding``: one thing that went wrong, or will go wrong, in a recorded program."""
 
 from __future__ import annotations
 

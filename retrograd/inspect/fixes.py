@@ -1,4 +1,4 @@
-"""``Fix``: a change of the program's own lines that a finding proposes, and how it is shown as a diff."""
+"""``Fix``: a change to the program's own lines, proposed by a finding and shown as a diff."""
 
 from __future__ import annotations
 

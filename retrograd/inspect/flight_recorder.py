@@ -1,7 +1,7 @@
-"""Dumps of PyTorch's flight recorder, ``fr_trace.rank0``, read as recordings that hold collectives only.
+"""Reads dumps of PyTorch's flight recorder (``fr_trace.rank0``) as recordings that hold only collectives.
 
-A dump is a pickle of dictionaries, lists, texts and numbers.  What would call or import anything is refused, so that a
-file from anywhere may be read.
+A dump is a pickle of dictionaries, lists, strings and numbers. Anything that would call or import something is refused,
+so that a file from an untrusted source may be read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A forked child is not watched by what watches its parent: what it does belongs to another process."""
+"""Stops watching in a forked child: what it does belongs to another process."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""``forward_graph``: the calls of a program that differentiated nothing, as a graph that can be drawn.
+"""``forward_graph``: draws the calls of a program that never ran backward, as a graph.
 
-It is made of the events of a recording of level ``full``.  Its nodes are calls, its leaves parameters; edges point from
-a call to what it took, as those of a backward graph do.
+It is built from the events of a recording at level ``full``. Nodes are calls, leaves are parameters; edges point from a
+call to its operands, as in a backward graph.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Pauses Python's garbage collector while something large without reference cycles is made.
+"""Pauses Python's garbage collector while something large without reference cycles is built.
 
-The collector goes through the whole growing heap again and again; in a walk or a drawing of 100,000 nodes that is up
-to half of the time, and there is nothing for it to find.
+The collector would scan the whole growing heap again and again: for a walk or a drawing of 100,000 nodes that takes up
+to half of the time, and there is nothing to collect.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where on the way from the loss a gradient became zero or not finite: from a node back towards the roots."""
+"""Finds the node on the path from the loss where a gradient became zero or not finite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``GraphDiff``: two graphs compared, node by node."""
+"""``GraphDiff``: the differences of two graphs, node by node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``Event.data`` holds of several processes: what they do together, and what nobody saw."""
+"""The data of events about several processes: what they do together, and what was not recorded."""
 
 from __future__ import annotations
 

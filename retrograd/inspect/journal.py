@@ -1,11 +1,11 @@
-"""``Journal``: the events of a recording under way, many of which are only noted, and made when somebody reads.
+"""``Journal``: events of a running recording, many of them stored as notes and turned into events on first read.
 
-A watched program waits while it is recorded, so a source may write down what it saw as a tuple, a *note*: numbers,
-texts, and what several notes share.  The event, and the rows of tensors that came up with it, are made in the order
-of the notes as soon as events or tensors are read, by whomever.
+A watched program waits while it is recorded, so a source may store what it saw as a tuple, a *note*: numbers, strings,
+and an object that several notes share. Events, and the tensors that they introduce, are made in the order of the notes
+when events or tensors are first read.
 
-Stretches of events may be dropped on the way.  Rows of events and numbers of tensors stay what they are as long as
-the program runs; ``renumbered`` closes the gaps when somebody reads.
+Stretches of events may be dropped while the program runs. Indices of events and numbers of tensors stay the same until
+it ends; ``renumbered`` closes the gaps on reading.
 """
 
 from __future__ import annotations

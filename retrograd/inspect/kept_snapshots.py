@@ -1,4 +1,4 @@
-"""The graphs of a recording: equal ones share their columns, and of those after too many only the last is kept."""
+"""The graphs of a recording: equal graphs share their columns; beyond a limit only the last one is kept."""
 
 from __future__ import annotations
 

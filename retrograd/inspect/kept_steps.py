@@ -1,4 +1,4 @@
-"""``KeptSteps``: of a program that runs for long, which of its steps are kept in full detail.
+"""``KeptSteps``: decides which steps of a long-running program are kept in full detail.
 
 A *step* is what happens from one step of an optimizer to the next (of the one that stepped first, if there are
 several); where none steps, from the end of one backward run to that of the next.  Kept are the first and the last

@@ -1,4 +1,4 @@
-"""Wrappers of functions whose module may not be imported yet."""
+"""Wraps functions of modules that may not have been imported yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory of tensors that others than their engine may write into, and tensors that came by memory in that way."""
+"""Tensors whose memory something other than their engine may write to."""
 
 from __future__ import annotations
 

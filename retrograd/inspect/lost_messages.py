@@ -1,4 +1,4 @@
-"""Notices what a queue cannot send to another process: the exception is printed at best, and who waits, waits on."""
+"""Notices objects that a queue cannot send to another process: Python prints the error, and the receiver waits on."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a graph keeps for backward, and when: it grows node by node in forward and falls as backward runs.
+"""Memory of a graph's saved tensors over time: it grows node by node in forward and falls as backward runs.
 
-Memory that several nodes keep is counted once, for the first that was made: it is held from then on, and let go when
-that node has run, which is after all others.
+Memory that several nodes save is counted once, for the first of them: it is held from then on, and released when that
+node has run, which is after all others.
 """
 
 from __future__ import annotations

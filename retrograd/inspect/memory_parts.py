@@ -1,4 +1,4 @@
-"""``Part``: which entries of its memory a tensor occupies, and whether two tensors share one.
+"""``Part``: the elements of its memory that a tensor occupies, and whether two tensors share any.
 
 Offsets and strides count entries from the beginning of the memory, so both must be of one dtype's size.
 """

@@ -1,4 +1,4 @@
-"""What events hold of modes that a program switches for what follows; ``event_data`` has the kinds."""
+"""The data of events about modes that a program switches; ``event_data`` has the kinds."""
 
 from __future__ import annotations
 

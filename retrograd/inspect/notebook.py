@@ -1,4 +1,4 @@
-"""How graphs show themselves in a notebook: as a drawing, and as a tree where only text is shown."""
+"""Displays graphs in a notebook: as a drawing, and as a tree where only text is supported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saving recordings, traces and graphs in the format that a file's name means, with what a diagnosis finds."""
+"""Saves recordings, traces and graphs, with the findings of a diagnosis, in the format of a file's suffix."""
 
 from __future__ import annotations
 

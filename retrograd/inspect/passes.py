@@ -1,4 +1,4 @@
-"""Times of nodes over several backward passes of one graph: the median tells more than any one of them."""
+"""Times of nodes over several backward passes of one graph, of which the median is used."""
 
 from __future__ import annotations
 

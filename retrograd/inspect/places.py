@@ -1,4 +1,4 @@
-"""What a line of the program is called where people read it: ``train.py:12``; in a notebook ``Cell In[4], line 2``."""
+"""Formats a source line for people: ``train.py:12``, or in a notebook ``Cell In[4], line 2``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""A progress bar on stderr for work that takes longer than a second, where stderr is a terminal; nothing elsewhere.
+"""A progress bar on stderr for work that takes longer than a second; only where stderr is a terminal.
 
-The work itself moves the bar, by the loops that it goes through anyway: a thread would be one more in the program that
-is watched, and a timer's signal would interrupt it.  How much is left is not known beforehand, so the bar says what
-is being done and for how long.
+The loops of the work move the bar: a thread would be one more in the watched program, and a timer's signal would
+interrupt it. The remaining work is not known, so the bar shows the current task and the elapsed time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How lines draw random numbers from generators that are not PyTorch's."""
+"""Finds lines that draw random numbers from generators other than PyTorch's."""
 
 from __future__ import annotations
 

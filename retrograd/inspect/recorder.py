@@ -1,4 +1,4 @@
-"""``recording``: watches a stretch of a program, on all engines at once, and fills a ``Recording``."""
+"""``recording``: watches a block of a program on all engines and fills a ``Recording``."""
 
 from __future__ import annotations
 

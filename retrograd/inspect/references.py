@@ -1,4 +1,4 @@
-"""Weak references of ours to objects of the program; ``sources/hidden_references`` keeps them from its sight."""
+"""Our weak references to the program's objects; ``sources/hidden_references`` hides them from the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a journal; the gaps where steps were dropped are closed: events and tensors are counted from 0 again."""
+"""Reads a journal and closes the gaps where steps were dropped: events and tensors are numbered from 0 again."""
 
 from __future__ import annotations
 

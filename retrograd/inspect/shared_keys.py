@@ -1,4 +1,4 @@
-"""Dictionaries that share their keys: of a million events with the same keys each holds its values alone.
+"""Dictionaries that share their keys: a million events with the same keys store only their values.
 
 Python does so for the attributes of objects of one class (PEP 412), so each set of keys gets a class.  What comes out
 is an ordinary dictionary, of half the memory or less as long as no key is taken out again.

@@ -1,4 +1,4 @@
-"""Parts of a recording of which equal ones are one object: events of one line have most words in common.
+"""Makes equal parts of a recording one object: events of one line have most values in common.
 
 JSON gives each event its own copy of every name, line and stack of frames, which are most of its memory.
 """

@@ -1,6 +1,6 @@
-"""Notices the processes of Python that a watched program starts: they are recorded by themselves, or at least counted.
+"""Notices the Python processes that a watched program starts: they are recorded, or at least counted.
 
-Helpers that libraries start do not count: workers that load data, servers that share objects, compilers.
+Helpers that libraries start do not count: data-loading workers, servers that share objects, compilers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What one step of a program looks like: two steps of one form did the same on the same lines."""
+"""The form of a program's step: two steps of one form made the same calls on the same lines."""
 
 from __future__ import annotations
 

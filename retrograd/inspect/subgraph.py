@@ -1,4 +1,4 @@
-"""The part of a graph that some of its nodes make up."""
+"""``subgraph``: the part of a graph that consists of some of its nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``TensorFacts``: what a recording knows of one tensor of the watched program, without holding it.
+"""``TensorFacts``: what a recording knows about one tensor of the watched program, without holding it.
 
 Tensors are numbered in the order in which they were first seen; events name them by that number, the row of
 ``Recording.tensors``.  The same live tensor object has one number; memory that several tensors share has one

@@ -1,4 +1,4 @@
-"""``TensorTable``: gives the tensors of a watched program numbers, and holds none of them.
+"""``TensorTable``: numbers the tensors of a watched program without holding any of them.
 
 A tensor is known by its ``id`` while a weak reference to it lives, and so is memory, by an object that owns it.
 """

@@ -1,4 +1,4 @@
-"""What events of modules, optimizers and what else a training is made of hold; ``event_data`` has the kinds."""
+"""The data of events about modules, optimizers and other training objects; ``event_data`` has the kinds."""
 
 from __future__ import annotations
 

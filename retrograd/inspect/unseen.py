@@ -1,4 +1,4 @@
-"""What a recording does not hold although it happened, in sentences: silence about it would be taken for praise."""
+"""Sentences about what a recording does not hold although it happened, so that silence is not taken for health."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a fix does what it promises: a run of the program with it, compared with the run that showed the finding."""
+"""Checks whether a fix works: compares a run with the fix with the run that showed the finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files and standard output, written whole or not at all."""
+"""Writes files and standard output completely or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools: each runs a command and returns the JSON that it writes."""
+"""The tools of the MCP server: each runs a command and returns the JSON that it writes."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Processes that a program starts, each recorded into a file of its own."""
+"""Records the processes that a program starts, each into a file of its own."""

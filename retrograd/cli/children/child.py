@@ -1,4 +1,4 @@
-"""Records a process that a recorded program started, and leaves the recording in the nest when the process ends."""
+"""Records a process that a recorded program started, and saves the recording when the process ends."""
 
 from __future__ import annotations
 

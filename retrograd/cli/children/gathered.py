@@ -1,4 +1,4 @@
-"""What was recorded of the processes that a program started, and what each is called."""
+"""Collects the recordings of the processes that a program started, and names each of them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Gives the processes that a program starts what they need to record themselves, without the program's noticing.
+"""Makes the Python processes that a program starts record themselves, unnoticed by the program.
 
-A new process of Python finds a folder of ours on ``PYTHONPATH``, from which it imports ``sitecustomize`` at its start,
-and in a variable what is to be done there.  Both stand in the environment that the system hands on, not in
-``os.environ``; where the program says what is to be in the environment of a process, they are added.
+A new Python process finds our folder on ``PYTHONPATH`` and imports ``sitecustomize`` from it; another variable tells it
+what to do. Both are added to the environment passed to the operating system, not to ``os.environ``, and also where the
+program gives a process an environment of its own.
 """
 
 from __future__ import annotations

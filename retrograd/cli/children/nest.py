@@ -1,7 +1,7 @@
-"""The folder that a program and the processes it starts share: what each of them is, and what was recorded of it.
+"""The shared folder of a program and the processes it starts, with a file and a recording for each.
 
-Each process has one file there, whose name says since when it runs, its number, its ticket (which who started it knows)
-and how far it is.  Every change is one rename or link, so that nothing is half there, whoever is killed when.
+The name of a file holds the process's start time, its number, its ticket (by which its parent knows it) and its state.
+Every change is a single rename or link, so that a process killed at any moment leaves nothing half done.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What is done in a new process of Python before it imports anything that is recorded: its own processes are noticed.
+"""Waits, in a new Python process, for the first import of something that is recorded, and notices processes it starts.
 
-A process that never does so, such as a launcher, pays for next to nothing here.
+A process that never imports such a thing, such as a launcher, pays next to nothing.
 """
 
 from __future__ import annotations

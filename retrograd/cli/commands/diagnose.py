@@ -1,4 +1,4 @@
-"""``retrograd diagnose``: run a program, or read its recording, and say what went wrong and where."""
+"""``retrograd diagnose``: runs a program, or reads its recording, and reports what went wrong and where."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``retrograd ops``: the operators of our engine, with what is known of each."""
+"""``retrograd ops``: lists the operators of our engine, with what is known about each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``retrograd samples``: the sample programs that are installed, and the graph of one of them."""
+"""``retrograd samples``: lists the installed sample programs, or draws the graph of one."""
 
 from __future__ import annotations
 

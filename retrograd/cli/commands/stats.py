@@ -1,4 +1,4 @@
-"""``retrograd stats``: tables of what a backward graph costs and of the gradients it gave."""
+"""``retrograd stats``: tables of what a backward graph costs, and of its gradients."""
 
 from __future__ import annotations
 

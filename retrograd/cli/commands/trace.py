@@ -1,4 +1,4 @@
-"""``retrograd trace``: run a program as it is and draw the backward graphs that it made."""
+"""``retrograd trace``: runs a program unmodified and draws the backward graphs it made."""
 
 from __future__ import annotations
 

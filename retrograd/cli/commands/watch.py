@@ -1,4 +1,4 @@
-"""``retrograd watch``: run a training and follow its gradients, weights and updates over all steps."""
+"""``retrograd watch``: runs a training program and follows its gradients, weights and updates over all steps."""
 
 from __future__ import annotations
 

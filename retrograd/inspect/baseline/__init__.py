@@ -1,4 +1,4 @@
-"""Compares a run with one that is known to work, as sets of facts: other seeds, sizes and lines make no difference."""
+"""Compares a run with one that works, as sets of facts that do not depend on seeds, sizes or line numbers."""
 
 from .comparison import KIND, MEANING, compared
 

@@ -1,4 +1,4 @@
-"""``compared``: what a run does otherwise than one that is known to work, as findings."""
+"""``compared``: the differences between a run and one that works, as findings."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What is compared of two recordings, a row each: ``VIEWS``.
+"""The facts that two recordings are compared by: a row of ``VIEWS`` for each kind.
 
-A view sees values under keys at rows of a recording, and makes one fact of all values of a key.  Keys name things as
-both programs do: parameters by their names, calls by the module or function that they are made in.  Facts are counts a
-step, shares and sets, never lines, seeds or sizes.
+A view reads values under keys from the events of a recording, and makes one fact of all values of a key. Keys are names
+that two programs share: names of parameters, and for calls the module or function that makes them. Facts are counts per
+step, shares and sets; never lines, seeds or sizes.
 """
 
 from __future__ import annotations

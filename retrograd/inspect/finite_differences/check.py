@@ -1,4 +1,4 @@
-"""Checks each Function that a recording kept a call of, and notes in the recording what came out."""
+"""Checks each custom Function of which a recording kept a call, and stores the result in the recording."""
 
 from __future__ import annotations
 

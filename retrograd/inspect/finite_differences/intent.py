@@ -1,8 +1,8 @@
-"""Distinguishes backward rules that deliberately are not the derivative from wrong ones.
+"""Distinguishes backward rules that deliberately differ from the derivative from wrong ones.
 
-Straight-through estimators, gradient reversal, clipping and the like are custom Functions because they are *not*
-the derivative.  What they do to gradients shows: forward changes nothing, or is flat where gradients pass, or what
-backward returns is no linear function of the incoming gradient.
+Straight-through estimators, gradient reversal, clipping and the like are custom Functions because they are *not* the
+derivative. Their effect on gradients shows it: forward changes nothing, or is flat where gradients pass, or what
+backward returns is not linear in the incoming gradient.
 """
 
 from __future__ import annotations

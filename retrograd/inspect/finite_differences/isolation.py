@@ -1,7 +1,7 @@
-"""Runs work that calls the user's code on a thread of its own, isolated from the program.
+"""Runs work that calls the user's code on a separate thread, isolated from the program.
 
-A thread of its own has none of the program's modes (gradients off, autocast, default device, hooks on saved
-tensors), what it prints goes nowhere, what it reads is empty, and the generators of random numbers are put back.
+A new thread has none of the program's modes (gradients off, autocast, default device, saved-tensor hooks). What the
+work prints is discarded, what it reads is empty, and the states of random generators are restored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions as maps of arrays: what comes out, and products of given vectors with the analytic derivative."""
+"""Functions as maps of arrays: their values, and products of given vectors with the analytic derivative."""
 
 from __future__ import annotations
 

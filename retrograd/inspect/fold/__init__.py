@@ -1,6 +1,6 @@
-"""Folding: a graph of thousands of nodes as a few boxes that can be opened again.
+"""Folding: shows a graph of thousands of nodes as a few boxes that can be opened.
 
-``fold(snapshot)`` gives a ``Folded``, which keeps the snapshot; ``view(folded, opened)`` what is seen of it.
+``fold(graph)`` returns a ``Folded``, which keeps the graph; ``view(folded, opened)`` returns what is visible of it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""From nodes to atoms: operators in the order of backward, leaves on their operator's card or once per use.
+"""Turns nodes into atoms: operators in backward order, and leaves on their operator's card or once for each use.
 
-Which leaf stands where is decided in ``uses``; here atoms are numbered and joined by edges.
+``uses`` decides where each leaf is drawn; here atoms are numbered and joined by edges.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``Folded``: a graph made easier to look at, with everything that is needed to get back to the graph itself.
+"""``Folded``: a simplified graph, with everything that is needed to get back to the graph itself.
 
 Nodes that say little stand on another's card (see ``plumbing`` and ``uses``); what is left are *atoms*.
 Atoms are numbered as backward reaches them, the latest executed operator first, and a *scope* (a module, a call

@@ -1,4 +1,4 @@
-"""Which scopes a drawing opens with: as much as fits a number of boxes, outer scopes first."""
+"""Decides which scopes of a drawing are open at first: as many as fit a number of boxes, outer scopes first."""
 
 from __future__ import annotations
 

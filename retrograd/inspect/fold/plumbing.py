@@ -1,4 +1,4 @@
-"""The step ``views``: transposes, views, casts and reshapes merge into the edge they stand on."""
+"""The step ``views``: transposes, views, casts and reshapes are drawn as part of an edge."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The step ``repeats``: blocks of one structure that follow each other become one box with a count.
+"""The step ``repeats``: consecutive blocks of equal structure become one box with a count.
 
-In the row of things that stand in a scope, a repeat is a stretch in which everything equals what stands ``p`` places
-further on.  All periods are tried at once on arrays; of the stretches that overlap the one that hides most wins.
+In the sequence of items inside a scope, a repeat is a stretch in which every item equals the one ``p`` places further
+on. All periods are tried at once on arrays; of overlapping stretches, the one that hides most wins.
 """
 
 from __future__ import annotations

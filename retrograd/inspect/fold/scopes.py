@@ -1,4 +1,4 @@
-"""The steps ``modules`` and ``functions``: which module, scope or function of the user every atom belongs to.
+"""The steps ``modules`` and ``functions``: finds the module, scope or user function to which each atom belongs.
 
 A scope is one stretch of consecutive atoms.  A module that is called twice therefore gives two scopes.
 """

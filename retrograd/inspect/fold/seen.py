@@ -1,4 +1,4 @@
-"""A view as a snapshot of its own, one row per box, so that all that reads snapshots can read folded graphs."""
+"""The visible part of a folded graph as a ``Graph`` with one node per box, for code that reads graphs."""
 
 from __future__ import annotations
 

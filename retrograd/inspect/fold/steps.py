@@ -1,4 +1,4 @@
-"""The steps of folding by name, in the order in which they are done."""
+"""The steps of folding, by name, in the order in which they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``View``: a folded graph with some scopes open, as boxes, frames around them, and counted edges."""
+"""``View``: a folded graph with some scopes open: boxes, frames around them, and counted edges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layouts: where cards and edges go.  ``layered`` is ours; ``graphviz_`` asks the ``dot`` binary."""
+"""Layouts: positions of cards and routes of edges. ``layered`` is ours; ``graphviz_`` calls the ``dot`` program."""
 
 from __future__ import annotations
 

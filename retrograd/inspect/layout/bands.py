@@ -1,4 +1,4 @@
-"""Where layers stand from top to bottom: rows of very wide layers, gaps, and columns ("pages") of very deep graphs."""
+"""Vertical positions of layers: rows of very wide layers, gaps, and columns ("pages") of very deep graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a layout is: a box for every node and a curve for every edge, in pixels, y growing downward."""
+"""``Layout``: the result of a layout: a box for every node and a curve for every edge, in pixels, y downward."""
 
 from __future__ import annotations
 

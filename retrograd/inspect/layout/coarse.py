@@ -1,7 +1,7 @@
-"""A plain layout for graphs too large to read card by card: layers cut into rows, rows stacked into columns.
+"""A simple layout for graphs too large to read card by card: layers cut into rows, rows stacked into columns.
 
-It takes no time to speak of (a few array operations after ranking) and routes no edges: at this size a picture
-shows where a graph is deep, wide and dense, and reading starts after zooming in.
+It takes very little time (a few array operations after ranking) and routes no edges: at this size a picture shows where
+a graph is deep, wide and dense, and reading starts after zooming in.
 """
 
 from __future__ import annotations

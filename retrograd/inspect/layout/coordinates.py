@@ -1,7 +1,7 @@
-"""Where every vertex stands from left to right: near its neighbours, in the order of its layer, lines straight.
+"""Horizontal positions of vertices: near their neighbours, in layer order, with straight lines.
 
-Sweeps move every layer toward the vertices above or below it; then each run of vertices that hang straight below
-each other (the trunk of a network, the way points of one edge) is put on one vertical where there is room.
+Sweeps move every layer toward the vertices above or below it. Then each run of vertices that are straight below each
+other (the trunk of a network, the way points of one edge) is moved to one vertical where there is room.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Graphviz's ``dot`` as a child process with a time limit: DOT text in, its answer in any of its formats out.
+"""Runs Graphviz's ``dot`` as a child process with a time limit: DOT text in, output in any of its formats.
 
 Where there is no ``dot``, the Graphviz that the package pygraphviz (``retrograd[graphviz]``) brings along does its
 work, in a child as well: a fault in it must not take the program down.

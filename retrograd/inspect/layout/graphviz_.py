@@ -1,4 +1,4 @@
-"""The layout of Graphviz: its ``dot`` program places the cards, in a child process with a time limit."""
+"""Graphviz's layout: the ``dot`` program places the cards, in a child process with a time limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our own layered layout: the loss on top, gradients flow downward; linear in the graph, deterministic, no binary."""
+"""Our layered layout: the loss on top, gradients flow downward; linear time, deterministic, no external program."""
 
 from __future__ import annotations
 

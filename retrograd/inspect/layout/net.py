@@ -1,4 +1,4 @@
-"""What a layout works on: nodes, edges, and for a part of a drawing its ports to the outside."""
+"""``Net``: the input of a layout: nodes, edges and, for part of a drawing, its ports to the outside."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..snapshot import Graph
 
 @dataclass(slots=True)
 class Net:
-    """A graph without words; its edge columns are named as those of a snapshot."""
+    """The nodes and edges of a graph, without its words; edge columns are named as in ``Graph``."""
 
     count: int
     edge_source: list[int]

@@ -1,4 +1,4 @@
-"""Order within layers with few crossings: weighted median sweeps, then swaps of neighbours where affordable."""
+"""Orders the vertices within layers to reduce crossings: weighted-median sweeps, then swaps of neighbours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns ("pages") of a drawing that is too tall for its screen: as many as make it fit, cut where few lines pass."""
+"""Splits a drawing that is too tall for the screen into columns ("pages"), cut where few lines pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers of a graph: every node one layer below its deepest predecessor (the loss on top)."""
+"""Assigns nodes to layers: each is one layer below its deepest predecessor; the loss is on top."""
 
 from __future__ import annotations
 

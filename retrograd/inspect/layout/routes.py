@@ -1,4 +1,4 @@
-"""Routing: the ports, way points and lanes of every edge."""
+"""Routes edges: ports, way points and lanes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The finished places of all vertices on the sheet: pages side by side, lanes between them."""
+"""Final positions of all vertices: pages side by side, with lanes between them."""
 
 from __future__ import annotations
 

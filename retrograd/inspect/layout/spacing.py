@@ -1,4 +1,4 @@
-"""Placing things on a line as near as possible to where they want to be, without overlap, in linear time."""
+"""Places things on a line as near as possible to where they should be, without overlap, in linear time."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Any number of recordings side by side, step by step: ranks of one job, or runs of one program."""
+"""Compares any number of recordings step by step: ranks of one job, or runs of one program."""

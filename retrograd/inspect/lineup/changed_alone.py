@@ -1,4 +1,4 @@
-"""Gradients that ranks have added up, and that are changed afterwards on some of them alone."""
+"""Gradients that were reduced over ranks and then changed on some ranks only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one rank tells of its parameters: what each held at every step, and by what it is kept like those of others."""
+"""What one rank recorded of its parameters: their values at every step, and what keeps them equal across ranks."""
 
 from __future__ import annotations
 

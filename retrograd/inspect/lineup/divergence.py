@@ -1,4 +1,4 @@
-"""Where runs part: the first step, and in it the first node, at which they are not the same."""
+"""Where runs diverge: the first step, and in it the first node, at which they differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recordings of ranks in order, and dumps of PyTorch's flight recorder beside them or in their place."""
+"""Puts recordings of ranks in order, together with dumps of PyTorch's flight recorder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How each run ended, and for one that hangs: what it finished last and what it would have done next."""
+"""How each run ended; for one that hangs, what it finished last and what it would have done next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients of several runs compared: which parameters got one, the first that is not finite, norms that differ."""
+"""Compares the gradients of several runs: missing ones, the first that is not finite, norms that differ."""
 
 from __future__ import annotations
 

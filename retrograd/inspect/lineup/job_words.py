@@ -1,4 +1,4 @@
-"""What there is to say of a job beside its findings: ranks without a recording, and ranks that did not end well."""
+"""Sentences about a job besides its findings: ranks without a recording, and ranks that did not end normally."""
 
 from __future__ import annotations
 

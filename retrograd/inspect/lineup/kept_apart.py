@@ -1,4 +1,4 @@
-"""Parameters outside of every wrapper that are each rank's own on purpose: parts of a model spread over ranks."""
+"""Parameters outside every wrapper that differ between ranks on purpose: parts of a model split over ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collectives of ranks side by side: the first to which not all ranks of its group come, or come with other things."""
+"""Matches the collectives of ranks: the first that a rank of its group does not join, or joins with other arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of parameters that part although gradients, or something like them, are added up by hand; or nothing is."""
+"""Copies of parameters that diverge because the program reduces gradients itself incorrectly, or not at all."""
 
 from __future__ import annotations
 

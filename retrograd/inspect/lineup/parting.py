@@ -1,4 +1,4 @@
-"""``Parting``: parameters that part on some ranks at some step; ``Cause``: why they do."""
+"""``Parting``: parameters that diverge on some ranks at some step; ``Cause``: why they do."""
 
 from __future__ import annotations
 

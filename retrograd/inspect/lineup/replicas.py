@@ -1,4 +1,4 @@
-"""Parameters that ranks hold copies of: where they part, and in which order their gradients were added up."""
+"""Parameters of which every rank holds a copy: where the copies diverge, and in which order gradients were reduced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first operation of two runs of one program whose result is not the same, in forward or in backward."""
+"""Finds the first operation, in forward or backward, whose result differs between two runs of one program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``Run``: one recording as the lineup reads it, cut into its steps (backward runs)."""
+"""``Run``: one recording as the comparison reads it, divided into its steps (backward passes)."""
 
 from __future__ import annotations
 

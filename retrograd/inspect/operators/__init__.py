@@ -1,8 +1,8 @@
-"""What operators are called and what they do: one name for each, whoever writes it, and its traits.
+"""Canonical names and traits of operators, whatever the spelling.
 
 ``torch.subtract``, ``a - b``, ``Tensor.sub_``, ``aten::sub.Tensor``, ``_foreach_sub_`` and ``SubBackward0`` are all
-``sub``.  Whoever wants to know what a call does to values and gradients asks for traits.  What no table knows is an
-operator of its own name without traits.
+``sub``. Code that wants to know what a call does to values and gradients asks for its traits. An operator that is not
+in the table keeps its own name and has no traits.
 """
 
 from __future__ import annotations

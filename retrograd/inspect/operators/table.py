@@ -1,4 +1,4 @@
-"""The operators: how each is spelled, which traits it has, where it has poles and where it is flat.
+"""The table of operators: how each is spelled, its traits, its poles, and where it is flat.
 
 ``tests/test_operators.py`` proves the rows on PyTorch.
 """

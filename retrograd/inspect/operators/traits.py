@@ -1,4 +1,4 @@
-"""What can be said of an operator whatever numbers it is given."""
+"""Traits: properties that an operator has for every input."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Reading the user's program: its frames on the stack, names of its tensors, blocks around a line, operands in it."""
+"""Reads the user's program: frames on the stack, names of tensors, the blocks around a line, its operands."""

@@ -1,4 +1,4 @@
-"""Whether a line calls what its function was given, so that its caller chose it, and in which class it stands."""
+"""Finds whether a line calls an argument of its function, chosen by the caller, and which class contains the line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a program's files give an attribute, or an entry of a dictionary, of a certain name a value."""
+"""Finds where a program assigns an attribute, or a dictionary entry, of a given name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where in the program an exception was raised: the expression, and the objects that it names there.
+"""Finds the expression at which an exception was raised, and the objects that it names.
 
 No user code runs: names are looked up in the frame, attributes in an object's own dictionaries, entries in plain lists.
 """

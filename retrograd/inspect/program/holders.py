@@ -1,7 +1,7 @@
-"""Who holds an object: asked of the interpreter, and said as the program would say it.
+"""Finds what holds an object, and names it as the program would.
 
-``gc.get_referrers`` names what holds an object, and that again is held by something with a name: a variable, an
-attribute, a closure, a cache.  Nothing of the program runs meanwhile, and nothing is held longer than the question.
+``gc.get_referrers`` returns the holders, which in turn are held by something with a name: a variable, an attribute, a
+closure, a cache. No code of the program runs meanwhile, and nothing is held longer than the search.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the loops of a file call their things.
+"""The names of variables in the loops of a file.
 
 Programs run below frames of notebooks, test runners and training libraries, whose files are long and do not change.
 So a file is parsed once a process, only its statements are looked at, and what stays is a few names.

@@ -1,4 +1,4 @@
-"""What modules and optimizers hold, read from the tables they keep: no method of the program's classes is called."""
+"""Reads what modules and optimizers hold from their internal tables: no method of the program's classes is called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the names that the user's program has for tensors: parameter names of modules first, then variables.
+"""Finds the program's names for tensors: parameter names of modules first, then variables.
 
 Looked through are the variables of the user's frames (innermost first, then their globals), then what lists,
 tuples, dicts and plain objects in them hold, level by level, so that the shortest name wins and two runs agree.

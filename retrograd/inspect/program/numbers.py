@@ -1,4 +1,4 @@
-"""Whether an operand in a line is a plain number: ``self.momentum`` and ``1 - decay``, where they are no tensors."""
+"""Whether an operand in a line is a plain number: ``self.momentum`` and ``1 - decay``, where they are not tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which expressions of a program stand for the number of processes of its job, followed to where they come from."""
+"""Finds expressions of a program that stand for the number of processes of its job, followed to their origin."""
 
 from __future__ import annotations
 

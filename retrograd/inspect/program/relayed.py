@@ -1,4 +1,4 @@
-"""Exceptions that a worker raised and the program raises again: the message holds the worker's traceback.
+"""Exceptions that a worker raised and the program raises again: the message contains the worker's traceback.
 
 PyTorch writes such messages for workers of a ``DataLoader`` and replicas of a module, and our engine does as well.
 """

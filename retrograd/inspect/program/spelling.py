@@ -1,4 +1,4 @@
-"""How a user's line spells the operation that runs at it: the texts of its operands and of what it assigns to.
+"""Finds the source text of the operation that a frame is executing: its operands and its assignment targets.
 
 A running frame says which instruction it stands at, the code object where in the source that instruction was
 written, and the syntax tree of the file what stands there.  Each place is looked up once.

@@ -1,4 +1,4 @@
-"""Which of the user's frames lead to a call."""
+"""The user's frames that lead to a call."""
 
 from __future__ import annotations
 

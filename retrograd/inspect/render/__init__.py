@@ -1,4 +1,4 @@
-"""Drawings of recordings: ``formats`` holds one file per output format, the modules beside it are shared by them.
+"""Drawings of recordings: ``formats`` has a file for each output format; the other modules are shared by them.
 
 A new format is one new file in ``formats`` with a module-level ``RENDERER``; the folder is listed, nothing else.
 """

@@ -1,4 +1,4 @@
-"""What the card of a box says: a title with a muted ending, and lines below; the same in every format."""
+"""The text on a box's card: a title with a muted ending and lines below it, the same in every format."""
 
 from __future__ import annotations
 

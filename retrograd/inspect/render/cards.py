@@ -1,4 +1,4 @@
-"""The cards of a drawing: how large they are, what colour they have; what they say is in ``card_words``."""
+"""Sizes and colours of the cards of a drawing; ``card_words`` has their text."""
 
 from __future__ import annotations
 

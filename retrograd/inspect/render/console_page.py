@@ -1,4 +1,4 @@
-"""Text laid out by rich, for terminals (in colour) and plain files."""
+"""Text formatted by rich, for terminals (in colour) and plain files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comparison as one picture: both graphs in one, in every format that draws graphs."""
+"""A comparison as one picture: both graphs in one drawing, in every format that draws graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons for reading in a terminal."""
+"""Comparisons as text for a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a scene to the SVG elements of its drawing, shared by the svg and html renderers."""
+"""Turns a scene into the SVG elements of its drawing, for the svg and html renderers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages made of files in ``assets``: markup with slots for style sheets, scripts and data."""
+"""Builds pages from files in ``assets``: markup with slots for style sheets, scripts and data."""
 
 from __future__ import annotations
 

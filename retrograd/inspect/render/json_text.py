@@ -1,4 +1,4 @@
-"""JSON for programs that read what we found: strict, a value a line, in the characters that names have."""
+"""Strict JSON for other programs: one value per line, names in their own characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words on a node's card and on an edge, the same in every rendering."""
+"""The text of a node's card and of an edge, the same in every rendering."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The legend of a drawing: what its kinds of cards and its colours mean."""
+"""The legend of a drawing: the meaning of its kinds of cards and of its colours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs side by side as one offline HTML page with a column for each run; no script, readable in light and dark."""
+"""Several runs side by side as one offline HTML page with a column for each run; no script, light and dark."""
 
 from __future__ import annotations
 

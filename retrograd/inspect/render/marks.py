@@ -1,4 +1,4 @@
-"""What is drawn beside a graph: notes of findings, and cuts, as dashed edges or to ghosts, which are no part of it."""
+"""Marks on a drawing that are not part of the graph: notes of findings, and cuts as dashed edges."""
 
 from __future__ import annotations
 

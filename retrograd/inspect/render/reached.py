@@ -1,4 +1,4 @@
-"""Which parameters a backward run gives a gradient, and which of those that it could have given one get none."""
+"""Which parameters get a gradient from a backward pass, and which of those in its graph get none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a watched run: curves of the steps, a heat map of layers by steps, what happened, in one offline file."""
+"""The page of a watched run: curves of the steps, a heat map of layers by steps, events, in one offline file."""
 
 from __future__ import annotations
 

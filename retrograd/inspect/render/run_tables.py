@@ -1,4 +1,4 @@
-"""A watched run for reading: curves as rows of small bars, a line for each parameter, and what happened."""
+"""A watched run as text: curves as rows of small bars, a line for each parameter, and what happened."""
 
 from __future__ import annotations
 

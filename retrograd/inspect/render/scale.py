@@ -1,4 +1,4 @@
-"""``--color-by``: which measure colours the boxes, and how its values become steps of the colour scale."""
+"""``--color-by``: selects the measure that colours the boxes, and maps its values to a colour scale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a drawing shows of one graph: folded as asked for, with the places that findings point at."""
+"""The content of one graph's drawing: folded as requested, with the places that findings point at."""
 
 from __future__ import annotations
 

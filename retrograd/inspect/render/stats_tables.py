@@ -1,4 +1,4 @@
-"""Statistics for reading: tables in a terminal, or JSON."""
+"""Statistics as tables for a terminal, or as JSON."""
 
 from __future__ import annotations
 

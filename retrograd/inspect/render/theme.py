@@ -1,7 +1,7 @@
-"""Looks of the drawings: colours for light and dark, as style rules that plain SVG readers understand.
+"""Colours of the drawings, light and dark, as style rules that simple SVG readers understand.
 
-No CSS variables and no web fonts: converters and old viewers know neither.  Colours were chosen to keep text at
-a contrast of at least 4.5 : 1, and kinds differ in lightness as well as in hue.
+No CSS variables and no web fonts: converters and old viewers support neither. Text has a contrast of at least 4.5 : 1,
+and kinds differ in lightness as well as in hue.
 """
 
 from __future__ import annotations

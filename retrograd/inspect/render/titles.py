@@ -1,4 +1,4 @@
-"""What a card is called: by what the program called, where a node is the doing of that call and no step on its way."""
+"""The title of a card: the function or layer that the program called, where the node is that call's result."""
 
 from __future__ import annotations
 

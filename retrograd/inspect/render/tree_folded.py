@@ -1,4 +1,4 @@
-"""The folded graph as an indented text: modules as branches, operators in reading order, each shown once."""
+"""The folded graph as indented text: modules as branches, operators in reading order, each shown once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A graph as the rows of an indented outline: every node once, later arrivals as references, in bounded time.
 
-Below a node stand its leaves and short branches, one level deeper; its longest branch goes on at the node's own
-level.  So a chain of any length stays on one level, and a network of residual blocks on two.
+Below a node are its leaves and short branches, one level deeper; its longest branch goes on at the node's own level. So
+a chain of any length stays on one level, and a network of residual blocks on two.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PNG and PDF: our own drawing, which the library typst turns into either; with ``--layout dot`` Graphviz's."""
+"""PNG and PDF: our drawing, converted by the library typst; with ``--layout dot``, Graphviz's drawing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Engines that can be inspected, one module each; the folder itself is the list."""
+"""Engines that can be inspected, one module each; they are found by listing this folder."""
 
 from __future__ import annotations
 

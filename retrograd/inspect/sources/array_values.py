@@ -1,4 +1,4 @@
-"""Statistics of the values of arrays, each from as few passes over the array as possible."""
+"""Statistics of arrays, each with as few passes over the array as possible."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Finds the lines of a program that change a NumPy array which shares its memory with a tensor.
+"""Finds the lines of a program that write to a NumPy array which shares its memory with a tensor.
 
-NumPy tells nobody of its writes, so the lines are read: arrays that ``from_numpy`` and the like were given or that
-``.numpy()`` gave, and the statements that write into them.
+NumPy reports no writes, so the source is read: arrays passed to ``from_numpy`` and the like or returned by
+``.numpy()``, and the statements that write to them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an engine must offer to be inspected, and what receives the events of a watched program."""
+"""``Source``: what an engine must offer to be inspected; ``Sink``: what receives the events of a watched program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the event of a call says, written once for both engines: each only hears of its calls in its own way."""
+"""The data of a call's event, written once for both engines."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The walk itself: from root nodes of a torch-shaped graph into columns, breadth first, in one loop without recursion.
+"""The walk: copies a graph with ``next_functions`` into columns, breadth first, in one loop without recursion.
 
-Nothing is asked of a node that could unpack a saved value, so that a graph whose buffers are freed, or with a
+Nothing is read from a node that could unpack a saved tensor, so that a graph whose buffers are freed, or with a saved
 tensor changed in place, is walked like any other.
 """
 

@@ -1,4 +1,4 @@
-"""Where a custom Function is written, of either engine: its rules, what it calls its arguments, what it stores."""
+"""The source of a custom Function, of either engine: its rules, its argument names, what it stores."""
 
 from __future__ import annotations
 

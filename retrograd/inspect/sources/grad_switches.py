@@ -1,7 +1,7 @@
-"""Lines that switch grad mode or inference mode: which one is in force on a thread, and the events of those that are.
+"""Lines that switch grad mode or inference mode: which is in force on a thread, and their events.
 
-What an engine switches for itself (``Distribution.sample``, ``clip_grad_norm_``) is followed too, but told only where a
-call loses its history by it.
+Switches inside the engine (``Distribution.sample``, ``clip_grad_norm_``) are followed, too, but only reported where a
+call loses its history because of them.
 """
 
 from __future__ import annotations

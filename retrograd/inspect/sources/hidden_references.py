@@ -1,6 +1,6 @@
-"""Keeps our weak references from the sight of the program when it asks for those that there are.
+"""Hides our weak references from programs that list them.
 
-``torch.utils.swap_tensors`` asks, for one, and refuses tensors that somebody refers to.
+``torch.utils.swap_tensors``, for one, refuses tensors that have weak references.
 """
 
 from __future__ import annotations

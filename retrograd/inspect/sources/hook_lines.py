@@ -1,4 +1,4 @@
-"""Attaches hooks to every node of a graph that log one line as the node executes, for either engine."""
+"""Attaches a hook to every node of a graph, of either engine, that logs a line as the node executes."""
 
 from __future__ import annotations
 

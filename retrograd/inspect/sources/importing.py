@@ -1,4 +1,4 @@
-"""Calls back when a module has been imported completely; leaves nothing behind in the import system."""
+"""Calls back when a module has been fully imported; leaves nothing behind in the import system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The measure columns of one run, computed from what was noted when they are first read."""
+"""The measure columns of one backward pass, computed on first read from what was noted."""
 
 from __future__ import annotations
 

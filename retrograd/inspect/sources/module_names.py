@@ -1,4 +1,4 @@
-"""What the modules inside a module are called."""
+"""Names of the modules inside a module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scopes that the user names with ``rg.scope``: our engine hears of them and tells the sources that follow."""
+"""Scopes that the user names with ``rg.scope``, passed on by our engine to all sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fills the columns of a snapshot that nodes do not provide: names, scopes and source lines."""
+"""Fills the columns of a graph that nodes do not provide: names, scopes and source lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ObjectNumbers``: numbers of a program's modules, optimizers and the like, by which events tell them apart."""
+"""``ObjectNumbers``: numbers of modules, optimizers and the like, which identify them in events."""
 
 from __future__ import annotations
 

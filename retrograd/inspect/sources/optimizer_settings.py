@@ -1,4 +1,4 @@
-"""What an optimizer's groups are set to, told with each of its actions at next to no cost, and which line did so."""
+"""The settings of an optimizer's groups at each of its actions, recorded cheaply, and the line that set them."""
 
 from __future__ import annotations
 

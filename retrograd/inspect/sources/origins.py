@@ -1,7 +1,8 @@
 """Lines, scopes and calls of nodes by sequence number, without touching a node or keeping a graph alive.
 
-Each thread numbers the nodes it makes upwards.  Whoever sees an operation reads the counter before and after it and
-notes the range with the user's line, the scope and what was called; later the number of a node leads back to them.
+Each thread numbers the nodes it makes in increasing order. An observer of an operation reads the counter before and
+after it and stores the range with the user's line, the scope and the call; later the number of a node leads back to
+them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What follows from the graph alone: which nodes get the gradient of another one, and which must be measured.
+"""Finds, from the graph alone, which nodes receive another node's gradient unchanged, and which must be measured.
 
-What a node passes on is what arrives at the node behind it, unless several results add up there.  A node that only
-gives its gradient another shape needs no hook at all: the node behind it gets the same entries.
+What a node passes on is what arrives at the next node, unless several gradients add up there. A node that only reshapes
+its gradient needs no hook: the next node receives the same entries.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Replaces functions for a while, and puts back exactly what was there."""
+"""Replaces functions temporarily, and restores exactly what was there."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Tensors whose values have left the graph, followed until a call takes them that has a gradient.
+"""Tensors whose values left the graph, followed until they reach a call that has a gradient.
 
-``detach``, ``no_grad``, ``argmax``, a cast to integers: what comes out has no history although what went in has one.
-The result, what is computed from it, and a number that ``item`` gave are known here by identity while they live, so
-that the node in which the values arrive at last can be said to have lost a gradient, and by what.
+``detach``, ``no_grad``, ``argmax`` and a cast to integers give results without history from operands that have one. The
+result, what is computed from it, and a number from ``item`` are known by identity while they live, so that the node
+that finally uses the values can be reported as having lost a gradient, and why.
 """
 
 from __future__ import annotations

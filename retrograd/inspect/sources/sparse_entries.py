@@ -1,4 +1,4 @@
-"""What figures of a sparse gradient are taken of: its entries, those of one place added up."""
+"""The entries of a sparse gradient from which statistics are computed, with repeated indices summed."""
 
 from __future__ import annotations
 

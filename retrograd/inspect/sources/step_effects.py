@@ -1,4 +1,4 @@
-"""``StepEffects``: what the steps of optimizers find in ``.grad``, and which parameters they leave as they were.
+"""``StepEffects``: which gradients an optimizer step finds, and which parameters it leaves unchanged.
 
 Both are read off the memory itself, so it makes no difference how a program clears a gradient or writes an update.
 """

@@ -1,4 +1,4 @@
-"""Attributes that switch nothing: ``module.requires_grad = True``, and ``requires_grad`` misspelt on a parameter.
+"""Attributes without effect: ``module.requires_grad = True``, and ``requires_grad`` misspelt on a parameter.
 
 Python lets a program set any attribute, so nothing refuses these.  They are looked for when watching ends, and before
 some backward runs: the modules of a function are gone when it returns.

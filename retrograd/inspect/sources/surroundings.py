@@ -1,4 +1,4 @@
-"""What was in force when a call was made, as notes keep it and as events say it."""
+"""The modes in force when a call was made, in the form of notes and of events."""
 
 from __future__ import annotations
 

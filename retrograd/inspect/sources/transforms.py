@@ -1,4 +1,4 @@
-"""Transforms of ``torch.func`` around a call: told when a call is the first within others than the call before."""
+"""Transforms of ``torch.func`` around a call: reports a call that is the first inside other transforms."""
 
 from __future__ import annotations
 

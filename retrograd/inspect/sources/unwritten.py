@@ -1,4 +1,4 @@
-"""Memory that was allocated and that nobody was seen to write: what stands there tells nothing, so it is not read."""
+"""Memory that was allocated and never seen to be written: its values mean nothing, so they are not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watching a training run: figures of every step in bounded memory, and the evidence when something goes wrong.
+"""Watching a training run: statistics of every step in bounded memory, and the evidence when something goes wrong.
 
 ``watch`` (in ``run``) is what users call.  ``engines/`` reads the figures of one step, a file for each engine;
 ``history`` keeps them; ``triggers`` has a row for each thing that may go wrong; ``black_box`` saves what there is then,

@@ -1,7 +1,7 @@
-"""The evidence of a step that went wrong: run again under full recording, in a child process, and diagnosed.
+"""Evidence of a step that went wrong: the step is repeated under full recording in a child process, and diagnosed.
 
-The child is a copy of the program as it is now: whatever the lines of the step change there, the program keeps what it
-has.  Whether it was the same step is not assumed: the loss is compared, to the bit.
+The child is a copy of the program in its current state; the program itself keeps its state whatever the repeated lines
+change. Whether the repeated step is the same is checked: its loss must be equal to the bit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Two watched runs side by side: where their losses part, and what their parameters do otherwise.
+"""Compares two watched runs: where their losses diverge, and how their parameters behave differently.
 
-Parameters are compared by what they did over the whole run (got gradients, moved, by which share of their norm), not
-step by step, so that another seed or another batch size makes no difference by itself.
+Parameters are compared over the whole run (received gradients, moved, by which share of their norm), not step by step,
+so that another seed or batch size alone makes no difference.
 """
 
 from __future__ import annotations

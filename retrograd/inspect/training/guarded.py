@@ -1,4 +1,4 @@
-"""A failure of ours while watching is ours alone: it is said once, counted, and the program goes on."""
+"""Failures of watching: reported once and counted, never raised into the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of all steps in bounded memory: the newest step by step, older ones as stretches."""
+"""Statistics of all steps in bounded memory: the newest step by step, older ones merged into stretches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``LiveTable``: the newest steps at the bottom of the terminal, while what the program prints scrolls above it."""
+"""``LiveTable``: the newest steps at the bottom of the terminal; the program's output scrolls above it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""``Meter``: turns what an engine tells into one row of figures a step.
+"""``Meter``: collects the statistics of each step from what an engine reports.
 
-A *step* is what happens up to the step of an optimizer; where several optimizers step in turn, up to that of the last
-of them: the next step begins when one of them steps again.
+A *step* ends with the step of an optimizer. If several optimizers step in turn, it ends with the last of them: the next
+step begins when one of them steps again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What parameters are called: as the given modules name them, else as the program's variables do."""
+"""Names of parameters: from the given modules, otherwise from the program's variables."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A step that is run again: the program's own lines, from the beginning of the loop's turn up to the optimizer's step.
+"""Repeats a step: runs the program's own lines again, from the start of the loop's iteration to the optimizer's step.
 
-The loop (or function) that steps is found in the program's text, its statements are compiled with their own line
-numbers and run with the variables of the frame that steps.  Parameters, buffers, gradients and generators are put back
-to what they were before.  Whether it was the same step is not assumed: the loss tells.
+The loop (or function) that steps is found in the program's source; its statements are compiled with their own line
+numbers and run with the variables of the frame. Parameters, buffers, gradients and generators are first restored to
+their state at that time. Whether it was the same step is checked by the loss.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What may go wrong in a step, a row each: ``TRIGGERS`` maps names to what judges a step.
+"""Conditions that mean a step went wrong: ``TRIGGERS`` maps their names to functions that judge a step.
 
-A trigger sees the figures of the step and what was usual before, and returns a sentence where something is wrong.
-Each fires once in a run, so that one that went wrong does not write a black box a step.
+A trigger gets the statistics of the step and of earlier ones, and returns a sentence if something is wrong. Each fires
+once in a run, so that a bad run does not write a black box at every step.
 """
 
 from __future__ import annotations

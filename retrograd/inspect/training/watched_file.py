@@ -1,4 +1,4 @@
-"""The file of a watched run: columns of figures by stretches of steps, what happened, and how it was watched."""
+"""The file of a watched run: columns of statistics by stretches of steps, events, and how it was watched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The torch-shaped face of the engine: every name that ``import retrograd as torch`` offers at its top level."""
+"""The top-level namespace of ``torch``: every name that ``import retrograd as torch`` offers."""
 
 from __future__ import annotations
 

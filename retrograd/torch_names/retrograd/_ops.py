@@ -1,4 +1,4 @@
-"""``torch._ops``-shaped face: the classes of operators and their overloads."""
+"""``torch._ops``: the classes of operators and their overloads."""
 
 from .engine.overriding.aten import OpOverload, OpOverloadPacket
 

@@ -1,4 +1,4 @@
-"""The face of ``torch._tensor``: the tensor's class, where older programs look for it."""
+"""``torch._tensor``: the tensor's class, where older programs look for it."""
 
 from .engine.tensors.tensor import Tensor
 

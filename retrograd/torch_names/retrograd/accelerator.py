@@ -1,4 +1,4 @@
-"""The face of ``torch.accelerator``: there is no such device."""
+"""``torch.accelerator``: there is no such device."""
 
 from .engine.devices.accelerator import NAMES
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.amp``: re-exports only."""
+"""``torch.amp``: re-exports only."""
 
 import sys
 

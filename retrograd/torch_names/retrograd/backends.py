@@ -1,4 +1,4 @@
-"""The face of ``torch.backends``: re-exports only."""
+"""``torch.backends``: re-exports only."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.compiler``: functions as they are, since nothing is compiled."""
+"""``torch.compiler``: functions as they are, since nothing is compiled."""
 
 from __future__ import annotations
 

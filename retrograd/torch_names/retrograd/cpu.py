@@ -1,4 +1,4 @@
-"""The face of ``torch.cpu``: the one device, whose one stream never has to be waited for."""
+"""``torch.cpu``: the one device, whose one stream never has to be waited for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.fft``: everything published in that namespace."""
+"""``torch.fft``: everything published in that namespace."""
 
 from __future__ import annotations
 

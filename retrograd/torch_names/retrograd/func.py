@@ -1,4 +1,4 @@
-"""The face of ``torch.func``: re-exports only."""
+"""``torch.func``: re-exports only."""
 
 from .engine.transforms.derivatives import grad, grad_and_value, jacrev, vjp
 from .engine.transforms.functionalize import functionalize

@@ -1,4 +1,4 @@
-"""The face of ``torch.functional``: functions that PyTorch writes in Python."""
+"""``torch.functional``: functions that PyTorch writes in Python."""
 
 from importlib import import_module
 from typing import Any

@@ -1,4 +1,4 @@
-"""The face of ``torch.jit``: functions and modules as they are, since nothing is compiled."""
+"""``torch.jit``: functions and modules as they are, since nothing is compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``torch.library``-shaped face: declare operators of your own, give them kernels and gradients, and check them."""
+"""``torch.library``: declare operators of your own, give them kernels and gradients, and check them."""
 
 from .engine.custom_op.definition import CustomOpDef, custom_op
 from .engine.custom_op.fake_mode import get_ctx

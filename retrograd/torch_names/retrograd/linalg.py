@@ -1,4 +1,4 @@
-"""The face of ``torch.linalg``: everything published in that namespace."""
+"""``torch.linalg``: everything published in that namespace."""
 
 from __future__ import annotations
 

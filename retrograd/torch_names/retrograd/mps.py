@@ -1,4 +1,4 @@
-"""The face of ``torch.mps``: there is no such device."""
+"""``torch.mps``: there is no such device."""
 
 from .engine.devices.absent import names_of
 

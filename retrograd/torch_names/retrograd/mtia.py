@@ -1,4 +1,4 @@
-"""The face of ``torch.mtia``: there is no such device."""
+"""``torch.mtia``: there is no such device."""
 
 from .engine.devices.absent import names_of
 

@@ -1,4 +1,4 @@
-"""``torch.ops``-shaped face: the engine's operators as ``ops.aten``, the program's own as ``ops.namespace``."""
+"""``torch.ops``: the engine's operators as ``ops.aten``, the program's own as ``ops.namespace``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.overrides``: which functions ask whom, and decorators for functions that are to ask."""
+"""``torch.overrides``: which functions ask whom, and decorators for functions that are to ask."""
 
 from __future__ import annotations
 

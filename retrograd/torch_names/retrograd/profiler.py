@@ -1,4 +1,4 @@
-"""The face of ``torch.profiler``: re-exports, and what can be observed here."""
+"""``torch.profiler``: re-exports, and what can be observed here."""
 
 from .engine.profiling.profile import record_function
 from .engine.profiling.steps import ProfilerAction, ProfilerActivity, schedule, tensorboard_trace_handler

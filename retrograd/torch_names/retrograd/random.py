@@ -1,4 +1,4 @@
-"""The face of ``torch.random``: the generators."""
+"""``torch.random``: the generators."""
 
 from typing import Any
 

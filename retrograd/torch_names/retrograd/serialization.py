@@ -1,4 +1,4 @@
-"""The face of ``torch.serialization``: saving and loading."""
+"""``torch.serialization``: saving and loading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.sparse``: products and sums of sparse tensors in coordinate form."""
+"""``torch.sparse``: products and sums of sparse tensors in coordinate form."""
 
 from typing import Any
 

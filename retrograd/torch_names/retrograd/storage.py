@@ -1,4 +1,4 @@
-"""The face of ``torch.storage``: re-exports only."""
+"""``torch.storage``: re-exports only."""
 
 from .engine.table.methods import FUNCTIONS
 

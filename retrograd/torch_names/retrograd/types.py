@@ -1,4 +1,4 @@
-"""The face of ``torch.types``: names for annotations."""
+"""``torch.types``: names for annotations."""
 
 import os
 from builtins import bool as _bool

@@ -1,4 +1,4 @@
-"""The face of ``torch.version``: what this was built with, none of the devices."""
+"""``torch.version``: what this was built with, none of the devices."""
 
 cuda = hip = xpu = git_version = None
 debug = False

@@ -1,8 +1,7 @@
-"""Imported by ``python`` itself at the start of a process that a recorded program starts: waits for what is recorded.
+"""Imported by a Python process that a recorded program starts: prepares it to be recorded.
 
-Nothing of it is left that the program could see: what stands in the environment and on the path because of us is taken
-away, and a ``sitecustomize`` of the user's own is imported in place of this one.  As it runs in each process of Python,
-it imports next to nothing.
+It removes its traces from the environment and the import path, and imports the user's own ``sitecustomize`` in its
+place. Since every Python process runs it, it imports next to nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Times of backward as a Chrome trace, which Perfetto, speedscope and chrome://tracing open: one row per thread.
+"""Times of backward as a Chrome trace for Perfetto, speedscope and chrome://tracing: one row per thread.
 
 Every backward run is a slice on each thread that took part, with the nodes that ran inside it; runs stand where they
 began, so that those of several threads are seen side by side.  A process stands for a recording (for a rank, where

@@ -1,8 +1,8 @@
-"""JSON for Google's Model Explorer: its layers, which one opens and closes, are our scopes.
+"""JSON for Google's Model Explorer, whose collapsible layers are our scopes.
 
-A file holds one collection: ``{"label", "graphs": [{"id", "nodes": [...]}]}``.  Every value is text there.  Edges
-are written at the node they enter, as the reader wants them; they point the way gradients flow.  An output of a node
-there is a gradient that it sends (its number is that of the operator's input), and has that gradient's shape.
+A file holds one collection: ``{"label", "graphs": [{"id", "nodes": [...]}]}``. All values are strings. Edges are listed
+at the node that they enter, as the format requires, and point the way gradients flow. An output of a node in that
+format is a gradient that our node passes on: it has the number of the operator's input and the shape of the gradient.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A drawing as a PDF page, for papers: lines and text stay what they are."""
+"""A drawing as a vector PDF page, for papers."""
 
 from __future__ import annotations
 

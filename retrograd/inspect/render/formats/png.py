@@ -1,4 +1,4 @@
-"""A drawing in pixels (PNG), for places that take no SVG."""
+"""A drawing as a PNG image, for places that do not take SVG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph as an indented text, for terminals (in colour) and plain text files."""
+"""The graph as indented text, for terminals (in colour) and plain text files."""
 
 from __future__ import annotations
 

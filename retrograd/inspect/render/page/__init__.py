@@ -1,1 +1,1 @@
-"""What the HTML page knows: boxes in boxes, places worked out ahead, columns as JSON or packed binary."""
+"""The data of the HTML page: nested boxes, precomputed positions, columns as JSON or packed binary."""

@@ -1,4 +1,4 @@
-"""What the page shows of a run besides its graphs: findings, the error that ended it, the user's source lines."""
+"""The data of a run besides its graphs: findings, the error that ended it, the user's source lines."""
 
 from __future__ import annotations
 

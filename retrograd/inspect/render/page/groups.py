@@ -1,4 +1,4 @@
-"""The boxes that the page opens and closes: the scopes of a folded graph, without those too small to be worth one."""
+"""The boxes that the page opens and closes: the scopes of a folded graph, without the smallest ones."""
 
 from __future__ import annotations
 

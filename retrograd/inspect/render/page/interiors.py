@@ -1,7 +1,7 @@
-"""Where the cards of every box stand while all boxes in it are closed, and how the lines between them run.
+"""Positions of the cards in each box while all boxes in it are closed, and the routes of the lines between them.
 
-Each box is laid out by itself, so the page only has to make room when a box in it opens.  All coordinates are
-whole pixels from the top left corner of the box.
+Each box is laid out separately, so the page only has to make room when a box in it opens. All coordinates are whole
+pixels from the top left corner of the box.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Edges lifted to the boxes: inside every box, which of its cards are joined, and which lead in or out."""
+"""Edges between boxes: which cards inside each box are joined, and which edges lead in or out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a graph keeps for backward over time, as the page draws it."""
+"""Memory of saved tensors over time, as the page draws it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What findings say on the cards that they are about: the sentence and what to write instead, in lines that fit."""
+"""Findings on the cards they concern: the sentence and the fix, wrapped to fit."""
 
 from __future__ import annotations
 

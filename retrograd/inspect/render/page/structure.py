@@ -1,4 +1,4 @@
-"""One drawn graph as the page reads it: columns of its nodes and edges, its boxes, and where everything stands."""
+"""One graph as the page reads it: columns of its nodes and edges, its boxes, and all positions."""
 
 from __future__ import annotations
 

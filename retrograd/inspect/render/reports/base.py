@@ -1,4 +1,4 @@
-"""What every report format of findings has in common."""
+"""The interface and shared code of all report formats for findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings as panels for a terminal: the sentence, the user's line with carets, and what to write instead."""
+"""Findings as panels for a terminal: the sentence, the user's line with carets, and the fix."""
 
 from __future__ import annotations
 

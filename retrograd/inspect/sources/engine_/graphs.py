@@ -1,4 +1,4 @@
-"""What ``source`` does once the engine is loaded: the graph walk, the hooks' log, watching."""
+"""The part of ``source`` that needs the engine: the graph walk, logging hooks, watching."""
 
 from __future__ import annotations
 

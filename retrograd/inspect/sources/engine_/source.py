@@ -1,4 +1,4 @@
-"""The ``Source`` of our engine, which loads nothing of it: a program on PyTorch runs without."""
+"""The ``Source`` of our engine; it does not import the engine, so a program on PyTorch runs without it."""
 
 from __future__ import annotations
 

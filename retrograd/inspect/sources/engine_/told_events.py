@@ -1,7 +1,7 @@
-"""Events whose operands are named, and whose results are said to be made by them, when somebody reads.
+"""Events whose operand names and producers are filled in on first read.
 
-Names and makers of tensors stand in rows that notes fill; to look into these on the way would make all events so far,
-while the program waits.
+Names and producers are in rows that notes fill; looking them up while the program runs would make all events so far,
+and the program would wait.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What we do with the program's tensors ourselves asks none of its modes, classes and patches."""
+"""Isolates our own work on the program's tensors from its modes, subclasses and patches."""
 
 from __future__ import annotations
 

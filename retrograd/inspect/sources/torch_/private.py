@@ -1,8 +1,8 @@
-"""The private names of PyTorch that we call: each is looked up here, once, with what takes its place where it is gone.
+"""Private names of PyTorch that we call: each is looked up once, here, with its substitute.
 
-A release without one of them loses what is said beside it, and nothing else: the program runs as it would alone.  Names
-of attributes of tensors and nodes (``_version``, ``_base``, ``_sequence_nr``) stand where they are read, inside
-``own_work``, whose failures are noted and go no further.
+A release without one of them loses the feature named beside it and nothing else: the program runs as it would alone.
+Names of attributes of tensors and nodes (``_version``, ``_base``, ``_sequence_nr``) are used where they are read,
+inside ``own_work``, whose failures are noted and go no further.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What goes wrong with recording is no business of the program: it is noted, and told to the recordings."""
+"""Failures of recording: noted in the recordings, never raised into the program."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What events say, written once for both engines: an adapter hears of things and numbers tensors, and calls these."""
+"""Writes events in one form for both engines: an adapter detects what happened, numbers tensors, and calls these."""

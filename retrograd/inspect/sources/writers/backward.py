@@ -1,4 +1,4 @@
-"""Writes events of backward passes: what was asked for, how each ended, and what arrived in leaves."""
+"""Writes events of backward passes: their arguments, how each ended, and what arrived in leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes events of checkpointed blocks: their forward, and when they are computed again."""
+"""Writes events of checkpointed blocks: their forward, and their recomputation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes events of custom Functions: their arguments, results, what they keep, and what their backward returned."""
+"""Writes events of custom Functions: arguments, results, saved tensors, and what their backward returned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes events of hooks: registered, removed, run, and whether they changed what they were given."""
+"""Writes events of hooks: registered, removed, run, and whether they changed their argument."""
 
 from __future__ import annotations
 

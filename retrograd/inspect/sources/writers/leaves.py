@@ -1,4 +1,4 @@
-"""Writes events of leaves and of their gradients outside of backward; knows which tensors are whose ``.grad``."""
+"""Writes events of leaves and of gradients changed outside backward; tracks which tensor is whose ``.grad``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes events of what a training does beside steps: modes of modules, loaded states, scaled and clipped gradients."""
+"""Writes events of training calls other than steps: modes, loaded states, scaled and clipped gradients."""
 
 from __future__ import annotations
 

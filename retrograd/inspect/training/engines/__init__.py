@@ -1,4 +1,4 @@
-"""What reads the figures of a step, a file for each engine: one that offers an ``ENGINE`` takes part."""
+"""Readers of the statistics of a step, a file for each engine; a module that offers an ``ENGINE`` takes part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of steps on our engine: norms by NumPy."""
+"""Statistics of steps on our engine: norms by NumPy."""
 
 from __future__ import annotations
 

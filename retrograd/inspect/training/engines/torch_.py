@@ -1,4 +1,4 @@
-"""Figures of steps on PyTorch: norms by ``_foreach`` functions, read back once a step and device."""
+"""Statistics of steps on PyTorch: norms by ``_foreach`` functions, read back once for each step and device."""
 
 from __future__ import annotations
 

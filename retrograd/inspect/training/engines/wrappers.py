@@ -1,4 +1,4 @@
-"""What stands around functions that clip gradients and scale losses, on both engines."""
+"""Wrappers of functions that clip gradients and scale losses, on both engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a watched run is written as for other tools, a file for each; their libraries are imported when one is written.
+"""Exports of a watched run for other tools, a file for each; their libraries are imported on use.
 
 A new one is one new file with a module-level ``EXPORT``; the folder is listed, nothing else.
 """

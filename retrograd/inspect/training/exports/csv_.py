@@ -1,4 +1,4 @@
-"""CSV: a row for each stretch of steps, with the medians of all figures."""
+"""CSV: a row for each stretch of steps, with the medians of all statistics."""
 
 from __future__ import annotations
 

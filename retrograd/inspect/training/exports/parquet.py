@@ -1,4 +1,4 @@
-"""Parquet, by pyarrow: a row for each figure of each stretch, with least, median and greatest value."""
+"""Parquet, by pyarrow: a row for each statistic of each stretch, with minimum, median and maximum."""
 
 from __future__ import annotations
 

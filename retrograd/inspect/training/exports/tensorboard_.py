@@ -1,4 +1,4 @@
-"""TensorBoard event files, by its own library: a scalar for each figure, histograms of norms over parameters."""
+"""TensorBoard event files, by its own library: a scalar for each statistic, histograms of norms over parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights & Biases offline, by its own library: a folder that ``wandb sync`` uploads, if somebody wants that."""
+"""Weights & Biases offline, by its own library: a folder that ``wandb sync`` can upload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What watches a training that a framework runs, a file for each: none is loaded unless a program imports it.
+"""Callbacks that watch a training run by a framework, a file for each; loaded only if the program imports it.
 
 ::
 

@@ -1,4 +1,4 @@
-"""The face of those parts of ``torch._C`` that autograd programs use: re-exports only."""
+"""The parts of ``torch._C`` that autograd programs use: re-exports only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of ``torch._C._autograd``: re-exports only."""
+"""``torch._C._autograd``: re-exports only."""
 
 from ..engine.devices.device_types import DeviceType
 from ..engine.execution.introspection import keeps_graph as _get_current_graph_task_keep_graph

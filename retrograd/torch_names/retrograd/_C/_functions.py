@@ -1,4 +1,4 @@
-"""The face of ``torch._C._functions``: the engine's node classes by name, and two functions."""
+"""``torch._C._functions``: the engine's node classes by name, and two functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``torch._custom_op``-shaped face of the old operator interface; deprecated, use ``retrograd.library``."""
+"""``torch._custom_op``: the old interface for declaring operators; deprecated, use ``retrograd.library``."""
 
 from . import autograd, impl
 

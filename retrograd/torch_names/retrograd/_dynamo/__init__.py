@@ -1,4 +1,4 @@
-"""The face of ``torch._dynamo``: nothing is compiled, so there is nothing to reset, and settings change nothing."""
+"""``torch._dynamo``: nothing is compiled, so there is nothing to reset, and settings change nothing."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""The face of ``torch._dynamo.eval_frame``: where the wrapper of compiled modules is looked for."""
+"""``torch._dynamo.eval_frame``: where the wrapper of compiled modules is looked for."""
 
 from ..nn.compiled import OptimizedModule
 

@@ -1,4 +1,4 @@
-"""The face of ``torch._functorch.apis``: re-exports only."""
+"""``torch._functorch.apis``: re-exports only."""
 
 from ..func import grad, grad_and_value, vmap
 

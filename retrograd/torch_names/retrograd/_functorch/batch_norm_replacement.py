@@ -1,4 +1,4 @@
-"""The face of ``torch._functorch.batch_norm_replacement``: re-exports only."""
+"""``torch._functorch.batch_norm_replacement``: re-exports only."""
 
 from ..func import replace_all_batch_norm_modules_
 

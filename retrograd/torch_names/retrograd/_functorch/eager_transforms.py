@@ -1,4 +1,4 @@
-"""The face of ``torch._functorch.eager_transforms``: re-exports only."""
+"""``torch._functorch.eager_transforms``: re-exports only."""
 
 from ..func import functionalize, hessian, jacfwd, jacrev, jvp, linearize, vjp
 

@@ -1,4 +1,4 @@
-"""The face of ``torch._functorch.functional_call``: re-exports only."""
+"""``torch._functorch.functional_call``: re-exports only."""
 
 from ..func import functional_call, stack_module_state
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.autograd``: re-exports only."""
+"""``torch.autograd``: re-exports only."""
 
 from __future__ import annotations
 

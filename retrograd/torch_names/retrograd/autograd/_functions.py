@@ -1,4 +1,4 @@
-"""The face of ``torch.autograd._functions``: re-exports only."""
+"""``torch.autograd._functions``: re-exports only."""
 
 from ..engine.aliasing.legacy_resize import Resize
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.autograd.anomaly_mode``: re-exports only."""
+"""``torch.autograd.anomaly_mode``: re-exports only."""
 
 from ..engine.switches.anomaly import detect_anomaly, set_detect_anomaly
 

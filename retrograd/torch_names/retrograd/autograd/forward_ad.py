@@ -1,4 +1,4 @@
-"""The face of ``torch.autograd.forward_ad``: re-exports only."""
+"""``torch.autograd.forward_ad``: re-exports only."""
 
 from __future__ import annotations
 

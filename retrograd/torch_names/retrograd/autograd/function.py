@@ -1,4 +1,4 @@
-"""The face of ``torch.autograd.function``: re-exports only."""
+"""``torch.autograd.function``: re-exports only."""
 
 from ..engine.function.function import (
     BackwardCFunction,

@@ -1,4 +1,4 @@
-"""The face of ``torch.autograd.grad_mode``: re-exports only."""
+"""``torch.autograd.grad_mode``: re-exports only."""
 
 from ..engine.switches.engine_switches import (
     _force_original_view_tracking,

@@ -1,4 +1,4 @@
-"""The face of ``torch.autograd.gradcheck``: re-exports only."""
+"""``torch.autograd.gradcheck``: re-exports only."""
 
 from ..engine.gradcheck.check import (
     GradcheckError,

@@ -1,4 +1,4 @@
-"""The face of ``torch.autograd.graph``: re-exports only."""
+"""``torch.autograd.graph``: re-exports only."""
 
 from ..engine.execution.backward import _engine_run_backward
 from ..engine.graph.interface import Node, _get_grad_fn_or_grad_acc, increment_version, saved_tensors_hooks

@@ -1,4 +1,4 @@
-"""The face of ``torch.autograd.profiler``: re-exports only."""
+"""``torch.autograd.profiler``: re-exports only."""
 
 from ..engine.devices.absent import EmitMarks as emit_itt
 from ..engine.devices.absent import EmitMarks as emit_nvtx

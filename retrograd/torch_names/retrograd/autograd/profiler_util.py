@@ -1,4 +1,4 @@
-"""The face of ``torch.autograd.profiler_util``: re-exports only."""
+"""``torch.autograd.profiler_util``: re-exports only."""
 
 from ..engine.profiling.events import EventList, FunctionEvent, FunctionEventAvg, Interval
 from ..engine.profiling.table import duration as _format_time

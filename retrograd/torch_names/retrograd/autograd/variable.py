@@ -1,4 +1,4 @@
-"""The face of ``torch.autograd.variable``: re-exports only."""
+"""``torch.autograd.variable``: re-exports only."""
 
 from ..engine.tensors.variable import Variable
 

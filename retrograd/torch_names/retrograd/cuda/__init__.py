@@ -1,4 +1,4 @@
-"""The face of ``torch.cuda``: there is no such device."""
+"""``torch.cuda``: there is no such device."""
 
 from __future__ import annotations
 

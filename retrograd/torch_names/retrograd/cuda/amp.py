@@ -1,4 +1,4 @@
-"""The face of ``torch.cuda.amp``: re-exports only."""
+"""``torch.cuda.amp``: re-exports only."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What data-parallel training needs of an engine for many processes."""
+"""``Communicator``: the interface that data-parallel training needs from a library for many processes."""
 
 from __future__ import annotations
 

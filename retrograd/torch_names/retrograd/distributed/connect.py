@@ -1,4 +1,4 @@
-"""``connect``: the communicator of whichever launcher started this process."""
+"""``connect``: returns the communicator of the launcher that started this process."""
 
 from __future__ import annotations
 

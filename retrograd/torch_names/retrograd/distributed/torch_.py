@@ -1,4 +1,4 @@
-"""``torch.distributed`` (gloo on the CPU), for arrays of our engine; PyTorch is imported when the first one is made."""
+"""``torch.distributed`` (gloo on the CPU) for arrays of our engine; PyTorch is imported with the first communicator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.distributions``: probability distributions as objects, with gradients.
+"""``torch.distributions``: probability distributions as objects, with gradients.
 
 A distribution is one file here that offers its classes by name in ``DISTRIBUTIONS``; rules of ``kl_divergence`` stand
 beside the first of the two distributions that they compare. The files are found by listing this folder.

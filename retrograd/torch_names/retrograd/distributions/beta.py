@@ -1,4 +1,4 @@
-"""The face of ``torch.distributions.beta``: re-exports only."""
+"""``torch.distributions.beta``: re-exports only."""
 
 from .dirichlet import Beta
 

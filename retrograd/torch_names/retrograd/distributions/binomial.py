@@ -1,4 +1,4 @@
-"""The face of ``torch.distributions.binomial``: re-exports only."""
+"""``torch.distributions.binomial``: re-exports only."""
 
 from .bernoulli import Binomial
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.distributions.cauchy``: re-exports only."""
+"""``torch.distributions.cauchy``: re-exports only."""
 
 from .heavy_tails import Cauchy
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.distributions.chi2``: re-exports only."""
+"""``torch.distributions.chi2``: re-exports only."""
 
 from .gamma import Chi2
 

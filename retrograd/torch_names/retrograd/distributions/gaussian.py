@@ -1,4 +1,4 @@
-"""What normal vectors share, however their covariance is kept."""
+"""Shared code of multivariate normal distributions, whatever form their covariance is stored in."""
 
 from __future__ import annotations
 

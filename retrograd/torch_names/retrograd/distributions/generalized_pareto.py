@@ -1,4 +1,4 @@
-"""What exceeds a threshold: the generalized Pareto distribution, with tails by ``concentration``."""
+"""The generalized Pareto distribution: values above a threshold, with tails set by ``concentration``."""
 
 from __future__ import annotations
 

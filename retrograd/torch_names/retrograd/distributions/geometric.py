@@ -1,4 +1,4 @@
-"""The face of ``torch.distributions.geometric``: re-exports only."""
+"""``torch.distributions.geometric``: re-exports only."""
 
 from .bernoulli import Geometric
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.distributions.gumbel``: re-exports only."""
+"""``torch.distributions.gumbel``: re-exports only."""
 
 from .heavy_tails import Gumbel
 

@@ -1,4 +1,4 @@
-"""What the absolute values of numbers that lie alike on both sides of 0 share."""
+"""Shared code of distributions of the absolute value of a variable that is symmetric about 0."""
 
 from __future__ import annotations
 

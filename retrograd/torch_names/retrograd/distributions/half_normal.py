@@ -1,4 +1,4 @@
-"""The face of ``torch.distributions.half_normal``: re-exports only."""
+"""``torch.distributions.half_normal``: re-exports only."""
 
 from .normal import HalfNormal
 

@@ -1,4 +1,4 @@
-"""Kumaraswamy's distribution: like beta, with a distribution function of its own making, ``1 - (1 - xᵃ)ᵇ``."""
+"""Kumaraswamy's distribution: similar to beta, with the closed distribution function ``1 - (1 - xᵃ)ᵇ``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.distributions.laplace``: re-exports only."""
+"""``torch.distributions.laplace``: re-exports only."""
 
 from .exponential import Laplace
 

@@ -1,4 +1,4 @@
-"""What distributions with a place and a width share."""
+"""Shared code of distributions with a location and a scale."""
 
 from __future__ import annotations
 

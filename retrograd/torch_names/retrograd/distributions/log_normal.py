@@ -1,4 +1,4 @@
-"""The face of ``torch.distributions.log_normal``: re-exports only."""
+"""``torch.distributions.log_normal``: re-exports only."""
 
 from .normal import LogNormal
 

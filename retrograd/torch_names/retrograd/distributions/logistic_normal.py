@@ -1,4 +1,4 @@
-"""Points of the simplex that come of normal numbers."""
+"""The logistic normal distribution: points of the simplex made from normal samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.distributions.multinomial``: re-exports only."""
+"""``torch.distributions.multinomial``: re-exports only."""
 
 from .categorical import Multinomial
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.distributions.one_hot_categorical``: re-exports only."""
+"""``torch.distributions.one_hot_categorical``: re-exports only."""
 
 from .categorical import OneHotCategorical
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.distributions.poisson``: re-exports only."""
+"""``torch.distributions.poisson``: re-exports only."""
 
 from .gamma import Poisson
 

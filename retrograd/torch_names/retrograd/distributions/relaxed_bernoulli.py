@@ -1,4 +1,4 @@
-"""The face of ``torch.distributions.relaxed_bernoulli``: re-exports only."""
+"""``torch.distributions.relaxed_bernoulli``: re-exports only."""
 
 from .relaxed import RelaxedBernoulli
 

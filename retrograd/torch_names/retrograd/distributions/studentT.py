@@ -1,4 +1,4 @@
-"""The face of ``torch.distributions.studentT``: re-exports only."""
+"""``torch.distributions.studentT``: re-exports only."""
 
 from .heavy_tails import StudentT
 

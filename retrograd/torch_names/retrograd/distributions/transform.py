@@ -1,4 +1,4 @@
-"""What maps of samples have in common, and maps made of other maps."""
+"""Base class of transforms of samples, and their inverses and compositions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The distribution of what a sequence of maps makes of samples."""
+"""``TransformedDistribution``: the distribution of samples to which a sequence of transforms was applied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.distributions.transformed_distribution``: re-exports only."""
+"""``torch.distributions.transformed_distribution``: re-exports only."""
 
 from .transformed import TransformedDistribution
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.distributions.utils``: probabilities and log odds, and parameters of one shape."""
+"""``torch.distributions.utils``: probabilities and log odds, and parameters of one shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of ``functorch.experimental``: re-exports only."""
+"""``functorch.experimental``: re-exports only."""
 
 from ..func import functionalize, replace_all_batch_norm_modules_
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.masked``: functions that look at a part of the elements only."""
+"""``torch.masked``: functions that look at a part of the elements only."""
 
 from ..engine.masked.along import cumprod, cumsum, log_softmax, logaddexp, normalize, softmax, softmin
 from ..engine.masked.reductions import amax, amin, argmax, argmin, logsumexp, mean, median, norm, prod, sum  # noqa: A004

@@ -1,4 +1,4 @@
-"""The face of ``torch.nn``: ``Module``, ``Parameter``, ``Buffer``, the layers of ``modules``, and ``functional``."""
+"""``torch.nn``: ``Module``, ``Parameter``, ``Buffer``, the layers of ``modules``, and ``functional``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.nn.common_types``: names for what type checkers see of sizes."""
+"""``torch.nn.common_types``: names for what type checkers see of sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``torch.compile`` makes of a module: one around it, under whose names programs save and load its state."""
+"""``torch.compile`` of a module: a wrapper with PyTorch's attribute names, which saved states contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.nn.functional``: everything published in that namespace, and what torch repeats there."""
+"""``torch.nn.functional``: everything published in that namespace, and what torch repeats there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.nn.grad``: the gradients of convolutions, from shapes and the gradient of the output."""
+"""``torch.nn.grad``: the gradients of convolutions, from shapes and the gradient of the output."""
 
 from __future__ import annotations
 

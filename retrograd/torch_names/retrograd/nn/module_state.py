@@ -1,4 +1,4 @@
-"""What a module consists of: the rules for registering it, and its state as a dictionary and back."""
+"""Registration of a module's parameters, buffers and children, and ``state_dict`` and its loading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.optim``: optimizers by family, and schedules of their learning rates (``lr_scheduler``)."""
+"""``torch.optim``: optimizers by family, and schedules of their learning rates (``lr_scheduler``)."""
 
 from . import lr_scheduler, swa_utils
 from .adafactor import Adafactor

@@ -1,4 +1,4 @@
-"""The face of ``torch.optim.adadelta``: re-exports only."""
+"""``torch.optim.adadelta``: re-exports only."""
 
 from .adaptive import Adadelta
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.optim.adagrad``: re-exports only."""
+"""``torch.optim.adagrad``: re-exports only."""
 
 from .adaptive import Adagrad
 

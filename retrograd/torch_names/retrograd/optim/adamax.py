@@ -1,4 +1,4 @@
-"""The face of ``torch.optim.adamax``: re-exports only."""
+"""``torch.optim.adamax``: re-exports only."""
 
 from .adam import Adamax
 

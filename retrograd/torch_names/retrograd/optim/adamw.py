@@ -1,4 +1,4 @@
-"""The face of ``torch.optim.adamw``: re-exports only."""
+"""``torch.optim.adamw``: re-exports only."""
 
 from .adam import AdamW
 

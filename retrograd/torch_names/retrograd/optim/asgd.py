@@ -1,4 +1,4 @@
-"""The face of ``torch.optim.asgd``: re-exports only."""
+"""``torch.optim.asgd``: re-exports only."""
 
 from .descent import ASGD
 

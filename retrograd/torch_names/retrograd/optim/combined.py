@@ -1,4 +1,4 @@
-"""Schedules of schedules, and the one that follows a measure."""
+"""Schedules made of other schedules, and the one that follows a metric."""
 
 from __future__ import annotations
 

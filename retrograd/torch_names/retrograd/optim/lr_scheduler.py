@@ -1,4 +1,4 @@
-"""The face of ``torch.optim.lr_scheduler``."""
+"""``torch.optim.lr_scheduler``: re-exports only."""
 
 from __future__ import annotations
 

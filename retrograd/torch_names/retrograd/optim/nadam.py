@@ -1,4 +1,4 @@
-"""The face of ``torch.optim.nadam``: re-exports only."""
+"""``torch.optim.nadam``: re-exports only."""
 
 from .adam import NAdam
 

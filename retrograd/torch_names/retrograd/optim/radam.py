@@ -1,4 +1,4 @@
-"""The face of ``torch.optim.radam``: re-exports only."""
+"""``torch.optim.radam``: re-exports only."""
 
 from .adam import RAdam
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.optim.rmsprop``: re-exports only."""
+"""``torch.optim.rmsprop``: re-exports only."""
 
 from .adaptive import RMSprop
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.optim.rprop``: re-exports only."""
+"""``torch.optim.rprop``: re-exports only."""
 
 from .descent import Rprop
 

@@ -1,4 +1,4 @@
-"""Schedules that go one way: ``step()`` after each epoch (or batch) sets the ``lr`` of every group."""
+"""Learning-rate schedules: ``step()`` after each epoch (or batch) sets the ``lr`` of every group."""
 
 from __future__ import annotations
 

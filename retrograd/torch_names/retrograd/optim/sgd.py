@@ -1,4 +1,4 @@
-"""The face of ``torch.optim.sgd``: re-exports only."""
+"""``torch.optim.sgd``: re-exports only."""
 
 from .descent import SGD
 

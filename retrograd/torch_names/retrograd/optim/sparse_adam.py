@@ -1,4 +1,4 @@
-"""The face of ``torch.optim.sparse_adam``: re-exports only."""
+"""``torch.optim.sparse_adam``: re-exports only."""
 
 from .adam import SparseAdam
 

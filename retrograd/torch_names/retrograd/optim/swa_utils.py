@@ -1,4 +1,4 @@
-"""The face of ``torch.optim.swa_utils``: running averages of models, plain or exponential (Izmailov et al. 2018)."""
+"""``torch.optim.swa_utils``: running averages of models, plain or exponential (Izmailov et al. 2018)."""
 
 from __future__ import annotations
 

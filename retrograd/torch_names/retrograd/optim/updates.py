@@ -1,4 +1,4 @@
-"""What updates of several optimizers share: the count of steps, the penalty, the entries of sparse gradients."""
+"""Code that several optimizers share: the step count, weight decay, the entries of sparse gradients."""
 
 from __future__ import annotations
 

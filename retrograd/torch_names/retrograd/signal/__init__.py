@@ -1,4 +1,4 @@
-"""The face of ``torch.signal``."""
+"""``torch.signal``: re-exports only."""
 
 from . import windows
 

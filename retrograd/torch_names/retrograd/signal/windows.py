@@ -1,4 +1,4 @@
-"""The face of ``torch.signal.windows``: everything published in that namespace."""
+"""``torch.signal.windows``: everything published in that namespace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.testing``: tensors held against each other, and random ones to try things on."""
+"""``torch.testing``: tensors held against each other, and random ones to try things on."""
 
 from .comparison import assert_allclose, assert_close
 from .creation import make_tensor

@@ -1,4 +1,4 @@
-"""``torch.utils``-shaped face: benchmarks, checkpointing, data sets, hook handles and nested containers."""
+"""``torch.utils``: benchmarks, checkpointing, data sets, hook handles and nested containers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""``torch.utils._mode_utils``-shaped face."""
+"""``torch.utils._mode_utils``: re-exports only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``torch.utils._python_dispatch``-shaped face of ``retrograd.engine.overriding``."""
+"""``torch.utils._python_dispatch``: re-exports of ``retrograd.engine.overriding``."""
 
 from ..engine.overriding.dispatch_modes import (
     TorchDispatchMode,

@@ -1,4 +1,4 @@
-"""``torch.utils._pytree``-shaped face of ``retrograd.engine.pytree``."""
+"""``torch.utils._pytree``: re-exports of ``retrograd.engine.pytree``."""
 
 from typing import Any
 

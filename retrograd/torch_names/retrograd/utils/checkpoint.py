@@ -1,4 +1,4 @@
-"""``torch.utils.checkpoint``-shaped face of ``retrograd.engine.checkpoint``."""
+"""``torch.utils.checkpoint``: re-exports of ``retrograd.engine.checkpoint``."""
 
 from ..engine.checkpoint.frame import CheckpointError, GraphExecGroup
 from ..engine.checkpoint.frame import StopRecomputation as _StopRecomputationError

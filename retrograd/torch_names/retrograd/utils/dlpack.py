@@ -1,4 +1,4 @@
-"""The face of ``torch.utils.dlpack``: re-exports only."""
+"""``torch.utils.dlpack``: re-exports only."""
 
 from ..engine.table.methods import FUNCTIONS
 

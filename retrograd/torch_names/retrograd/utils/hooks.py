@@ -1,4 +1,4 @@
-"""The face of ``torch.utils.hooks``: re-exports only."""
+"""``torch.utils.hooks``: re-exports only."""
 
 from ..engine.nodes.hooks import RemovableHandle, unserializable_hook, warn_if_has_hooks
 

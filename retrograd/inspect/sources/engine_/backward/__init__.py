@@ -1,1 +1,1 @@
-"""Backward runs: their nodes, statistics, graphs equal to the one before, breakpoints."""
+"""Backward passes: their nodes, statistics, graphs equal to the one before, breakpoints."""

@@ -1,4 +1,4 @@
-"""The array that figures of a tensor are taken of."""
+"""Returns the array from which statistics of a tensor are computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collects times and gradient statistics of the nodes of one backward run; made into columns when they are read."""
+"""Collects times and gradient statistics of the nodes of one backward pass; made into columns on first read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots of graphs equal to that of the step before: only numbers and saved bytes are read again.
+"""Graphs equal to that of the step before: only numbers and saved bytes are read again.
 
 Graphs are compared by their outline: classes of nodes, shapes and edges, the leaves themselves, the lines that
 made the nodes, and the place in the program from which backward was called.

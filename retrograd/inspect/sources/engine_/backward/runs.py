@@ -1,4 +1,4 @@
-"""Observes backward runs: what was asked for, the graph it runs over, and how it ended."""
+"""Observes backward passes: their arguments, the graph they traverse, and how each ended."""
 
 from __future__ import annotations
 

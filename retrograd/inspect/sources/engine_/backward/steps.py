@@ -1,4 +1,4 @@
-"""Steps through the nodes of our engine for a breakpoint, one after the other as they run."""
+"""Passes the nodes of our engine to a breakpoint, one by one, as they run."""
 
 from __future__ import annotations
 

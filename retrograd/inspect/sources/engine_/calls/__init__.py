@@ -1,1 +1,1 @@
-"""Calls of a program: what is expected of the next one, what is noted, and the event that is made of the note."""
+"""Calls of a program: predictions of the next call, notes, and the events made of the notes."""

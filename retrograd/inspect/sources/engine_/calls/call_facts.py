@@ -1,4 +1,4 @@
-"""The facts of one operator call, as noted; its event and the row of its result are made from them when read."""
+"""The facts of one operator call; its event and the entry of its result are made from them on first read."""
 
 from __future__ import annotations
 

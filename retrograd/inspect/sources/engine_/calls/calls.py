@@ -1,4 +1,4 @@
-"""Observes every call of an operator: what went in and came out, what was kept, what left the graph."""
+"""Observes every operator call: its operands and results, what was saved, what left the graph."""
 
 from __future__ import annotations
 

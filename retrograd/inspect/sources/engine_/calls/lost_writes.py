@@ -1,4 +1,4 @@
-"""Indexed writes that hit a place more than once: of their values only the last one stays."""
+"""Detects indexed writes that hit an element more than once: only the last value stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hears, at every level, which calls of our engine end a gradient, and which take the values on."""
+"""Observes, at every level, the calls of our engine that end a gradient, and those that carry the values on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Observes writes that no operator makes: by storages, and of tensors that are given other memory."""
+"""Observes writes that are not operator calls: through storages, and to tensors that get other memory."""
 
 from __future__ import annotations
 

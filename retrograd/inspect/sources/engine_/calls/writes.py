@@ -1,4 +1,4 @@
-"""Observes in-place writes: attempted, done or refused, and through which view they reach the memory."""
+"""Observes in-place writes: attempted, done or refused, and the view through which they reach the memory."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What programs on our engine make besides tensors: modules, optimizers, hooks, Functions, checkpoints, arrays."""
+"""Observes objects other than tensors: modules, optimizers, hooks, custom Functions, checkpoints, arrays."""

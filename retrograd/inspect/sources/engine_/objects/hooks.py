@@ -1,4 +1,4 @@
-"""Observes hooks: registered, removed, run, and whether they changed what they were given."""
+"""Observes hooks: registered, removed, run, and whether they changed their argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Observes modules and optimizers, and knows which module is running."""
+"""Observes modules and optimizers, and tracks which module is running."""
 
 from __future__ import annotations
 

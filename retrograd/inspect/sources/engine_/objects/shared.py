@@ -1,8 +1,7 @@
-"""Notices that memory which a tensor shares with a NumPy array was changed while backward needs it.
+"""Notices writes to memory shared with a NumPy array while a backward pass needs it.
 
-The engine does not see such a write, so what is kept for backward is looked at when it is kept, and again when it is
-kept once more and when backward begins.  Only memory that the program brought in as an array, or got out as one, is
-looked at.
+The engine does not see such a write, so the memory is checked when a node saves it, when it is saved again, and when
+backward begins. Only memory that the program brought in as an array, or got out as one, is checked.
 """
 
 from __future__ import annotations

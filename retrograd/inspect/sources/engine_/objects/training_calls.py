@@ -1,4 +1,4 @@
-"""Observes what programs do about modules and gradients beside steps: modes, loaded states, scaling, clipping."""
+"""Observes training calls other than steps: modes of modules, loaded states, scaling, clipping."""
 
 from __future__ import annotations
 

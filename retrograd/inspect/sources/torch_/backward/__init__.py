@@ -1,1 +1,1 @@
-"""Backward runs: hooks on their nodes, graphs equal to the one before, breakpoints, release."""
+"""Backward passes: hooks on their nodes, graphs equal to the one before, breakpoints, release."""

@@ -1,4 +1,4 @@
-"""Which few questions settle the shapes and dtypes of all nodes of a graph that has the outline of an earlier one.
+"""Finds the few nodes whose shapes and dtypes determine those of all others in a graph of known outline.
 
 ``_input_metadata`` takes several times as long as a number that a node saved.  So a node is only asked for it where
 nothing else tells: most shapes follow from those of the operands, or of the node behind, and what a node saved of its

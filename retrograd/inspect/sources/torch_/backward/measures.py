@@ -1,4 +1,4 @@
-"""Measures the nodes of one backward run through hooks that hold no node and are gone when the run is over.
+"""Measures the nodes of one backward pass through hooks that hold no node and are removed when it ends.
 
 Before a node runs its gradient is copied and the clock read; its time ends where the next hook begins.  What a node
 passes on is what arrives at the nodes behind it, unless several add up there: only then it is looked at itself.

@@ -1,4 +1,4 @@
-"""Hooks on the nodes of one graph for the length of one run, all taken off together.
+"""Hooks on the nodes of one graph for one backward pass, all removed together.
 
 PyTorch has ``Function._register_hook`` make a handle for each hook, which takes most of the time that it takes to hang
 one up.  These hooks need none: what they are entered in is noted, and while they are hung up ``Entering`` enters them.

@@ -1,4 +1,4 @@
-"""Snapshots of graphs equal to an earlier one from the same place in the program: only numbers are read again.
+"""Graphs equal to an earlier one from the same place in the program: only numbers are read again.
 
 Graphs are compared by classes of nodes, edges, shapes, the leaves themselves, and the place from which backward was
 called; a step with several losses has several.  Of shapes and dtypes only those are asked that do not follow from

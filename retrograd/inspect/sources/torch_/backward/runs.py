@@ -1,4 +1,4 @@
-"""Records the backward runs of PyTorch: arguments, graph, measures of nodes and leaves, and how each ended."""
+"""Records PyTorch's backward passes: arguments, graph, measures of nodes and leaves, and how each ended."""
 
 from __future__ import annotations
 

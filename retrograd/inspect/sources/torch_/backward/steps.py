@@ -1,4 +1,4 @@
-"""Steps through the nodes of PyTorch for a breakpoint, with hooks that exist for one run only."""
+"""Passes PyTorch's nodes to a breakpoint as they run, through hooks that exist for one backward pass."""
 
 from __future__ import annotations
 

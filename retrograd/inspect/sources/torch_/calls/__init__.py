@@ -1,1 +1,1 @@
-"""Calls of a program: what is noted of each, and the event that is made of the note."""
+"""Calls of a program: the note made of each, and the event made of the note."""

@@ -1,4 +1,4 @@
-"""Where the tensors stand among the arguments of a call: found out once for all calls with arguments of these types."""
+"""Positions of the tensors among a call's arguments, found once for each combination of argument types."""
 
 from __future__ import annotations
 

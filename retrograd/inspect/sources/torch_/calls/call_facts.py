@@ -1,4 +1,4 @@
-"""Notes of calls of PyTorch functions, and the events that are made of them when somebody reads."""
+"""Notes of calls of PyTorch functions, and the events made of them on first read."""
 
 from __future__ import annotations
 

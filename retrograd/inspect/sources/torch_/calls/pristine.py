@@ -1,9 +1,9 @@
-"""Finds which function a call is of, where the program has put one of its own in that function's place.
+"""Finds the original function of a call where the program has patched it.
 
-A mode is not given the function that was called, but what its public name means by now: PyTorch's functions written
-in Python pass on ``softmax`` of their module, its methods written in C ``getattr(torch.Tensor, "mul")``.  If that is a
-patch of the program, then it has run already (it called the function that asks), or was never called at all: to call it
-again would compute something else than the program does alone.
+A mode is not given the function that was called, but what its public name currently refers to: PyTorch's functions
+written in Python pass on ``softmax`` of their module, its methods written in C ``getattr(torch.Tensor, "mul")``. If
+that is a patch of the program, it has already run (it called the function that asks) or was never called: calling it
+again would compute something other than the program does alone.
 """
 
 from __future__ import annotations

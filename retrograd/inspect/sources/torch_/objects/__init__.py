@@ -1,1 +1,1 @@
-"""What programs make besides tensors: modules, optimizers, hooks, custom Functions, checkpoints, shared arrays."""
+"""Observes objects other than tensors: modules, optimizers, hooks, custom Functions, checkpoints, shared arrays."""

@@ -1,4 +1,4 @@
-"""Lets anomaly mode remember the stack that a node has without recording, which its warnings show."""
+"""Gives anomaly mode the stack that each node would have without recording, for its warnings."""
 
 from __future__ import annotations
 

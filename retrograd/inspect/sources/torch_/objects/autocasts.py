@@ -1,4 +1,4 @@
-"""Hears ``torch.autocast`` being entered and left."""
+"""Observes ``torch.autocast`` being entered and left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records ``clip_grad_norm_`` and ``clip_grad_value_``, also where they find nothing to clip and call nothing."""
+"""Records ``clip_grad_norm_`` and ``clip_grad_value_``, also where there is nothing to clip."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Records what the processes of a job do together: collectives of torch.distributed, and groups.
 
-What a wrapper's reducer sends in C++ is seen by nobody here; ``wrappers`` tells of the wrapper itself.
+What the reducer of a wrapper sends in C++ cannot be observed; ``wrappers`` records the wrapper itself.
 """
 
 from __future__ import annotations

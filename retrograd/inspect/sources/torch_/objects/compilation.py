@@ -1,4 +1,4 @@
-"""Notes what ``torch.compile`` is given, and lets it run uncompiled where that was asked for."""
+"""Records the arguments of ``torch.compile``, and lets the function run uncompiled where that was requested."""
 
 from __future__ import annotations
 

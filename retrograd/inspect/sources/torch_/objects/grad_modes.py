@@ -1,4 +1,4 @@
-"""Hears grad mode and inference mode being switched; the first through a function that modes are asked about."""
+"""Observes grad mode and inference mode being switched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records writes into memory that no mode is told of: by storages, by ``Tensor.set_``, and through DLPack."""
+"""Records writes to memory that function modes do not see: through storages, ``Tensor.set_`` and DLPack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hears what the owners of parameters do in a PyTorch program: modules at first call, optimizers at every action."""
+"""Observes the owners of parameters: modules at their first call, optimizers at every action."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Notices that memory which somebody else has a hold on was changed while backward needs it.
+"""Notices writes to memory that others can reach while a backward pass needs it.
 
-No engine sees NumPy write into an array, nor whoever got memory by DLPack.  So what was handed out is looked at then,
-whenever a node keeps it, and when backward begins.
+No engine sees NumPy write to an array, nor a library that received memory through DLPack. So memory that was handed out
+is checked at that moment, whenever a node saves it, and when backward begins.
 """
 
 from __future__ import annotations

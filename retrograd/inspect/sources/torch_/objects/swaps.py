@@ -1,4 +1,4 @@
-"""Follows ``torch.utils.swap_tensors``: two tensors stay the objects that they are, and exchange all else."""
+"""Follows ``torch.utils.swap_tensors``: two tensor objects exchange all their content."""
 
 from __future__ import annotations
 

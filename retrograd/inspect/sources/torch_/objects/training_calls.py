@@ -1,4 +1,4 @@
-"""Records what programs do about modules and optimizers beside steps: modes, loaded states, schedules, scaling."""
+"""Records training calls other than steps: modes of modules, loaded states, schedules, scaling."""
 
 from __future__ import annotations
 

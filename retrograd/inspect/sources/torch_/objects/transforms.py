@@ -1,4 +1,4 @@
-"""Asks PyTorch within which transforms of ``torch.func`` a call is made, and hears ``functional_call``."""
+"""Reads which transforms of ``torch.func`` a call is inside, and observes ``functional_call``."""
 
 from __future__ import annotations
 

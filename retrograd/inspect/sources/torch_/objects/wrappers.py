@@ -1,6 +1,6 @@
-"""Records what wrappers and trainers of PyTorch and of libraries take when they are made.
+"""Records the arguments of wrappers and trainers, of PyTorch and of other libraries, when they are constructed.
 
-Nothing is imported for it: a library is listened to once the program has imported it.
+No library is imported for it: it is patched once the program has imported it.
 """
 
 from __future__ import annotations

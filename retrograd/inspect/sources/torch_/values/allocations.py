@@ -1,4 +1,4 @@
-"""Follows which memory of PyTorch's tensors was only allocated so far, call by call."""
+"""Tracks, call by call, which memory of PyTorch's tensors has been allocated but not written."""
 
 from __future__ import annotations
 

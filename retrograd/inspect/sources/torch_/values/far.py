@@ -1,4 +1,4 @@
-"""What the values of tensors on other devices say of calls: asked for when a call is made, told when somebody reads."""
+"""Values of tensors on other devices: requested when a call is made, read when the event is read."""
 
 from __future__ import annotations
 

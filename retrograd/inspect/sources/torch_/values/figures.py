@@ -1,4 +1,4 @@
-"""Statistics of the gradients of one run: copied on arrival and computed in batches, or norms alone.
+"""Statistics of the gradients of one backward pass: copied on arrival and computed in batches, or norms alone.
 
 Between two kernels of PyTorch nothing of ours is in the processor's caches, so whatever runs there costs several times
 what it does in a loop.  Gradients are therefore only copied there, each to a place that was allotted to it before

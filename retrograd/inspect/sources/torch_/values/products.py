@@ -1,4 +1,4 @@
-"""Sums of squares of memory by its address, from the function of BLAS in which ``np.vdot`` ends, to the bit.
+"""Sums of squares of memory by address, from the BLAS function that ``np.vdot`` uses, equal to the bit.
 
 Between two kernels of PyTorch nothing of NumPy is in the processor's caches: an array of that memory, its product and
 the number that comes out of it take three times as long there as BLAS called by address does.

@@ -1,4 +1,4 @@
-"""Range and sum of the results of calls: read from memory, or known because a call only rearranges entries."""
+"""Range and sum of the results of calls: read from memory, or known because a call only rearranges elements."""
 
 from __future__ import annotations
 

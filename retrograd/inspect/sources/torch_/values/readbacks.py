@@ -1,6 +1,6 @@
-"""Figures of tensors on other devices than the CPU: computed there, and read back together, by one copy for many.
+"""Statistics of tensors not on the CPU: computed on their device, and read back together in one copy.
 
-Whoever asks gets a promise; what was promised is read when a backward run is over, or when somebody needs it.
+A request returns a promise, which is read when the backward pass is over or when somebody needs it.
 """
 
 from __future__ import annotations

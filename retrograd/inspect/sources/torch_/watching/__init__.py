@@ -1,1 +1,1 @@
-"""What is put in place while somebody watches, and put back."""
+"""Patches and hooks that are installed while PyTorch is watched."""

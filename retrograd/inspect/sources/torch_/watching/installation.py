@@ -1,8 +1,8 @@
-"""Everything of ours that is in PyTorch while somebody watches: put there in one go, and taken away in one go.
+"""Installs all patches and hooks in PyTorch at once, and removes them at once.
 
-It is a ``TorchFunctionMode`` on each watched thread, global module and optimizer hooks, and wrappers: of
-``_engine_run_backward``, of what shows warnings and formats the stacks of anomaly mode, of constructors, and (to reach
-threads that start later) of the thread bootstrap.
+They are a ``TorchFunctionMode`` on each watched thread, global module and optimizer hooks, and wrappers: of
+``_engine_run_backward``, of functions that show warnings and format the stacks of anomaly mode, of constructors, and
+(to reach threads that start later) of the thread bootstrap.
 """
 
 from __future__ import annotations

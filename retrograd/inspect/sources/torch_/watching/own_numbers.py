@@ -1,4 +1,4 @@
-"""Numbers for handles of our own hooks, from a range of their own: the program's handles count as if unwatched."""
+"""Gives handles of our hooks numbers from a separate range, so that the program's handles count as if unwatched."""
 
 from __future__ import annotations
 

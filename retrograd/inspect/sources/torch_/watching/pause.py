@@ -1,4 +1,4 @@
-"""Suspends the function mode of a thread while an optimizer works: no graph is made, but much is looked up."""
+"""Suspends the function mode of a thread during an optimizer step, which makes many calls and no graph."""
 
 from __future__ import annotations
 

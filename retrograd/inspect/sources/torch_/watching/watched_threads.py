@@ -1,4 +1,4 @@
-"""The function mode on each watched thread, and what else belongs to one thread."""
+"""The function mode of each watched thread, and the other state that belongs to one thread."""
 
 from __future__ import annotations
 

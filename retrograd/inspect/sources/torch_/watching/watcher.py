@@ -1,4 +1,4 @@
-"""The one watcher of PyTorch in this process: installed for the first watch, gone after the last.
+"""The one watcher of PyTorch in this process: installed for the first watch, removed after the last.
 
 Nothing that goes wrong while watching reaches the program: it becomes an ``"error"`` event of the recording.
 """

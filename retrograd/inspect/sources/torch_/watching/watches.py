@@ -1,4 +1,4 @@
-"""Who watches: each stretch of the program that is recorded is one ``Watch``, and may overlap with others."""
+"""``Watch``: one recorded stretch of the program; several may overlap."""
 
 from __future__ import annotations
 

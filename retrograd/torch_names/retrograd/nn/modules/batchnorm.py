@@ -1,4 +1,4 @@
-"""The face of ``torch.nn.modules.batchnorm``, and what takes running statistics away."""
+"""``torch.nn.modules.batchnorm``, and what takes running statistics away."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.nn.modules.channelshuffle``: re-exports only."""
+"""``torch.nn.modules.channelshuffle``: re-exports only."""
 
 from .shaping import ChannelShuffle
 

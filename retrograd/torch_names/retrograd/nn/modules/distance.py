@@ -1,4 +1,4 @@
-"""The face of ``torch.nn.modules.distance``: re-exports only."""
+"""``torch.nn.modules.distance``: re-exports only."""
 
 from .shaping import CosineSimilarity, PairwiseDistance
 

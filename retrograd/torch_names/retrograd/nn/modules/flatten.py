@@ -1,4 +1,4 @@
-"""The face of ``torch.nn.modules.flatten``: re-exports only."""
+"""``torch.nn.modules.flatten``: re-exports only."""
 
 from .shaping import Flatten, Unflatten
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.nn.modules.fold``: re-exports only."""
+"""``torch.nn.modules.fold``: re-exports only."""
 
 from .shaping import Fold, Unfold
 

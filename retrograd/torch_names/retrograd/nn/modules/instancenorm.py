@@ -1,4 +1,4 @@
-"""The face of ``torch.nn.modules.instancenorm``: re-exports only."""
+"""``torch.nn.modules.instancenorm``: re-exports only."""
 
 from .normalization import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, _InstanceNorm
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.nn.modules.pixelshuffle``: re-exports only."""
+"""``torch.nn.modules.pixelshuffle``: re-exports only."""
 
 from .shaping import PixelShuffle, PixelUnshuffle
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.nn.modules.upsampling``: re-exports only."""
+"""``torch.nn.modules.upsampling``: re-exports only."""
 
 from .shaping import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 

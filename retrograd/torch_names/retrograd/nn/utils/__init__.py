@@ -1,4 +1,4 @@
-"""The face of ``torch.nn.utils``: clipped gradients, parameters as vectors or computed from others, sequences."""
+"""``torch.nn.utils``: clipped gradients, parameters as vectors or computed from others, sequences."""
 
 from __future__ import annotations
 

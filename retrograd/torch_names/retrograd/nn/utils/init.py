@@ -1,4 +1,4 @@
-"""Modules that are made without starting their parameters."""
+"""``skip_init``: modules made without initializing their parameters."""
 
 from __future__ import annotations
 

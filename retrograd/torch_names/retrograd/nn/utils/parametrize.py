@@ -1,4 +1,4 @@
-"""Parameters that are computed from others: ``register_parametrization`` and what undoes it."""
+"""Parametrizations: parameters computed from others, with ``register_parametrization`` and its removal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.nn.utils.stateless``: the older name of ``torch.func.functional_call``."""
+"""``torch.nn.utils.stateless``: the older name of ``torch.func.functional_call``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.utils.data``: data sets, orders of their samples, and batches of them."""
+"""``torch.utils.data``: data sets, orders of their samples, and batches of them."""
 
 from . import distributed
 from .dataloader import DataLoader, default_collate, default_convert

@@ -1,4 +1,4 @@
-"""The face of ``torch.utils.data.distributed``: re-exports only."""
+"""``torch.utils.data.distributed``: re-exports only."""
 
 from .sampler import DistributedSampler
 

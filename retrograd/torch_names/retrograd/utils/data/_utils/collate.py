@@ -1,4 +1,4 @@
-"""The face of ``torch.utils.data._utils.collate``: re-exports only."""
+"""``torch.utils.data._utils.collate``: re-exports only."""
 
 from ..dataloader import default_collate, default_convert
 
