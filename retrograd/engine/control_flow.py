@@ -1,4 +1,4 @@
-"""Control flow that depends on tensors: ``cond`` and ``while_loop``, of which only what happens is recorded."""
+"""Control flow that depends on tensors: ``cond`` and ``while_loop``; only the branch that runs is recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What PyTorch says of names and uses that it wants to be rid of; most things are said once in a process."""
+"""PyTorch's warnings about deprecated names and uses; most are shown once in a process."""
 
 from __future__ import annotations
 

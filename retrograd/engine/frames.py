@@ -1,4 +1,4 @@
-"""Which frames of a stack are ours, and the first that is not: the user's line."""
+"""Finds the first frame of a stack that is not ours: the user's line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watching the engine: a list of observers that is empty in normal use.
+"""The engine's observers: a list that is empty in normal use.
 
 An observer is any object; those of these methods that it has are called, on the thread that does the work:
 

@@ -1,4 +1,4 @@
-"""What functions with several named results return, as ``torch.return_types``: a tuple named after its function."""
+"""``torch.return_types``: named tuples that functions with several results return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scope``: a name that the user gives to a part of the program; drawings show it as a box."""
+"""``scope``: names a part of the program, which drawings show as a box."""
 
 from __future__ import annotations
 

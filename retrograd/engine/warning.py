@@ -1,4 +1,4 @@
-"""Warnings of the engine: each names the user's line, however many of our frames lie in between."""
+"""Warnings of the engine: each names the user's line, however many of our frames are in between."""
 
 from __future__ import annotations
 

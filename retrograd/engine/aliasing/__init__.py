@@ -1,1 +1,1 @@
-"""Tensors that share memory: views, writes in place, versions, and how writes rewrite history."""
+"""Tensors that share memory: views, in-place writes, version counters, and the history that writes rewrite."""

@@ -1,7 +1,7 @@
-"""The fast path of in-place rows: a whole tensor is written from another one, and nothing is recorded.
+"""The fast path of in-place operators: writes a whole tensor from another one without recording anything.
 
-Steps of optimizers consist of such calls.  A few tests establish that nothing that ``inplace`` checks can apply (12 µs
-less); they stand in one function, since after the large arrays of a step every call misses the processor's cache.
+Optimizer steps consist of such calls. A few tests establish that none of the checks of ``inplace`` can apply (12 µs
+less); they are all in one function, since after the large arrays of a step every call misses the processor's cache.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a write in place becomes the history of what was written: of a tensor, or of the root of a view."""
+"""Turns an in-place write into history: of the tensor written, or of the base of a view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In-place operators: check, compute, write, raise the version, rewrite history."""
+"""In-place operators: check, compute, write, raise the version counter, rewrite history."""
 
 from __future__ import annotations
 

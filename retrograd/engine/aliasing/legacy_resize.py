@@ -1,4 +1,4 @@
-"""``Resize``: the old Function that changes a tensor's shape."""
+"""``Resize``: the deprecated Function that changes a tensor's shape."""
 
 from __future__ import annotations
 

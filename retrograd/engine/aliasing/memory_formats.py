@@ -1,4 +1,4 @@
-"""Memory formats: in which order elements lie in memory, and which strides a copy or a new tensor gets.
+"""Memory formats: the order of elements in memory, and the strides of copies and new tensors.
 
 Strides count elements.  The rules are PyTorch's: https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.memory_format
 """

@@ -1,4 +1,4 @@
-"""Makes results views: each shares the version counter of its base and knows the steps that regenerate it."""
+"""Turns results into views: each shares its base's version counter and stores the steps that recreate it."""
 
 from __future__ import annotations
 

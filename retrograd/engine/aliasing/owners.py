@@ -1,6 +1,6 @@
-"""Who owns the memory of an array, and whether others than the engine may write there.
+"""Finds who owns the memory of an array, and whether others than the engine may write to it.
 
-Programs share memory with NumPy and other libraries, whose writes raise no version and leave no stamp.
+Programs share memory with NumPy and other libraries, whose writes neither raise a version counter nor leave a stamp.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Other memory under tensors and all that share theirs: of another size, or shared with forked processes."""
+"""Replaces the memory under a tensor and all tensors that share it: resized, or shared with forked processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a tensor's gradient goes: the node of a result, the accumulator of a leaf, the node of a view.
+"""The node that receives a tensor's gradient: that of a result, the accumulator of a leaf, the node of a view.
 
 A view keeps its root (``View.base``), the node valid at a certain version, and the steps that made it.  After a
 write to the shared storage the node is made anew from the root (``AsStridedBackward0``, or the original steps in

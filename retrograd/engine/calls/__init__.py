@@ -1,1 +1,1 @@
-"""Calling an operator: the general path, and the fast path that is generated from a row."""
+"""Calls of operators: the general path, and the fast path generated for each row of the table."""

@@ -1,10 +1,10 @@
-"""Kinds of arguments, looked at before a call: PyTorch refuses what does not fit before it computes anything.
+"""Checks the types of arguments before a call: PyTorch refuses wrong types before it computes anything.
 
-NumPy would take many of them: a fraction or a truth value for a size, a tuple for a dimension, a word for a flag.
-Whether arguments fit depends on their types alone, so the types of calls that fitted are remembered; a check of a known
-call takes 0.4 µs, with keywords or a list among the arguments 0.6 to 1.3.  Only integers in place of a number are
-looked at each time: they must not have more than 64 bits.  Classes that a program makes are remembered
-by weak references: a class holds its methods, and those hold everything that the program has at its top level.
+NumPy would accept many of them: a float or a bool for a size, a tuple for a dimension, a string for a flag. Whether
+arguments fit depends on their types alone, so the types of accepted calls are remembered; a check of a known call takes
+0.4 µs, with keywords or a list among the arguments 0.6 to 1.3. Only integers in place of a number are checked each
+time: they must not have more than 64 bits. Classes defined by the program are remembered through weak references: a
+class holds its methods, and those hold everything at the program's top level.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Operands for which PyTorch has no derivative: where they require grad they are refused, not passed over."""
+"""Refuses operands that require grad where PyTorch has no derivative for them."""
 
 from __future__ import annotations
 

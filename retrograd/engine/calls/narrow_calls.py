@@ -1,4 +1,4 @@
-"""Calls with operands of dtypes that NumPy has not: computed in single precision, and rounded once."""
+"""Calls with operands of dtypes that NumPy lacks: computed in single precision and rounded once."""
 
 from __future__ import annotations
 

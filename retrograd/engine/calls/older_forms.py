@@ -1,6 +1,6 @@
-"""Calls in the forms that PyTorch had before 1.5, which it still takes: a factor stands before what it scales.
+"""Deprecated call forms from before PyTorch 1.5, still accepted: a factor precedes what it scales.
 
-``p.addcdiv_(-step, average, root)`` and ``g.add_(decay, p)`` stand in many optimizers that people wrote.
+Many handwritten optimizers contain ``p.addcdiv_(-step, average, root)`` and ``g.add_(decay, p)``.
 """
 
 from __future__ import annotations

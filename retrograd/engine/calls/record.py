@@ -1,4 +1,4 @@
-"""Making the node of a call: its edges, and the values that its rules ask it to save."""
+"""Makes the node of a call: its edges, and the values that its rules need saved."""
 
 from __future__ import annotations
 

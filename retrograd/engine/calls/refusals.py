@@ -1,4 +1,4 @@
-"""Error messages for operands that an operator does not take: dtypes without a kernel, shapes that do not broadcast."""
+"""Error messages for operands that an operator does not support: dtypes without a kernel, mismatched shapes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How the results of a row lie in memory, where its operands do not lie row by row.
+"""Strides of an operator's results where its operands are not contiguous.
 
-NumPy and our kernels choose strides of their own; programs see those of PyTorch, in ``stride()`` and in what ``view``
-refuses.  A row's fact ``layout`` names the rule that PyTorch's kernels follow.
+NumPy and our kernels choose strides of their own, but programs see PyTorch's, in ``stride()`` and in what ``view``
+refuses. The fact ``layout`` of a row names the rule that PyTorch's kernels follow.
 """
 
 from __future__ import annotations

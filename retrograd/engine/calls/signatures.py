@@ -1,4 +1,4 @@
-"""What PyTorch's own functions take: the overloads of each, and whether a value fits an argument."""
+"""Signatures of PyTorch's own functions: the overloads of each, and whether a value fits an argument."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Trading memory for recomputation."""
+"""Checkpointing: saves memory by computing parts of the forward pass again."""

@@ -1,4 +1,4 @@
-"""The operators that ran in both runs of a checkpointed function, for the error that says they differ."""
+"""Lists the operators of both runs of a checkpointed function, for the error that says they differ."""
 
 from __future__ import annotations
 

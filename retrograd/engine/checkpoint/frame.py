@@ -1,9 +1,9 @@
-"""Recomputation without a nested backward: what one checkpointed call remembers instead of its saved tensors.
+"""Recomputation without a nested backward pass: what one checkpointed call stores instead of its saved tensors.
 
-During the forward each saved tensor is replaced by an empty ``Holder`` and only counted.  The first time backward
-needs one, the function runs again with hooks that catch the values in the same order and give each to its holder.
-Values belong to the backward run (or ``GraphExecGroup``) that asked, so later runs compute afresh; each is dropped as
-soon as it was handed out.  A frame knows its holders weakly: values that nobody can ask for are not kept.
+During the forward each saved tensor is replaced by an empty ``Holder`` and only counted. The first time backward needs
+one, the function runs again with hooks that catch the values in the same order and give each to its holder. Values
+belong to the backward pass (or ``GraphExecGroup``) that requested them, so later passes compute afresh; each value is
+dropped as soon as it was handed out. A frame holds its holders weakly: values that nobody can request are not kept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random numbers in both runs of a checkpointed function: the second draws what the first drew."""
+"""Random numbers in both runs of a checkpointed function: the recomputation draws what the first run drew."""
 
 from __future__ import annotations
 

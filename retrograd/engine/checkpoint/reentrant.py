@@ -1,4 +1,4 @@
-"""Recomputation by a nested backward: the older form of checkpointing (``use_reentrant=True``)."""
+"""Recomputation by a nested backward pass: the older form of checkpointing (``use_reentrant=True``)."""
 
 from __future__ import annotations
 

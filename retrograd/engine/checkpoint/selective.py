@@ -1,6 +1,6 @@
-"""Selective checkpointing: the program chooses which operators' results are kept, the others are computed again.
+"""Selective checkpointing: the program chooses which operators' results are saved; the others are recomputed.
 
-``SAC_IGNORED_OPS`` is empty: what torch lists there is no operator row here.  In-place writes are always repeated.
+``SAC_IGNORED_OPS`` is empty: none of the operators in torch's list is a row here. In-place writes are always repeated.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``library.custom_op``: a Python function as an operator with a schema, kernels, a fake kernel and a gradient."""
+"""``library.custom_op``: makes an operator with schema, kernels, fake kernel and gradient of a Python function."""
 
 from __future__ import annotations
 

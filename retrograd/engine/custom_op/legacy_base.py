@@ -1,4 +1,4 @@
-"""What the gradient of an old-style ``CustomOp`` knows of the operator."""
+"""The facts about an operator that the gradient of an old-style ``CustomOp`` needs."""
 
 from __future__ import annotations
 

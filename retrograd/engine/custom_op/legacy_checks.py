@@ -1,4 +1,4 @@
-"""What an old-style ``CustomOp`` may be called, declare and register; everything else is refused with the reason."""
+"""Checks the names, declarations and registrations of old-style ``CustomOp``s, and refuses others with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the backward half of an old-style ``CustomOp`` returned: a dictionary of gradients, checked and put in order."""
+"""Checks and orders the dictionary of gradients that the backward half of an old-style ``CustomOp`` returns."""
 
 from __future__ import annotations
 

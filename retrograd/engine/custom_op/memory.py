@@ -1,4 +1,4 @@
-"""What custom operators ask about a tensor's memory: which block it lives in."""
+"""``memory_block``: the address of the block of memory that a tensor and its views share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def memory_block(tensor: Any) -> int:
-    """Where a tensor's block of memory starts: the same for all its views, however different their parts of it are."""
+    """Return the address of a tensor's block of memory, which is the same for all its views."""
     array = tensor._array
     while array.base is not None:
         owner = array.base

@@ -1,4 +1,4 @@
-"""The operators a program declares itself: kernels by device, one registry, and ``ops.namespace.name`` to reach them.
+"""Operators declared by the program: kernels by device, one registry, and ``ops.namespace.name`` to call them.
 
 A call is bound to the schema, goes through the autograd kernel if there is one, and from there "below autograd":
 versions of written arguments are raised, then the kernel for the device of the tensors runs.

@@ -1,4 +1,4 @@
-"""Names of ``torch.library`` that have nothing to act on here: calling one says why, and what to do instead."""
+"""Names of ``torch.library`` that cannot work here: calling one raises an error that says why and what to do."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What programs ask about devices, mixed precision and compilers that are not there."""
+"""Names for devices, mixed precision and compilers, which programs query even where there are none."""

@@ -1,4 +1,4 @@
-"""Devices that are not there: there are none of them, nothing waits on them, and using one is refused in a sentence.
+"""Devices that do not exist here: their count is 0, waiting for them returns at once, and using one is refused.
 
 A program that asks ``torch.cuda.is_available()`` first runs as it does with PyTorch's build for CPUs.
 """

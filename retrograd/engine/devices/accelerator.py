@@ -1,4 +1,4 @@
-"""What ``torch.accelerator`` offers where there is none: it says so, and refuses the rest in PyTorch's words."""
+"""``torch.accelerator`` on a machine without one: reports that there is none, and refuses the rest as PyTorch does."""
 
 from __future__ import annotations
 

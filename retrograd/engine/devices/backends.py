@@ -1,4 +1,4 @@
-"""``torch.backends``: settings of libraries that are not there; they can be set and read, and change nothing."""
+"""``torch.backends``: settings of libraries that are not used here; they can be set and read, without effect."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Mixed precision on the CPU: which functions get their floating operands in another dtype while ``autocast`` is on.
+"""Mixed precision on the CPU: casts the floating-point operands of some functions while ``autocast`` is on.
 
-It stands beneath all function modes, and asks for the name of what was called: composed functions that PyTorch has in
-one list are cast as wholes, and what they call beneath is not looked at again.
+Casting comes below all function modes and goes by the name of the function called: composite functions that PyTorch
+lists are cast as a whole, and the calls inside them are not cast again.
 """
 
 from __future__ import annotations

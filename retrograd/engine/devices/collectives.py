@@ -1,4 +1,4 @@
-"""The collectives of ``torch.distributed`` in a group of one process: what it has is the result, so nothing is sent."""
+"""The collectives of ``torch.distributed`` in a group of one process: the result is the input, nothing is sent."""
 
 from __future__ import annotations
 

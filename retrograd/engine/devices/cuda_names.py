@@ -1,4 +1,4 @@
-"""What ``torch.cuda`` offers beyond what every device's module does, in a build without CUDA."""
+"""Names of ``torch.cuda`` beyond those that every device module has, as in a build without CUDA."""
 
 from __future__ import annotations
 

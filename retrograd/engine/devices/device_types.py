@@ -1,4 +1,4 @@
-"""Kinds of devices as profilers number them, and the kind that checkpointing takes where no tensor says it."""
+"""Device types: their numbers in profilers, and the default type of checkpointing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""``GradScaler``: losses are scaled up, so that gradients in float16 do not vanish, and gradients down again.
+"""``GradScaler``: scales losses so that gradients in float16 do not underflow, and unscales the gradients.
 
-On the CPU it works; made for a device that is not there it warns and passes on what it gets, as PyTorch's does.
+It works on the CPU; for a device that does not exist here it warns and passes its input on, as PyTorch's does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``autocast``: on the CPU it chooses dtypes by the function that is called; of absent devices it warns."""
+"""``autocast``: on the CPU it selects dtypes by function; for devices that do not exist here it warns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sends and receives of ``torch.distributed`` in a list: they are described, checked and then begun together."""
+"""Batches of sends and receives of ``torch.distributed``: described, checked and then started together."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A process group of one process, under the names of ``torch.distributed``: what a program does without a launcher.
+"""A process group of one process under the names of ``torch.distributed``, for programs without a launcher.
 
-Several processes are connected by ``retrograd.distributed.connect``; a larger group is refused with that way out.
+``retrograd.distributed.connect`` connects several processes; a larger group is refused with a pointer to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Streams and events: on the CPU all is done in order, so there is nothing to wait for."""
+"""Streams and events: the CPU computes in order, so there is nothing to wait for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``torch.compile`` and its kin: there is no compiler, so a function is its own compiled form."""
+"""``torch.compile`` and related functions: there is no compiler, so a function is returned as it is."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Running the graph: ``backward`` and ``grad``, the full task, the fast sweep, and what a run tells about itself."""
+"""Backward passes: ``backward`` and ``grad``, the full task, the fast sweep, and queries about the running pass."""

@@ -1,4 +1,4 @@
-"""``backward`` and ``grad``: checking the arguments, then one run of the engine."""
+"""``backward`` and ``grad``: check the arguments, then start one backward pass."""
 
 from __future__ import annotations
 

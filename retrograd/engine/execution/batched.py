@@ -1,7 +1,7 @@
-"""Evaluation over a leading batch dimension: one pass per entry, results stacked.
+"""Derivatives over a leading batch dimension: one pass for each entry, results stacked.
 
 There is no batching transform here, so ``is_grads_batched=True``, ``vectorize=True`` and the batched checks of
-gradcheck all come to this loop. The results equal those of a transform; hooks run once per entry.
+gradcheck all use this loop. The results equal those of a transform; hooks run once for each entry.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""``run_backward``: one run of the engine, by a sweep where that is allowed, else by a ``GraphTask``.
+"""``run_backward``: executes one backward pass, by a sweep where that is allowed, otherwise by a ``GraphTask``.
 
-A backward started inside a node or hook is a run of its own that finishes before the outer one goes on.
+A backward pass started inside a node or hook is separate, and finishes before the outer one goes on.
 """
 
 from __future__ import annotations

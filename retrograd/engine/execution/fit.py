@@ -1,4 +1,4 @@
-"""Validation of what a node returned: each gradient must fit the input that receives it."""
+"""Validates what a node returned: each gradient must fit the input that receives it."""
 
 from __future__ import annotations
 

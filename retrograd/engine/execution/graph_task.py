@@ -1,4 +1,4 @@
-"""``GraphTask``: one run over a backward graph in dependency order, largest sequence number first.
+"""``GraphTask``: one backward pass in dependency order, largest sequence number first.
 
 Gradients are bare arrays, or tensors when a graph is created or tangents flow; hooks always see tensors.  No
 recursion: depth is limited by memory only.

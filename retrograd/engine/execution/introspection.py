@@ -1,4 +1,4 @@
-"""Queries about the running backward: its task, its node, what it will execute."""
+"""Queries about the running backward pass: its task, its current node, the nodes it will execute."""
 
 from __future__ import annotations
 

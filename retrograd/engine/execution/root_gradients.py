@@ -1,4 +1,4 @@
-"""Where a backward run starts, and the gradient that each root starts with."""
+"""The roots of a backward pass, and the gradient of each."""
 
 from __future__ import annotations
 

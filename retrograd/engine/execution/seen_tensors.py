@@ -1,8 +1,8 @@
-"""The tensors in which a program sees the arrays of a run: one array is one tensor, shared memory makes views.
+"""Tensors for the arrays of a backward pass that become visible to the program.
 
-A run that creates no graph passes bare arrays.  Where the program gives one, or gets to see one (in a hook, a custom
-Function, a result of ``grad``), it must not notice: a gradient that nodes passed on is the same tensor again, and one
-that lies in the same memory is a view of it, with the same version counter.
+A pass that creates no graph works on bare arrays. Where the program supplies one, or gets to see one (in a hook, a
+custom Function, a result of ``grad``), it must not notice: a gradient that nodes passed on is the same tensor again,
+and one in the same memory is a view of it, with the same version counter.
 """
 
 from __future__ import annotations

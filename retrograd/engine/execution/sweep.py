@@ -1,4 +1,4 @@
-"""The fast backward: nodes newest first, gradients waiting on the nodes, no dependency counts.
+"""The sweep: a fast backward pass that runs nodes newest first and stores gradients on them, without counting edges.
 
 A node's consumers are always newer than the node, so running the newest node first is a valid order.  It differs from
 the order of ``graph_task.GraphTask`` in details (leaves come last) that only code of the user could observe;

@@ -1,6 +1,6 @@
-"""Counts what could run the user's code during a backward: live hooks, retained gradients, custom Functions.
+"""Counts things that could run the user's code during a backward pass: hooks, retained gradients, custom Functions.
 
-While there is none, the order in which independent nodes run is unobservable, and the engine may take the sweep
+While there is none, the order in which independent nodes run is unobservable, and the engine may use the sweep
 (``sweep.py``) instead of the full task (``graph_task.py``).
 """
 

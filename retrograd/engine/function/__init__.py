@@ -1,1 +1,1 @@
-"""Operators written by the user as a class: ``Function``, its node, its outputs, its forward mode."""
+"""Custom Functions: ``Function``, its node, its outputs, its forward mode."""

@@ -1,4 +1,4 @@
-"""``Function``: operators written by the user."""
+"""``Function``: base class of operators written by the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the values a custom Function returns: views, dirty inputs, history."""
+"""Processes the values that a custom Function returns: views, tensors marked dirty, history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules that all functions of ``functional`` share: tuples in and out, fresh inputs, vectors, strict mode."""
+"""Shared code of ``functional``: tuples in and out, fresh inputs, vectors, strict mode."""
 
 from __future__ import annotations
 

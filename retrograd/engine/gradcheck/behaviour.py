@@ -1,4 +1,4 @@
-"""What gradcheck tests besides the numbers: zero, missing and batched gradients."""
+"""Checks of gradcheck other than values: zero, missing and batched gradients."""
 
 from __future__ import annotations
 

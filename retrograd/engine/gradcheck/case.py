@@ -1,4 +1,4 @@
-"""What one gradient check is about: the function, its inputs and outputs, and the options, in one frozen record."""
+"""``Case``: the function, inputs, outputs and options of one gradient check."""
 
 from __future__ import annotations
 

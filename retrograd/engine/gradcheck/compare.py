@@ -1,4 +1,4 @@
-"""The comparison at the heart of gradcheck: whole Jacobians, or in fast mode one random product with each."""
+"""Comparison of Jacobians: whole ones, or in fast mode one random product of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The three functions of gradcheck that programs came to use although they were never meant to be public."""
+"""Three functions of gradcheck that programs use although they were never public."""
 
 from __future__ import annotations
 

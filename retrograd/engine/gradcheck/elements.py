@@ -1,4 +1,4 @@
-"""The elements of a tensor as arrays: those in its memory, and where a sparse tensor has them among all."""
+"""The elements of a tensor as arrays: all in memory, or the specified ones of a sparse tensor with their indices."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Numerical derivatives by central differences: the side of gradcheck that knows nothing of gradients.
+"""Numerical derivatives by central differences, independent of autograd.
 
-Inputs are perturbed in their own memory (the function may have captured them), below every version counter, and put
-back afterwards, also when the function raises.
+Inputs are perturbed in their own memory (the function may have captured them), without raising version counters, and
+restored afterwards, also if the function raises.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What ``torch.autograd.graph`` offers beyond the nodes themselves."""
+"""The functions and contexts of ``torch.autograd.graph``."""

@@ -1,4 +1,4 @@
-"""What ``torch.autograd.graph`` offers: the Node interface, saved-tensor hooks, multi-grad hooks, logging."""
+"""The ``Node`` interface, saved-tensor hooks, multi-grad hooks and logging of ``torch.autograd.graph``."""
 
 from __future__ import annotations
 

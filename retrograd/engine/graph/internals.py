@@ -1,4 +1,4 @@
-"""What PyTorch's C layer lets programs and tests do to tensors: weak references, versions, bare saved values."""
+"""Functions of PyTorch's C layer that programs use on tensors: weak references, versions, raw saved values."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""One log line per node that a backward executes, on the logger of this package or on that of PyTorch's name.
+"""Logs one line for each node that a backward pass executes, on our logger or on PyTorch's.
 
-``logging`` costs time to import; as long as nobody has imported it, nobody can have asked for a log.
+Importing ``logging`` takes time; as long as nobody has imported it, nobody can have requested a log.
 """
 
 from __future__ import annotations

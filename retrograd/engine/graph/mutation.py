@@ -1,4 +1,4 @@
-"""``allow_mutation_on_saved_tensors``: values saved for backward are copied before they are overwritten."""
+"""``allow_mutation_on_saved_tensors``: saved tensors are copied before they are overwritten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ready-made treatments of saved values: forbid hooks, keep copies in memory, keep them on disk."""
+"""Ready-made saved-tensor hooks: forbid hooks, keep copies in memory, keep them on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two operations that only bend gradients: one drops them, one fails in backward."""
+"""Two operations that only affect gradients: one drops them, one raises in backward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of PyTorch's that concern GPUs and compiled regions: accepted, checked, and without effect here."""
+"""PyTorch's settings for GPUs and compiled regions: accepted and checked, without effect here."""
 
 from __future__ import annotations
 

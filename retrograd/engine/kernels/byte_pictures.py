@@ -1,4 +1,4 @@
-"""Pictures of bytes in another size: PyTorch mixes their pixels in integers of 16 bits, whose roundings can be seen."""
+"""Resizes byte images with PyTorch's 16-bit integer weights, whose rounding is visible in the result."""
 
 from __future__ import annotations
 

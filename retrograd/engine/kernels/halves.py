@@ -1,4 +1,4 @@
-"""Half precision as PyTorch's kernels compute it: in single precision, with numbers as they are, rounded once."""
+"""Half precision as in PyTorch's kernels: computed in single precision and rounded once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Computing large arrays piece by piece, so that what lies between two NumPy calls stays in the processor's cache."""
+"""Computes large arrays piece by piece, so that intermediate results stay in the processor's cache."""
 
 from __future__ import annotations
 

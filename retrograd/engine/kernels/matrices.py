@@ -1,4 +1,4 @@
-"""Products of two matrices, by whichever of NumPy's ways takes less time or loses fewer digits."""
+"""Products of two matrices, by the NumPy function that is faster or more accurate for them."""
 
 from __future__ import annotations
 

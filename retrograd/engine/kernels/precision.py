@@ -1,4 +1,4 @@
-"""How kernels are computed: in double precision, on at least one dimension, quietly."""
+"""Calls kernels in double precision, on at least one dimension, without NumPy's warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of several equal elements is chosen: the one that PyTorch's selection algorithms leave in the place asked for.
+"""Which of several equal elements is selected: the one that PyTorch's selection algorithms return.
 
 Values do not depend on it, indices do. The algorithms are Hoare's quickselect with the median of three (``kthvalue``)
 and those of C++'s library (``topk``, ``mode``). Only rows where a choice exists come here, and those of

@@ -1,4 +1,4 @@
-"""Sliding windows over the spatial dimensions of arrays ``(N, C, *spatial)``: what convolutions and pools share."""
+"""Sliding windows over the spatial dimensions of arrays ``(N, C, *spatial)``, shared by convolutions and pools."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Functions of ``torch.masked``: reductions and normalisations that look at a part of the elements only.
+"""``torch.masked``: reductions and normalisations of the elements that a mask selects.
 
-They are composed of public operators: what is masked out is replaced by a value that does not change the result
+They are composed of public operators: masked-out elements are replaced by a value that does not change the result
 (`filling`), and then the ordinary function runs.
 """

@@ -1,4 +1,4 @@
-"""What stands in the place of masked-out elements, and the forms in which a mask and dimensions are given."""
+"""Values that replace masked-out elements, and the accepted forms of masks and dimensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions of what a mask lets through.
+"""Reductions of the elements that a mask selects.
 
 Each takes ``input``, the dimensions to reduce (all of them by default), ``keepdim``, the ``dtype`` of the result and a
 ``mask`` that broadcasts to the shape of ``input``.  Where everything is masked out the result is the identity of the

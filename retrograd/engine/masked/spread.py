@@ -1,4 +1,4 @@
-"""Variance and standard deviation of what a mask lets through."""
+"""Variance and standard deviation of the elements that a mask selects."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What an operator makes of tensors without memory: it is computed on zeros that lie as they would, for its shape.
+"""Results of operators on tensors without memory: computed on zeros of the same shape and strides.
 
-That takes the time, and until it is known the memory, of a result; not of operands, and not of element-wise results.
+That takes the time, and until the shape is known the memory, of a result; not that of operands, nor of element-wise
+results.
 """
 
 from __future__ import annotations

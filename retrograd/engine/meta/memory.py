@@ -1,7 +1,7 @@
-"""Memory that is never there: arrays of any size, all of zeros, that cost no page until they are read.
+"""Arrays of zeros of any size that use no memory until they are read.
 
-All of them lie in one mapping of addresses that may only be read.  What is read comes from the one page of zeros that
-the operating system has, so that computing on such arrays tells what shape a result has.
+They all share one read-only mapping of addresses. Reading returns the operating system's single page of zeros, so that
+computing on such arrays gives the shape of a result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``MetaTensor``: a tensor without memory.  Its class answers for every operator, beneath autograd (``computing``)."""
+"""``MetaTensor``: a tensor without memory, whose class computes every operator below autograd (``computing``)."""
 
 from __future__ import annotations
 

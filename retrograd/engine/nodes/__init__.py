@@ -1,1 +1,1 @@
-"""The recorded graph: nodes, leaves' accumulators, edges, saved values and hooks."""
+"""The recorded graph: nodes, accumulators of leaves, edges, saved tensors and hooks."""

@@ -1,4 +1,4 @@
-"""AccumulateGrad: how a gradient ends up in a leaf's ``.grad``."""
+"""``AccumulateGrad``: adds a gradient to a leaf's ``.grad``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``GradientEdge``: addressing a point of the graph without its tensor."""
+"""``GradientEdge``: refers to a point of the graph without its tensor."""
 
 from __future__ import annotations
 

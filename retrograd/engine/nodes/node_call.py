@@ -1,4 +1,4 @@
-"""Running one node by hand: ``node(*grads)``."""
+"""Calls a single node: ``node(*grads)``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``OpNode``: the node of a table operator; it keeps what the rules ask for and applies them."""
+"""``OpNode``: the node of a table operator; it saves what the rules need and applies them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many references an object has, where that number is known to tell who holds it."""
+"""Reference counts of objects, used where the count shows whether anyone else holds an object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values kept for backward: how they are packed, checked and unpacked.
+"""Saved tensors: how they are packed, checked and unpacked.
 
 An op node keeps an input as the tensor itself and its own output as a bare array (a tensor would refer back to
 the node).  Where saved-tensor hooks are active, or a custom Function saves, a ``SavedTensor`` record is kept.

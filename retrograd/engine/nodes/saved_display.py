@@ -1,4 +1,4 @@
-"""Gives nodes ``_saved_<name>`` and ``_raw_saved_<name>``: what they keep, as PyTorch shows it."""
+"""Gives nodes ``_saved_<name>`` and ``_raw_saved_<name>`` attributes with the saved values, as PyTorch has them."""
 
 from __future__ import annotations
 

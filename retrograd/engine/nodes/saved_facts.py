@@ -1,4 +1,4 @@
-"""What a node can save instead of an operand, such as its sizes; rules name it ``<operand>_<kind>``."""
+"""Facts that a node can save instead of an operand, such as its sizes; rules name them ``<operand>_<kind>``."""
 
 from __future__ import annotations
 

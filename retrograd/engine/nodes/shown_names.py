@@ -1,7 +1,7 @@
-"""How PyTorch names what a node saved, where the row's own names differ from PyTorch's.
+"""PyTorch's names of saved values, where they differ from those of the row.
 
-For each node the saved names that it has of its own and does not show, and what it shows instead: functions of saved
-values, whose argument names say which.
+For each node: saved names that PyTorch does not have, and the names it has instead, as functions of saved values whose
+argument names say which.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Adding gradients up where some of them may be sparse."""
+"""Adds up gradients, some of which may be sparse."""
 
 from __future__ import annotations
 

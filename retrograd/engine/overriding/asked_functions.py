@@ -1,4 +1,4 @@
-"""Functions that are no rows, as dispatch modes and tensors with a ``__torch_dispatch__`` see them."""
+"""Functions outside the operator table, as dispatch modes and tensors with a ``__torch_dispatch__`` receive them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of several tensors' classes are asked what a function shall do, and in which order."""
+"""The order in which the classes of several tensors are asked to handle a function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ops.aten``: the operator rows under the names that PyTorch's dispatcher has for them."""
+"""``ops.aten``: the operators under the names of PyTorch's dispatcher."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The backward operators of ``ops.aten``: each is the reverse rule of its row, so its own derivatives follow, too."""
+"""Backward operators of ``ops.aten``: each is the reverse rule of its row, so it is differentiable in turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators of ``ops.aten`` that are neither rows nor public functions: methods, draws into new tensors, sizes."""
+"""Operators of ``ops.aten`` that are neither rows nor public functions: methods, random draws, sizes."""
 
 from __future__ import annotations
 

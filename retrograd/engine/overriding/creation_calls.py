@@ -1,7 +1,7 @@
-"""Functions that make tensors out of nothing, as dispatch modes see them.
+"""Functions that create tensors, as dispatch modes receive them.
 
-As with ``__torch_function__`` nothing of this costs a program without modes: the public functions are replaced when
-the first mode is entered.
+As with ``__torch_function__``, this costs nothing without modes: the public functions are replaced when the first mode
+is entered.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tensors whose class has a ``__torch_dispatch__``: it is asked about every operator beneath autograd.
+"""``__torch_dispatch__`` on tensor classes: such a class handles every operator below autograd.
 
 Operators record on the tensors that the program sees; what their computation would be, the class is asked, with
 recording and tangents off.  While no such tensor lives (``watchers.DISPATCHING`` counts them), nothing looks for them.

@@ -1,9 +1,8 @@
-"""``TorchDispatchMode``: a context that is asked about every operator beneath autograd.
+"""``TorchDispatchMode``: a context that handles every operator below autograd.
 
-Asked are the operator rows that compute new tensors or views, or write to their first operand, in forward and in
-backward, custom operators, and functions that make tensors (``creation_calls``).  A mode that is asked may call
-``func`` with any arguments or return other tensors; what it returns is recorded for backward as the operator's own
-result.
+A mode receives operators that compute new tensors or views, or write to their first operand, in forward and in
+backward, as well as custom operators and functions that create tensors (``creation_calls``). It may call ``func`` with
+any arguments or return other tensors; what it returns is recorded for backward as the operator's own result.
 """
 
 from __future__ import annotations

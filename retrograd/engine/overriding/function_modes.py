@@ -1,4 +1,4 @@
-"""``TorchFunctionMode``: a context that is asked about every public function called in it."""
+"""``TorchFunctionMode``: a context that handles every public function called in it."""
 
 from __future__ import annotations
 

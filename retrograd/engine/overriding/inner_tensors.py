@@ -1,4 +1,4 @@
-"""What wrapper classes use: which of them say what they hold, and whose memory the results of views belong to."""
+"""Support for wrapper subclasses: which declare their inner tensors, and whose memory results of views belong to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that take arguments in a form of their own, such as windows as one tuple: how PyTorch has them, and back."""
+"""Converts arguments between a row's own form, such as windows as one tuple, and PyTorch's."""
 
 from __future__ import annotations
 

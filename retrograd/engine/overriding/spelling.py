@@ -1,4 +1,4 @@
-"""How dispatch handlers see the arguments of a row: some by keyword, dtypes as ``torch.dtype``; and back again."""
+"""Converts a row's arguments to the form that dispatch handlers receive (keywords, ``torch.dtype``), and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured: one event for each operator, node or named stretch, and their sums. All times in microseconds."""
+"""Measurements: one event for each operator, node or named block, and their sums. All times in microseconds."""
 
 from __future__ import annotations
 

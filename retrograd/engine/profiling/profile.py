@@ -1,4 +1,4 @@
-"""``profile`` and ``record_function``: contexts in which a program's time is measured, and parts of it named."""
+"""``profile`` and ``record_function``: contexts that measure a program's time and name parts of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of events as a table of text."""
+"""Formats sums of events as a table."""
 
 from __future__ import annotations
 

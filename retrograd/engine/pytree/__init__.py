@@ -1,1 +1,1 @@
-"""Nested containers as trees: lists of leaves, paths to them, and descriptions that can be written down."""
+"""Nested containers as trees: lists of leaves, paths to them, and specs that can be serialized."""

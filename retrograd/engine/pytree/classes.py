@@ -1,4 +1,4 @@
-"""Classes of a program as containers: data classes by their fields, constants as containers of nothing."""
+"""Classes of the program as containers: data classes by their fields, constants without leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where leaves stand in their trees: keys from the root down."""
+"""Paths of leaves in a tree: keys from the root down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes of trees made by hand, shown, and written as text (JSON in PyTorch's form)."""
+"""Specs of trees: built by hand, printed, and serialized (JSON in PyTorch's form)."""
 
 from __future__ import annotations
 

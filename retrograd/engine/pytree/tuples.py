@@ -1,4 +1,4 @@
-"""Which tuples have names for their elements: named ones, and those of the standard library written in C."""
+"""Recognizes tuples with named elements: named tuples, and those that the standard library defines in C."""
 
 from __future__ import annotations
 

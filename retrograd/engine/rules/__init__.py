@@ -1,1 +1,1 @@
-"""What rows of several families make their rules of, and what they refuse alike."""
+"""Building blocks and checks that rows of several families share."""

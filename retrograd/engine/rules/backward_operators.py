@@ -1,8 +1,7 @@
-"""Rules as operators of their own: where PyTorch computes gradients by one operator, a graph of second order has one
-node.
+"""Rules as operators: where PyTorch computes a gradient by one operator, a second-order graph has one node for it.
 
-A rule that is made of differentiable operators is enough to derive it: the node of the gradient applies the rule once
-more, recorded, and runs that backward.
+A rule made of differentiable operators is enough to derive it: the node of the gradient applies the rule once more,
+recorded, and runs backward through that.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""Arithmetic with a number that the engine itself brings in, as PyTorch's composites and formulas do: nodes of one
-operand.  In rules also of bare arrays."""
+"""Arithmetic with a number that the engine introduces, as in PyTorch's composites: nodes with one operand.
+
+Rules also use it on bare arrays.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slopes of halves as PyTorch's kernels compute them: in single precision, rounded once."""
+"""Derivatives in half precision as PyTorch's kernels compute them: in single precision, rounded once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What linear algebra refuses: shapes and dtypes of matrices."""
+"""Shape and dtype checks of linear algebra."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operators make of sparse operands; all of it beneath autograd, on values."""
+"""Results of operators with sparse operands, computed below autograd on values."""
 
 from __future__ import annotations
 

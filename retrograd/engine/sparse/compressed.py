@@ -1,7 +1,7 @@
-"""``CompressedTensor``: a sparse matrix whose places are compressed by rows (CSR).
+"""``CompressedTensor``: a sparse matrix in compressed row format (CSR).
 
-Operators take it for the matrix in coordinate form and give back what comes of that: a result that is sparse, too, is
-compressed again.  Gradients flow into its values by the rows in ``compressed_rows``.
+Operators convert it to coordinate form and compress sparse results again. Gradients flow into its values through the
+rows in ``compressed_rows``.
 """
 
 from __future__ import annotations

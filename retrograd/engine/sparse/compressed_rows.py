@@ -1,4 +1,4 @@
-"""Rows that make matrices compressed by rows and take them apart, by which gradients flow into their values."""
+"""Rows that build CSR matrices and take them apart, through which gradients flow into their values."""
 
 from __future__ import annotations
 

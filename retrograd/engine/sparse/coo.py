@@ -1,4 +1,4 @@
-"""``SparseTensor``: a tensor that holds the places and values of some entries; the others are 0.
+"""``SparseTensor``: a tensor that stores the indices and values of some elements; the others are 0.
 
 To the rest of the engine it is a tensor without data whose class answers for every operator (``answers``), beneath
 autograd. Gradients flow into its values by the rules of the rows that were called, with ``rows`` at the ends.

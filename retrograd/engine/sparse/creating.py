@@ -1,4 +1,4 @@
-"""Sparse tensors from places and values, and from dense tensors."""
+"""Creates sparse tensors from indices and values, and from dense tensors."""
 
 from __future__ import annotations
 

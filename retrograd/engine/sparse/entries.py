@@ -1,4 +1,4 @@
-"""``TensorOfEntries``: what sparse tensors of all forms have in common."""
+"""``TensorOfEntries``: base class of all sparse tensors."""
 
 from __future__ import annotations
 

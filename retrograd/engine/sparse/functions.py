@@ -1,4 +1,4 @@
-"""The functions of ``torch.sparse``, and what goes by its own name for sparse matrices: products, sums, softmax."""
+"""The functions of ``torch.sparse``: products, sums, softmax."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look-ups with a sparse gradient: it has an entry for each index that was looked up, in order, repeated ones too."""
+"""Embedding look-ups with a sparse gradient: an entry for each index, in order, repeated ones included."""
 
 from __future__ import annotations
 

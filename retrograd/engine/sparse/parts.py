@@ -1,4 +1,4 @@
-"""Parts of sparse tensors and tensors of sparse parts: one index, some indices, another dimension, joining."""
+"""Indexing, transposing and joining of sparse tensors."""
 
 from __future__ import annotations
 

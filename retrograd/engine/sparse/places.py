@@ -1,4 +1,4 @@
-"""Computations on the places of entries: arrays of indices with a column for each entry."""
+"""Computations on the indices of entries: arrays with a column for each entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes: sparse tensors take the places and values of what is computed; dense ones may be added to."""
+"""Writes to sparse tensors, and addition of sparse tensors to dense ones."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Streams of random numbers, the same as those of PyTorch on a CPU."""
+"""Random streams equal to those of PyTorch on a CPU."""

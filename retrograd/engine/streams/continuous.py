@@ -1,4 +1,4 @@
-"""Uniform numbers through the inverse of a distribution function, in double precision."""
+"""Random numbers by inverting a distribution function, in double precision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random integers out of words."""
+"""Random integers from the generator's words."""
 
 from __future__ import annotations
 

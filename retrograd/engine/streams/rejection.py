@@ -1,4 +1,4 @@
-"""Numbers that are proposed and refused until one is accepted: as many uniform ones are used as it takes."""
+"""Rejection sampling: draws uniform numbers until a proposal is accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a generator consists of, and PyTorch's layout of it in bytes."""
+"""The state of a generator, and PyTorch's layout of it in bytes."""
 
 from __future__ import annotations
 

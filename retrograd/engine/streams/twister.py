@@ -1,4 +1,4 @@
-"""The Mersenne Twister MT19937 (Matsumoto and Nishimura 1998): NumPy's, with its state in reach."""
+"""The Mersenne Twister MT19937 (Matsumoto and Nishimura 1998): NumPy's, with access to its state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Uniform numbers and random bits out of words."""
+"""Uniform numbers and random bits from the generator's words."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What is there because PyTorch has it: what a tensor says of itself, settings and saving, old and private names.
+"""Names of PyTorch that are not operators: attributes of tensors, settings, saving, old and private names.
 
-No row of the table stands here.  One folder per family of functions, one file per smaller group; each file publishes
-its own, and all are found by listing.
+There is a folder for each family of functions and a file for each smaller group. Each file publishes its own names, and
+all are found by listing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a row may say of its operator beside its rules: each fact is a keyword of the row.
+"""Facts that a row may state besides its rules: each is a keyword of the row.
 
 Facts that name several things take them as words in one string: ``results="values indices"``.
 """

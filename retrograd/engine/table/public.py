@@ -1,4 +1,4 @@
-"""The public functions and methods: made from the table's rows, or written beside them where torch overloads."""
+"""Public functions and methods: made from the table's rows, or written by hand for torch's overloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words in which rows of the operator table are written, one for each way forward mode follows from the rules."""
+"""Constructors of table rows, one for each way in which forward mode follows from the reverse rules."""
 
 from __future__ import annotations
 

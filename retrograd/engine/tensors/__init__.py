@@ -1,1 +1,1 @@
-"""What a tensor is: its array and record, its type, and the ways in and out."""
+"""Tensors: array and autograd record, dtype, and conversions."""

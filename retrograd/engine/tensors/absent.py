@@ -1,4 +1,4 @@
-"""Arrays without data: shape, dtype and strides of tensors whose values their class keeps elsewhere."""
+"""Arrays without data: shape, dtype and strides of tensors whose class stores the values elsewhere."""
 
 from __future__ import annotations
 

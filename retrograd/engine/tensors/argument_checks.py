@@ -1,4 +1,4 @@
-"""Refusing arguments of the wrong type in the words of PyTorch."""
+"""Refuses arguments of the wrong type, with PyTorch's messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The class of tensors that differ from entry to entry of a batch: nothing may depend on the values of one alone.
+"""``vmap``'s tensor class: refuses operations that depend on the values of a single batch entry.
 
 ``vmap`` calls its function for each entry, so all values are there; a program that takes decisions by them, or takes
 them out of the engine, is refused all the same, as by PyTorch, where one call computes all entries.

@@ -1,7 +1,7 @@
-"""Which tensors differ from entry to entry of a batch that ``vmap`` goes through, one call for each.
+"""Tracks which tensors vary over the batch that ``vmap`` goes through, one call for each entry.
 
-An entry is marked with the batch that it is of, and so is what operators make of it (``spread``); that lasts until the
-batch is done.  Outside of ``vmap`` nothing looks for marks.
+An entry is marked with its batch, and so is what operators compute from it (``spread``), until the batch is done.
+Outside ``vmap`` nothing looks for marks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The conjugate and negative bits: what is done to the values in memory when a tensor is read.
+"""The conjugate and negative bits: operations applied to the values in memory when a tensor is read.
 
 ``conj()`` and ``.imag`` of a conjugated tensor copy nothing, they are views with a bit set.  ``unresolved`` holds the
 class of tensors with a bit, which resolve it each time their array is asked for.

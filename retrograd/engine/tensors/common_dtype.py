@@ -1,4 +1,4 @@
-"""PyTorch's promotion rules on NumPy dtypes: the one that operands of several are computed in."""
+"""PyTorch's type promotion on NumPy dtypes: the dtype in which several operands are computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``device``: places where tensors could be: here the CPU, or ``meta``, where they have no memory."""
+"""``device``: the CPU, or ``meta``, on which tensors have no memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What PyTorch's messages call dtypes: its kernels, its compiler and c10 have names of their own for them."""
+"""Names of dtypes in PyTorch's messages: its kernels, its compiler and c10 each have their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data types as PyTorch names them, NumPy's for each of them, and the default one."""
+"""Data types under PyTorch's names, the NumPy dtype of each, and the default one."""
 
 from __future__ import annotations
 

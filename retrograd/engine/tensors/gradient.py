@@ -1,4 +1,4 @@
-"""``t.grad``: read with PyTorch's warning where it cannot be filled, and assigned only what could have been."""
+"""``t.grad``: reading warns as in PyTorch where it is never filled; assignment checks shape, dtype and device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How elements lie in memory, by torch's names: there is one layout, and row-major order is the usual one."""
+"""``torch.layout``s and memory formats: there is one layout, and row-major order is the default."""
 
 from __future__ import annotations
 

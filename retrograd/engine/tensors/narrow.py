@@ -1,4 +1,4 @@
-"""bfloat16 and the floats of eight bits: dtypes that NumPy has not, and ``ml_dtypes`` brings when one is asked for.
+"""bfloat16 and 8-bit floats: dtypes that NumPy lacks, taken from ``ml_dtypes`` on first use.
 
 What is computed of bfloat16 is computed in single precision and rounded once; nothing is computed of eight bits.
 """

@@ -1,4 +1,4 @@
-"""The elements of a tensor as text: brackets, lines that fit the width, one format and one width for all of them.
+"""The elements of a tensor as text: brackets, lines that fit the width, one format for all elements.
 
 Only what is shown decides about the format; a large array shows the ends of each dimension.
 """

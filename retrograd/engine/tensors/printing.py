@@ -1,4 +1,4 @@
-"""How tensors print."""
+"""The ``repr`` of tensors."""
 
 from __future__ import annotations
 

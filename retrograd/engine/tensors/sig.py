@@ -1,4 +1,4 @@
-"""Interned pairs of shape and dtype, apart for arrays whose dimensions lie in another order in memory."""
+"""Interned pairs of shape and dtype, with separate ones for arrays whose dimensions are permuted in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes of tensors as PyTorch shows them."""
+"""``Size``: the shape of a tensor."""
 
 from __future__ import annotations
 

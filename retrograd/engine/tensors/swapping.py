@@ -1,4 +1,4 @@
-"""Two tensors that take each other's place: all who hold one find what the other was."""
+"""``swap_tensors``: two tensor objects exchange all their content."""
 
 from __future__ import annotations
 

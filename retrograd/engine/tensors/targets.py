@@ -1,4 +1,4 @@
-"""What ``to`` is asked for: a device, a dtype or both, or those of another tensor, by place or by name."""
+"""Parses the arguments of ``to``: a device, a dtype or both, or another tensor, by position or by name."""
 
 from __future__ import annotations
 

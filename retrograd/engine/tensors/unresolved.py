@@ -1,4 +1,4 @@
-"""Tensors that are conjugated or negated when they are read: ``x.conj()``, ``x.conj().imag``.
+"""Tensors that are conjugated or negated on reading: ``x.conj()``, ``x.conj().imag``.
 
 They share the memory of the tensor that they were made from, so writes to one show in the other.  PyTorch keeps a bit
 that every kernel has to ask for; here such tensors have a class of their own, whose ``_array`` is computed from the

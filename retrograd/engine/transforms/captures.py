@@ -1,8 +1,7 @@
-"""Writes, beneath the transforms of ``torch.func``, to tensors that were made outside.
+"""Writes, under transforms of ``torch.func``, to tensors that were created outside.
 
-Derivatives refuse them; ``vmap`` undoes them between entries.  Of a plain result nobody can tell when it was made, so
-an observer hears of what is made while a level is open.  What it has not heard of, and what shares memory with that,
-is captured.
+Derivatives refuse them; ``vmap`` undoes them between entries. A plain result does not show when it was made, so an
+observer notes what is made while a level is open. Any other tensor, and what shares memory with it, is captured.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``torch.func`` by backward runs: functions that compute derivatives of functions, and may be differentiated."""
+"""``torch.func`` by backward passes: functions that compute derivatives of functions and are differentiable in turn."""
 
 from __future__ import annotations
 

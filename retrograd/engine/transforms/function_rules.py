@@ -1,4 +1,4 @@
-"""Custom Functions and operators within ``vmap``: what they must declare, and the rules for batches they may bring."""
+"""Custom Functions and operators under ``vmap``: required declarations, and their own batching rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``functionalize``: a function as one without in-place writes and views, as compilers want it."""
+"""``functionalize``: turns a function into one without in-place writes and views, as compilers need it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a derivative of ``torch.func`` is taken with respect to, kept apart from where else those tensors are used."""
+"""Levels of ``torch.func``: separates the inputs of a derivative from other uses of the same tensors."""
 
 from __future__ import annotations
 

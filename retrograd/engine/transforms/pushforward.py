@@ -1,4 +1,4 @@
-"""``torch.func`` along directions: ``jvp`` and what is made of it.
+"""``torch.func`` along directions: ``jvp`` and the functions built on it.
 
 A ``jvp`` that runs within no other is computed in forward mode: its arguments are dual tensors, and a custom Function
 is asked for its ``jvp``.  Only one forward level can be open in all threads, so a ``jvp`` within one or beside one of

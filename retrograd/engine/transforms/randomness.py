@@ -1,4 +1,4 @@
-"""Random numbers beneath ``vmap`` and ``jacfwd``, where it has to be said whether entries draw their own."""
+"""Random numbers under ``vmap`` and ``jacfwd``, where the program must say whether entries draw their own."""
 
 from __future__ import annotations
 

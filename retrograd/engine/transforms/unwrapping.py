@@ -1,4 +1,4 @@
-"""``func.debug_unwrap``: the tensor below the transforms of ``torch.func``, to look at."""
+"""``func.debug_unwrap``: the tensor inside the transforms of ``torch.func``, for debugging."""
 
 from __future__ import annotations
 

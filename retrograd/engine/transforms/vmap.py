@@ -1,4 +1,4 @@
-"""``vmap``: a function of single entries, applied to batches; one call per entry, results stacked."""
+"""``vmap``: applies a function of single entries to batches, one call for each entry, results stacked."""
 
 from __future__ import annotations
 

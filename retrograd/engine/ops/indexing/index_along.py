@@ -1,4 +1,4 @@
-"""Reading and writing whole slices by a vector of indices; masks; flat places."""
+"""Reads and writes whole slices by a vector of indices, by masks, and by flat positions."""
 
 from __future__ import annotations
 

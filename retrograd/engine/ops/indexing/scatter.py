@@ -1,4 +1,4 @@
-"""Reading and writing by index tensors along one dimension, by masks and by flat places."""
+"""Reads and writes by index tensors along one dimension, by masks, and by flat positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cholesky factors, and what is solved or inverted with them."""
+"""Cholesky factors, and solutions and inverses computed from them."""
 
 from __future__ import annotations
 

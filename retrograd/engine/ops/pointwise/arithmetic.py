@@ -1,4 +1,4 @@
-"""Sums, products, quotients and remainders of elements, signs and squares; and what rules of many rows are made of."""
+"""Arithmetic on elements: sums, products, quotients, remainders, signs, squares; and parts that other rules use."""
 
 from __future__ import annotations
 

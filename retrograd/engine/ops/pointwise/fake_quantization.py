@@ -1,4 +1,4 @@
-"""Values rounded as if they had been integers with a scale for a while; gradients pass where nothing was cut off."""
+"""Fake quantization: rounds values as if to scaled integers; gradients pass where nothing was clamped."""
 
 from __future__ import annotations
 

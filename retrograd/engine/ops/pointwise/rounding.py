@@ -1,4 +1,4 @@
-"""Rounding, and numbers in place of what is not finite."""
+"""Rounding, and ``nan_to_num``."""
 
 from __future__ import annotations
 

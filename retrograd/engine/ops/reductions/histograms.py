@@ -1,4 +1,4 @@
-"""How many elements lie in which bin."""
+"""Histograms: the number of elements in each bin."""
 
 from __future__ import annotations
 

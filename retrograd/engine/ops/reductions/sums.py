@@ -1,4 +1,4 @@
-"""Sums of exponentials, of what is not NaN, and of what is not zero."""
+"""``logsumexp``, ``nansum`` and ``count_nonzero``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements in other places: flipped, rolled, repeated, on diagonals, in triangles, written into copies."""
+"""Rearranged elements: flipped, rolled, repeated, on diagonals, in triangles, written into copies."""
 
 from __future__ import annotations
 

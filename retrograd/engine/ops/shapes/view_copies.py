@@ -1,4 +1,4 @@
-"""What views show, as copies: ``select_copy`` and its like, each with the rule of its view."""
+"""Copies of views: ``select_copy`` and the like, each with the rule of its view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Max pools: the largest element of each window, in one to three dimensions, and the ways back.
+"""Max pools: the largest element of each window, in one to three dimensions, and their transposes.
 
 A pool works on the last dimensions; whatever stands before them is batch.  ``how`` of a max pool is ``(kernel, stride,
 padding, dilation, count of windows)``.  Which element of a window won is kept as one small number per window

@@ -1,1 +1,1 @@
-"""What a tensor tells about itself: metadata, memory, predicates."""
+"""Attributes of tensors: metadata, memory, predicates."""

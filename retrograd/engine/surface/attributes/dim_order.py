@@ -1,4 +1,4 @@
-"""``Tensor.dim_order``: the dimensions as they lie in memory, and whether only one order fits."""
+"""``Tensor.dim_order``: the order of dimensions in memory, and whether it is unique."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DLPack: tensors and the arrays of other libraries in the same memory."""
+"""DLPack: shares memory between tensors and arrays of other libraries."""
 
 from __future__ import annotations
 

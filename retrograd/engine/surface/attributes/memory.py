@@ -1,4 +1,4 @@
-"""The memory under tensors: ``resize_`` and ``set_``."""
+"""Changes the memory of tensors: ``resize_`` and ``set_``."""
 
 from __future__ import annotations
 

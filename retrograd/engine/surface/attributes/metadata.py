@@ -1,4 +1,4 @@
-"""Shape, strides, type and place of a tensor."""
+"""Shape, strides, type and device of a tensor."""
 
 from __future__ import annotations
 

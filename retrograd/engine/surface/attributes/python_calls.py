@@ -1,4 +1,4 @@
-"""A Python function on every element, and the names of types."""
+"""Applies a Python function to every element, and names types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storages as objects: the memory under tensors as bytes. There is one object for each memory while it is used."""
+"""Storages: the memory under tensors as bytes, one object for each memory while it is in use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storages of the older kind: the memory under tensors as items of a dtype."""
+"""Typed storages, the deprecated kind: the memory under tensors as items of a dtype."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Names of PyTorch that only old or unusual programs use, or that have no meaning here."""
+"""Names of PyTorch that only old or unusual programs use, or that have no effect here."""

@@ -1,6 +1,6 @@
-"""Tensor methods of PyTorch that are not here: asking for one says so and names what is near.
+"""Tensor methods of PyTorch that do not exist here: using one raises an error that names alternatives.
 
-A ``__getattr__`` on ``Tensor`` could name every wrong name's neighbours, but with one CPython does not specialize
+A ``__getattr__`` on ``Tensor`` could suggest a name for every misspelling, but with one CPython does not specialize
 attributes of tensors, and each operation gets slower. So PyTorch's known names are properties that raise.
 """
 

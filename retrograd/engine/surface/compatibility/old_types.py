@@ -1,4 +1,4 @@
-"""The old tensor types (``FloatTensor`` …): constructors, and classes that tensors of their dtype belong to."""
+"""The old tensor types (``FloatTensor`` …): constructors, and classes for ``isinstance`` by dtype."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that PyTorch names with an underscore and that programs call nevertheless."""
+"""Underscored functions of PyTorch that programs call nevertheless."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is no function of tensors: settings of the process, saving and loading."""
+"""Settings of the process, saving and loading."""

@@ -1,4 +1,4 @@
-"""What programs ask of ``autocast`` outside of its blocks, and set: for the CPU it counts, else it is noted."""
+"""``autocast`` settings read and set outside its blocks: effective for the CPU, only stored for other devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``save`` and ``load``: objects with tensors inside, pickled; loading trusts only what tensors are made of."""
+"""``save`` and ``load``: pickled objects with tensors inside; loading accepts only what tensors are made of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of the process, as far as they have a meaning on one CPU with NumPy."""
+"""Settings of the process that have a meaning on one CPU with NumPy."""
 
 from __future__ import annotations
 

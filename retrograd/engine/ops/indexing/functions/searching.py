@@ -1,4 +1,4 @@
-"""Where values stand in sorted ones, and where they occur."""
+"""Positions of values in sorted tensors, and positions where values occur."""
 
 from __future__ import annotations
 

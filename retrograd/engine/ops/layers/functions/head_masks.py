@@ -1,4 +1,4 @@
-"""What the heads of an attention may not look at: masks of positions and of padding, checked and put together."""
+"""Attention masks of positions and of padding, checked and combined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Further forms torch has for layers: with their statistics or indices, in numbered modes, in other layouts."""
+"""Further forms of layers in torch: returning statistics or indices, with numbered modes, in other layouts."""
 
 from __future__ import annotations
 

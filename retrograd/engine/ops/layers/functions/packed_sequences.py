@@ -1,4 +1,4 @@
-"""Packed sequences: between ``(time, batch, …)`` with lengths and the steps of all sequences one after the other."""
+"""Packed sequences: converts padded ``(time, batch, …)`` with lengths to the steps of all sequences, and back."""
 
 from __future__ import annotations
 

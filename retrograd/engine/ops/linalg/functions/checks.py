@@ -1,4 +1,4 @@
-"""What several functions of ``torch.linalg`` refuse in the same words."""
+"""Checks that several functions of ``torch.linalg`` share, with the same messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``info``, which the ``*_ex`` functions return instead of raising: 0 for each matrix that all went well with."""
+"""``info``, which the ``*_ex`` functions return instead of raising: 0 for each matrix that succeeded."""
 
 from __future__ import annotations
 

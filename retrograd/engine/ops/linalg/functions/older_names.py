@@ -1,4 +1,4 @@
-"""Functions of ``torch.linalg`` that PyTorch has outside of it, too, with ``input`` as the name of their argument."""
+"""Functions of ``torch.linalg`` that PyTorch also has outside it, with an argument called ``input``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values kept away from zero before something is divided by them."""
+"""Bounds a divisor away from zero."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vector norms as the functions of PyTorch record them that are older than ``linalg.vector_norm``."""
+"""Vector norms as recorded by PyTorch's functions that predate ``linalg.vector_norm``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What random functions refuse: dtypes that a distribution has not, and parameters outside its bounds."""
+"""Checks of random functions: supported dtypes, and bounds of parameters."""
 
 from __future__ import annotations
 

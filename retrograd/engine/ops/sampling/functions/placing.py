@@ -1,4 +1,4 @@
-"""Numbers drawn one after the other, put into tensors in the order in which PyTorch goes through their memory."""
+"""Puts numbers drawn in sequence into tensors in the order in which PyTorch traverses their memory."""
 
 from __future__ import annotations
 

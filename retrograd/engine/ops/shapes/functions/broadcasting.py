@@ -1,4 +1,4 @@
-"""Tensors expanded to a larger shape, or to their common one; ``sum_to_size`` is the way back."""
+"""Expands tensors to a larger shape, or to their common one; ``sum_to_size`` is the reverse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diagonals, and where the elements of triangles lie."""
+"""Diagonals, and indices of the elements of triangles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In-place changes of shape: the tensor takes the place of one of its views, in memory and in the graph."""
+"""In-place changes of shape: the tensor becomes one of its own views, in memory and in the graph."""
 
 from __future__ import annotations
 

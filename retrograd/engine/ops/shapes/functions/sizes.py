@@ -1,4 +1,4 @@
-"""Sizes and dimensions as PyTorch's methods take them: one by one, or as one list."""
+"""Parses sizes and dimensions as PyTorch's methods accept them: one by one, or as one list."""
 
 from __future__ import annotations
 

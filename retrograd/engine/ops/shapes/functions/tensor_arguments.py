@@ -1,4 +1,4 @@
-"""Tensors given one by one, where PyTorch takes no list of them."""
+"""Checks the arguments of functions that take tensors one by one but not as a list."""
 
 from __future__ import annotations
 

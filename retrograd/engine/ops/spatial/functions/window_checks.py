@@ -1,4 +1,4 @@
-"""What pools, folding and unfolding refuse: window sizes that are not positive, and images without elements."""
+"""Checks of pools, folding and unfolding: window sizes must be positive and images must not be empty."""
 
 from __future__ import annotations
 
