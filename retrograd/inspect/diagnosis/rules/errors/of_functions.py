@@ -8,6 +8,10 @@ _FUNCTION = "wrong-function"
 _PASS = "failed-backward"
 _TRANSFORM = "failed-transform"
 _FUNCTORCH = r"functorch|\bfunc\b"
+_OF_ENTRIES = (
+    "make {tensor} from the argument, so that each entry has its own (torch.zeros_like(x), x.new_zeros(...)), or put "
+    "the results together by torch.stack"
+)
 
 OF_FUNCTIONS = (
     Row(
@@ -138,26 +142,25 @@ OF_TRANSFORMS = (
         'vmap(f, randomness="different") or "same", or draw before and pass them in',
     ),
     Row(
-        r"vmap: (?P<op>\w+?)\(self, \*?(?:extra_)?args\) is not possible|vmap: inplace arithmetic\((?P<other>\w+)",
+        r"vmap: [\w ]+\(self, \*?(?:extra_)?args\) is not possible",
         _TRANSFORM,
         "inside vmap{here} {tensor}, which is one for the whole batch, is changed in place by what differs for each "
         "entry.",
-        "out of place ({tensor} = {tensor} + x), or make {tensor} from the argument: torch.zeros_like(x)",
+        _OF_ENTRIES,
     ),
     Row(
         r"output with shape \[(?P<wanted>[\d, ]*)\] doesn't match the broadcast shape \[(?P<given>[\d, ]*)\]",
         _TRANSFORM,
-        "inside vmap{here} {tensor}, which is one for the whole batch, is changed in place by what differs for each "
-        "entry: a place of shape ({wanted}) cannot hold a batch of shape ({given}).",
-        "make {tensor} from the argument, so that each entry has its own: torch.zeros_like(x) or x.new_zeros(...), or "
-        "put the results together by torch.stack",
-        room=_FUNCTORCH,
+        "inside vmap{here} {tensor} has room for the shape [{wanted}], and is to hold the shape [{given}]: what is not "
+        "made from the argument is one for the whole batch.",
+        _OF_ENTRIES,
+        room=r"\bvmap\b",
     ),
     Row(
         r"doesn't work on out= or view ops",
         _TRANSFORM,
         "inside vmap{here} a result is written to a tensor given by out=, which is one for the whole batch.",
-        "leave out= away and use what the call returns",
+        "use what the call returns instead of out=",
     ),
     Row(
         r"that doesn't have storage",
@@ -185,33 +188,54 @@ OF_TRANSFORMS = (
         r"same size in the mapped dimension, got sizes \[(?P<given>[\d, ]*)\]",
         _TRANSFORM,
         "vmap{here} is given arguments whose batch dimensions have different sizes: {given}.",
-        "in_dims=None for what is the same for all entries, or the dimension that holds the batch: in_dims=(0, 1)",
+        "None for what is the same for all entries, as in_dims=(None, 0); else the dimension that holds the batch",
     ),
     Row(
-        r"Got in_dim=\S+ for (?:an|some) input,? but|in_dims is not compatible|expected `in_dims` to be|got no inputs|"
+        r"Got in_dim=(?P<place>\S+) for an input but the input is of type <class '(?:\w+\.)*(?P<found>\w+)'>",
+        _TRANSFORM,
+        "vmap{here} is told by in_dims to batch over an argument that is a {found}, which has no dimension {place}.",
+        "None in in_dims for numbers and for tensors that are the same for all entries: in_dims=(0, None)",
+    ),
+    Row(
+        r"Got in_dim=(?P<place>\S+) for some input, but that input is a Tensor of dimensionality (?P<dims>\d+)",
+        _TRANSFORM,
+        "vmap{here} is told to batch over dimension {place} of a tensor that has {dims} dimensions.",
+        "None in in_dims for what is the same for all entries: in_dims=(0, None); else give the tensor a dimension for "
+        "the batch",
+    ),
+    Row(
+        r"in_dims is not compatible with|expected `in_dims` to be int or|got no inputs|"
         r"Expected at least one Tensor to vmap over",
         _TRANSFORM,
-        "vmap{here} is told to batch over an argument that has no such dimension: {message}.",
-        "in_dims=None for numbers and for tensors that are the same for all entries: in_dims=(0, None)",
+        "the in_dims of vmap{here} do not match the positional arguments that it is given.",
+        "in_dims is a number, or a tuple with an entry for each positional argument, not all None; what is given by "
+        "keyword is not batched",
     ),
     Row(
-        r"must only return Tensors, got type <class '(?P<found>[\w.]+)'>|can not return a BatchedTensor",
+        r"must only return Tensors, got type <class '(?:\w+\.)*(?P<found>\w+)'>",
         _TRANSFORM,
-        "the function that vmap{here} runs returns something that is not a tensor of the batch: {message}.",
-        "return tensors; out_dims=None for what is the same for all entries",
+        "the function that vmap{here} runs returns a value of type {found}, and all that it returns must be tensors.",
+        "return tensors, without .item(), float() or .tolist(); what is the same for all entries can stay outside",
     ),
     Row(
-        r"Expected f\(\*args\) to return a Tensor, got <class '(?P<found>[\w.]+)'>|"
-        r"Expected output of f to be a (?:Tensor or Tensors|non-empty tuple)|All outputs of f must be floating",
+        r"can not return a BatchedTensor when out_dim is None",
         _TRANSFORM,
-        "the function that torch.func differentiates{here} returns something that has no derivative: {message}.",
-        "return a floating-point tensor, without .item() or .tolist(); has_aux=True for further results",
+        "the function that vmap{here} runs returns a tensor that differs from entry to entry, and out_dims=None says "
+        "that it is the same for all.",
+        "out_dims=0, or leave out_dims out",
+    ),
+    Row(
+        r"(?:Expected f\(\*args\) to return a Tensor|expected f\(\*\w+\) to return only tensors|outputs of the "
+        r"user-provided function .*has type).*<class '(?:\w+\.)*(?P<found>\w+)'>",
+        _TRANSFORM,
+        "the function that is differentiated{here} returns a value of type {found}, which has no derivative.",
+        "compute with tensors and return them: no .item(), float() or .tolist() on the way",
     ),
     Row(
         r"should be a tuple: \(output, aux\) if has_aux is True",
         _TRANSFORM,
         "the function that torch.func differentiates{here} with has_aux=True returns one result only.",
-        "return loss, aux; or leave has_aux away",
+        "return loss, aux; or leave has_aux out",
     ),
     Row(
         r"Got argnums?=(?P<place>-?\d+), but only (?P<wanted>\d+) positional inputs",
@@ -221,9 +245,9 @@ OF_TRANSFORMS = (
         "the number of a positional argument, or pass it by position",
     ),
     Row(
-        r"Expected (?:primals|tangents|the tangents|cotangents|pytree structure of cotangents)",
+        r"(?P<said>Expected (?:primals|the tangents|pytree structure of cotangents)[^.:(]*)",
         _TRANSFORM,
-        "{call}{here} is given values and directions of different structure: {message}.",
+        "{call}{here} is given values and directions that do not fit together: {said}.",
         "two tuples of equal structure: jvp(f, (x,), (v,)); for vjp one tensor for each output",
     ),
     Row(
@@ -233,8 +257,7 @@ OF_TRANSFORMS = (
         "torch.func.grad(loss)(x) in its place, or call backward() outside of the transform",
     ),
     Row(
-        r"given (?:to \w+ )?must be either a Tensor or a tuple of Tensors but the (?:value|given \w+).*has type"
-        r" <class '(?P<found>\w+)'>",
+        r"inputs given to \w+ must be either a Tensor or a tuple of Tensors but .*has type <class '(?P<found>\w+)'>",
         _TRANSFORM,
         "{call}{here} is given a {found} where a tensor or a tuple of tensors belongs.",
         "a tuple: tuple(inputs); parameters of a module go through torch.func.functional_call",

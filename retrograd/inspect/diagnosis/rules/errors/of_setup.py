@@ -24,13 +24,13 @@ OF_OPTIMIZERS = (
         room=_OPTIMIZERS,
     ),
     Row(
-        r"iterable of Tensors or dicts, but got (?P<found>[\w.]+)",
+        r"iterable of Tensors or dicts, but got",
         _SETUP,
-        "the optimizer{here} is given a single {found} where a list of parameters belongs.",
+        "the optimizer{here} is given a single tensor where a list of parameters belongs.",
         "put it into a list: [{argument}]",
     ),
     Row(
-        r"can only optimize Tensors, but one of the params is (?P<found>[\w.]+)",
+        r"can only optimize Tensors, but one of the params is (?:\w+\.)*(?P<found>\w+)",
         _SETUP,
         "the optimizer{here} is given a {found} among its parameters, which is not a tensor.",
         "pass the tensors themselves: module.parameters() for a module, [*a.parameters(), *b.parameters()] for "
@@ -53,7 +53,7 @@ OF_OPTIMIZERS = (
         r"^'?params'?$",
         _SETUP,
         'a parameter group that the optimizer{here} is given has no entry "params".',
-        '{{"params": [...], "lr": ...}}',
+        'call the list of parameters "params" in each group: {{"params": [...], "lr": ...}}',
         room=_OPTIMIZERS,
     ),
     Row(
@@ -103,7 +103,7 @@ OF_OPTIMIZERS = (
         "the state that {receiver} is given{here} was saved by an optimizer whose groups held another number of "
         "parameters.",
         "give the optimizer the same parameters, in the same order, as the one that was saved; load the state before "
-        "parameters are added, removed or frozen away",
+        "parameters are added, removed or frozen",
     ),
     Row(
         r"^'?(?:param_groups|state)'?$",
@@ -133,41 +133,43 @@ OF_SCHEDULES = (
     Row(
         r"[Tt]ried to step (?P<given>\d+) times\. The (?:specified )?number of total steps is (?P<wanted>\d+)",
         _SETUP,
-        "{receiver}.step(){here} is called for the {given}th time, and the schedule was made for {wanted} steps.",
-        "total_steps, or epochs * steps_per_epoch, as many as the loop takes, and one scheduler.step() for each step "
-        "of the optimizer",
+        "{receiver}.step(){here} takes step {given}, and the schedule was made for {wanted} steps.",
+        "make it for as many steps as the loop takes (total_steps, or epochs and steps_per_epoch), and call its step() "
+        "once for each step of the optimizer",
     ),
     Row(
-        r"[Ee]xpected (?P<wanted>\d+) (?P<name>\w+), but got (?P<given>\d+)"
+        r"[Ee]xpected (?P<wanted>\d+) (?P<name>\w+),(?: but)? got (?P<given>\d+)"
         r"|(?P<other>\w+) must have the same length as optimizer.param_groups",
         _SETUP,
-        "the schedule{here} needs one of {name} for each parameter group of the optimizer: {message}.",
-        "as many of {name} as the optimizer has groups, or one for all",
+        "the schedule{here} is given another number of values in {name} than its optimizer has parameter groups: "
+        "{message}.",
+        "as many values as the optimizer has groups, or a single one (not in a list) for all",
         room=_OPTIMIZERS,
     ),
     Row(
         r"number of param groups in the `optimizer` \((?P<given>\d+)\) differs from when",
         _SETUP,
         "a parameter group was added to the optimizer after its schedule was made, which{here} does not know it.",
-        "add groups first and make the schedule afterwards",
+        "add groups before the schedule is made, or give the schedule a single number in place of a list",
     ),
     Row(
         r"must support momentum or beta1 with `cycle_momentum`",
         _SETUP,
         "the schedule{here} is to change the momentum as well, and its optimizer has none.",
-        "cycle_momentum=False, or momentum=0.9 for the optimizer",
+        "cycle_momentum=False, or an optimizer that has momentum or betas, as SGD and Adam",
     ),
     Row(
         r"expects all schedulers to belong to the same optimizer",
         _SETUP,
-        "the schedules that{here} are joined were made for different optimizers.",
+        "the schedules that are joined{here} were made for different optimizers.",
         "make all of them for the one optimizer that they are to steer",
     ),
     Row(
         r"^(?P<said>(?:Expected|Constant|Starting|Ending|Factor|mode|You must define|Sequential) .+)",
         _SETUP,
         "the schedule{here} is given a setting that it cannot use: {message}.",
-        "a setting as the message says",
+        "whole positive numbers of steps and epochs; factors from 0 to 1, and a start above 0; one milestone less than "
+        "there are schedules",
         room=r"\boptim\.lr_scheduler\b",
     ),
 )
@@ -196,18 +198,18 @@ OF_STATES = (
         "build the module as it was when its state was saved, or drop these keys before loading",
     ),
     Row(
-        r"loading state_dict for (?P<found>\w+):.*size mismatch for (?P<name>[\w.]+): [^\[]*\[(?P<given>[\d, ]*)\]"
+        r"loading state_dict for (?P<found>\w+):.*?size mismatch for (?P<name>[\w.]+): [^\[]*\[(?P<given>[\d, ]*)\]"
         r"[^\[]*\[(?P<wanted>[\d, ]*)\]",
         _SETUP,
-        "the state that is loaded{here} holds {name} in the shape ({given}), and the {found} that loads it has "
-        "({wanted}) there.",
+        "the state that is loaded{here} holds {name} in the shape [{given}], and the {found} that loads it has "
+        "[{wanted}] there.",
         "build the module with the sizes that it was saved with, or leave {name} out of the state and train it anew",
     ),
     Row(
-        r"Expected state_dict to be dict-like, got <class '(?P<found>[\w.]+)'>",
+        r"Expected state_dict to be dict-like, got <class '(?:\w+\.)*(?P<found>\w+)'>",
         _SETUP,
         "load_state_dict{here} is given a {found}, and takes the dictionary that state_dict() returns.",
-        "module.load_state_dict(other.state_dict())",
+        "give it other.state_dict(), or what torch.load(path) reads of a file that holds one",
     ),
     Row(
         r"total norm of order .* is non-finite, so it cannot be clipped",

@@ -169,7 +169,7 @@ class Scene:
     @property
     def message(self) -> str:
         """The first sentence of the exception."""
-        return _SENTENCE.split(self.raised.text.strip(), maxsplit=1)[0].strip()
+        return _SENTENCE.split(self.raised.text.strip(), maxsplit=1)[0].strip().rstrip(".")
 
     # -- the backward pass
 
