@@ -264,7 +264,7 @@ def keep_option(command: Function) -> Function:
 
 
 class StepType(click.ParamType):  # type: ignore[type-arg]  # no parameters before click 8.3
-    """``last``, ``all`` or the number of a backward run, counted from 0 (negative: from the end)."""
+    """``last``, ``all`` or the number of a backward pass, counted from 0 (negative: from the end)."""
 
     name = "step"
 

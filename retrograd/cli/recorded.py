@@ -72,7 +72,7 @@ class RecordingOptions:
     launch: Launch | None = None
     """Which process of a job this is; what it has is then also saved when a signal ends it."""
     every: int | None = None
-    """Save after so many backward runs."""
+    """Save after so many backward passes."""
     save: Callable[[Recording], None] = lambda recording: None
     """Saves what there is while the program runs; must not raise."""
     after_signal: Callable[[Recording], None] = lambda recording: None
@@ -84,7 +84,7 @@ class RecordingOptions:
     keep: int | None = KEPT
     """Steps kept in full detail; None for all."""
     all_figures: bool = False
-    """Whether every figure of a gradient is taken in every backward run."""
+    """Whether all statistics of a gradient is taken in every backward pass."""
     eager: bool = False
     """Whether regions that the program compiles run uncompiled."""
     children: bool = False
@@ -224,7 +224,7 @@ class RecordedRun:
 
 
 class _Flushes:
-    """Saves after every so many backward runs."""
+    """Saves after every so many backward passes."""
 
     def __init__(self, options: RecordingOptions) -> None:
         self._options = options

@@ -6,7 +6,7 @@ Evidence is used from the strongest to the weakest, and each match spreads to it
 4. the roots;  5. the same neighbours;  6. the same operator at the same place among what is left
 of a module that both have.
 
-Last, an operator in the place of another is taken for its replacement.  Shapes, dtypes and figures do not count as
+Last, an operator in the place of another is taken for its replacement.  Shapes, dtypes and statistics do not count as
 structure, so that a changed batch size leaves every node where it was.
 """
 
@@ -66,10 +66,10 @@ class _Graph:
             row.sort()
         made = [-1 if number is None else -number for number in snapshot.seq]
         self.by_age = sorted(range(self.size), key=made.__getitem__)
-        """Nodes newest first, as backward runs them."""
+        """Nodes newest first, as backward passes them."""
 
     def from_roots(self) -> list[int]:
-        """Return the nodes so that each stands after all its parents; nodes on a cycle come last."""
+        """Return the nodes so that each comes after all its parents; nodes on a cycle come last."""
         waiting = [len(row) for row in self.parents]
         order = [node for node in range(self.size) if not waiting[node]]
         for node in order:
@@ -213,7 +213,7 @@ class _Alignment:
         return groups
 
     def _match_replaced(self) -> None:
-        """Match nodes of different operators that stand between the same neighbours, or in the same module."""
+        """Match nodes of different operators between the same neighbours, or in the same module."""
         before, after = self._graphs
         waiting = deque((left, right) for left, right in enumerate(self._match) if right is not None)
         while waiting:
@@ -226,7 +226,7 @@ class _Alignment:
         self._fresh.clear()
 
     def _free_operands(self, left: int, right: int) -> Iterable[tuple[int, int]]:
-        """Yield the unmatched operands of two matched nodes that stand at the same place."""
+        """Yield the unmatched operands of two matched nodes that have the same position."""
         places = {place: child for place, _, child in self._graphs[1].children[right]}
         for place, _, child in self._graphs[0].children[left]:
             other = places.get(place)

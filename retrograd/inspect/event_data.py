@@ -16,7 +16,7 @@ leaf           a leaf's ``requires_grad``, ``.grad`` or memory was changed  full
 module         a module was called for the first time: its parameters       graph
 optimizer      an optimizer was made, stepped, or cleared gradients         graph
 stray          an attribute that switches nothing was set, as it turns out  full
-               at some backward run or in the end: ``net.requires_grad``
+               at some backward pass or in the end: ``net.requires_grad``
 mode           a module was switched to training or evaluation              full
 load           a state was loaded into a module                             full
 scaling        a gradient scaler scaled a loss, unscaled gradients, stepped full
@@ -30,9 +30,9 @@ clip           gradients were clipped, if there were any                    back
 hook           a hook was registered, removed, or ran                       backward
 function       a custom Function's forward or backward ran                  backward
 checkpoint     a checkpointed block began, or was computed again            backward
-backward       a backward run began                                         graph
+backward       a backward pass began                                         graph
 accumulate     a gradient arrived in a leaf's ``.grad``                     backward
-backward-end   a backward run ended                                         graph
+backward-end   a backward pass ended                                         graph
 collective     processes of a job did something together, or met            full
 wrapper        a module was wrapped for several processes                   full
 prepared       modules were given to what trains or compiles them           full
@@ -105,7 +105,7 @@ MEASURES = (
 )
 """Names of ``Graph.measures`` that a recording at level ``backward`` or ``full`` carries.
 
-None: the node did not run, or the figure was not taken (``figure_schedule``).
+None: the node did not run, or the statistic was not taken (``figure_schedule``).
 """
 
 
@@ -160,7 +160,7 @@ class OperationData(TypedDict, total=False):
     """Tensors (inputs or outputs) that its node keeps for backward."""
     scope: str
     run: int
-    """Number of the backward run inside which it happened (recomputation, hooks, double backward)."""
+    """Number of the backward pass inside which it happened (recomputation, hooks, double backward)."""
     values: dict[str, Values]
     """Summaries, by tensor number as text; only of tensors that are non-finite, saturated or otherwise telling."""
     range: list[Annotated[list[float], 2] | None]
@@ -349,13 +349,13 @@ class CheckpointData(TypedDict, total=False):
 
 
 class SummaryData(TypedDict, total=False):
-    """Data of ``summary``, which stands for steps of a long program (``kept_steps``)."""
+    """Data of ``summary``, which replaces the dropped steps of a long program (``kept_steps``)."""
 
     first_step: int
     """Number of the first one, from 0 over the whole program."""
     steps: int
     runs: int
-    """Their backward runs, ``seconds`` these took, and ``kinds``, how many events of each kind there were."""
+    """Their backward passes, ``seconds`` these took, and ``kinds``, how many events of each kind there were."""
     seconds: float
     kinds: dict[str, int]
     norms: dict[str, list[float]]

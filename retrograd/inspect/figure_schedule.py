@@ -2,7 +2,7 @@
 
 Norm, number of NaN and of infinities, and share of tiny entries are taken of every gradient in every run: one product
 of the gradient with itself tells them all as long as it is an ordinary number, and where it is not (NaN, infinity,
-overflow, nothing but zeros, underflow) every figure is taken.  So what the checks live on is exact in every run.
+overflow, nothing but zeros, underflow) all statistics are computed.  So what the checks live on is exact in every run.
 
 Minimum, maximum, mean and share of zeros of ordinary gradients take four passes more.  They are taken in the first
 runs and in one of many after that, and are None (not measured) in the others.
@@ -15,7 +15,7 @@ range a check asks for in any run (``Site.ranged``), the range is always taken.
 from __future__ import annotations
 
 AT_FIRST = 2
-"""Runs from the beginning of a recording in which every figure is taken."""
+"""Runs from the beginning of a recording in which all statistics are computed."""
 EVERY = 17
 """Of later runs one in so many; a prime, so that of the several runs of a step each gets its turn."""
 
@@ -29,12 +29,12 @@ class FigureSchedule:
     def __init__(self, *, always: bool = False) -> None:
         self._always = always
         self.whole = True
-        """Whether the next run is one of those in which every figure is taken."""
+        """Whether the next run is one of those in which all statistics are computed."""
 
     def comes(self, run: int) -> None:
         """The next run has this number."""
         self.whole = self.takes_all(run)
 
     def takes_all(self, run: int) -> bool:
-        """Whether every figure is taken in the backward run with this number, counted from 0."""
+        """Whether all statistics are computed in the backward pass with this number, counted from 0."""
         return self._always or run < AT_FIRST or run % EVERY == 0

@@ -41,7 +41,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """One way to mend what a finding tells of: changes that belong together, in different places."""
+    """One way to correct what a finding reports: changes that belong together, in different places."""
 
     sentence: str
     """What it does, as an instruction: ``leave out .detach()``."""

@@ -80,12 +80,12 @@ class _Plain(pickle.Unpickler):
         raise pickle.UnpicklingError(f"it asks for {module}.{name}")
 
     def persistent_load(self, pid: Any) -> NoReturn:
-        """Refuse what stands elsewhere."""
+        """Refuse references to objects outside the file."""
         raise pickle.UnpicklingError("it refers to something outside")
 
 
 def _recording(plain: dict[str, Any], rank: int) -> Recording:
-    """Return what a dump tells."""
+    """Return the recording that a dump describes."""
     groups = {name: _ranks(about["ranks"]) for name, about in plain["pg_config"].items()}
     world = max((1 + max(members) for members in groups.values() if members), default=0)
     events = [

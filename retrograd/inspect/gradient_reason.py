@@ -143,7 +143,7 @@ _ELSEWHERE = {
     "zero": "it cancels what was in .grad before (backward adds to it), or .grad was cleared or written to.",
     "nonfinite": ".grad was so before (backward adds to it until zero_grad() clears it), or was written to.",
 }
-"""Where a gradient comes from that did not arrive in the last backward run."""
+"""Where a gradient comes from that did not arrive in the last backward pass."""
 
 
 class _Seen:

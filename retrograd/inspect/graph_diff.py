@@ -13,7 +13,7 @@ from .figure_schedule import SAMPLED
 from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, Graph, SourceLine
 
 TOLERANCE = 1e-5
-"""Relative difference up to which two figures count as equal."""
+"""Relative difference up to which two statistics count as equal."""
 MAY_DIFFER = frozenset({"time_us", "started_us", "thread"})
 """Measures that are never the same twice."""
 STATUSES = ("operator", "removed", "added", "shape", "figures")
@@ -44,7 +44,7 @@ class Differences:
     """Edges that only one side has: ``added`` or ``removed``."""
 
     def telling(self) -> list[int]:
-        """Return the nodes that differ in more than figures, which follow from them; if there are none, all."""
+        """Return the nodes that differ in more than statistics, which only follow from that; if there are none, all."""
         return [node for node, status in self.status.items() if status != "figures"] or list(self.status)
 
     def worst(self, nodes: Iterable[int]) -> str:
@@ -181,9 +181,9 @@ class GraphDiff:
 
 
 def diff_graphs(before: Graph, after: Graph, tolerance: float = TOLERANCE) -> GraphDiff:
-    """Return what differs between two graphs: nodes, operators, shapes, dtypes, parameter names, figures, edges.
+    """Return what differs between two graphs: nodes, operators, shapes, dtypes, parameter names, statistics, edges.
 
-    Source lines, variable names and times do not count; figures count where both graphs have them, from a relative
+    Source lines, variable names and times do not count; statistics count where both graphs have them, from a relative
     difference of ``tolerance`` on.
     """
     found = GraphDiff(before, after, align(before, after))
@@ -217,7 +217,7 @@ def change_text(change: Change) -> str:
 
 
 def changes_text(changes: Sequence[Change]) -> list[str]:
-    """Return what is said of a node: all but figures, and of these the first, with a count of the others."""
+    """Return the text for a node: all changes except statistics, and the first of those with a count of the others."""
     said = [change_text(change) for change in changes if change.kind != "figures"]
     figures = [change for change in changes if change.kind == "figures"]
     if figures:
@@ -228,7 +228,7 @@ def changes_text(changes: Sequence[Change]) -> list[str]:
 
 
 def figures_differ(before: float | None, after: float | None, tolerance: float) -> bool:
-    """Whether two figures are further apart than the tolerance; NaN equals NaN, unknown equals only unknown."""
+    """Whether two statistics differ by more than the tolerance; NaN equals NaN, unknown equals only unknown."""
     if before is None or after is None:
         return before is not after
     if math.isnan(before) or math.isnan(after):
@@ -251,7 +251,7 @@ def _column_changes(before: Graph, after: Graph, left: int, right: int) -> Itera
 def _measure_changes(
     before: Graph, after: Graph, pair: tuple[int, int], measured: list[str], tolerance: float
 ) -> Iterator[Change]:
-    """Yield the figures that differ; one that only one run took is no difference."""
+    """Yield the statistics that differ; one that only one run has is not a difference."""
     left, right = pair
     for name in measured:
         was, now = before.measures[name][left], after.measures[name][right]

@@ -31,11 +31,11 @@ class Rows(dict[int, Any]):
     """What is known of each tensor, by number; where a note is going to fill it in, the number of its memory alone."""
 
     def __missing__(self, number: int) -> TensorFacts:
-        """Return what stands for a tensor that was dropped; nothing that is written into it stays."""
+        """Return a substitute for a tensor that was dropped; what is written to it is discarded."""
         return TensorFacts()
 
     def facts(self, number: int) -> TensorFacts:
-        """Return what is known of a tensor; where the note that was to tell never came, that is next to nothing."""
+        """Return what is known about a tensor; next to nothing if its note never came."""
         found = self[number]
         return TensorFacts(storage=found) if isinstance(found, int) else found
 

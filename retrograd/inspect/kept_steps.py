@@ -1,7 +1,7 @@
 """``KeptSteps``: decides which steps of a long-running program are kept in full detail.
 
 A *step* is what happens from one step of an optimizer to the next (of the one that stepped first, if there are
-several); where none steps, from the end of one backward run to that of the next.  Kept are the first and the last
+several); where none steps, from the end of one backward pass to that of the next.  Kept are the first and the last
 ones, those that are like none before (another line, operator, shape, a graph that grew, an error, a gradient that is
 zero or not finite), and a sample of the others.  Of all others there are sums in the events that stand in their place.
 
@@ -37,7 +37,7 @@ _WAITING = 8
 _PATIENCE = 16
 """Steps of other optimizers after which one of them sets the pace."""
 _LONG = 20_000
-"""Events after which a step ends with a backward run, whether an optimizer steps or not."""
+"""Events after which a step ends with a backward pass, whether an optimizer steps or not."""
 _REMEMBERED = 100_000
 """Forms of steps, and pairs of them, that are remembered."""
 _REMEMBERED_STEPS = 32
@@ -71,7 +71,7 @@ class Gap:
     """Whether the step after it was once seen to follow the one before it."""
 
     def event(self) -> Event:
-        """Return the event that stands for all that was dropped."""
+        """Return the event that replaces all dropped events."""
         norms = {str(leaf): [*figures[:3], figures[3] / figures[0]] for leaf, figures in self.norms.items()}
         data: dict[str, Any] = {"first_step": self.first, "steps": self.steps, "runs": self.runs}
         data |= {"seconds": self.seconds, "kinds": dict(sorted(self.kinds.items())), "norms": norms}
@@ -111,7 +111,7 @@ class KeptSteps:
         """The optimizer whose steps divide the program."""
         self._others = 0
         self._accumulates = False
-        """Whether a backward run gave leaves their ``.grad``: then those that return gradients end no step."""
+        """Whether a backward pass gave leaves their ``.grad``: then those that return gradients end no step."""
         self._runs = 0
         """Backward runs under way."""
         self._due = False
@@ -129,7 +129,7 @@ class KeptSteps:
     # -- where steps end
 
     def run_begins(self, *, accumulates: bool) -> None:
-        """A backward run began, which gives leaves their ``.grad`` or returns gradients."""
+        """Note that a backward pass began, which gives leaves their ``.grad`` or returns gradients."""
         self._runs += 1
         if self._pace is None and (accumulates or not self._accumulates):
             self._accumulates, self._due = accumulates, True

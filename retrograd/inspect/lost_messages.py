@@ -17,7 +17,7 @@ _MOST = 1000
 
 
 def lost_messages(tell: Callable[[BaseException, list[Any]], None]) -> AbstractContextManager[None]:
-    """Call ``tell`` with the exception and what a message holds, for each that gets lost until the block ends."""
+    """Call ``tell`` with the exception and the message's content for each message that is lost inside the block."""
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         def dumps(message: Any, *args: Any, **kwargs: Any) -> Any:

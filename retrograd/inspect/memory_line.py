@@ -1,4 +1,4 @@
-"""Memory of a graph's saved tensors over time: it grows node by node in forward and falls as backward runs.
+"""Memory of a graph's saved tensors over time: it grows node by node in forward and falls as backward passes.
 
 Memory that several nodes save is counted once, for the first of them: it is held from then on, and released when that
 node has run, which is after all others.
@@ -72,7 +72,7 @@ def memory_line(snapshot: Graph, *, retained: bool = False) -> MemoryLine | None
 
 
 def retained_runs(recording: Recording) -> set[int]:
-    """Return the numbers of the graphs that their backward run was told to keep."""
+    """Return the numbers of the graphs whose backward pass kept them (``retain_graph``)."""
     found = set()
     for event in recording.events:
         if event.kind == "backward" and (event.data.get("retain_graph") or event.data.get("create_graph")):

@@ -35,7 +35,7 @@ def path_below(file: str) -> str:
 
 
 def path_from_root(file: str) -> str:
-    """Return a file's path from the root on, as far as that is known."""
+    """Return a file's absolute path, where it is known."""
     try:
         return os.path.abspath(file)
     except OSError:

@@ -42,7 +42,7 @@ MAX_EVENTS = 1_000_000
 _AROUND = 2
 """Lines kept before and after one that is mentioned."""
 _FIRST_COUNT = 6
-"""The backward run before which living tensors are counted for the first time; then after twice as many each time."""
+"""The backward pass before which living tensors are counted for the first time; then after twice as many each time."""
 _MOST_MISSED = 100
 """Different things that are told to be missing."""
 Explain = Callable[[Recording, BaseException, SourceLine | None], None]
@@ -62,15 +62,15 @@ def recording(
     explain: Explain | None = None,
     ledger: Ledger | None = None,
 ) -> Iterator[Recording]:
-    """Record every backward run of both engines until the block ends; the program does what it would do alone.
+    """Record every backward pass of both engines until the block ends; the program behaves as it does unwatched.
 
     ``level`` says how much: ``"graph"`` for structure only, ``"backward"`` for times and statistics of each node
     as well, ``"full"`` for every call of forward on top of that.  Yields the ``Recording``; it is complete when the
     block has ended.  An exception is noted as an ``"error"`` event and goes on its way, without our frames in its
-    traceback.  PyTorch may be imported inside the block.  ``after_run`` is called whenever a backward run has ended,
+    traceback.  PyTorch may be imported inside the block.  ``after_run`` is called whenever a backward pass has ended,
     ``explain`` with an exception that the engine raises or that ends the block.  With ``check``, at level ``"full"``,
     the custom Functions that ran are compared with finite differences when the block has ended: they are called again.
-    With ``all_figures`` every figure of a gradient is taken in every run, else as ``figure_schedule`` says.
+    With ``all_figures`` all statistics of a gradient is taken in every run, else as ``figure_schedule`` says.
     Of a program of more steps than ``keep`` so many are kept (``kept_steps``); None keeps all.
     With ``eager`` regions of ``torch.compile`` run uncompiled, so that their calls are seen.
     ``ledger``: who records the processes that the program starts.
@@ -208,7 +208,7 @@ class Recorder:
             return list(self.recording.sources)
 
     def begin_run(self) -> int:
-        """Return the number of a backward run that begins now."""
+        """Return the number of a backward pass that begins now."""
         with self._lock:
             self._runs += 1
             self.figures.comes(self._runs)
@@ -315,7 +315,7 @@ def _drawing(known: list[str]) -> dict[int, str]:
 
 
 def error_event(error: BaseException) -> Event:
-    """Return the event that says what ended a program: an exit out of the handling of a failure tells of that.
+    """Return the event for what ended a program; an exit while handling an exception is reported as that exception.
 
     What a worker raised, and the program again, is told as the worker's.
     """
@@ -329,7 +329,7 @@ def error_event(error: BaseException) -> Event:
 
 
 def _told(error: BaseException) -> BaseException:
-    """Return what an exit out of the handling of a failure tells of."""
+    """Return the exception that an exit was handling."""
     if isinstance(error, SystemExit) and error.code not in (None, 0):
         return error.__cause__ or error.__context__ or error
     return error

@@ -86,7 +86,7 @@ class _Renumbering:
         return found + place  # behind as many summaries
 
     def _tensor(self, number: int) -> int:
-        """Return the new number of a tensor, or of what stands for it."""
+        """Return the new number of a tensor, or of its substitute."""
         found = self.numbers.get(self._original(number))
         if found is None:  # nothing is known of it any more
             found = self.numbers[number] = len(self._rows) + self._unknown

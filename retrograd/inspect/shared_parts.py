@@ -48,7 +48,7 @@ class SharedParts:
         return plain
 
     def _put(self, plain: dict[str, Plain], keys: tuple[str, ...]) -> None:
-        """Share what stands under these keys."""
+        """Share the values under these keys."""
         known = self._known
         for key in keys:
             if key in plain:

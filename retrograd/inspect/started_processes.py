@@ -33,7 +33,7 @@ class Ledger(Protocol):
         """Return what a process has to find in its environment where the program says itself what is there."""
 
     def started(self, ticket: str, process: int | None) -> None:
-        """A process has started, and counts; its number is None where nobody was told."""
+        """A process has started, and counts; its number is None if it is unknown."""
 
     def forked(self, ticket: str) -> None:
         """This is a child that was forked just now; without a ticket it counts all the same."""
@@ -61,7 +61,7 @@ _here = _Here()
 
 @contextmanager
 def counting_processes(told: Told, ledger: Ledger | None = None) -> Iterator[None]:
-    """Call ``told`` for each process of Python that the program starts until the block ends.
+    """Call ``told`` for each Python process that the program starts until the block ends.
 
     With a ``ledger`` it is called in the end, for each of which there is no recording.
     """
@@ -102,7 +102,7 @@ def own_fork() -> Iterator[None]:
 
 
 def _count_fork() -> None:
-    """Tell of a fork, in the parent, that no call under way tells of."""
+    """Report a fork, in the parent, that no running call reports."""
     if not _here.starting:
         for starts in _counting:
             starts.forked_unseen()
@@ -113,7 +113,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Starts:
-    """What stands in place of the functions that start processes."""
+    """Replacements of the functions that start processes."""
 
     def __init__(self, told: Told, ledger: Ledger | None) -> None:
         self._told, self._ledger = told, ledger

@@ -39,7 +39,7 @@ def form_of(events: Sequence[Event], tensors: Iterable[TensorFacts | None], grap
 
 
 def _signs(event: Event) -> tuple[Any, ...] | None:
-    """Return what tells an event from others of its line, beginning with ``"bad"`` where something went wrong."""
+    """Return what distinguishes an event from others of its line, beginning with ``"bad"`` if something went wrong."""
     facts = event.noted
     if facts and event.kind != "accumulate":
         return _signs_of_call(facts)

@@ -15,7 +15,7 @@ from .snapshot import SourceLine
 
 @dataclass(slots=True)
 class TensorFacts:
-    """One tensor, as it was when first seen; what changed later is told by events."""
+    """One tensor, as it was when first seen; events report later changes."""
 
     shape: tuple[int, ...] = ()
     dtype: str = "float32"
@@ -38,7 +38,7 @@ class TensorFacts:
     holder: str = ""
     """What held it after the step that it was made in, as the interpreter told when it was asked."""
     lasted: int | None = None
-    """Row of the last time that living tensors were counted before a backward run, if it was among them."""
+    """Row of the last time that living tensors were counted before a backward pass, if it was among them."""
     layout: tuple[int, ...] | None = None
     """Of a tensor that is a part of its memory: where it begins there, and its strides, both in entries."""
 

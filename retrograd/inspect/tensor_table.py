@@ -96,7 +96,7 @@ class TensorTable:
         self._turned: list[int] = []
         """Those that require a gradient since then."""
         self._begun = 0, 0
-        """Rows at which the last backward run but one began, and the last one."""
+        """Rows at which the last backward pass but one began, and the last one."""
         self._asked: set[Any] = set()
         """Lines of whose results it was asked who holds them."""
         self._counted_at: tuple[int, list[int]] = (0, [])
@@ -149,7 +149,7 @@ class TensorTable:
         return found
 
     def add(self, tensor: Any, facts: TensorFacts, *, memory: Any = None) -> int:
-        """Number a tensor that is not known yet, and its memory, told by the object that owns it; None for none."""
+        """Number a tensor that is not known yet, and its memory, identified by its owner; None for none."""
         key, place, known, memories, rows = id(tensor), id(memory), self._known, self._memories, self._rows
         with self._lock:  # as ``find``, of which the calls would take as long as what it does
             if memory is not None:
@@ -280,7 +280,7 @@ class TensorTable:
                 del known[number]
 
     def begins_run(self, row: int) -> None:
-        """Remember at which row of events a backward run begins."""
+        """Remember the event index at which a backward pass begins."""
         self._begun = self._begun[1], row
 
     def count_living(self, row: int) -> None:

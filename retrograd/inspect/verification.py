@@ -50,7 +50,7 @@ class Observed:
 
 
 def verdict(finding: Finding, fix: Fix, before: Observed, after: Observed) -> Verdict:
-    """Judge a fix of a finding by the runs without and with it.
+    """Judge the fix of a finding by runs without it and with it.
 
     *Verified*: the finding is gone, what it told of is undone (its leaves get gradients, no gradient is spoilt that
     was not), and nothing new was found.  *Makes it worse*: another error, or another finding of some weight.
@@ -76,7 +76,7 @@ def _names(value: object) -> Iterable[str]:
 
 
 def _key(finding: Finding, fix: Fix | None = None) -> tuple[str, str, int]:
-    """Return what two runs' findings are told apart by: kind and line, the line as the fix moves it."""
+    """Return the key by which findings of two runs are matched: kind and line, the line as the fix moves it."""
     line = finding.line
     for change in fix.changes if fix is not None else ():
         if change.file == finding.file and change.last < finding.line:

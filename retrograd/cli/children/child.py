@@ -150,7 +150,7 @@ class Child:
         self._save(self._recorded if idle else stopped(self._recorded, name))
 
     def _flushing(self, every: int) -> Callable[[Recording], None]:
-        """Return what saves after every so many backward runs."""
+        """Return what saves after every so many backward passes."""
 
         def flush(recorded: Recording) -> None:
             self._runs += 1

@@ -35,7 +35,7 @@ def share(array: Any) -> None:
 
 
 def is_shared(array: Any) -> bool:
-    """Whether something that is no tensor may write into an array's memory."""
+    """Whether something that is not a tensor may write into an array's memory."""
     owner = owner_of(array)
     if not isinstance(owner, np.ndarray):
         return True

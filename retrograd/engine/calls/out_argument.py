@@ -127,7 +127,7 @@ def _copy(out: Any, value: Any) -> None:
 
 
 def _check_targets(name: str, targets: tuple[Any, ...], operands: list[Any]) -> None:
-    """Refuse what is no tensor, and what has a tangent, which ``out=`` would lose."""
+    """Refuse what is not a tensor, and what has a tangent, which ``out=`` would lose."""
     for t in targets:
         if not isinstance(t, TensorBase):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(t).__name__}")

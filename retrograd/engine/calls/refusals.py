@@ -171,6 +171,6 @@ def size_mismatch(shapes: list[tuple[int, ...]], error: Exception | None) -> Exc
                     f"dimension {dim}"
                 )
         whole = tuple([n if m == 1 else m for m, n in zip(a, b, strict=True)])
-    if error is not None:  # an operand that is no tensor of the row's, such as a condition
+    if error is not None:  # an operand that is not a tensor of the row's, such as a condition
         return size_mismatch(shapes_in(error), None)
     return RuntimeError(f"operands of shapes {', '.join(map(str, shapes))} do not broadcast")

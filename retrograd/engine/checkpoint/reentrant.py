@@ -42,7 +42,7 @@ def is_checkpoint_valid() -> bool:
 
 
 class CheckpointFunction(Function):
-    """Runs a function without recording; backward runs it again with recording and backward through that."""
+    """Runs a function without recording; backward passes it again with recording and backward through that."""
 
     __module__ = "retrograd.utils.checkpoint"
 

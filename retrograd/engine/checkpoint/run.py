@@ -65,7 +65,7 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Run ``function(*args, **kwargs)`` without keeping what it saves; backward runs it again.
+    """Run ``function(*args, **kwargs)`` without keeping what it saves; backward passes it again.
 
     ``use_reentrant=False`` is the form to use; ``True`` starts a nested backward and allows neither keyword
     arguments nor ``grad``.  ``preserve_rng_state`` (default true) lets the second run draw the same random numbers.

@@ -158,7 +158,7 @@ def unpack_saved(ctx: Any) -> Any:
 
 
 def mark_non_differentiable(ctx: Any, output: Any, output_differentiability: list[bool] | None) -> None:
-    """Tell the Function which outputs have no gradient; ``RuntimeError`` for a flag on something that is no tensor."""
+    """Tell the Function which outputs have no gradient; ``RuntimeError`` for a flag on a non-tensor."""
     if output_differentiability is None:
         return
     outputs = output if isinstance(output, tuple) else (output,)

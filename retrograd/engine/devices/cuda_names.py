@@ -56,7 +56,7 @@ def stream(stream: Any) -> Any:
 
 
 def memory_stats(device: Any = None) -> OrderedDict[str, Any]:
-    """Figures of the memory of a GPU: none."""
+    """Statistics of the memory of a GPU: none."""
     return OrderedDict()
 
 

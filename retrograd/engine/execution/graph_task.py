@@ -28,7 +28,7 @@ _task_ids = itertools.count().__next__
 
 
 class GraphTask:
-    """One backward run: its options, dependency counts, gradient buffers and captures."""
+    """One backward pass: its options, dependency counts, gradient buffers and captures."""
 
     within_node = False
     """Whether this is how one node computes: then anomaly mode checks and explains that node, not those of the run."""

@@ -53,7 +53,7 @@ class Level:
 
     An argument that requires grad goes in as an alias, so that the result can be differentiated further; any other
     one as a leaf of its own.  Tangents go in as well, and come out with the results.  ``pushes`` says that PyTorch
-    would go along directions, where arguments are no leaves: the function may write them.
+    would go along directions, where arguments are not leaves: the function may write them.
     """
 
     def __init__(self, values: Any, *, pushes: bool = False) -> None:

@@ -100,7 +100,7 @@ def _unpacked(out: Any, strict: bool) -> tuple[Any, Any]:
 
 
 def _primal_of(value: Any) -> Any:
-    """An auxiliary result without its tangent; ``RuntimeError`` for one that is no tensor."""
+    """An auxiliary result without its tangent; ``RuntimeError`` for one that is not a tensor."""
     if not isinstance(value, Tensor):
         raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
     return unpack_dual(value).primal

@@ -48,7 +48,7 @@ def compared(recording: Recording, baseline: Recording) -> list[Finding]:
 
 
 def _of_view(view: View, recording: Recording, baseline: Recording, told: set[Key]) -> Iterator[_Difference]:
-    """Yield the differences of one view; one of all things that differ alike, and none of what was told by now."""
+    """Yield the differences of one view; equal ones are merged, and those already reported are left out."""
     sightings, theirs_seen = _seen(view, recording), _seen(view, baseline)
     here, there = _facts(view, sightings, recording), _facts(view, theirs_seen, baseline)
     if view.note:

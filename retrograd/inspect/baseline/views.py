@@ -141,7 +141,7 @@ def _lost_values(recording: Recording) -> Iterator[Seen]:
 
 
 def _training_calls(recording: Recording) -> Iterator[Seen]:
-    """Calls from the first optimizer, module or backward pass on, without those that only tell a number."""
+    """Calls from the first optimizer, module or backward pass on, except those that only read a number."""
     first = _first(recording, "optimizer", "module", "backward")
     for row, event in _events(recording, *_CALLED, "function", "clip", "scaling", "load"):
         told = event.kind == "cut" and not event.data.get("outputs")

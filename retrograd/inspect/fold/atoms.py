@@ -198,7 +198,7 @@ _HANGING = ("leaf", "ghost")
 
 
 def make_atoms(snapshot: Graph, merged: bytearray, *, parameters: bool) -> Folded:
-    """Return the folded graph without any scopes; ``merged`` nodes stand on edges."""
+    """Return the folded graph without any scopes; ``merged`` nodes are drawn as part of edges."""
     edges = merge_plumbing(snapshot, merged)
     leaves = _leaves(snapshot)
     order = execution_order(snapshot, [node for node in range(len(snapshot)) if not (merged[node] or leaves[node])])
@@ -261,7 +261,7 @@ def _put_rows(folded: Folded, edges: Edges, rows: dict[int, list[int]]) -> None:
 
 
 def _place_merged(folded: Folded, merged: bytearray) -> None:
-    """Say for every merged node on whose card it is found: that of the operator whose edge it stands on."""
+    """Find the card of every merged node: that of the operator whose edge it belongs to."""
     snapshot, atom_of = folded.original, folded.atom_of
     senders: dict[int, int] = {}
     for source, target in zip(snapshot.edge_source, snapshot.edge_target, strict=True):

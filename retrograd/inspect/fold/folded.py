@@ -47,7 +47,7 @@ def reading_order(count: int, sources: Sequence[int], targets: Sequence[int], in
 def nested_order(
     flat: Sequence[int], levels: Sequence[np.ndarray], sources: np.ndarray, targets: np.ndarray
 ) -> list[int]:
-    """Return the numbers in an order in which what stands in one box stays together, as near to ``flat`` as may be.
+    """Return the numbers in an order that keeps the content of each box together, as close to ``flat`` as possible.
 
     ``levels`` has, outermost first, per number the box that it stands in, or what is its own; boxes make no cycle.
     """
@@ -64,7 +64,7 @@ def nested_order(
 
 
 def _level_ranks(rank: np.ndarray, level: np.ndarray, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return per number the rank of the box that it stands in: each before all that its edges lead to."""
+    """Return for each number the rank of its box: each box comes before all that its edges lead to."""
     by_rank = np.argsort(rank)
     _, first, box_of = np.unique(level[by_rank], return_index=True, return_inverse=True)
     boxes = np.empty(len(rank), dtype=np.int64)
@@ -124,7 +124,7 @@ class Scope:
 
 
 class Item(NamedTuple):
-    """Something directly inside a scope: an atom or a scope, and the atoms it stands for."""
+    """An atom or a scope directly inside a scope, and the atoms it contains."""
 
     begin: int
     end: int
@@ -166,7 +166,7 @@ class Folded:
         return len(self.heads)
 
     def items(self, number: int) -> list[Item]:
-        """Return what stands directly in a scope, in order."""
+        """Return the items directly inside a scope, in order."""
         scope = self.scopes[number]
         found: list[Item] = []
         place = scope.begin
@@ -255,7 +255,7 @@ class Folded:
         return f" ({number} of {self.copies[leaf]})" if number else ""
 
     def members(self) -> list[list[int]]:
-        """Return per atom all nodes of the original that stand on it, its head first."""
+        """Return for each atom all original nodes that are drawn on it, its head first."""
         found = [[head] for head in self.heads]
         for node, atom in enumerate(self.atom_of):
             if node != self.heads[atom]:

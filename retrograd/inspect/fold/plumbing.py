@@ -55,7 +55,7 @@ def _same_size(one: tuple[int, ...] | None, other: tuple[int, ...] | None) -> bo
 
 
 def merge_plumbing(snapshot: Graph, merged: bytearray) -> Edges:
-    """Return the edges that remain when the marked nodes stand on the edges that lead to them."""
+    """Return the edges that remain when the marked nodes are merged into the edges that lead to them."""
     way_on = [-1] * len(snapshot)
     for edge, source in enumerate(snapshot.edge_source):
         if merged[source]:

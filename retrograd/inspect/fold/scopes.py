@@ -139,7 +139,7 @@ def add_scopes(folded: Folded, *, modules: bool, functions: bool) -> None:
 
 
 def _says_nothing(folded: Folded, number: int) -> bool:
-    """Whether a scope tells no more than what it holds: one atom, or a function of the user around everything."""
+    """Whether a scope adds no information: it holds a single atom, or is a user function around everything."""
     scope = folded.scopes[number]
     return len(scope) == 1 or (scope.kind == "function" and len(scope) == len(folded))
 
@@ -162,7 +162,7 @@ def _name(scope: Scope) -> str:
 
 
 def _paths(folded: Folded, modules: bool, functions: bool) -> list[str]:
-    """Return the path of every atom; a leaf with an atom of its own stands where the operator before it stands."""
+    """Return the path of every atom; a leaf with an atom of its own has the path of the operator before it."""
     paths = inferred_paths(folded) if modules else None
     if paths is None:
         paths = _recorded_paths(folded, modules, functions)

@@ -121,7 +121,7 @@ class _Maker:
         self.boxes.sort()
 
     def _inside(self, number: int) -> list[Item]:
-        """Return what stands in an open scope: of a repeat, what stands in the block that stands for all."""
+        """Return the content of an open scope; for a repeat, that of the one block drawn for all."""
         scope = self.folded.scopes[number]
         if scope.kind != "repeat" or number in self.unrolled:
             return self.folded.items(number)

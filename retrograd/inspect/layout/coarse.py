@@ -52,7 +52,7 @@ def layout(sizes: Sequence[Size], sources: Sequence[int], targets: Sequence[int]
 
 
 def _order(ranks: Ints, sources: Sequence[int], targets: Sequence[int]) -> Ints:
-    """Return all nodes by layer, inside a layer by where their first predecessor stands in the walk."""
+    """Return all nodes by layer, and inside a layer by the position of their first predecessor in the walk."""
     first = np.arange(len(ranks), dtype=np.int64)
     if len(sources):
         np.minimum.at(first, np.asarray(targets, dtype=np.int64), np.asarray(sources, dtype=np.int64))

@@ -149,7 +149,7 @@ def _runs(layered: Layered, wrapped: set[int]) -> list[list[int]]:
 
 
 def _only_links(layered: Layered, neighbours: Adjacency) -> list[int]:
-    """Return per vertex the one neighbour on one side that it should stand in line with, or -1."""
+    """Return for each vertex the one neighbour on one side with which it should be aligned, or -1."""
     starts, items = neighbours.starts, neighbours.items
     found = []
     for vertex in range(layered.count):
@@ -159,7 +159,7 @@ def _only_links(layered: Layered, neighbours: Adjacency) -> list[int]:
 
 
 def _only_link(layered: Layered, vertex: int, around: list[int]) -> int:
-    """Return the one neighbour that a vertex should stand in line with, or -1 if several have an equal claim."""
+    """Return the one neighbour with which a vertex should be aligned, or -1 if several have an equal claim."""
     light = layered.light
     # Way points of skip connections keep in line among themselves; they do not claim their ends.
     if light[vertex]:

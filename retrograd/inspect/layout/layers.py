@@ -25,7 +25,7 @@ class Bundle(NamedTuple):
 
 
 class Ports(NamedTuple):
-    """How far from left to right the fixed ends of links stand on their cards, between 0 and 1; 1/2 for all others."""
+    """Horizontal positions of the fixed ends of links on their cards, between 0 and 1; 1/2 for all others."""
 
     leaves: list[float]
     """Per link its upper end,"""
@@ -175,7 +175,7 @@ def _ports(net: Net, edges: list[tuple[int, int]]) -> Ports | None:
 
 
 def _shares(distances: dict[int, float], cards: list[int]) -> dict[int, float]:
-    """Return per edge how far along the side of its card its port stands among all ports there."""
+    """Return for each edge the relative position of its port among all ports on that side of the card."""
     sides: dict[int, set[float]] = {}
     for edge, distance in distances.items():
         sides.setdefault(cards[edge], set()).add(distance)

@@ -59,7 +59,7 @@ class Part:
     _known: dict[Piece, int] = field(default_factory=dict)
 
     def put(self, members: Iterable[tuple[str, int]]) -> None:
-        """Set what stands in the frame."""
+        """Set the content of the frame."""
         self.members = list(members)
         self._places = {member: node for node, member in enumerate(self.members)}
 
@@ -180,7 +180,7 @@ class _Nested:
         self._fill()
 
     def _fill(self) -> None:
-        """Say what stands in which frame, in the order of its atoms."""
+        """Assign items to frames, in the order of their atoms."""
         scopes = self.view.folded.scopes
         members: list[list[tuple[int, str, int]]] = [[] for _ in self.parts]
         for number, box in enumerate(self.view.boxes):
@@ -231,7 +231,7 @@ class _Nested:
             self.ways.append(way + inward[::-1])
 
     def order_ports(self, part: Part) -> None:
-        """Let lines enter the frames in one frame in the order in which they come, as far as that is free."""
+        """Order the ports of inner frames like the lines that enter them, where that order is free."""
         frames = [inner for kind, inner in part.members if kind == "frame" and len(self.parts[inner].tops) > 1]
         if not frames:
             return
@@ -272,7 +272,7 @@ class _Nested:
         placing.sizes[number] = Size(round(width, 1), round(made.height + (HEADER - 2 * _SPARED if number else 0.0), 1))
 
     def _net_with_ports(self, placing: _Placing, part: Part) -> Net:
-        """Return what stands in a frame as a net, whose edges meet inner frames at the ports that these have."""
+        """Return the content of a frame as a net whose edges meet inner frames at their ports."""
         net = part.net()
         for node, (kind, inner) in enumerate(part.members):
             if kind == "frame":
@@ -287,7 +287,7 @@ class _Nested:
         return net
 
     def _port(self, placing: _Placing, frame: int, kind: str, number: int) -> float:
-        """Return where a port of a frame stands, from the left side of the frame."""
+        """Return the position of a frame's port, from the left side of the frame."""
         node = self.parts[frame].node(End(kind, number))
         return placing.layouts[frame].boxes[node].x + placing.shifts[frame]
 

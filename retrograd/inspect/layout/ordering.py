@@ -205,7 +205,7 @@ def _sorted_by(layer: list[int], keys: dict[int, float]) -> list[int]:
 
 
 def _inversions(ours: Sequence[float], theirs: Sequence[float]) -> int:
-    """Count the pairs whose first (of ``ours``) lies right of the second (of ``theirs``); both are sorted."""
+    """Count the pairs whose first (from ``ours``) is right of the second (from ``theirs``); both are sorted."""
     if not ours or not theirs or ours[-1] <= theirs[0]:
         return 0
     count = below = 0

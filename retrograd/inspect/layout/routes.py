@@ -123,7 +123,7 @@ def lane_users(layered: Layered, net: Net, pages: list[int]) -> list[Lane]:
 
 
 def _numbers(layered: Layered, net: Net) -> dict[int, list[int]]:
-    """Return per node to which outputs of it lines run from layer to layer: each has a way of its own."""
+    """Return for each node the outputs from which lines run between layers: each has its own path."""
     in_lane, found = set(layered.lanes), {}  # type: set[int], dict[int, set[int]]
     for edge, (target, number) in enumerate(zip(net.edge_target, net.edge_output_nr, strict=True)):
         if edge not in in_lane:
@@ -219,7 +219,7 @@ def _in_ports(net: Net, sheet: Sheet, paths: list[list[int]], starts: list[float
 
 
 def _in_gap(net: Net, starts: list[float], one: tuple[str, int], other: tuple[str, int]) -> float:
-    """Return how far apart two lines arrive: as far as they left, if they run from card to card side by side."""
+    """Return how far apart two lines arrive: the same distance as at their start, if they run side by side."""
     (kind, edge), (other_kind, twin) = one, other
     beside = kind == other_kind == "edge" and net.edge_source[edge] == net.edge_source[twin]
     return max(_IN_GAP, starts[twin] - starts[edge]) if beside else _IN_GAP

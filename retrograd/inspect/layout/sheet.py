@@ -96,13 +96,13 @@ class Sheet:
         return self.middle(vertex) + cell / 2
 
     def page(self, vertex: int) -> int:
-        """Return the page on which a vertex stands."""
+        """Return the page of a vertex."""
         return self.bands.pages[self.layered.ranks[vertex]]
 
 
 @dataclass(slots=True)
 class Placed:
-    """Where the vertices stand from left to right."""
+    """Horizontal positions of the vertices."""
 
     layered: Layered
     sizes: Sequence[Size]

@@ -80,7 +80,7 @@ class Copies:
 
 
 def copies_of(run: Run) -> Copies:
-    """Gather what one rank tells."""
+    """Gather the copies that one rank recorded."""
     found = Copies(run)
     members: dict[int, tuple[int, ...]] = {}
     for row, event in enumerate(run.recording.events):

@@ -79,7 +79,7 @@ def _signature(run: Run, step: int, parts: Parts) -> Hashable:
 
 
 def _comparable(runs: list[Run], step: int) -> Parts:
-    """Return what can be compared at a step: without what only some recordings tell, those of a higher level."""
+    """Return what can be compared at a step, without what only recordings of a higher level hold."""
     graphs = [run.steps[step].snapshot for run in runs if step < len(run.steps)]
     if len({knows_order(graph) for graph in graphs if graph is not None}) <= 1:
         return _PARTS
@@ -138,7 +138,7 @@ def _difference(runs: list[Run], step: int, parts: Parts, most: list[int], group
 
 
 def _is_structure(change: Change) -> bool:
-    """Whether a change is of the kind that makes runs part; figures of ranks differ anyway."""
+    """Whether a change is of a kind that makes runs diverge; statistics of ranks differ anyway."""
     return change.what in ("op", "name", "shape", "dtype") or change.what.startswith("operand")
 
 

@@ -25,7 +25,7 @@ from .run import Run
 
 
 def kept_in_all(recordings: Sequence[Recording]) -> list[Recording]:
-    """Return the recordings with the backward runs, and what led to them, that all of them have."""
+    """Return the recordings restricted to the backward passes, and what led to them, that all of them have."""
     if not any(event.kind == "summary" for recording in recordings for event in recording.events):
         return list(recordings)
     numbers = [{event.data.get("run") for event in recording.events if _ends(event)} for recording in recordings]
@@ -57,7 +57,7 @@ SCHEMA = 1
 
 @dataclass(slots=True)
 class Lineup:
-    """Runs side by side; their order is that of the names."""
+    """Several runs side by side, in the order of their names, and where they diverge."""
 
     runs: list[Run]
     ranks: bool
@@ -80,7 +80,7 @@ class Lineup:
     missing: list[int] = field(default_factory=list)
     """Ranks of the job of which there is no recording."""
     graphs: GraphDiff | None = None
-    """Of two runs: their graphs at the first step where something differs, figures included."""
+    """Of two runs: their graphs at the first step where something differs, statistics included."""
     result: OtherResult | None = None
     """Of two runs of one program: the first call whose result differs, where calls were recorded."""
     step: int | None = None
@@ -152,13 +152,13 @@ def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: fl
         found.missing = [number for number in range(world) if number not in numbers]
     if len(runs) == 2:
         found.result = None if ranks else first_other_result(recordings[0], recordings[1], tolerance)
-        first = found.divergence.step if ranks and found.divergence is not None else 0  # figures of ranks may differ
+        first = found.divergence.step if ranks and found.divergence is not None else 0  # statistics of ranks may differ
         found.step, found.graphs = _first_pair(runs[0], runs[1], found.divergence, tolerance, first)
     return found
 
 
 def alike(found: Lineup) -> list[list[int]]:
-    """Return the runs, of a large job those together that made the same calls at the same lines and ended alike.
+    """Return groups of runs: in a large job, ranks with the same calls, lines and end form one group.
 
     What one of them tells, the others would tell as well, as far as it does not hang on values.
     """
@@ -186,7 +186,7 @@ def ranges(ranks: Iterable[int]) -> list[str]:
 
 
 def of_a_job(recording: Recording) -> bool:
-    """Whether a recording is that of one of several ranks."""
+    """Whether a recording belongs to one of several ranks."""
     return recording.rank is not None and recording.world_size != 1
 
 
@@ -207,7 +207,7 @@ def _first_pair(
 
 
 def _alike(left: Graph, right: Graph) -> bool:
-    """Whether two graphs are the same to the last figure, times apart."""
+    """Whether two graphs are equal in everything except times."""
     columns = (column for column in (*NODE_COLUMNS, *EDGE_COLUMNS, "roots") if column not in ("source", "scope"))
     return all(getattr(left, column) == getattr(right, column) for column in columns) and all(
         left.measures[name] == right.measures[name]

@@ -100,7 +100,7 @@ def _in_module(line: SourceLine) -> bool:
 
 
 def unsynced(parting: Parting) -> Cause | None:
-    """A wrapper was told not to reduce."""
+    """An event: a wrapper was switched to not reducing gradients."""
     names = [name for name in parting.names if all(name in one.wrapped for one in parting.told)]
     if names:
         one, window = next(parting.windows(names[0]))
@@ -330,7 +330,7 @@ def _never_alike(told: list[Copies], cohort: Sequence[int], unlike: list[str]) -
 
 
 def copies_at_first(told: Sequence[Copies]) -> dict[str, bool]:
-    """Return name -> whether all ranks held the same before their first step, as far as they tell."""
+    """Return for each name whether all ranks held the same values before their first step, where recorded."""
     names = set.intersection(*(set(one.held) for one in told)) if told else set()
     return {name: len({one.held[name][0].before for one in told}) == 1 for name in names}
 

@@ -37,9 +37,9 @@ class OtherResult:
 
 
 def first_other_result(before: Recording, after: Recording, tolerance: float = 0.0) -> OtherResult | None:
-    """Return the first call or gradient that differs between two recordings, None if all that was noted is equal.
+    """Return the first call or gradient that differs between two recordings, None if all that was recorded is equal.
 
-    Figures may differ by ``tolerance``, relatively; lines may, too.  Recordings of level ``full`` tell of calls, of
+    Statistics may differ by ``tolerance``, relatively; lines may, too.  Recordings of level ``full`` tell of calls, of
     ``backward`` of gradients; of two that differ in level what both tell of is compared.
     """
     kinds = _noted(before) & _noted(after) if before.level != after.level else _RESULTS
@@ -54,7 +54,7 @@ def first_other_result(before: Recording, after: Recording, tolerance: float = 0
 
 
 def _noted(recording: Recording) -> frozenset[str]:
-    """Return the kinds of results that a recording tells of."""
+    """Return the kinds of results that a recording holds."""
     return _RESULTS.intersection(event.kind for event in recording.events)
 
 
@@ -68,7 +68,7 @@ def _call(event: Event) -> tuple[str, str]:
 
 
 def _measured(one: Any, other: Any) -> tuple[Any, Any]:
-    """Return figures of several results without those that only one of two runs took."""
+    """Return statistics of several results, without those that only one of two runs has."""
     if not (isinstance(one, list) and isinstance(other, list) and len(one) == len(other)):
         return one, other
     taken = [None not in pair for pair in zip(one, other, strict=True)]
@@ -76,7 +76,7 @@ def _measured(one: Any, other: Any) -> tuple[Any, Any]:
 
 
 def _same(one: Any, other: Any, tolerance: float) -> bool:
-    """Whether two figures, or lists of them, are the same; NaN equals NaN."""
+    """Whether two statistics, or lists of them, are equal; NaN equals NaN."""
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         return len(one) == len(other) and all(map(_same, one, other, repeat(tolerance)))
     if isinstance(one, (int, float)) and isinstance(other, (int, float)):
@@ -101,7 +101,7 @@ def _words(event: Event | None) -> str:
 
 
 def _found(recording: Recording, event: Event, key: str, pair: tuple[Any, Any]) -> OtherResult:
-    """Describe a call, or the gradient of a leaf, whose figures differ."""
+    """Describe a call, or the gradient of a leaf, whose statistics differ."""
     words = [_figure_words(key, value) for value in pair]
     if event.kind == "accumulate":
         number, tensors = event.data.get("tensor"), recording.tensors

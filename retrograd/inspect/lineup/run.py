@@ -15,7 +15,7 @@ class Place(NamedTuple):
     """A node of one run, or a line of its program."""
 
     step: int | None
-    """Number of the backward run, from 0."""
+    """Number of the backward pass, from 0."""
     node: int | None
     op: str
     name: str
@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class Step:
-    """One backward run."""
+    """One backward pass."""
 
     event: Event
     snapshot: Graph | None = None
@@ -89,13 +89,13 @@ def _snapshot(recording: Recording, event: Event) -> Graph | None:
 
 
 def ran(snapshot: Graph, node: int) -> bool:
-    """Whether a node ran, as far as the recording knows."""
+    """Whether a node ran, where the recording knows it."""
     order = snapshot.measures.get("order")
     return order is None or order[node] is not None
 
 
 def knows_order(snapshot: Graph) -> bool:
-    """Whether the recording tells which nodes ran, and when: those of level ``graph`` do not."""
+    """Whether the recording knows which nodes ran, and when; at level ``graph`` it does not."""
     return "order" in snapshot.measures
 
 
@@ -109,7 +109,7 @@ def all_leaves(snapshot: Graph) -> dict[str, int]:
 
 
 def leaves(snapshot: Graph) -> dict[str, int]:
-    """Return the parameters that got a gradient, as far as the recording knows."""
+    """Return the parameters that got a gradient, where recorded."""
     return {name: node for name, node in all_leaves(snapshot).items() if ran(snapshot, node)}
 
 

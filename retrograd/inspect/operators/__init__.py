@@ -80,7 +80,7 @@ _OF_ATEN = re.compile(r"(?:.*::|(?:torch\.)?(?:ops\.)?aten\.)(\w+)")
 
 
 def inplace(name: str) -> bool:
-    """Whether a name is that of a call that writes into its first tensor: ``sub_``, ``__isub__``, ``setitem``."""
+    """Whether a name is an in-place operator, which writes to its first tensor: ``sub_``, ``__isub__``, ``setitem``."""
     word = _word(name)
     plain = word.strip("_")
     if plain == "setitem" or (plain[:1] == "i" and plain[1:] in _UPDATES):
@@ -101,7 +101,7 @@ def _word(name: str) -> str:
 
 
 def _plain(word: str) -> str:
-    """Return a name without what stands around it in one of its forms."""
+    """Return a name without the prefixes and suffixes of its form."""
     plain = word.strip("_")
     for family in _FAMILIES:
         plain = plain.removeprefix(family)

@@ -12,7 +12,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 def calls_argument(file: str, line: int) -> bool:
-    """Whether a line calls a parameter of the function that it stands in."""
+    """Whether a line calls a parameter of the function that contains it."""
     text = "".join(lines_of(file))
     called = [
         node.func.id
@@ -25,7 +25,7 @@ def calls_argument(file: str, line: int) -> bool:
 
 
 def in_class_with(method: str, file: str, line: int) -> bool:
-    """Whether a line stands in a class that defines a method of this name."""
+    """Whether a line is inside a class that defines a method of this name."""
     return any(
         isinstance(node, ast.ClassDef)
         and node.lineno <= line <= (node.end_lineno or node.lineno)

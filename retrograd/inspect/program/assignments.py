@@ -47,7 +47,7 @@ def _is_text(node: ast.expr | None, key: str) -> bool:
 
 
 def _lines_assigning(attribute: str, file: str) -> Iterator[SourceLine]:
-    """Yield those of one file, with the function that each stands in."""
+    """Yield the assignments of one file, each with the function that contains it."""
     for line, node in _statements(attribute, file):
         if isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]

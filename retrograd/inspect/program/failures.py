@@ -99,7 +99,7 @@ def _given(entry: TracebackType) -> list[Any]:
 
 
 def _raises(entry: TracebackType) -> bool:
-    """Whether the instruction that a frame stands at is a ``raise``."""
+    """Whether the instruction that a frame is executing is a ``raise``."""
     place = entry.tb_lasti
     return any(one.offset == place and one.opname in _OWN_RAISES for one in dis.get_instructions(entry.tb_frame.f_code))
 
@@ -130,7 +130,7 @@ def _named(node: ast.AST | None) -> list[ast.AST]:
 
 
 def _value(node: ast.AST, variables: dict[str, Any]) -> Any:
-    """Return what a name, an attribute or an entry is, as far as it can be seen without running code."""
+    """Return the object that a name, an attribute or an entry refers to, if it can be read without running code."""
     match node:
         case ast.Name():
             return variables.get(node.id)

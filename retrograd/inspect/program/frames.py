@@ -175,7 +175,7 @@ def user_frames(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def stack_position(frame: FrameType | None) -> list[tuple[CodeType, int]]:
-    """Return where the user's program stands: code and instruction of each frame, innermost first."""
+    """Return the position of the user's program: code and instruction of each frame, innermost first."""
     places, known_codes = [], judged
     while frame is not None:
         code = frame.f_code
@@ -187,7 +187,7 @@ def stack_position(frame: FrameType | None) -> list[tuple[CodeType, int]]:
 
 
 def function_around(code: CodeType) -> str:
-    """Return the function that code is, or of which it is a part: a lambda or a comprehension stands in another one."""
+    """Return the function that code is, or is a part of: a lambda or a comprehension belongs to the one around it."""
     if not code.co_name.startswith("<"):
         return code.co_name
     parts = code.co_qualname.split(".")
@@ -197,7 +197,7 @@ def function_around(code: CodeType) -> str:
 
 
 def source_line(frame: FrameType | None) -> SourceLine | None:
-    """Say where a frame stands; for one of a library which line of the user led there, and inside what it is."""
+    """Return the line of a frame; for a frame of a library, the user's line that led there, and the library's name."""
     if frame is None:
         return None
     code = frame.f_code
@@ -251,7 +251,7 @@ def last_line(entry: TracebackType | None) -> SourceLine | None:
 
 
 def place_key(frame: FrameType | None) -> tuple[object, ...]:
-    """Return what tells the place of a frame from others: its code and instruction, for a library's also the line."""
+    """Return a key for the place of a frame: its code and instruction, for a library's also the line."""
     if frame is None:
         return (0, 0)
     code = frame.f_code

@@ -109,7 +109,7 @@ def _told(holder: Any, held: Any, kind: str) -> str:
 
 
 def _of_namespace(namespace: dict[Any, Any], held: Any, what: str) -> str:
-    """Return what a module or an object calls something, if a dictionary is that of its variables."""
+    """Return the name of something in a module or an object, if the dictionary holds its variables."""
     name = next((name for name, value in list(namespace.items()) if value is held), None)
     if not isinstance(name, str):
         return ""

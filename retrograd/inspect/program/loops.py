@@ -30,7 +30,7 @@ def loop_variables(file: str) -> frozenset[str]:
 
 
 def _statements(lines: list[str]) -> Iterator[ast.AST]:
-    """Yield every statement of a source, those in which others stand first; nothing if it is none of Python's."""
+    """Yield every statement of a source, outer ones first; nothing if it is not Python."""
     tree = parsed("".join(lines))
     waiting: list[ast.AST] = [] if tree is None else [tree]
     while waiting:

@@ -86,5 +86,5 @@ def called_in_evaluation(frame: FrameType | None) -> bool:
 
 
 def _entries(module: Any, table: str) -> list[tuple[str, Any]]:
-    """Return what stands in one of a module's tables."""
+    """Return the entries of one of a module's tables."""
     return list(attributes_of(module).get(table, {}).items())

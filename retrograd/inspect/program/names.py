@@ -164,7 +164,7 @@ def parameter_names(modules: Sequence[tuple[str, Any]], wanted: set[int]) -> dic
 
 
 def unregistered(module: Any) -> list[tuple[str, Any]]:
-    """Return (name, tensor) of what a module and its children use but do not register.
+    """Return (name, tensor) for tensors that a module and its children use but do not register.
 
     Such are the parameters of modules in plain lists, tuples and dicts, and plain tensors that require grad: no
     ``parameters()`` tells an optimizer of them.
@@ -196,7 +196,7 @@ def _strangers_in(module: Any) -> list[tuple[int, str]]:
 
 
 def _parameters_of(module: Any) -> list[tuple[int, str]]:
-    """Return (``id``, name) of a module's parameters; a module that cannot tell has none."""
+    """Return (``id``, name) of a module's parameters; none if the module cannot list them."""
     try:
         return [(id(parameter), name) for name, parameter in held_parameters(module)]
     except Exception:

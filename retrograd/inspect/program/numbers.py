@@ -37,7 +37,7 @@ def _is_number(node: ast.expr, local: dict[str, Any], shared: dict[str, Any]) ->
 
 
 def _value_of(node: ast.expr, local: dict[str, Any], shared: dict[str, Any]) -> Any:
-    """Return what a name, or an attribute of one, stands for."""
+    """Return the value of a name, or of an attribute of one."""
     match node:
         case ast.Name(id=name):
             return local.get(name, shared.get(name, _UNKNOWN))

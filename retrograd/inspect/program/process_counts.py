@@ -26,7 +26,7 @@ class _Text(NamedTuple):
 
 
 def counts_processes(expression: ast.expr, file: str) -> bool:
-    """Whether an expression in a file stands for the number of processes, as far as the texts tell."""
+    """Whether an expression in a file evaluates to the number of processes, judging by the source."""
     text = _text(file)
     return text is not None and _counts(expression, text, _DEPTH)
 

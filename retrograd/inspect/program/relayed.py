@@ -35,13 +35,13 @@ class Relayed(NamedTuple):
     """The program's own ``raise`` or ``assert``."""
 
     def data(self) -> dict[str, Any]:
-        """Return the data of the event that tells of it."""
+        """Return the data of the event that describes it."""
         told = {"type": self.type, "message": self.message, "worker": self.where}
         return {**told, "raised_in": self.raised_in, "by_program": self.by_program}
 
 
 def relayed(message: str) -> Relayed | None:
-    """Return what a worker raised, if a message tells of it."""
+    """Return the exception that a worker raised, if a message contains one."""
     found = _RELAYED.match(message)
     if found is None:
         return None

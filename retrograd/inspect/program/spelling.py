@@ -48,7 +48,7 @@ _files: dict[str, _Index] = {}
 
 
 class _Index:
-    """The expressions of one file by where they stand."""
+    """The expressions of one file by position."""
 
     def __init__(self, name: str) -> None:
         self.exact: dict[_Position, list[ast.AST]] = {}
@@ -68,7 +68,7 @@ class _Index:
 
 
 def spelling_at(frame: FrameType | None) -> Spelling:
-    """Return how the line at which a frame stands spells what runs there; ``UNKNOWN`` without its source.
+    """Return the source text of the operation that a frame is executing; ``UNKNOWN`` without its source.
 
     A library's words mean nothing to the user.
     """

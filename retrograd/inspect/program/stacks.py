@@ -60,7 +60,7 @@ def path_to(frame: FrameType) -> Path:
 
 
 def _follow(frame: FrameType) -> Path:
-    """Follow the stack from a frame outwards, as far as an event could list its frames."""
+    """Follow the stack outwards from a frame, through the frames that an event could list."""
     places: list[int] = []
     steps: list[tuple[CodeType, int]] = []
     around: FrameType | None = frame

@@ -142,7 +142,7 @@ def _step_index(recording: Recording, step: str | int, count: int) -> int:
 
 
 def _kept_index(recording: Recording, number: int, runs: int) -> int:
-    """Return the index of the graph of a backward run, of a recording that does not hold all."""
+    """Return the index of a backward pass's graph, in a recording that does not hold all."""
     labels = [snapshot.label for snapshot in recording.graphs]
     label = f"backward {number}"
     if label not in labels:

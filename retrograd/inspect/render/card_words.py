@@ -47,7 +47,7 @@ def full_title(scene: Scene, box: int) -> str:
 
 
 def frame_ending(scene: Scene, frame: int) -> str:
-    """Return what stands behind the title of an open scope: of a repeat its count, and what feeds the next block."""
+    """Return the text after the title of an open scope: for a repeat its count, and what feeds the next block."""
     repeats = scene.view.frames[frame].repeats
     if repeats == 1:
         return ""
@@ -79,7 +79,7 @@ def plain_words(scene: Scene, box: int) -> list[str]:
 
 
 def listed_notes(scene: Scene, box: int) -> list[Note]:
-    """Return what findings say of a box, as far as its card has room: the most severe."""
+    """Return the notes of findings on a box that fit its card, the most severe first."""
     return scene.notes.get(box, [])[:3]
 
 

@@ -102,7 +102,7 @@ def _make_card(scene: Scene, box: int, colours: Scale, below: float, roots: dict
 
 
 def _of_how_many(scene: Scene, box: int, colours: Scale) -> str:
-    """Return of what the figure of a box is that stands for several blocks: their sum, or the largest of them."""
+    """Return whether the value of a box that represents several blocks is their sum, or the largest of them."""
     found = scene.view.boxes[box]
     count = found.copies * (scene.view.folded.scopes[found.scope].repeats if found.scope >= 0 else 1)
     if count == 1:

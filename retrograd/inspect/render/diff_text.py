@@ -167,7 +167,7 @@ def _beginning(text: str) -> str:
 
 
 def ending_words(one: Ending) -> str:
-    """Return how a run ended: ``in backward run 3: last n7 Mm (model.py:4), next n9 AccumulateGrad w``."""
+    """Return how a run ended: ``in backward pass 3: last n7 Mm (model.py:4), next n9 AccumulateGrad w``."""
     runs = f"{one.steps:,} backward pass{'es' * (one.steps != 1)}"
     if one.state == "finished":
         return f"finished, {runs}"

@@ -37,7 +37,7 @@ _LABEL_HIGH = 11.0
 
 
 class LabelPlaces:
-    """Finds a place for each label of a drawing, on its line near the start, where no other stands."""
+    """Finds a free place for each label of a drawing, on its line near the start."""
 
     def __init__(self) -> None:
         self._rows: dict[int, list[tuple[float, float, float]]] = {}

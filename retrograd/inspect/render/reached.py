@@ -49,7 +49,7 @@ def unreached_words(without: Sequence[str]) -> str:
 
 
 def reached(recording: Recording) -> list[Reached | None]:
-    """Return what each graph of a recording reaches, None where it is not known which parameters there are.
+    """Return what each graph of a recording reaches, None if it is not known which parameters there are.
 
     Parameters are those of the modules that were called before the run, without the frozen ones.
     """

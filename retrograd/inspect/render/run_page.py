@@ -75,7 +75,7 @@ def _happened(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def _grid(rows: Iterable[Array]) -> str:
-    """Return one figure of all parameters, a row for each, packed."""
+    """Return one statistic of all parameters, a row for each, packed."""
     return _packed(np.array(list(rows)))
 
 

@@ -75,7 +75,7 @@ def comparison_json(one: WatchedRun, other: WatchedRun) -> str:
 
 
 def run_json(run: WatchedRun) -> str:
-    """Return the summary of a run as JSON: for each figure first, last, least and greatest value."""
+    """Return the summary of a run as JSON: first, last, minimum and maximum of each statistic."""
     curves = run.curves
     named = {
         f"{column.figure}{':' if column.owner else ''}{column.owner}": _summary(curves, place)
@@ -85,7 +85,7 @@ def run_json(run: WatchedRun) -> str:
 
 
 def _summary(curves: Curves, place: int) -> dict[str, Any]:
-    """Return what one column came to."""
+    """Return the summary of one column."""
     known = curves.median[:, place]
     known = known[~np.isnan(known)]
     ends = (known[0], known[-1]) if len(known) else (math.nan, math.nan)
@@ -143,7 +143,7 @@ def _table(*columns: str) -> Table:
 
 
 def _curves(curves: Curves) -> Table:
-    """Return the figures of the steps as a whole."""
+    """Return the statistics of whole steps."""
     table = _table("", "first", "last", "least", "greatest", "over the steps")
     for figure in FIGURES_OF_STEPS:
         for owner in curves.owners(figure):

@@ -139,7 +139,7 @@ def _table(title: str) -> Table:
 
 
 def _figures(title: str, unit: str, rows: list[NodeFigure], values: list[str]) -> Table:
-    """Return the table of nodes chosen by a figure."""
+    """Return the table of nodes selected by a value."""
     table = _table(title)
     for head, right in (("node", False), (unit, True), ("share", True), ("operator", False), ("where", False)):
         table.add_column(head, justify="right" if right else "left", no_wrap=right)

@@ -47,7 +47,7 @@ def node_group(name: str, box: Box, card: Card, inside: str) -> str:
 
 
 def card_markup(card: Card, tooltip: str, row_links: Sequence[tuple[str, str]] = (), link: str = "") -> str:
-    """Return what stands in the group of a card.
+    """Return the content of a card's group.
 
     ``link`` is the id that its title leads to; ``row_links`` are the ids of its parameters, each with the id that it
     leads to or "".

@@ -301,7 +301,7 @@ def gradient_figures(array: Array) -> tuple[float, ...] | None:
 
 
 def _figures_by_pieces(flat: Array) -> tuple[float, ...] | None:
-    """The figures of an array of ordinary numbers, each piece read while it lies in the cache; else None."""
+    """Return the statistics of an array of ordinary numbers, each piece read while it is in the cache; else None."""
     size = flat.size
     if size <= _PIECE:
         found = _figures_of_piece(flat)
@@ -338,7 +338,7 @@ def _figures_of_piece(part: Array) -> tuple[float, float, float, float, int] | N
 
 
 def _figures_of_all(flat: Array) -> tuple[float, ...]:
-    """The figures of an array with very large, very small or no finite numbers."""
+    """Return the statistics of an array with very large, very small or no finite numbers."""
     size = flat.size
     low, high = float(_MIN(flat)), float(_MAX(flat))
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -362,7 +362,7 @@ def _total(flat: Array) -> float:
 
 
 def _bad_figures(flat: Array) -> tuple[float, ...]:
-    """The same for an array with entries that are not finite: extremes and mean are those of the others."""
+    """Return the same for an array with non-finite entries: minimum, maximum and mean are those of the others."""
     nan, inf = int(np.count_nonzero(np.isnan(flat))), int(np.count_nonzero(np.isinf(flat)))
     finite = flat[np.isfinite(flat)].astype(np.float64)
     low, high, mean = (float(finite.min()), float(finite.max()), float(finite.mean())) if finite.size else (0, 0, 0)

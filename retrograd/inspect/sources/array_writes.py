@@ -44,7 +44,7 @@ def digest(array: Any) -> int:
 def write_event(
     number: int, name: str, frame: FrameType | None, version: int, handed_out: SourceLine | None = None
 ) -> Event:
-    """Return the event of a write of NumPy into a tensor, noticed while the program stands at ``frame``.
+    """Return the event of a write by NumPy to a tensor, noticed while the program is at ``frame``.
 
     Where the file has no line that writes, it is the one that ``handed_out`` the memory.
     """
@@ -55,7 +55,7 @@ def write_event(
 def unheard_write(
     name: str, number: int, versions: tuple[int, int], through: str, frame: FrameType | None, *, grad: bool
 ) -> Event:
-    """Return the event of a write by a method that no engine tells of as of its operators."""
+    """Return the event of a write by a method that no engine reports as an operator."""
     data = _written_there(number, versions, through) | {"stack": stack_of(frame), "grad": grad}
     return called("inplace", name, source_line(frame), data)
 

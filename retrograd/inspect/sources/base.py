@@ -31,7 +31,7 @@ class Sink(Protocol):
     maker: Callable[[Maker], int]
     """Gives what makes events of notes a number, by which notes may name it."""
     figures: FigureSchedule
-    """In which backward runs every figure of a gradient is taken."""
+    """In which backward passes all statistics of a gradient is taken."""
 
     eager: bool
     """Whether regions that the program compiles are to run uncompiled."""
@@ -46,7 +46,7 @@ class Sink(Protocol):
         """Return the user's files of which a line was mentioned."""
 
     def begin_run(self) -> int:
-        """Return the number of a backward run that begins now; other runs may be under way."""
+        """Return the number of a backward pass that begins now; others may be running."""
 
     def stepped(self, optimizer: int) -> None:
         """The optimizer with this number steps, of which an event or note was sent."""
@@ -89,7 +89,7 @@ class Gradient(NamedTuple):
 
 
 class Elsewhere:
-    """A gradient on another device, as a condition sees it: figures of it; ``numpy.asarray`` copies all its entries."""
+    """A gradient on another device, as a condition sees it: its statistics; ``numpy.asarray`` copies its entries."""
 
     def __init__(self, shape: tuple[int, ...], bad: tuple[int, int, int], zeros: int, copy: Callable[[], Any]) -> None:
         """``bad``: how many NaN and infinities there are, and the place of the first of them."""
@@ -178,7 +178,7 @@ class Source(Protocol):
         """Whether an object is a tensor, node or gradient edge of this engine; never imports the engine."""
 
     def edges(self, obj: object) -> list[tuple[Node, int]]:
-        """The (node, input number) pairs a backward run from this object would start at, or ``NoGraphError``."""
+        """Return the (node, input number) pairs where backward from this object starts, or raise ``NoGraphError``."""
 
     def snapshot(
         self,

@@ -20,7 +20,7 @@ Named = tuple[Sequence[int], Sequence[str]]
 def call_data(
     around: Surroundings, given: Named, made: Named, figures: Sequence[Measured], **told: Any
 ) -> dict[str, Any]:
-    """Return the data of a call's event; of what else there is to tell, nothing that is empty."""
+    """Return the data of a call's event, without empty entries."""
     data: dict[str, Any] = {"inputs": list(given[0]), "names": shared_texts(given[1]), **described(around)}
     data["outputs"], data["output_names"] = list(made[0]), shared_texts(made[1])
     if any(limits is not None or total is not None for limits, total in figures):

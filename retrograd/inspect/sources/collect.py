@@ -52,7 +52,7 @@ def collect(roots: Sequence[Node], facts: Facts) -> Collected:
 
 
 def _walk(order: list[Node], index: dict[Node, int], leaves: dict[int, Any], snapshot: Graph, facts: Facts) -> None:
-    """Extend ``order`` by everything reachable and fill the columns that the nodes themselves tell.
+    """Extend ``order`` by everything reachable, and fill the columns that the nodes themselves provide.
 
     This loop is most of what a walk costs, and reads accordingly.
     """
@@ -107,7 +107,7 @@ def _checked(extent: tuple[Any, ...], shapes: dict[tuple[int, ...], tuple[int, .
 
 
 def _judge(node: Node, facts: Facts, types: dict[type, tuple[str, str]]) -> tuple[str, str]:
-    """Return shown name and kind of a node, and note them for its type unless that stands for many operators."""
+    """Return the displayed name and the kind of a node, cached by its type unless that is used for many operators."""
     node_type = type(node)
     if node_type in _lasting:
         found = types[node_type] = _lasting[node_type]

@@ -115,7 +115,7 @@ def _stored_by_helpers(function: Any, code: CodeType) -> dict[str, int]:
 
 
 def _names_seen(function: Any) -> dict[str, Any]:
-    """Return what a function sees from outside: variables of its module, and those of functions that it stands in."""
+    """Return the outer variables that a function sees: those of its module and of enclosing functions."""
     free = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     return {**function.__globals__, **{name: cell.cell_contents for name, cell in free if cell != CellType()}}
 
@@ -133,7 +133,7 @@ def _stored_at(code: CodeType, place: int = 0) -> dict[str, int]:
 
 
 def gradient_line(code: CodeType, argument: int) -> int | None:
-    """Return the line of a backward rule that computes the gradient of one argument, as far as its text tells."""
+    """Return the line of a backward rule that computes the gradient of one argument, if its text shows it."""
     tree, shift = _tree(code)
     statements = list(_own_statements(tree)) if tree else []
     returns = [one.value for one in statements if isinstance(one, ast.Return) and one.value is not None]

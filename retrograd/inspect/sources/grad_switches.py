@@ -31,7 +31,7 @@ class Modes(NamedTuple):
 
 
 class Switching(NamedTuple):
-    """One change of a mode, as an engine tells it."""
+    """One change of a mode, as an engine reports it."""
 
     action: str
     holder: Any
@@ -84,7 +84,7 @@ class GradSwitches:
     """The switches that one recording has seen."""
 
     def __init__(self, sink: Sink, files: tuple[str, ...], is_engines: Callable[[CodeType], bool]) -> None:
-        """``files`` are those in which the engine's own switches stand."""
+        """``files`` contain the engine's own switches."""
         self._sink, self._files, self._is_engines = sink, files, is_engines
         self._here = _Here()
 

@@ -41,7 +41,7 @@ def _wrap_count(original: Callable[[Any], int]) -> Callable[[Any], int]:
 
 @contextmanager
 def references_hidden() -> Iterator[None]:
-    """Let ``weakref`` tell the program of its own references only, until the block ends."""
+    """Let ``weakref`` report only the program's own references until the block ends."""
     with _HIDING.lock:
         _HIDING.count += 1
         if _HIDING.count == 1:

@@ -16,7 +16,7 @@ Columns = dict[str, Column]
 
 
 class Worked(NamedTuple):
-    """Figures of gradients that were worked out."""
+    """Statistics of gradients that were worked out."""
 
     keys: list[int]
     """A row of the graph, or behind them an edge, for each row of the table: what arrived there, what went over it."""
@@ -110,11 +110,11 @@ def _put_times(columns: Columns, taken: Taken) -> None:
 
 
 def _put_gradients(columns: Columns, rows: Array, table: Array) -> None:
-    """Write what arrived in these rows: a row of the table of figures for each."""
+    """Write the statistics of the gradients that arrived at these nodes."""
     squares, low, high, total, zeros, nan, inf, size, _ = table.T
     for name, values in zip(("grad_norm", "nan_count", "inf_count"), (np.sqrt(squares), nan, inf), strict=True):
         _write(columns, name, rows, values)
-    whole = ~np.isnan(zeros)  # those of which every figure was taken
+    whole = ~np.isnan(zeros)  # those of which all statistics was taken
     names, figures = ("grad_min", "grad_max", "grad_mean", "zero_share"), (low, high, total / size, zeros / size)
     for name, values in zip(names, figures, strict=True):
         _write(columns, name, rows[whole], values[whole])
@@ -136,7 +136,7 @@ def _passed_on(taken: Taken, arrived: Array, results: Array) -> tuple[Array, Arr
 
 
 def _put_results(columns: Columns, sources: Array, table: Array, around: Array) -> None:
-    """Add up what nodes passed on: row of the node, figures, and number of zeros around that, for each result."""
+    """Add up what nodes passed on: node, statistics, and number of zeros around that, for each result."""
     table[:, 8] *= table[:, 7] - np.nan_to_num(table[:, 4])  # where zeros were not counted, nothing is tiny
     table[:, 4] += around
     table[:, 7] += around

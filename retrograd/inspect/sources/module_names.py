@@ -101,7 +101,7 @@ class Roots:
         """Told of modules that are called outside of others for the first time."""
 
     def close(self) -> None:
-        """Let go of whoever is told, who may hold this."""
+        """Release the listener, which may hold this."""
         self._met = _ignore
 
     def modules(self) -> list[tuple[str, Any]]:
@@ -211,7 +211,7 @@ def _holds(holder: Any, module: Any) -> bool:
 
 
 def _ignore(called: Called) -> None:
-    """Stand for whoever was told of modules."""
+    """Do nothing, in place of a listener."""
 
 
 def variable_of(value: Any, caller: FrameType, *, deep: bool = True) -> str:

@@ -30,7 +30,7 @@ def add_origins(snapshot: Graph, origins: Origins | None) -> None:
 
 
 def classes_of(scopes: list[str], known: dict[str, str]) -> dict[str, str]:
-    """Return the classes of the modules in which nodes stand, and of those around them."""
+    """Return the classes of the modules to which nodes belong, and of those around them."""
     found: dict[str, str] = {}
     for scope in dict.fromkeys(scopes):
         while scope and scope not in found:
@@ -55,7 +55,7 @@ def name_leaves(table: Any, frame: FrameType | None, tensor: type) -> None:
 
 
 class NameMemory:
-    """What earlier backward runs of a watched program learned about names, so that not every run searches deep.
+    """Names found in earlier backward passes of a watched program, so that not every pass searches deep.
 
     Leaves that have no name anywhere would be searched for in vain at every step; after a few fruitless
     searches only every second, fourth, eighth … run searches again.

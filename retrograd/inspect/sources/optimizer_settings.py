@@ -40,7 +40,7 @@ class GroupSettings:
 
 
 class SettingsLines:
-    """The line that last changed the settings of each optimizer, as far as it is known."""
+    """The line that last changed the settings of each optimizer, where known."""
 
     def __init__(self) -> None:
         self._latest: BoundedDict[int, tuple[list[dict[str, Any]], SourceLine | None]] = BoundedDict(1_000)

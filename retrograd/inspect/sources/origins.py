@@ -93,7 +93,7 @@ class Marks:
         """The code objects whose ids are in use: kept, so that their ids stay their own."""
 
     def note(self, before: int, after: int, frame: FrameType | None, call: str = "") -> None:
-        """Nodes ``before`` .. ``after - 1`` were made by a call in the line at which this user's frame stands."""
+        """Note that nodes ``before`` to ``after - 1`` were made by a call at the current line of this user frame."""
         if before < self.end:
             before = self.end
         elif before > self.end:
@@ -101,7 +101,7 @@ class Marks:
         self.gap(after, frame, call)
 
     def follow(self, frame: FrameType, call: str = "") -> None:
-        """The node with the next number was made by the line at which this user's frame stands."""
+        """Note that the node with the next number was made by the current line of this user frame."""
         call = self.word or call
         known = self._places.get((id(frame.f_code), frame.f_lasti, self.scope, call))
         self._push(self.end, known or self._place(frame, call))
@@ -183,7 +183,7 @@ class OriginTables:
         self._all: list[Marks] = []
 
     def here(self, counter: int = 0) -> Marks:
-        """Return the current thread's marks; ``counter`` is where its numbers stand when they are new."""
+        """Return the current thread's marks; ``counter`` is the first number of new ones."""
         marks = self.local.marks
         if marks is None:
             marks = self.local.marks = Marks(counter)
@@ -207,7 +207,7 @@ class OriginTables:
         return [origin.line for origin in found], [origin.scope for origin in found], [one.call for one in found]
 
     def cuts(self, numbers: list[int | None]) -> list[Cut]:
-        """Return where values went into a graph without their gradients; ``numbers`` are those of its nodes."""
+        """Return where values entered a graph without gradients; ``numbers`` are the sequence numbers of its nodes."""
         known = [marks for marks in self._all if marks.severed]
         if not known:
             return []

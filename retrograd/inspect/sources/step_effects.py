@@ -35,7 +35,7 @@ class Reader(Protocol):
         """Return the values of each as an array, which is only read at once; None where they cannot be had."""
 
     def place(self, parameter: Any) -> Hashable:
-        """Return what changes when a parameter is written into, or lies elsewhere; None where nothing tells."""
+        """Return a value that changes when a parameter is written or moved; None if there is none."""
 
 
 class _Left(NamedTuple):
@@ -54,7 +54,7 @@ class StepEffects:
         """By the number of the optimizer."""
 
     def found(self, parameters: Sequence[Any]) -> dict[str, list[int]]:
-        """Return the places of what a step finds, by the key that tells of it.
+        """Return the parameters with notable gradients at a step, by the key that reports them.
 
         Parameters without a gradient, those whose gradient is zero, and those whose rows are all alike.
         """
@@ -113,5 +113,5 @@ def _alike(array: Array) -> bool:
 
 
 def is_zero(array: Array) -> bool:
-    """Whether an array has entries, and all of them are zero; the first row tells it of most that are not."""
+    """Whether an array has entries and all are zero; for most others the first row decides."""
     return bool(array.size) and not array[(0,) * (array.ndim - 1)].any() and not array.any()

@@ -1,7 +1,7 @@
 """Attributes without effect: ``module.requires_grad = True``, and ``requires_grad`` misspelt on a parameter.
 
 Python lets a program set any attribute, so nothing refuses these.  They are looked for when watching ends, and before
-some backward runs: the modules of a function are gone when it returns.
+some backward passes: the modules of a function are gone when it returns.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class StrayAttributes:
         self._runs = 0
 
     def run_begins(self, modules: Callable[[], list[tuple[str, Any]]]) -> None:
-        """A backward run begins: look at named modules before the 1st, 2nd, 4th, 8th, ... run, for they may die."""
+        """A backward pass begins: look at named modules before the 1st, 2nd, 4th, 8th, ... pass, for they may die."""
         self._runs += 1
         if not self._runs & (self._runs - 1):
             self.look(modules())
 
     def look(self, modules: list[tuple[str, Any]]) -> None:
-        """Send an event for each that was not told yet."""
+        """Send an event for each attribute not yet reported."""
         for stray in strays_of(modules):
             key = (stray.path, stray.name, stray.value)
             if key not in self._told:

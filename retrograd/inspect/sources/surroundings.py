@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 Surroundings = tuple[bool, bool, str, int | None, int | None]
-"""Grad mode, inference mode, scope, number of the backward run, row of the event that switched gradients off."""
+"""Grad mode, inference mode, scope, number of the backward pass, row of the event that switched gradients off."""
 
 
 def described(surroundings: Surroundings) -> dict[str, Any]:

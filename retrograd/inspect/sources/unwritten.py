@@ -84,7 +84,7 @@ class Unwritten(dict[int, _Memory]):
         return hidden
 
     def wrote(self, memory: int, span: Span, version: int, index: Any = ()) -> None:
-        """A tensor was written, with an index only there; None for one that cannot be told."""
+        """A tensor was written, with an index only there; None for an unknown index."""
         found = self.get(memory)
         if found is None:
             return

@@ -44,7 +44,7 @@ class Difference:
 
     rank: int
     what: str
-    """A parameter, or a figure of the steps."""
+    """A parameter, or a statistic of the steps."""
     sentence: str
 
 

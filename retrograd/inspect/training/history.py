@@ -20,19 +20,19 @@ _SPAN = 4
 
 
 class Column(NamedTuple):
-    """One figure of one thing: ``Column("gradient", "net.0.weight")``, ``Column("loss", "")``."""
+    """What one column holds: ``Column("gradient", "net.0.weight")``, ``Column("loss", "")``."""
 
     figure: str
     owner: str = ""
 
 
 FIGURES_OF_STEPS = ("loss", "rate", "scale", "clip", "seconds", "nodes", "held", "memory", "value")
-"""Figures of the steps as a whole, in the order in which they are shown."""
+"""Statistics of the steps as a whole, in the order in which they are shown."""
 
 
 @dataclass(frozen=True)
 class Curves:
-    """Figures by stretches of steps, in order: ``least[i, j]`` of stretch ``i`` and column ``j``; NaN where none."""
+    """Statistics by stretches of steps, in order: ``least[i, j]`` of stretch ``i`` and column ``j``; NaN where none."""
 
     columns: tuple[Column, ...]
     first: Array
@@ -59,16 +59,16 @@ class Curves:
 
     @functools.cached_property
     def _places(self) -> dict[Column, int]:
-        """Where each column stands; a run of 500 parameters has 2,500."""
+        """The index of each column; a run of 500 parameters has 2,500."""
         return {column: number for number, column in enumerate(self.columns)}
 
     def owners(self, figure: str) -> list[str]:
-        """Return what there are columns of a figure of, in order."""
+        """Return the names that have a column of a statistic, in order."""
         return [column.owner for column in self.columns if column.figure == figure]
 
 
 class History:
-    """Takes one row of figures a step; what it holds never exceeds a number of bytes."""
+    """Takes one row of statistics for each step; its size never exceeds a number of bytes."""
 
     def __init__(self, memory: int) -> None:
         self._memory = memory
@@ -82,7 +82,7 @@ class History:
         self._span = _SPAN
 
     def places(self, columns: Sequence[Column]) -> Array:
-        """Return where these columns stand in a row; new ones are added behind the others."""
+        """Return the indices of these columns in a row; new ones are added at the end."""
         new = [column for column in columns if column not in self._places]
         if new:
             self._places.update({column: len(self.columns) + number for number, column in enumerate(new)})
@@ -91,7 +91,7 @@ class History:
         return np.array([self._places[column] for column in columns], np.intp)
 
     def append(self, step: int, row: Array) -> None:
-        """Add the figures of one step, which may be fewer than there are columns."""
+        """Add the statistics of one step, which may be fewer than there are columns."""
         if self._count == self._rows:
             self._thin()
         self._recent[self._count, : len(row)] = row
@@ -166,7 +166,7 @@ def halved(curves: Curves) -> Curves:
 
 
 _Stretches = tuple[Array, Array, Array, Array, Array]
-"""First and last step, least, median and greatest figures."""
+"""First and last step, least, median and greatest statistics."""
 
 
 def _no_stretches(width: int) -> _Stretches:

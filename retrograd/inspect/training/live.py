@@ -92,7 +92,7 @@ def _terminal() -> int | None:
 
 
 def _lines(run: watch) -> Iterator[str]:
-    """Yield the lines of the table: where the run stands, three curves, and what happened last."""
+    """Yield the lines of the table: the current step, three curves, and the latest event."""
     curves = run.newest(_STEPS)
     known = curves.of("seconds")[~np.isnan(curves.of("seconds"))]
     pace = f" · {time_text(float(np.median(known)) * 1e6)} a step" if len(known) else ""

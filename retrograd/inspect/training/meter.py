@@ -71,7 +71,7 @@ class Reading:
 
 
 class Meter:
-    """Hears of one engine; writes rows into a history, and tells whoever judges them."""
+    """Listens to one engine, writes rows into a history, and passes them to the triggers."""
 
     def __init__(self, engine: Engine, reading: Reading, judge: Callable[[Meter, Any], None], guard: Guard) -> None:
         self._engine, self._reading, self._judge, self._safely = engine, reading, judge, guard
@@ -80,7 +80,7 @@ class Meter:
         """Number of the step that is under way; of the one before the first, before it begins."""
         self._begun = False
         self.row: Array = np.full(0, np.nan, np.float32)
-        """Figures of the step under way, as far as it has come."""
+        """Statistics of the step under way, as far as it has come."""
         self._optimizers: dict[int, _Optimizer] = {}
         self._stepped: set[int] = set()
         self._losses: dict[str, list[Any]] = {}
@@ -135,7 +135,7 @@ class Meter:
             self._known(optimizer).reader.before(gradients=not closure)
 
     def step_ended(self, optimizer: Any) -> None:
-        """An optimizer has stepped: read the figures, by one read-back, and let them be judged."""
+        """An optimizer has stepped: read the statistics in one read-back, and pass them to the triggers."""
         if self._safely(self._step_ended, optimizer):
             self._judge(self, optimizer)
             if self.before is not None and not self._depth:
@@ -175,7 +175,7 @@ class Meter:
         return [pair for known in stepped for pair in known.reader.values()]
 
     def figures(self, optimizer: Any) -> tuple[list[str], Array]:
-        """Return the names of an optimizer's parameters, and their figures ``[len(MEASURED), parameters]``."""
+        """Return the names of an optimizer's parameters, and their statistics ``[len(MEASURED), parameters]``."""
         known = self._optimizers[id(optimizer)]
         return known.names, self.row[known.places]
 
@@ -185,7 +185,7 @@ class Meter:
 
     @property
     def engine(self) -> Engine:
-        """What it hears of."""
+        """The engine it listens to."""
         return self._engine
 
     def losses_again(self) -> list[float]:
@@ -193,13 +193,13 @@ class Meter:
         return [self._engine.number(one) for one in self._again]
 
     def set(self, column: Column, value: float) -> None:
-        """Note a figure of the step under way."""
+        """Set a statistic of the current step."""
         place = self._history.places([column])[0]
         self._fit()
         self.row[place] = value
 
     def value(self, figure: str, owner: str = "") -> float:
-        """Return a figure of the step under way."""
+        """Return a statistic of the current step."""
         place = self._history.places([Column(figure, owner)])[0]
         self._fit()
         return float(self.row[place])
@@ -229,7 +229,7 @@ class Meter:
         return known
 
     def _read(self, known: _Optimizer, optimizer: Any) -> None:
-        """Fill in the figures of one optimizer's step."""
+        """Fill in the statistics of one optimizer's step."""
         losses = [(name, value) for name, values in self._losses.items() for value in values]
         others = [value for _, value in losses] + [norm for norm, _ in self._clipped]
         if self._scale is not None and self._engine.is_tensor(self._scale):

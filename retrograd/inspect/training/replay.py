@@ -149,7 +149,7 @@ def steps_left_out(optimizers: list[Any]) -> Iterator[None]:
 
 
 class Before:
-    """What a step begins with, as far as it must be put back to run it again; noted as the training goes on."""
+    """The state at the beginning of a step that must be restored to run it again; noted during training."""
 
     def __init__(self, engine: Engine, buffers: Callable[[], list[Any]]) -> None:
         self._engine, self._find_buffers = engine, buffers

@@ -52,7 +52,7 @@ class Moment:
 
 
 class Usual:
-    """What the figures of one optimizer's steps were before."""
+    """Statistics of one optimizer's earlier steps."""
 
     def __init__(self, parameters: int) -> None:
         self.seen = 0

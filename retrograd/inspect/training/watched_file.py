@@ -79,7 +79,7 @@ def is_watched_file(path: str) -> bool:
 
 
 def is_watched(content: Any) -> bool:
-    """Whether the content of a JSON file is that of a watched run."""
+    """Whether the content of a JSON file is a watched run."""
     return isinstance(content, dict) and content.get("kind") == KIND
 
 

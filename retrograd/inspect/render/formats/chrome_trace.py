@@ -1,6 +1,6 @@
 """Times of backward as a Chrome trace for Perfetto, speedscope and chrome://tracing: one row per thread.
 
-Every backward run is a slice on each thread that took part, with the nodes that ran inside it; runs stand where they
+Every backward pass is a slice on each thread that took part, with the nodes that ran inside it; runs stand where they
 began, so that those of several threads are seen side by side.  A process stands for a recording (for a rank, where
 there are several).  Times are in microseconds.
 """
@@ -22,12 +22,12 @@ from ..base import RenderOptions, chosen_steps
 from ..labels import clean, headline, short_op, source_text
 
 BETWEEN = 10.0
-"""Microseconds drawn between two backward runs."""
+"""Microseconds drawn between two backward passes."""
 _ON_THE_AXIS = ("time_us", "started_us", "thread", "order")
 
 
 class ChromeTraceRenderer:
-    """Writes the backward runs that were asked for as one Chrome trace."""
+    """Writes the selected backward passes as one Chrome trace."""
 
     name = "chrome-trace"
     suffixes = (".trace.json",)
@@ -65,7 +65,7 @@ def _no_times() -> NoGraphError:
 
 
 class Ran(NamedTuple):
-    """One backward run: its graph, the thread that called it, when it began (in seconds, None where not known)."""
+    """One backward pass: its graph, the thread that called it, when it began (in seconds, None where not known)."""
 
     snapshot: Graph
     thread: int = 0
@@ -90,7 +90,7 @@ def runs_of(recording: Recording, numbers: Iterable[int]) -> list[Ran]:
 
 
 def trace_json(processes: list[tuple[str, list[Ran]]]) -> str:
-    """Return a trace with one process for each named list of backward runs.
+    """Return a trace with one process for each named list of backward passes.
 
     Raises ``NoGraphError`` when no node of any of them has a time.
     """
@@ -176,7 +176,7 @@ def _end_to_end(snapshot: Graph, ran: list[int]) -> list[float | None]:
 
 
 def _run(process: int, snapshot: Graph, slices: list[Slice], now: float) -> Iterator[dict[str, Any]]:
-    """Yield the events of one backward run that begins at ``now``."""
+    """Yield the events of one backward pass that begins at ``now``."""
     for thread in sorted({one.thread for one in slices}):
         mine = [one for one in slices if one.thread == thread]
         start = min(one.start for one in mine)

@@ -178,7 +178,7 @@ def _tensor(shape: tuple[int, ...] | None, dtype: str | None) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _line(text: str) -> str:
-    """Return one line of text as it stands between the quotes of a label."""
+    """Return one line of text escaped for the quotes of a label."""
     if _HARMLESS(text) and len(text) <= _LONGEST:
         return text.strip()
     import graphviz

@@ -54,7 +54,7 @@ class Groups:
         }
 
     def own(self, folded: Folded, scope: int) -> int:
-        """Return the box of a scope, -1 for one that stands in the box around it."""
+        """Return the box of a scope, -1 for one that has no box of its own."""
         box = self.of_scope[scope]
         return box if not scope or box != self.of_scope[folded.scopes[scope].parent] else -1
 

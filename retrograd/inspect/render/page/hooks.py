@@ -37,7 +37,7 @@ def _did(event: Event, action: str) -> bool:
 
 
 def _node(event: Event, recording: Recording, nodes: dict[int, int], leaves: dict[str, int]) -> int | None:
-    """Return the node of a hook: its own, or the one that made its tensor or stands for it."""
+    """Return the node of a hook: its own, or the one that made its tensor."""
     if "node" in event.data:
         return nodes.get(event.data["node"])
     number = event.data.get("tensor")

@@ -56,7 +56,7 @@ class Interiors:
 
 
 def interiors_of(folded: Folded, groups: Groups, links: Links, sizes: list[Size]) -> Interiors:
-    """Lay out every box; ``sizes`` are those of the cards of all atoms and then of all boxes, closed."""
+    """Lay out every box; ``sizes`` holds the sizes of the cards of all atoms, then of all boxes, closed."""
     made = _empty(len(sizes), len(groups), len(links.box), sizes)
     parents = np.asarray([*groups.of_atom, -2, *groups.parents[1:]], dtype=np.int64)
     order = np.argsort(parents, kind="stable")
@@ -184,7 +184,7 @@ def _net(inside: _Inside) -> Net:
 
 
 def link_label(folded: Folded, edge: int, count: int) -> str:
-    """Return what the page writes at a link: the shape of its gradient, or how many edges it stands for."""
+    """Return the page's label of a link: the shape of its gradient, or the number of edges it represents."""
     text = labels.edge_text(folded.original, folded.last_edges[edge])
     return f"{text} (×{count})".strip() if count > 1 else text
 

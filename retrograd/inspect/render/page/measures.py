@@ -15,7 +15,7 @@ _NUMBER, _ABSENT, _NAN, _PLUS, _MINUS = range(5)
 
 
 def measure_data(snapshot: Graph, color_by: str | None, packing: Packing) -> dict[str, Any]:
-    """Return name -> numbers and, where not all are finite numbers, what each entry is (0 is a number).
+    """Return for each name the numbers and, if not all are finite, the kind of each entry (0 is a number).
 
     Among them is the sum of columns that ``color_by`` may stand for.
     """

@@ -34,7 +34,7 @@ def card_notes(findings: Iterable[Finding], step: int, nodes: int) -> CardNotes:
 
 
 def _lines(finding: Finding, text: str) -> list[str]:
-    """Return sentence and remedy; what is said of the place itself stands for a longer sentence."""
+    """Return sentence and fix; a note about the place itself replaces a longer sentence."""
     note = Note(finding.severity, text or finding.message)
     lines = wrapped(f"{note.sign} {labels.clean(note.text)}", _SIZE, _ROOM, _SENTENCE)
     if finding.remedy:

@@ -147,7 +147,7 @@ class Picture:
 def first_pictures(
     folded: Folded, groups: Groups, chosen: Opening, sizes: list[Size], cuts: dict[int, str]
 ) -> dict[str, Picture]:
-    """Return the picture of gradients and that of values (``backward``, ``forward``), none of a graph too large.
+    """Return the pictures of gradients and of values (``backward``, ``forward``), none for a graph that is too large.
 
     ``sizes`` are those of the cards of all atoms and then of all boxes, closed; ``cuts`` are words for edges.
     """
@@ -242,7 +242,7 @@ def _drawn_data(pictures: dict[str, Picture], links: int) -> dict[str, Any]:
 
 
 def _atoms_data(folded: Folded, packing: Packing) -> dict[str, Any]:
-    """Return which node every atom shows, which atom every node stands on, the leaves in rows of cards, and their uses.
+    """Return the node that every atom shows, the atom of every node, the leaves in rows of cards, and their uses.
 
     A leaf that is drawn more than once has a list of its places, each an atom and a row (-1 for the atom itself).
     """
@@ -274,7 +274,7 @@ def _boxes_data(groups: Groups, interiors: Interiors, opened: dict[str, list[int
 def _links_data(
     links: Links, interiors: Interiors, pictures: dict[str, Picture], last_edges: list[int], packing: Packing
 ) -> dict[str, Any]:
-    """Return what each link joins in which box, the edges that it stands for, and its curve; then those of pictures."""
+    """Return what each link joins, in which box, the edges it represents, and its curve; then those of pictures."""
     rows = [links, *(picture.links for picture in pictures.values())]
     columns = {name: np.concatenate([getattr(part, name) for part in rows]) for name in LINK_COLUMNS}
     columns["edge"] = np.asarray(last_edges, dtype=np.int64)[columns["edge"]]

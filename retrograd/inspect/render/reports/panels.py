@@ -135,7 +135,7 @@ def _quoted(line: str, finding: Finding) -> list[Text]:
 
 
 def caret(line: str, op: str) -> tuple[int, int]:
-    """Return where in a line without indentation an operator's call stands: column and length; else all of it."""
+    """Return the position of an operator's call in a line without indentation (column, length); else the whole line."""
     own = canonical(op)
     for part in _expressions(line):
         if isinstance(part, ast.Call) and canonical(ast.unparse(part.func)) == own:

@@ -86,7 +86,7 @@ class EngineGraphs:
         return isinstance(obj, (TensorBase, GraphNode, GradientEdge))
 
     def edges(self, obj: Any) -> list[tuple[Node, int]]:
-        """Return where a backward run from this object would start."""
+        """Return where backward from this object starts."""
         return [_start(obj)]
 
     def snapshot(
@@ -172,7 +172,7 @@ class EngineGraphs:
 
 
 def _start(obj: Any) -> tuple[Node, int]:
-    """Return the node and input number at which a backward run from this object would start."""
+    """Return the node and input number at which backward from this object starts."""
     if isinstance(obj, GradientEdge):
         return obj.node, obj.output_nr
     if not isinstance(obj, TensorBase):

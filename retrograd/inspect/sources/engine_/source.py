@@ -37,7 +37,7 @@ class EngineSource:
         return _ENGINE in sys.modules and _graphs().owns(obj)
 
     def edges(self, obj: Any) -> list[tuple[Node, int]]:
-        """Return where a backward run from this object would start."""
+        """Return where backward from this object starts."""
         return _graphs().edges(obj)
 
     def snapshot(

@@ -44,7 +44,7 @@ class Walked(NamedTuple):
 
 
 class Run:
-    """One backward run under way, and what ``nodes`` keeps of it until it ends."""
+    """A running backward pass, and what ``nodes`` keeps of it until it ends."""
 
     __slots__ = ("began", "filled", "line", "measures", "number", "place", "told")
 
@@ -136,7 +136,7 @@ class Watching:
 
     @property
     def run(self) -> Run | None:
-        """The innermost backward run of the current thread."""
+        """The innermost running backward pass of the current thread."""
         runs = self.local.state.runs
         return runs[-1] if runs else None
 
@@ -198,7 +198,7 @@ class Watching:
     def _facts(
         self, t: TensorBase, source: SourceLine | None, name: str, layout: tuple[int, ...] | None
     ) -> TensorFacts:
-        """What the table of tensors is told of a tensor seen for the first time."""
+        """Return the facts about a tensor seen for the first time."""
         meta, sig = t._meta, t._sig
         assert meta is not None
         shape, dtype = shape_and_dtype(sig)

@@ -27,7 +27,7 @@ LIBRARY = _Library()
 
 
 def loaded_torch() -> Any:
-    """Return the torch module if the program has imported it (to the end), else None.
+    """Return the torch module if the program has imported it completely, else None.
 
     What else goes by its name, such as a stand-in of a test, or ourselves, is not PyTorch.
     """

@@ -47,7 +47,7 @@ def is_of_torch(func: Any) -> bool:
 
 
 class _OwnWork:
-    """Knows what stands in ``torch.Tensor`` in the place of what C code defines, and takes it away meanwhile."""
+    """Knows the program's replacements of C functions in ``torch.Tensor``, and removes them temporarily."""
 
     def __init__(self) -> None:
         torch: Any = LIBRARY.torch
@@ -75,7 +75,7 @@ class _OwnWork:
         return len(self._held) == self._length and self._held.get("detach") is self._in_c["detach"]
 
     def is_needless(self) -> bool:
-        """Whether work with plain tensors is not heard of anyway: no mode is on, and nothing is patched."""
+        """Whether work with plain tensors is unobserved anyway: no mode is on, and nothing is patched."""
         return self.is_unpatched() and not self._count_modes()
 
     def begin(self) -> AbstractContextManager[Any]:
@@ -126,7 +126,7 @@ def _of_process() -> _OwnWork:
 
 
 def asked_by_nobody() -> Callable[[], bool]:
-    """Return what tells whether ``own_work`` is needless around a look at plain tensors."""
+    """Return a function that says whether ``own_work`` is needless for reading plain tensors."""
     return _of_process().is_needless
 
 

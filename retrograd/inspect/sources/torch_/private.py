@@ -118,7 +118,7 @@ class Private:
 
 
 def _at(torch: Any, path: str) -> Any:
-    """Return what stands at a dotted path in PyTorch, None where nothing does; what is not loaded stays so."""
+    """Return the object at a dotted path in PyTorch, None if there is none; loads nothing."""
     found = torch
     for part in path.split("."):
         found = vars(found).get(part) if isinstance(found, ModuleType) else getattr(found, part, None)

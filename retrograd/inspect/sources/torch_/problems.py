@@ -17,7 +17,7 @@ _MOST = 20
 
 
 def note_problem(problem: BaseException) -> None:
-    """Remember one of our own errors and tell of it; what is the program's own goes on."""
+    """Note and report one of our own errors; the program's own are raised again."""
     let_pass(problem)
     if len(PROBLEMS) < _MOST:
         PROBLEMS.append("".join(traceback.format_exception(problem)))

@@ -50,7 +50,7 @@ class _Facts:
         return "copy" if node_type.__name__ == "CopySlices" else "op"
 
     def saved_bytes(self, order: list[Node]) -> list[int | None]:
-        """PyTorch does not tell without unpacking."""
+        """PyTorch does not know without unpacking."""
         return [None] * len(order)
 
 
@@ -68,7 +68,7 @@ class TorchSource:
         return isinstance(obj, (torch.Tensor, graph.GradientEdge, graph.Node))
 
     def edges(self, obj: Any) -> list[tuple[Node, int]]:
-        """Return where a backward run from this object would start."""
+        """Return where backward from this object starts."""
         torch = loaded_torch()
         with own_work():
             return [_start(torch, obj)]
@@ -138,7 +138,7 @@ class TorchSource:
             remove()
 
     def watch(self, sink: Sink, *, every_thread: bool = True, level: str = "graph") -> AbstractContextManager[None]:
-        """Tell the sink of every backward run, whether PyTorch is imported by now or later."""
+        """Report every backward pass to the sink, whether PyTorch is imported already or later."""
         return WATCHER.watch(sink, self, every_thread=every_thread, level=level)
 
     def steps(self, look: Callable[[Ran], None]) -> AbstractContextManager[None]:
@@ -208,7 +208,7 @@ def _entries(torch: Any, gradient: Any) -> Any:
 
 
 def _start(torch: Any, obj: Any) -> tuple[Node, int]:
-    """Return the node and input number at which a backward run from this object would start."""
+    """Return the node and input number at which backward from this object starts."""
     if isinstance(obj, torch.Tensor):
         node = obj.grad_fn
         if node is not None:

@@ -31,7 +31,7 @@ class BackwardPass:
     """One call of ``backward`` or ``grad``, in one recording; holds none of the program's tensors."""
 
     def __init__(self, watch: Watch, asked: Asked, number: int, thread: int, line: SourceLine | None) -> None:
-        """``number`` is that of its run."""
+        """``number`` is the number of the pass."""
         self.watch, self.line, self.number = watch, line, number
         self._api, self._retains = asked.api, asked.create_graph
         self._sources: list[int] = []

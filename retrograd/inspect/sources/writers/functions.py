@@ -35,12 +35,12 @@ class Functions:
         self._tensor, self._rule_of = tensor, rule_of
 
     def is_told(self, cls: Any) -> bool:
-        """Whether the uses of a Function are told at all: not those of the engine's own."""
+        """Whether uses of a Function are reported: not those of the engine's own."""
         code = code_of(cls.forward)
         return code is not None and not is_foreign(code)
 
     def is_users(self, cls: Any) -> bool:
-        """Whether the user has written a Function, so that it is told how."""
+        """Whether the user wrote a Function, so that its source is reported."""
         code = code_of(cls.forward)
         return code is not None and is_users(code)
 

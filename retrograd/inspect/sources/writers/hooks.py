@@ -14,7 +14,7 @@ _GIVEN_GRADIENTS = ("tensor", "node-pre")
 
 
 class _Registered(NamedTuple):
-    """A hook as its events tell of it."""
+    """A hook as its events describe it."""
 
     kind: str
     on: dict[str, Any]

@@ -63,7 +63,7 @@ def leaf_event(
     names: Sequence[str] = (),
     **more: Any,
 ) -> Event:
-    """Return the event of a leaf that was changed, ``names`` being how the line spells it; it tells ``more``."""
+    """Return the event of a changed leaf; ``names`` is how the line spells it, ``more`` is added to its data."""
     data: dict[str, Any] = {"tensor": leaf, "names": list(names), "change": change, **more, "stack": stack}
     if run is not None:
         data["run"] = run
@@ -71,7 +71,7 @@ def leaf_event(
 
 
 def read_event(tensor: Any, number: int, line: SourceLine | None, run: int | None, names: Sequence[str] = ()) -> Event:
-    """Return the event of a look at ``.grad``: at that of a leaf which has none, or of a tensor which is no leaf."""
+    """Return the event of a read of ``.grad``: of a leaf that has none, or of a tensor that is not a leaf."""
     data: dict[str, Any] = {"tensor": number, "names": list(names), "leaf": tensor.is_leaf}
     data["retains_grad"] = tensor.retains_grad
     if run is not None:

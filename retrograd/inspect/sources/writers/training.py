@@ -50,7 +50,7 @@ def tell_mode(
 
 
 def tell_load(watch: Watch, module: Any, state: Any, result: Any, line: SourceLine | None) -> None:
-    """A state was loaded into a module, if the result tells how that went."""
+    """Write the event of a state loaded into a module, if the result says how that went."""
     missing, unexpected = getattr(result, "missing_keys", None), getattr(result, "unexpected_keys", None)
     if not isinstance(state, Mapping) or missing is None or unexpected is None:
         return
@@ -91,7 +91,7 @@ def tell_clip(
 
 
 def _known_within(watch: Watch, module: Any) -> list[int]:
-    """Return the numbers of a module's parameters, as far as they were seen."""
+    """Return the numbers of a module's parameters that have been seen."""
     return _known(watch, [parameter for _, parameter in held_parameters(module)])
 
 

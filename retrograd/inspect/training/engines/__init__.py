@@ -13,8 +13,8 @@ from ...plugins import plugins_in
 from ..history import Array
 
 MEASURED = ("gradient", "weight", "update", "zeros", "nonfinite")
-"""Figures of each parameter: norms of its gradient, of itself after the step, and of what the step added to it; shares
-of the gradient's entries that are zero, and that are NaN or infinite."""
+"""Statistics of each parameter: norms of its gradient, of itself after the step and of its update, and the shares of
+gradient entries that are zero, and that are NaN or infinite."""
 
 
 class GraphSize(NamedTuple):
@@ -48,7 +48,7 @@ def graph_behind(
 
 
 class Hearing(Protocol):
-    """Who is told what happens."""
+    """Callbacks for what happens in a training run."""
 
     def backward(self, roots: Sequence[Any], frame: FrameType | None) -> None:
         """Tell that a backward pass into leaves begins at these tensors."""
@@ -67,7 +67,7 @@ class Hearing(Protocol):
 
 
 class StepReader(Protocol):
-    """Reads the figures of one optimizer's steps; it keeps a copy of the parameters meanwhile."""
+    """Reads the statistics of one optimizer's steps; it keeps a copy of the parameters meanwhile."""
 
     def before(self, *, gradients: bool) -> None:
         """Read what is to be read before the step; gradients not where the step computes them itself."""
@@ -76,7 +76,7 @@ class StepReader(Protocol):
         """Return each parameter with its value before the step, as ``Engine.write`` takes it."""
 
     def after(self, others: Sequence[Any]) -> tuple[Array, list[float]]:
-        """Return figures ``[len(MEASURED), parameters]``, and the numbers in other tensors, by one read-back."""
+        """Return statistics ``[len(MEASURED), parameters]``, and the numbers in other tensors, by one read-back."""
 
 
 class Engine(Protocol):
@@ -90,7 +90,7 @@ class Engine(Protocol):
         """Tell what happens until the block ends."""
 
     def reader(self, parameters: Sequence[Any]) -> StepReader:
-        """Return what reads the figures of these parameters."""
+        """Return a reader of the statistics of these parameters."""
 
     def is_tensor(self, value: object) -> bool:
         """Whether something is a tensor of this engine."""

@@ -20,7 +20,7 @@ from .wrappers import telling_clipping, telling_scale
 
 
 class EngineReader:
-    """Reads the figures of some parameters; their values before the step lie in one copy, made at the first step."""
+    """Reads the statistics of some parameters; keeps one copy of their values before the step."""
 
     def __init__(self, parameters: Sequence[Any]) -> None:
         self._parameters = list(parameters)
@@ -41,7 +41,7 @@ class EngineReader:
         return list(zip(self._parameters, self._before, strict=True))
 
     def after(self, others: Sequence[Any]) -> tuple[Array, list[float]]:
-        """Return the figures of the step, and the numbers in other tensors."""
+        """Return the statistics of the step, and the numbers in other tensors."""
         figures = self._read_gradients() if self._gradients is None else self._gradients
         for place, one in enumerate(self._parameters):
             array = _array(one)
@@ -50,7 +50,7 @@ class EngineReader:
         return figures, [float(one) for one in others]
 
     def _read_gradients(self) -> Array:
-        """Return the figures with those of gradients filled in."""
+        """Return the statistics with those of gradients filled in."""
         figures = np.full((len(MEASURED), len(self._parameters)), np.nan, np.float32)
         for place, one in enumerate(self._parameters):
             if one.grad is None:
@@ -99,7 +99,7 @@ class OwnEngine:
         return nullcontext()
 
     def reader(self, parameters: Sequence[Any]) -> StepReader:
-        """Return what reads the figures of these parameters."""
+        """Return a reader of the statistics of these parameters."""
         return EngineReader(parameters)
 
     def is_tensor(self, value: object) -> bool:

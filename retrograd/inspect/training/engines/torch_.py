@@ -24,7 +24,7 @@ _CLIPPING = ("_clip_grads_with_norm_", "clip_grad_norm_")
 
 
 class TorchReader:
-    """Reads the figures of some parameters; their values before the step lie in one copy, made at the first step."""
+    """Reads the statistics of some parameters; keeps one copy of their values before the step."""
 
     def __init__(self, parameters: Sequence[Any]) -> None:
         self._parameters = [_plain(one) for one in parameters]
@@ -51,7 +51,7 @@ class TorchReader:
         return list(zip(self._parameters, self._before, strict=True))
 
     def after(self, others: Sequence[Any]) -> tuple[Array, list[float]]:
-        """Return the figures of the step, and the numbers in other tensors."""
+        """Return the statistics of the step, and the numbers in other tensors."""
         torch = LIBRARY.torch
         with torch.no_grad():
             if not self._norms:
@@ -88,7 +88,7 @@ class TorchEngine:
 
     @contextmanager
     def hear(self, hearing: Hearing) -> Iterator[None]:
-        """Put hooks on all optimizers, and stand around what runs backward, clips and scales."""
+        """Put hooks on all optimizers, and wrap the functions that run backward, clip and scale."""
         torch, patches = LIBRARY.torch, Patches()
         optimizer: Any = sys.modules[torch.optim.Optimizer.__module__]
         handles = [
@@ -115,7 +115,7 @@ class TorchEngine:
         return own_work()
 
     def reader(self, parameters: Sequence[Any]) -> StepReader:
-        """Return what reads the figures of these parameters."""
+        """Return a reader of the statistics of these parameters."""
         return TorchReader(parameters)
 
     def is_tensor(self, value: object) -> bool:
@@ -181,7 +181,7 @@ def _has_closure(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
 
 
 def _telling_backward(original: Callable[..., Any], hearing: Hearing) -> Callable[..., Any]:
-    """Make PyTorch's function tell of each run into leaves."""
+    """Make PyTorch's function report each backward pass into leaves."""
 
     def run(roots: Any, *args: Any, **kwargs: Any) -> Any:
         if kwargs.get("accumulate_grad"):
@@ -198,7 +198,7 @@ def _plain(tensor: Any) -> Any:
 
 
 def _both(tensors: Sequence[Any], others: Sequence[Any], second: Callable[[Any, Any], Any]) -> list[Any]:
-    """Return the norms of tensors, and a second figure of each: on the CPU by turns, while it is in the cache."""
+    """Return the norms of tensors, and a second statistic of each: on the CPU in turn, while it is in the cache."""
     torch = LIBRARY.torch
     if tensors and tensors[0].is_cuda and all(one.dtype == torch.float32 for one in tensors):
         return [*torch._foreach_norm(tensors), *(second(*pair) for pair in zip(tensors, others, strict=True))]

@@ -9,7 +9,7 @@ from . import Hearing
 
 
 def telling_clipping(original: Callable[..., Any], hearing: Hearing) -> Callable[..., Any]:
-    """Make what clips tell of norm and bound."""
+    """Make a clipping function report norm and limit."""
 
     def clip(*args: Any, **kwargs: Any) -> Any:
         found = original(*args, **kwargs)
@@ -23,7 +23,7 @@ def telling_clipping(original: Callable[..., Any], hearing: Hearing) -> Callable
 
 
 def telling_scale(original: Callable[..., Any], hearing: Hearing) -> Callable[..., Any]:
-    """Make a scaler tell its scale after it has changed it."""
+    """Make a scaler report its scale after it has changed."""
 
     def update(scaler: Any, *args: Any, **kwargs: Any) -> Any:
         found = original(scaler, *args, **kwargs)

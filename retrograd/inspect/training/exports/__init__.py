@@ -29,7 +29,7 @@ class Export(Protocol):
 
 
 class Row(NamedTuple):
-    """The figures of one step, or of a stretch of steps."""
+    """The statistics of one step, or of a stretch of steps."""
 
     first: int
     last: int
@@ -71,7 +71,7 @@ def export(run: WatchedRun, path: str, fmt: str | None = None) -> None:
 
 
 def rows(run: WatchedRun) -> Iterator[Row]:
-    """Yield the figures of a run, oldest steps first."""
+    """Yield the statistics of a run, oldest steps first."""
     curves = run.curves
     names = [f"{column.figure}/{column.owner}" if column.owner else column.figure for column in curves.columns]
     lengths = curves.last - curves.first + 1
@@ -86,6 +86,6 @@ def rows(run: WatchedRun) -> Iterator[Row]:
 
 
 def norms(row: Row, figure: str = "gradient") -> list[float]:
-    """Return a figure of all parameters, of which histograms are made; what is not finite is left out."""
+    """Return a statistic of all parameters for a histogram, without non-finite values."""
     found = (value for name, value in row.median.items() if name.startswith(f"{figure}/"))
     return [value for value in found if np.isfinite(value)]

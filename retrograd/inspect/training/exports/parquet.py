@@ -18,7 +18,7 @@ class ParquetExport:
     suffixes = (".parquet",)
 
     def write(self, run: WatchedRun, path: str) -> None:
-        """Write the table, a row group for each figure of each parameter."""
+        """Write the table, a row group for each statistic of each parameter."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 

@@ -30,7 +30,7 @@ class Watch(GeneralTracker):
         self.run.about["configuration"] = {name: str(value) for name, value in values.items()}
 
     def log(self, values: dict[str, Any], step: int | None = None, **kwargs: Any) -> None:
-        """Keep figures of the step under way."""
+        """Keep statistics of the current step."""
         numbers = {name: float(value) for name, value in values.items() if isinstance(value, (int, float))}
         self.run.note(f"logged at step {step}" if step is not None else "logged", **numbers)
 

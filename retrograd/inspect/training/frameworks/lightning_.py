@@ -10,7 +10,7 @@ from ..run import watch
 
 
 class Watch(Callback):
-    """Watches ``fit``; takes what ``rg.watch`` takes.  Evaluations and figures of epochs are marked."""
+    """Watches ``fit``; takes the arguments of ``rg.watch``. Evaluations and epoch statistics are marked."""
 
     def __init__(self, **settings: Any) -> None:
         self._settings = settings
@@ -27,7 +27,7 @@ class Watch(Callback):
             self.run.note("validation")
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
-        """Keep the figures that the program has logged."""
+        """Keep the statistics that the program has logged."""
         if self.run is not None:
             self.run.note("epoch ended", **{name: float(value) for name, value in trainer.callback_metrics.items()})
 

@@ -10,7 +10,7 @@ from ..run import watch
 
 
 class Watch(TrainerCallback):
-    """Watches ``train``; takes what ``rg.watch`` takes.  Evaluations and logged figures are marked."""
+    """Watches ``train``; takes the arguments of ``rg.watch``. Evaluations and logged statistics are marked."""
 
     def __init__(self, **settings: Any) -> None:
         self._settings = settings
@@ -22,7 +22,7 @@ class Watch(TrainerCallback):
         self.run = watch(model, **self._settings)
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Any = None, **kwargs: Any) -> None:
-        """Mark an evaluation, with its figures."""
+        """Mark an evaluation, with its statistics."""
         if self.run is not None:
             self.run.note("evaluation", **_numbers(metrics or {}))
 
@@ -33,5 +33,5 @@ class Watch(TrainerCallback):
 
 
 def _numbers(figures: dict[str, Any]) -> dict[str, float]:
-    """Return those of some figures that are numbers."""
+    """Return the entries that are numbers."""
     return {name: float(value) for name, value in figures.items() if isinstance(value, (int, float))}

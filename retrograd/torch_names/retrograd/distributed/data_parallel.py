@@ -117,7 +117,7 @@ _SHOWN = 8
 
 
 class DataParallel:
-    """Lets every backward run leave in ``.grad`` the mean of the gradients of all ranks.
+    """Lets every backward pass leave in ``.grad`` the mean of the gradients of all ranks.
 
     ``parameters`` is a module, a mapping or list of pairs from names to leaf tensors, or a list of leaf tensors.
     Each of them must get a gradient on every rank in every run (unless ``unused="zero"``, where a rank without one
@@ -174,7 +174,7 @@ class DataParallel:
         finally:
             self._reducing = before
 
-    # -- while backward runs
+    # -- while backward passes
     def _hooks(self, tensors: Mapping[str, Any]) -> Iterator[Any]:
         """Hang a hook on every parameter."""
         for bucket in self._buckets:

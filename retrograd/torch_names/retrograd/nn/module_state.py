@@ -72,7 +72,7 @@ def check_parameter(name: str, param: Any) -> None:
 
 
 def check_buffer(name: str, tensor: Any) -> None:
-    """``TypeError`` for what is no tensor."""
+    """``TypeError`` for what is not a tensor."""
     if tensor is not None and not isinstance(tensor, Tensor):
         raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
 

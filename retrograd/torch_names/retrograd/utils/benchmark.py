@@ -23,7 +23,7 @@ def select_unit(seconds: float) -> tuple[str, float]:
 
 
 def trim_sigfig(x: float, n: int) -> float:
-    """``x`` rounded to ``n`` significant figures."""
+    """``x`` rounded to ``n`` significant statistics."""
     return float(f"{x:.{max(n, 1) - 1}e}")
 
 
@@ -87,7 +87,7 @@ class Measurement:
 
     @property
     def significant_figures(self) -> int:
-        """How many figures of the median the spread leaves certain."""
+        """How many statistics of the median the spread leaves certain."""
         spread = max(self.iqr / 2, sys.float_info.epsilon)
         spread = max(spread * _CONFIDENCE / math.sqrt(len(self.times)), self.median / 100) / self.median
         return max(1, min(2, round(-math.log10(spread))))
@@ -206,7 +206,7 @@ class Compare:
         self._results.extend(results)
 
     def trim_significant_figures(self) -> None:
-        """Show the certain figures only."""
+        """Show the certain statistics only."""
         self._trim = True
 
     def colorize(self, rowwise: bool = False) -> None:

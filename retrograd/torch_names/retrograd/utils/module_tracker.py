@@ -17,7 +17,7 @@ class ModuleTracker:
     """A context in which ``parents`` holds the names of the modules that are computing, ``"Global"`` always.
 
     In backward a module works from the gradient of its results to those of its operands, or to the end of the run
-    if these require none.  ``is_bw`` says whether a backward runs.
+    if these require none.  ``is_bw`` says whether a backward passes.
     """
 
     def __init__(self) -> None:

@@ -324,7 +324,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, eq
 
 
 def _tell_of_comparison(name: str, input: Any, other: Any) -> None:  # noqa: A002
-    """Tell observers of a call whose result is no tensor."""
+    """Tell observers of a call whose result is not a tensor."""
     if observe.observers:
         observe.notify("compared", name, input, other)
 

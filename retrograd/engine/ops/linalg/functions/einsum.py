@@ -16,7 +16,7 @@ def einsum(*operands: Any) -> Any:
     """Products of tensors summed over the indices that an equation names.
 
     ``einsum("ij,jk->ik", a, b)``, or ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.  Raises ``ValueError`` without operands,
-    ``TypeError`` for operands that are no tensors, ``RuntimeError`` for labels and sizes that do not fit.
+    ``TypeError`` for operands that are not tensors, ``RuntimeError`` for labels and sizes that do not fit.
     """
     if len(operands) < 2:
         raise ValueError(

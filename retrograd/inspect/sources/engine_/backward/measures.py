@@ -31,7 +31,7 @@ Columns = dict[str, list[float | None]]
 
 
 class AllFigures(NamedTuple):
-    """The figures of one gradient, as they are noted where it arrives and where it is passed on."""
+    """All statistics of one gradient, as noted where it arrives and where it is passed on."""
 
     arrived: tuple[float, ...]
     """Those of ``_GRADIENT``."""
@@ -49,16 +49,16 @@ _NOBODY: tuple[weakref.ref[Any], None] = (Reference(_Gradient()), None)
 Figures = AllFigures | float
 """Of a gradient of ordinary numbers in most runs the norm alone."""
 Ran = tuple[int, int | None, int | None, Figures | None, Figures | list[Figures] | None]
-"""A node that ran, or began to: its row, begin and end in ns, figures of what arrived and of what it passed on."""
+"""A node that ran, or began to: its row, begin and end in ns, statistics of what arrived and of what it passed on."""
 
 
 def arrived_figures(figures: Figures) -> tuple[float | None, ...]:
-    """The figures of ``_GRADIENT``; None: not taken in this run."""
+    """The statistics of ``_GRADIENT``; None if not computed in this pass."""
     return (figures, None, None, None, None, 0, 0) if isinstance(figures, float) else figures.arrived
 
 
 def _passed(figures: Figures) -> tuple[float | None, ...]:
-    """The figures of ``_PASSED``."""
+    """The statistics of ``_PASSED``."""
     return (figures, None, 0, 0, 0.0) if isinstance(figures, float) else figures.passed
 
 
@@ -68,7 +68,7 @@ class Measures:
     def __init__(
         self, snapshot: Graph, order: list[Node], saved: list[float | None], thread: int, *, whole: bool
     ) -> None:
-        """``saved`` are the bytes that each node keeps; ``whole``: every figure is taken."""
+        """``saved`` holds the bytes that each node saves; ``whole``: compute all statistics."""
         self._snapshot = snapshot
         self._whole = whole
         self._rows = dict(zip(map(id, order), count()))
@@ -76,13 +76,13 @@ class Measures:
         self._running: list[tuple[Node, int | None]] = []
         """Nodes that are running, with their places in ``_ran``."""
         self._known: dict[int, tuple[weakref.ref[Any], Figures | None]] = {}
-        """Figures by id of the array, of which many nodes take and pass on the same."""
+        """Statistics by id of the array, of which many nodes take and pass on the same."""
         self._columns = partial(_columns, self._ran, len(order), thread, perf_counter_ns(), saved)
         # In the snapshot from the beginning: a hang is explained from a file that is saved while nodes run.
         snapshot.measure_later(self._columns, lasting=False)
 
     def figures(self, gradient: Any) -> Figures | None:
-        """Figures of a gradient, worked out once for the node that makes it and those that take it or pass it on.
+        """Statistics of a gradient, worked out once for the node that makes it and those that take it or pass it on.
 
         To be called while NumPy is quiet.
         """
@@ -163,7 +163,7 @@ class Measures:
         self._ran.append((row, began, ended, arrived, passed[0] if len(passed) == 1 else passed))
 
     def took(self, leaves: list[tuple[Node, Any, int, int]]) -> list[Figures | None]:
-        """Note what leaves took, which pass on nothing; returns the figures."""
+        """Note what leaves received, which pass nothing on; return the statistics."""
         found = []
         rows, known, taken, ran = self._rows, self._known.get, self._taken, self._ran
         for node, gradient, began, ended in leaves:
@@ -185,7 +185,7 @@ class Measures:
             self._ran.append((row, None, None, arrived, None))
 
     def _all(self, node: Node, results: Sequence[Any]) -> Figures | list[Figures]:
-        """The figures of all that a node passes on; of a single gradient without a list."""
+        """Return the statistics of all gradients that a node passes on; not as a list if there is only one."""
         found: list[Figures] = []
         figures, edges = self.figures, () if node.accumulates else node._edges
         for gradient, edge in zip(results, edges, strict=False):
@@ -207,7 +207,7 @@ class Measures:
 
 
 def figures_of(array: Any, *, whole: bool) -> Figures | None:
-    """The figures of an array, or those that are taken in any run; None for one without real or complex entries."""
+    """Return the statistics of an array, or those computed in every pass; None without real or complex entries."""
     if not values.has_data(array):
         return None
     norm = None if whole else values.ordinary_norm(array)

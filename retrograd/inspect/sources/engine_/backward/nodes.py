@@ -137,7 +137,7 @@ class Nodes(Observer):
         self._keep_filled(run, [leaf])
 
     def _keep_filled(self, run: Run | None, leaves: list[TensorBase]) -> None:
-        """Remember leaves that got a gradient, of which ranks tell norms at the end of a run."""
+        """Remember leaves that got a gradient; ranks report their norms at the end of a pass."""
         sink = self.watching.sink
         if run is not None and sink.among_ranks():
             filled = self.watching.here.runs[0].filled
@@ -147,7 +147,7 @@ class Nodes(Observer):
 
 
 def _worst(array: Any, found: Figures | None) -> Values | None:
-    """The summary of a gradient of these figures, if it has entries that are not finite."""
+    """Return the summary of a gradient with these statistics, if it has non-finite entries."""
     bad = found.__class__ is AllFigures and (found.arrived[5] or found.arrived[6])
     return values.summary(array) if bad else None
 
@@ -213,7 +213,7 @@ def kept_norms(filled: dict[int, Reference]) -> dict[str, float]:
 
 
 def any_nonzero(array: Any) -> bool:
-    """Whether an array has an entry that is not zero; mostly the first few tell.  One without data may have some."""
+    """Whether an array has a nonzero entry; mostly the first few decide. One without data may have some."""
     if not values.has_data(array):
         return True
     flat = array.ravel(order="K")

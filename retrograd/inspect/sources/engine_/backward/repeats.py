@@ -49,7 +49,7 @@ class Outline:
     __slots__ = ("_classes", "_first", "_numbers", "_sigs", "_steps")
 
     def __init__(self, roots: Sequence[Node], order: list[Node]) -> None:
-        """``order`` is that in which a walk from the roots comes to the nodes, breadth first."""
+        """``order`` lists the nodes as a breadth-first walk from the roots reaches them."""
         self._classes, self._sigs = list(map(type, order)), list(map(_sigs_of, order))
         ends = list(roots)
         self._steps: list[tuple[int, int]] = []
@@ -170,7 +170,7 @@ class KeptArrays:
 
 @dataclass(slots=True, eq=False)
 class _Seen:
-    """The snapshot of an earlier step.
+    """The graph of an earlier step.
 
     What was found out about it stands in it: another thread may put another snapshot in its place at any moment.
     """
@@ -241,7 +241,7 @@ class Repeats:
         return seq, first
 
     def _made_alike(self, seen: _Seen, seq: list[int | None], numbers: list[int], origins: Origins | None) -> bool:
-        """Whether lines and scopes of nodes are those of the latest snapshot, which the new one then shares."""
+        """Whether lines and scopes of nodes equal those of the latest graph, which the new one then shares."""
         if origins is None:
             return True
         pattern = origins.pattern(min(numbers), max(numbers)) if numbers else None

@@ -95,7 +95,7 @@ class Runs(Observer):
         return snapshot
 
     def _name_leaves(self, snapshot: Graph, order: list[Node]) -> None:
-        """Give leaves the names that they have in the graph, which are those of the whole program."""
+        """Name leaves as in the graph, which are the names of the whole program."""
         for kind, name, node in zip(snapshot.kind, snapshot.name, order, strict=True):
             if kind == "leaf" and name is not None:
                 self.watching.number(node.variable)
@@ -121,7 +121,7 @@ class Runs(Observer):
 
     @guarded
     def backward_left(self, results: list[Any] | None, error: BaseException | None) -> None:
-        """A call is over: one that never came to run is reported now, and gradients without a graph are cuts."""
+        """A call has ended: one that never ran is reported now, and gradients without a graph are cuts."""
         if not self._calls.stack:
             return
         told, line = self._calls.stack.pop(), source_line(user_frame(getframe(1)))

@@ -96,7 +96,7 @@ def _span(array: Any, memory: Any) -> Span:
 
 
 def _index(args: Any) -> Any:
-    """Return where a write by index wrote, as NumPy has it; None where that cannot be told."""
+    """Return the index of an indexed write, as in NumPy; None if it is unknown."""
     given = args[1] if len(args) > 1 else None
     if not isinstance(given, (list, tuple)):
         return None
@@ -224,7 +224,7 @@ class CallDescriber:
             self._note_pole(data, operator(site.row), args)
 
     def judge(self, data: dict[str, Any], limits: Sequence[Sequence[float] | None], name: str, tensors: Any) -> None:
-        """Keep summaries of the tensors of a call whose results have these limits, where the values tell something."""
+        """Store summaries of a call's tensors where its results have these limits and the values are informative."""
         flat = data.get("flat_share", 0.0)
         if flat == 1.0 or (flat > _SATURATED and name != "relu") or not all(map(values.is_finite, limits)):
             for t in tensors:

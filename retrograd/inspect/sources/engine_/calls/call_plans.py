@@ -26,7 +26,7 @@ def applying(frame: FrameType | None) -> FrameType | None:
 
 
 class Plan:
-    """An operator that is called at one instruction of the user, by way of these functions of ours."""
+    """A call of an operator at one instruction of the user, through a given sequence of our functions."""
 
     __slots__ = (
         "begins_write", "code", "instruction", "next", "noted", "op", "other", "outside", "site", "stack", "steps",

@@ -68,7 +68,7 @@ class Sites:
     """The places that one watcher has seen."""
 
     def __init__(self, names: Names, mention: Callable[[SourceLine | None], None]) -> None:
-        """``mention`` is told of lines."""
+        """``mention`` is called with each line."""
         self._names = names
         self._mention = mention
         self._known: BoundedDict[tuple[object, ...], Site] = BoundedDict(50_000)

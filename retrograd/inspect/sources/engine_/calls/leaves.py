@@ -67,7 +67,7 @@ class Leaves(Observer):
 
     @guarded
     def read(self, t: TensorBase) -> None:
-        """``.grad`` was read: that of a leaf tells nothing if there is one."""
+        """``.grad`` was read: only reported where a leaf has none, or the tensor is not a leaf."""
         if t._meta is not None and t._meta.grad is not None and t.is_leaf:
             return
         caller = self._caller()
@@ -86,7 +86,7 @@ class Leaves(Observer):
             self.watching.sink.note((event_as_told, event, texts, [number], ()))
 
     def _caller(self) -> Caller | None:
-        """Who called, if that is to be told."""
+        """Return the caller, if the read is to be reported."""
         caller = caller_of(getframe(2)) if self.watching.sink.wants() else None
         return None if caller is None or caller.internal or caller.frame is None else caller
 

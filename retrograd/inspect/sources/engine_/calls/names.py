@@ -35,7 +35,7 @@ class Names:
         """Id of a spelling -> the spelling, kept so that its id stays its own, texts of its operands, and targets."""
 
     def texts(self, caller: Caller) -> list[str] | None:
-        """How the line spells what may be tensors; None where a module of ours stands between."""
+        """Return the source text of arguments that may be tensors; None if one of our modules is in between."""
         return None if caller.module or caller.frame is None else self._known(caller.frame)[1]
 
     def of_outputs(self, caller: Caller, outputs: Any) -> list[str]:

@@ -124,7 +124,7 @@ class Owners(Observer):
         self._lines.enter(scopes[-1] if scopes else "", words[-1] if words else "")
 
     def close(self) -> None:
-        """Look for what modules were told in vain; break the circle, for a recording to die with its last reference."""
+        """Look for switches on modules without effect, and break the reference cycle, so that recordings are freed."""
         if self.watching.wants("full"):
             try:
                 self._strays.look(self._roots.modules())
@@ -134,7 +134,7 @@ class Owners(Observer):
 
     @guarded
     def backward_began(self, roots: Any) -> None:
-        """A backward run begins."""
+        """A backward pass begins."""
         if self.watching.wants("full"):
             self._strays.run_begins(self._roots.modules)
 

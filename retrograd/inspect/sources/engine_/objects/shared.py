@@ -76,7 +76,7 @@ class SharedMemory:
                 self._kept[key] = kept._replace(digest=digest(array))
 
     def look(self, frame: FrameType | None) -> None:
-        """A backward run begins: report what was changed since it was kept."""
+        """A backward pass begins: report memory that was changed since it was saved."""
         for key in list(self._kept):
             self._compare(key, frame)
 

@@ -108,7 +108,7 @@ class _Deduction:
         self._follow([(_SHAPE, row), (_DTYPE, row)])
 
     def read_saved(self) -> None:
-        """Take the sizes of operands as known that nodes saved, where nothing else tells them."""
+        """Take sizes of operands from what nodes saved, where they are not known otherwise."""
         for row in reversed(range(len(self._order))):
             for position, name in self._rules[row].tells:
                 operand = self._operands[row][position]
@@ -147,7 +147,7 @@ class _Deduction:
         return bool(rule.dtype) if what == _DTYPE else rule.given is not None and self._note(row, rule.given)
 
     def _note(self, row: int, names: tuple[str, ...]) -> bool:
-        """Note what a node saved as something to be compared; False if it does not tell."""
+        """Note what a node saved for comparison; False if it is not usable."""
         values = [getattr(self._order[row], name, None) for name in names]
         if None in values:
             return False

@@ -57,7 +57,7 @@ class How(NamedTuple):
     all_leaves: bool
     """Also those leaves are hooked whose gradient could be read later."""
     whole: bool
-    """Every figure of a gradient is taken."""
+    """Every statistic of a gradient is taken."""
 
 
 class Measures:
@@ -223,7 +223,7 @@ class Measures:
         return self._begins[-3] if self._begins else None
 
     def finish(self, snapshot: Graph) -> None:
-        """Work the figures out, and let the measures of the snapshot be made of them."""
+        """Compute the statistics, and let the measures of the graph be made of them."""
         finished = perf_counter_ns()
         sequence = self._sequence()
         self.count = len(sequence)
@@ -270,6 +270,6 @@ class Measures:
         return True
 
     def figures_of(self, arrivals: list[Arrival]) -> tuple[GradientFigures, list[int]]:
-        """Return what knows the figures of what arrived in leaves, and by which keys."""
+        """Return the source of statistics of what arrived in leaves, and their keys."""
         keys = self._looking.measured_by
         return self._figures, [keys[arrival.row] for arrival in arrivals]

@@ -153,7 +153,7 @@ def _let_go_of(batch: list[Node | None]) -> None:
 
 
 def _references(batch: Sequence[object], place: int) -> int:
-    """How many references there are to what stands at this place: other people's, the list's and this look's own."""
+    """Return the number of references to an object: other people's, the list's and this function's own."""
     node = batch[place]
     return sys.getrefcount(node)
 

@@ -85,7 +85,7 @@ class _Outline(NamedTuple):
 
 
 def _outline(order: list[Node], roots: list[int]) -> _Outline:
-    """Describe a graph whose nodes stand in the order of a walk."""
+    """Describe a graph whose nodes are in walk order."""
     places: dict[Node | None, int] = {None: -1, **{node: place for place, node in enumerate(order)}}
     edges = [node.next_functions for node in order]
     known, met = {-1, *roots}, []
@@ -148,7 +148,7 @@ class _Seen:
         return True
 
     def loosen(self) -> None:
-        """Refer to no leaf until the next watch."""
+        """Release all leaves until the next watch."""
         if self.loose is None:
             self.leaves, self.loose = [], [(row, id(reference())) for row, reference in self.leaves]
 

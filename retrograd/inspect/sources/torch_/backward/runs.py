@@ -134,7 +134,7 @@ class RunWriter:
         return {row: order[row].variable for row, kind in enumerate(self._snapshot.kind) if kind == "leaf"}
 
     def _loud(self, leaves: dict[int, Any]) -> set[int]:
-        """Return the rows at which hooks of the program may change what arrives, as far as they are known."""
+        """Return the nodes at which the program's hooks may change the incoming gradient, where known."""
         if self._snapshot is None or self.watch.level == "graph":
             return set()
         begin = self._snapshot.first_seq + self._marks.begin
@@ -222,7 +222,7 @@ class RunWriter:
 
 
 def _summary(leaf: Any, arrived: Promise | None) -> Values | None:
-    """Summarize the gradient that a leaf has now; of one on another device, what arrived tells enough."""
+    """Summarize a leaf's current gradient; for one on another device, what arrived is enough."""
     if arrived is not None:
         return summary_of_far(arrived, tuple(leaf.shape))
     array = None if leaf.grad is None else Readable().gradient(leaf.grad)
@@ -246,7 +246,7 @@ def _accumulation(note: Facts) -> dict[str, Any]:
 
 
 def _of_program(roots: list[Any]) -> bool:
-    """Whether a class or a mode of the program may be told what is asked of tensors."""
+    """Whether a class or a mode of the program may be called when tensors are read."""
     plain = (LIBRARY.torch.Tensor, LIBRARY.torch.nn.Parameter)
     return any(type(root) not in plain for root in roots) or any(
         not type(mode).__module__.startswith(__name__.partition(".")[0]) for mode in private().modes()

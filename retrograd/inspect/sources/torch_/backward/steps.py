@@ -78,7 +78,7 @@ def _attach(torch: Any, order: list[Node], look: Callable[[Ran], None], origins:
 
 
 def _arrays(torch: Any, gradients: Any) -> tuple[Any, ...]:
-    """Return gradients as conditions see them; of all that lie elsewhere figures are read back together."""
+    """Return gradients as conditions see them; the statistics of those on other devices are read back together."""
     readable = Readable()
     asked = [None if g is None or not readable.is_far(g) else READBACKS.ask(g, ALL) for g in gradients]
     found = (_elsewhere(torch, g, promise) for g, promise in zip(gradients, asked, strict=True))
@@ -86,7 +86,7 @@ def _arrays(torch: Any, gradients: Any) -> tuple[Any, ...]:
 
 
 def _elsewhere(torch: Any, gradient: Any, promise: Promise | None) -> Elsewhere | None:
-    """Return a gradient on another device by its figures; None for one of the CPU, and where there are none."""
+    """Return a gradient on another device by its statistics; None for one on the CPU, or without statistics."""
     if promise is None or promise.all is None:
         return None
     bad = int(promise["nan"]), int(promise["bad"] - promise["nan"]), int(promise["first_bad"])

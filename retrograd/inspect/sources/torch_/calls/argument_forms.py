@@ -25,7 +25,7 @@ class Form:
     __slots__ = ("lists", "others", "places", "plain", "tensors")
 
     def __init__(self, count: int, names: Sequence[str], kinds: Sequence[type], types: tuple[type, type]) -> None:
-        """``count``: how many stand at positions; ``types``: the class of all tensors, and that of parameters."""
+        """``count``: number of positional arguments; ``types``: the class of all tensors, and that of parameters."""
         tensor = types[0]
         where = [*range(count), *names]
         inside = [place for place, kind in enumerate(kinds) if issubclass(kind, tensor)]
@@ -67,7 +67,7 @@ def holds(kind: type) -> bool:
 
 
 def entries_of(value: Any) -> Sequence[Any]:
-    """Return what a container holds, as far as it is looked at; nothing of what is none."""
+    """Return the entries of a container, up to a limit; none for anything else."""
     if not holds(value.__class__):
         return ()
     return list(islice(value.values(), TOO_MANY)) if isinstance(value, dict) else value[:TOO_MANY]

@@ -49,7 +49,7 @@ class CallNotes:
     """Knows what the notes of one recording name by number, and makes events of them."""
 
     def __init__(self, sink: Sink, sites: list[Site], ways: Ways) -> None:
-        """``sites`` and ``ways`` are those of the whole recording, in the making."""
+        """``sites`` and ``ways`` are shared by the whole recording, and grow."""
         self._sites, self._ways = sites, ways
         self._stacks: list[list[Stack]] = []
         self._places: dict[int, int] = {}

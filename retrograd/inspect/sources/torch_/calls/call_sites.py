@@ -78,7 +78,7 @@ class Sites:
     """The places that one recording has seen."""
 
     def __init__(self, mention: Callable[[SourceLine | None], None]) -> None:
-        """``mention`` is told of lines."""
+        """``mention`` is called with each line."""
         self._mention = mention
         self._known: BoundedDict[tuple[Any, ...], Site] = BoundedDict(50_000)
         self.all: list[Site] = []

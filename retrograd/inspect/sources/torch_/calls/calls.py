@@ -24,7 +24,7 @@ _version, _requires_grad = attrgetter("_version"), attrgetter("requires_grad")
 
 
 class Call:
-    """One call of a PyTorch function: what went in, what came out, and where it stands."""
+    """One call of a PyTorch function: its arguments, its result, and its place in the program."""
 
     __slots__ = (
         *("after", "args", "before", "direct", "error", "form", "frame", "grad", "inference", "inputs", "kwargs"),
@@ -40,7 +40,7 @@ class Call:
     places: Sequence[Place]
     """Where each stands."""
     others: Sequence[Any]
-    """Arguments that are no tensors."""
+    """Arguments that are not tensors."""
     versions: list[int]
     required: tuple[bool, ...]
     """Which of them required a gradient."""
@@ -159,7 +159,7 @@ class Listener(Protocol):
 
 
 class Caller:
-    """Calls functions for a mode and tells the listeners; what goes wrong with telling is no business of theirs."""
+    """Calls functions for a mode and notifies the listeners; a failure of theirs does not reach the program."""
 
     def __init__(self) -> None:
         torch: Any = LIBRARY.torch
@@ -188,7 +188,7 @@ class Caller:
         return found, (run, args, kwargs)
 
     def of_python(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Rule, Run]:
-        """Do the same for a function written in Python, whose frame stands three above."""
+        """Do the same for a function written in Python, whose frame is three above."""
         try:
             return self._pristine.of_python(func, args, kwargs, getframe(3))
         except Exception as problem:

@@ -88,7 +88,7 @@ class ForwardWriter:
             hear(self.switches, call)
 
     def received(self, numbers: Sequence[int], tensors: Sequence[Any]) -> None:
-        """Tensors were written by other processes or by their storages, which no version tells."""
+        """Tensors were written by other processes or through their storages, without a change of version."""
         self._ranges.forget_all(numbers)
         self._allocations.received(numbers, tensors)
         if lent := self.table.lent.storages:
@@ -225,7 +225,7 @@ class ForwardWriter:
                 self.sink(leaf_event(call.rule.op, "grad-zeroed", leaf, line, self._stack(call), run))
 
     def _is_zero(self, tensor: Any) -> bool:
-        """Whether all entries of a tensor are zero, as far as they can be read."""
+        """Whether all entries of a tensor are zero, if they can be read."""
         array = self._readable.gradient(tensor) if self._readable.now() else None
         return array is not None and is_zero(array)
 
@@ -298,7 +298,7 @@ class ForwardWriter:
 
     # -- leaves
     def _read(self, call: Call) -> None:
-        """Note a look at ``.grad`` that finds nothing, or that of a tensor which is no leaf."""
+        """Note a read of ``.grad`` that finds None, or that of a tensor that is not a leaf."""
         tensor, found = call.inputs[0], call.result
         if found is not None:
             if not isinstance(found, self._tensor):

@@ -10,7 +10,7 @@ from .calls import Call
 
 
 def spelled(call: Call, spelling: Spelling) -> list[str]:
-    """Return the text of each input of a call, "" where the line does not tell."""
+    """Return the source text of each input of a call, "" where the line does not show it."""
     operands = _operands(call, spelling)
     return [_text(spelling, operands, *place) for place in call.places]
 
@@ -27,7 +27,7 @@ def _operands(call: Call, spelling: Spelling) -> tuple[str, ...]:
 
 
 def depends_on_values(call: Call, spelling: Spelling) -> bool:
-    """Whether only the variables of the user's frame tell which text belongs to which argument."""
+    """Whether only the variables of the user's frame decide which text belongs to which argument."""
     return (
         spelling.form == "BinOp"
         and call.rule.op in ("mul", "add")
@@ -40,7 +40,7 @@ def depends_on_values(call: Call, spelling: Spelling) -> bool:
 
 
 def _is_swapped(call: Call, spelling: Spelling) -> bool:
-    """Whether ``lr * g`` was passed on as ``g * lr``, which the arguments alone do not tell."""
+    """Whether ``lr * g`` was passed on as ``g * lr``, which the arguments alone do not show."""
     if depends_on_values(call, spelling):
         frame, left = call.frame, spelling.operands[0]
         assert frame is not None

@@ -76,7 +76,7 @@ class Pristine:
         return original if held is func or original is None else getattr(original, func.__name__)
 
     def _place_of(self, held: Any) -> tuple[Any, str]:
-        """Return where an object stands in the place of a function written in C, and by which name."""
+        """Return where an object replaces a function written in C, and under which name."""
         in_c = vars(self._torch._C.TensorBase)
         for name in vars(self._torch.Tensor):
             if name in in_c and _held(self._torch.Tensor, name) is held:
@@ -121,7 +121,7 @@ class Pristine:
         return judge(self._named(func, caller)), self._run_again(caller)
 
     def _named(self, func: Any, caller: FrameType) -> Any:
-        """Return what ``judge`` is to be asked of: the name by which a frame's code knows what stands in for it."""
+        """Return the name by which a frame's code refers to the replacement, for ``judge``."""
         code, torch = caller.f_code, self._torch
         holders = (caller.f_globals, vars(torch), vars(torch.Tensor))
         name = next((one for one in code.co_names if any(holder.get(one) is func for holder in holders)), code.co_name)
@@ -147,7 +147,7 @@ class Pristine:
 
 
 def _held(holder: Any, name: str) -> Any:
-    """Return what stands in a class or module by a name, of a static method the function."""
+    """Return the value of a name in a class or module; for a static method its function."""
     value = vars(holder).get(name)
     return value.__func__ if isinstance(value, staticmethod) else value
 

@@ -56,7 +56,7 @@ _SWAPPED |= {"rlshift", "rrshift"}
 """Functions whose first argument stands on the right."""
 
 IGNORED = Rule("", "ignored")
-"""A call that makes nodes and is told by others: a backward run."""
+"""A call that makes nodes and is told by others: a backward pass."""
 FACT = Rule("fact", "ignored")
 """Reading what a tensor is, or switching how PyTorch works: it carries no values, makes no node and takes no time."""
 _FACTS = frozenset(

@@ -222,7 +222,7 @@ def _look_at(call: Call, root: Any) -> Kept:
 
 
 def memory_of(tensor: Any) -> Hashable:
-    """Return what tells the memory of a tensor from others, something else of what has none."""
+    """Return a key for the memory of a tensor, another one for tensors without memory."""
     try:
         return tensor.untyped_storage().data_ptr() or id(tensor)
     except Exception as failure:
@@ -231,7 +231,7 @@ def memory_of(tensor: Any) -> Hashable:
 
 
 def _size(tensor: Any) -> int:
-    """Return the bytes of a tensor, 0 where it does not tell."""
+    """Return the bytes of a tensor, 0 if unknown."""
     try:
         return int(tensor.nbytes)
     except Exception as failure:

@@ -56,7 +56,7 @@ Fresh = tuple[tuple[int, ...], str, int, bool]
 
 
 def reserve_result(table: TensorTable, tensor: Any) -> tuple[int, Fresh] | None:
-    """Number a new result of a call, whose row a note must fill.
+    """Number a new result of a call, whose facts a note must provide.
 
     None for one of which there is more to tell: a view, a part of a memory, a leaf to train, memory of somebody else's.
     """
@@ -77,7 +77,7 @@ def facts_of(fresh: Fresh, name: str, row: int, source: SourceLine | None) -> Te
 
 
 def _find_owner(table: TensorTable, number: int, facts: TensorFacts, tensor: Any, memory: Any) -> None:
-    """See whether the memory that a tensor was made of is that of another one, handed out to others before."""
+    """Check whether a tensor's memory is that of another tensor that was shared with others before."""
     lent = table.lent.at(memory.data_ptr())
     if lent is None or lent.owner() is memory or lent.offset % tensor.itemsize:
         return
@@ -129,7 +129,7 @@ def part_of(tensor: Any) -> Part | None:
 
 
 def memory_of(tensor: Any) -> tuple[Any, bool, bool]:
-    """Return what owns a tensor's memory, whether it is lent, and whether the tensor is but a part of it.
+    """Return the owner of a tensor's memory, whether it is lent, and whether the tensor is only a part of it.
 
     The owner is the one object of Python that PyTorch has of a storage, which lives as long as that.  None for tensors
     without memory (sparse, meta) and those that do not tell.

@@ -95,7 +95,7 @@ class Checkpoints:
         return _checkpoint_without_reentrant_generator
 
     def _followed(self, steps: Any, block: int, name: str, *, random: bool) -> Iterator[Any]:
-        """Go along with the generator: what stands between its two halves is the forward of the block."""
+        """Run along with the generator: between its two halves runs the forward of the block."""
         value = next(steps)
         unseen(self._begin, "forward", block, name, {"keeps_random_state": random})
         try:

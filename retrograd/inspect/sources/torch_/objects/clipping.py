@@ -26,7 +26,7 @@ class Clipping:
         self._watches, self._run = watches, run
 
     def install(self, patches: Patches) -> None:
-        """Let both functions tell of their calls, under either of the names that programs import them by."""
+        """Report calls of both functions, under either of the names by which programs import them."""
         torch: Any = LIBRARY.torch
         for holder in (torch.nn.utils.clip_grad, torch.nn.utils):
             for name in _BOUNDS:

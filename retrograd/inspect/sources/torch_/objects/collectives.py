@@ -127,7 +127,7 @@ class Collectives:
             call.told.append((watch, event))
 
     def _end(self, call: _Call) -> None:
-        """Complete what was told of a collective: it returned, or raised."""
+        """Complete the event of a collective: it returned, or raised."""
         for watch, event in call.told:
             del event.data["pending"]
             if call.error:
@@ -167,7 +167,7 @@ class Collectives:
         return init_process_group
 
     def _wrap_unsynced(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Make a wrapper report the lines from which it is told not to reduce."""
+        """Make a wrapper report the lines that switch off its reduction."""
 
         def no_sync(wrapper: Any, *args: Any, **kwargs: Any) -> Any:
             unseen(self._tell, "no_sync", getframe(2))

@@ -18,7 +18,7 @@ class Compilation:
     """Stands around ``torch.compile`` while somebody watches."""
 
     def __init__(self, watches: Callable[[], Iterable[Any]], tell: Callable[..., None]) -> None:
-        """``tell`` is told what is compiled, with which settings, and the line."""
+        """``tell`` is called with what is compiled, the settings, and the line."""
         self._watches, self._tell = watches, tell
         self._eager = False
 

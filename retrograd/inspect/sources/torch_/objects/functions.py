@@ -21,7 +21,7 @@ _COLLECTIVES = "torch.distributed.nn.functional"
 
 
 def applied_in_c() -> bool:
-    """Whether ``Function.apply`` has no frame of its own by which it is told who applied a Function (from 2.14 on)."""
+    """Whether ``Function.apply`` has no Python frame that shows who called it (from 2.14 on)."""
     return not isinstance(vars(LIBRARY.torch.autograd.Function).get("apply"), classmethod)
 
 

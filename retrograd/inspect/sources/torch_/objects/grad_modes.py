@@ -60,7 +60,7 @@ def _who_switches(frame: FrameType | None) -> tuple[FrameType | None, str, Any]:
 
 
 class InferenceMode:
-    """Stands around ``inference_mode``, of which no mode is told."""
+    """Wraps ``inference_mode``, which function modes do not see."""
 
     def __init__(self, watches: Callable[[], Iterable[Any]]) -> None:
         self._watches = watches

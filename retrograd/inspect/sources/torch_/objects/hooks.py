@@ -42,7 +42,7 @@ class Heard:
         report: Callable[[bool, bool, bool], None],
         is_zero: Callable[[Any], bool | None],
     ) -> None:
-        """``holder`` refers to the table in which it stands under a key, or to the tensor that has that."""
+        """``holder`` refers to the table that has it under a key, or to the tensor that has the table."""
         self.holder = holder
         self.key = key
         self.hook = hook
@@ -125,7 +125,7 @@ class Hooked:
         """Sequence numbers of the nodes."""
 
     def wrap_register(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Make ``Tensor.register_hook`` tell."""
+        """Make ``Tensor.register_hook`` report its calls."""
 
         def register_hook(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             handle = original(tensor, *args, **kwargs)

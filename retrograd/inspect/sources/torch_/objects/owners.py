@@ -69,7 +69,7 @@ class StepReader:
             return None
 
     def _each(self, tensors: Sequence[Any], here: Callable[[Any], Any], names: tuple[str, ...]) -> list[Any]:
-        """Return an answer for each tensor; those of other devices are asked for figures, and waited for together."""
+        """Return an answer for each tensor; statistics of those on other devices are requested and awaited together."""
         found: list[Any] = [None] * len(tensors)
         for place, tensor in enumerate(tensors):
             try:
@@ -149,7 +149,7 @@ class Owners:
         return ((args[0], heard, *args[2:]), kwargs) if len(args) > 1 else (args, {**kwargs, "closure": heard})
 
     def _heard(self, closure: Callable[[], Any], optimizer: Any) -> Callable[[], Any]:
-        """Return what an optimizer calls in place of a closure, to tell what each call left in ``.grad``."""
+        """Return the closure that an optimizer calls instead, which reports what each call left in ``.grad``."""
 
         @functools.wraps(closure, updated=())
         def heard(*args: Any, **kwargs: Any) -> Any:
@@ -167,7 +167,7 @@ class Owners:
         return heard
 
     def step_ended(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        """It has stepped; this is not told of one that raised."""
+        """The optimizer has stepped; not called if the step raised."""
         unseen(self._optimizers.stepped, optimizer)
         self._pause.end()
 

@@ -80,7 +80,7 @@ class SharedMemory:
                 self._note(place, watched)
 
     def look(self, frame: FrameType | None) -> None:
-        """A backward run begins: report what was changed since it was looked at."""
+        """A backward pass begins: report memory that was changed since it was last checked."""
         for place in list(self._watched):
             self._compare(place, frame)
 

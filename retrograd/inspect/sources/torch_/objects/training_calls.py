@@ -27,7 +27,7 @@ class TrainingCalls:
         self._changes = ModuleChanges()
 
     def install(self, patches: Patches) -> None:
-        """Let the functions of PyTorch tell of their calls; those that there are not are left out."""
+        """Make PyTorch's functions report their calls; missing ones are left out."""
         torch: Any = LIBRARY.torch
         patches.wrap(torch.nn.Module, "train", self._wrap_train)
         patches.wrap(torch.nn.Module, "load_state_dict", self._wrap_load)
@@ -43,7 +43,7 @@ class TrainingCalls:
 
     # -- modules
     def _wrap_train(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Let modules tell that they are switched; those inside them are part of that."""
+        """Make modules report a switch of mode; the modules inside are part of it."""
 
         def train(module: Any, *args: Any, **kwargs: Any) -> Any:
             mode = args[0] if args else kwargs.get("mode", True)
@@ -60,7 +60,7 @@ class TrainingCalls:
             tell_mode(watch, module, self._changes.number(module), changed, mode, line)
 
     def _wrap_load(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Let modules tell how a state fitted them."""
+        """Make modules report how a state fitted them."""
 
         def load_state_dict(module: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(module, *args, **kwargs)
@@ -76,7 +76,7 @@ class TrainingCalls:
 
     # -- optimizers
     def _wrap_schedule(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Let schedules tell that they have set rates."""
+        """Make schedules report that they set learning rates."""
 
         def scheduling(schedule: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(schedule, *args, **kwargs)
@@ -88,7 +88,7 @@ class TrainingCalls:
         return scheduling
 
     def _wrap_scaling(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Let gradient scalers tell what they scale, and when gradients are unscaled."""
+        """Make gradient scalers report what they scale, and when gradients are unscaled."""
         name = original.__name__
 
         def scaling(scaler: Any, *args: Any, **kwargs: Any) -> Any:

@@ -30,7 +30,7 @@ _NOTHING: Mapping[str, Iterable[str]] = {}
 
 
 class _Taker(NamedTuple):
-    """A function or method that takes modules, where it is, and what to tell of it."""
+    """A function or method that takes modules, its location, and what to report about it."""
 
     module: str
     path: str

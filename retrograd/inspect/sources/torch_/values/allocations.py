@@ -74,7 +74,7 @@ class Allocations:
             self._unwritten.wrote(memory, _span(tensor), version_of(tensor), None)
 
     def _index(self, call: Call, place: int) -> Any:
-        """Return where a call wrote in a tensor: () for everywhere, None where that cannot be told."""
+        """Return where a call wrote in a tensor: () for everywhere, None if unknown."""
         if place or not call.rule.operator.is_a(Trait.INDEXING):
             return ()
         if call.rule.op != "setitem":

@@ -27,14 +27,14 @@ class _Known(NamedTuple):
 
 
 class FarValues:
-    """Asks for the figures of tensors, of each only once as long as nobody writes to it."""
+    """Requests statistics of tensors, of each only once as long as nobody writes to it."""
 
     def __init__(self, readable: Readable, table: TensorTable, missed: Callable[[str, str], None]) -> None:
         self._readable, self._table, self._missed = readable, table, missed
         self._known: BoundedDict[int, _Known] = BoundedDict(4_096)
 
     def of(self, number: int, tensor: Any, extra: Sequence[Extra] = ()) -> Promise | None:
-        """Return figures of a tensor, None if it is not on another device or cannot be asked."""
+        """Return statistics of a tensor, None if it is on the CPU or cannot be read."""
         known, version = self._known.get(number), version_of(tensor)
         if known is not None and known.version == version and not extra:
             return known.promise
@@ -56,14 +56,14 @@ class FarFacts(NamedTuple):
     """What was asked of one call."""
 
     results: tuple[tuple[int, tuple[int, ...], Promise | None], ...]
-    """Number, shape and figures of each; the first has the share where its function is flat, if it can be."""
+    """Number, shape and statistics of each; the first has the share where its function is flat, if it can be."""
     inputs: tuple[tuple[int, tuple[int, ...], Promise], ...]
     pole: int | None
     """Which of the inputs may lie where the slope is infinite."""
     flat: bool
 
     def add_to(self, data: dict[str, Any]) -> None:
-        """Put what the figures say into the data of the call's event."""
+        """Add the statistics to the data of the call's event."""
         promises = [promise for _, _, promise in self.results]
         if any(
             promise is not None and promise.all is None for promise in (*promises, *(one[2] for one in self.inputs))
@@ -94,7 +94,7 @@ def far_facts(
     far: FarValues,
     hidden: Callable[[int, Any], bool],
 ) -> FarFacts:
-    """Ask for the figures of a call's results and of what went into it."""
+    """Request statistics of a call's results and operands."""
     ends, pole = call.rule.operator.flat, _pole(call)
     flat = [] if ends is None else [Extra("flat", _flat_counter(*ends))]
     made: list[tuple[int, tuple[int, ...], Promise | None]] = []
@@ -115,7 +115,7 @@ def far_facts(
 
 
 def summary(promise: Promise, shape: tuple[int, ...]) -> Values:
-    """Summarize a tensor as ``array_values.summary`` does, but for what only finite entries among others tell."""
+    """Summarize a tensor as ``array_values.summary`` does, except for values that need finite entries only."""
     found: Values = {"size": promise.size, "nan": int(promise["nan"])}
     found["inf"] = int(promise["bad"] - promise["nan"])
     if not promise.has("zeros"):
@@ -147,9 +147,9 @@ def _flat_counter(low: float, high: float) -> Callable[[Any], Any]:
 
 
 def _pole(call: Call) -> tuple[int, Extra] | None:
-    """Return which argument of a call may lie where the slope is infinite, and what tells it.
+    """Return the argument of a call that may be where the slope is infinite, and the statistic that shows it.
 
-    The figure is 0 if no entry does, else the place of the first one, counted from 1.
+    The statistic is 0 if no entry does, else the place of the first one, counted from 1.
     """
     does = call.rule.operator
     if not does.poles:

@@ -45,10 +45,9 @@ _SMALL = 1e-15
 
 
 class Memory:
-    """Where gradients are copied to, one for all runs: memory that was never touched costs more than a copy.
-
-    What was copied in a run is worked out when somebody reads its figures, which in many runs nobody does, or when the
-    next run needs the room.
+    """The buffer that gradients are copied to, one for all passes: fresh memory would cost more than a copy.
+     What was copied in a run is worked out when somebody reads its statistics, which in many runs nobody does, or when
+    the next run needs the room.
     """
 
     def __init__(self) -> None:
@@ -66,7 +65,7 @@ class Memory:
             return room if room is not None and room.nbytes >= size else np.empty(size, np.uint8)
 
     def keep(self, figures: GradientFigures) -> None:
-        """Let figures wait until they are read."""
+        """Let statistics wait until they are read."""
         with self.lock:
             self.work_out()
             self._waiting = weakref.ref(figures)
@@ -95,7 +94,7 @@ class GradientFigures:
     """Takes gradients down, each under a key that its layout may have a place for."""
 
     def __init__(self, readable: Readable, layout: Layout, memory: Memory, *, whole: bool) -> None:
-        """``whole``: every figure is taken, else norms alone where they tell that a gradient is an ordinary one."""
+        """``whole``: compute all statistics; otherwise norms alone, where they show that a gradient is ordinary."""
         self._readable, self._layout, self._memory, self._whole = readable, layout, memory, whole
         self._room = memory.take(layout.size) if whole else np.empty(0, np.uint8)
         self._waiting: list[dict[int, int]] = [{} for _ in layout.groups]
@@ -108,7 +107,7 @@ class GradientFigures:
         self._not_finite: set[int] = set()
         """Keys of those worked out that have a NaN or an infinity."""
         self._far: list[tuple[int, Promise]] = []
-        """Keys of gradients on other devices, whose figures were asked for there."""
+        """Keys of gradients on other devices, whose statistics were asked for there."""
         self._promised: dict[int, Promise] = {}
         """The same, once they were read."""
         self._found: Worked | None = None
@@ -141,7 +140,7 @@ class GradientFigures:
         return take
 
     def _multiplier(self) -> Callable[[int, Place | None, Any], None]:
-        """Return what adds up the squares of a gradient; if they are no ordinary number, every figure is taken."""
+        """Return the function that sums the squares of a gradient; if the sum is not ordinary, all are computed."""
         address_of, add, note = self._readable.address_finder(), self._add, self._norms.extend
 
         def take(key: int, place: Place | None, gradient: Any) -> None:
@@ -181,13 +180,13 @@ class GradientFigures:
             self._take_all(key, flat, flat.dtype.name if gradient.is_complex() else _name(gradient.dtype))
 
     def _ask(self, key: int, gradient: Any) -> None:
-        """Let the figures of a gradient on another device be computed there."""
+        """Request statistics of a gradient on another device, to be computed there."""
         promise = READBACKS.ask(gradient, ALL if self._whole else NORM) if self._readable.is_far(gradient) else None
         if promise is not None:
             self._far.append((key, promise))
 
     def _settle(self) -> None:
-        """Enter the figures that were asked for, which are read back now if nobody else needed it."""
+        """Enter the requested statistics, read back now if they have not been."""
         far, self._far = self._far, []
         if far := [(key, promise) for key, promise in far if promise.all is not None]:
             self._promised.update(far)
@@ -195,11 +194,11 @@ class GradientFigures:
             self._note_worked_out([key for key, _ in far], rows)
 
     def promised(self, key: int) -> Promise | None:
-        """Return the figures of a gradient on another device."""
+        """Return the statistics of a gradient on another device."""
         return self._promised.get(key)
 
     def _take_all(self, key: int, flat: Array, dtype: str) -> None:
-        """Take every figure of one gradient."""
+        """Compute all statistics of one gradient."""
         with np.errstate(all="ignore"):
             row = _in_pieces(flat) if flat.dtype.name == dtype else _slowly(flat, dtype)
         self._note_worked_out([key], np.array([row]))
@@ -250,7 +249,7 @@ class GradientFigures:
         return found
 
     def of(self, key: int) -> list[float] | None:
-        """Return the figures of one gradient, None if it was not taken down."""
+        """Return the statistics of one gradient, None if it was not copied."""
         keys, table = self.close()
         if self._rows is None:
             self._rows = {key: row for row, key in enumerate(keys)}
@@ -265,7 +264,7 @@ class GradientFigures:
         return self._not_finite.intersection(keys)
 
     def _waits_finite(self, key: int) -> bool:
-        """Whether a gradient is finite, as far as it was only copied so far."""
+        """Whether a gradient is finite, if it has only been copied so far."""
         place = self._layout.places.get(key)
         if place is None or self._waiting[place.group].get(place.slot) != key:
             return True
@@ -277,7 +276,7 @@ class GradientFigures:
 
 
 def _far_row(promise: Promise, *, whole: bool) -> list[float]:
-    """Return the figures of a gradient on another device, as those of others stand in the table."""
+    """Return the statistics of a gradient on another device, in the form of the table."""
     squares, size = promise["norm"] * promise["norm"], promise.size
     nan, inf = promise["nan"], promise["bad"] - promise["nan"]
     if not whole or not promise.finite:
@@ -288,7 +287,7 @@ def _far_row(promise: Promise, *, whole: bool) -> list[float]:
 
 
 def _figures(rows: Array) -> Array:
-    """Return the figures of each row of an array; most are plain arrays of ordinary numbers."""
+    """Return the statistics of each row of an array; most are plain arrays of ordinary numbers."""
     count, size = rows.shape
     found = np.zeros((FIGURES, count))
     step, ones = max(1, _AT_ONCE // rows[0].nbytes), _ones(size, rows.dtype)
@@ -329,7 +328,7 @@ def _name(dtype: Any) -> str:
 
 
 def _in_pieces(flat: Array) -> Array | tuple[float, ...]:
-    """Return the figures of one long array, read piece by piece, each while it lies in the cache."""
+    """Return the statistics of one long array, read piece by piece while each is in the cache."""
     whole = flat.size - flat.size % _PIECE
     pieces = [_figures(flat[:whole].reshape(-1, _PIECE))] if whole else []
     if whole < flat.size:
@@ -342,7 +341,7 @@ def _in_pieces(flat: Array) -> Array | tuple[float, ...]:
 
 
 def _slowly(array: Array, dtype: str) -> tuple[float, ...]:
-    """Return the figures of a gradient with entries that are not finite, very large or all very small."""
+    """Return the statistics of a gradient with non-finite, very large or only very small entries."""
     found = gradient_figures(array)
     assert found is not None, "a floating array with entries has figures"
     norm, low, high, mean, zeros, nan, inf = found

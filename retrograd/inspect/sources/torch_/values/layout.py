@@ -106,7 +106,7 @@ class Looking(NamedTuple):
     measured_by: list[int]
     """As in ``Passing``."""
     hooked: list[int]
-    """Rows of the nodes with hooks that are no leaves."""
+    """Rows of the nodes with hooks that are not leaves."""
     followers: dict[int, list[int]]
     """Row with a hook -> the leaves that run as soon as it has run, as in ``Passing``."""
 

@@ -17,7 +17,7 @@ _SAME = frozenset({Trait.VIEW, Trait.COPY})
 _OTHER = frozenset({Trait.INDEXING, Trait.EXPANDING, Trait.WRITING})
 """Calls that give every entry of their first argument once, if as many come out: those of one sort, not the other."""
 _MOST = 256
-"""Tensors whose figures are remembered."""
+"""Tensors whose statistics are remembered."""
 
 
 Range = tuple[float, float] | None
@@ -37,11 +37,11 @@ class Ranges:
     """Range and sum of tensors, by their numbers; what was read since somebody may have written is not used again."""
 
     def __init__(self, readable: Readable, table: TensorTable, missed: Callable[[str, str], None]) -> None:
-        """``missed`` is told of values that cannot be read."""
+        """``missed`` is called with values that cannot be read."""
         self.readable, self.missed = readable, missed
         self.far = FarValues(readable, table, missed)
         self._known: dict[int, tuple[int, int, Any, Figures]] = {}
-        """Number -> version, number of entries, dtype, figures."""
+        """Number -> version, number of entries, dtype, statistics."""
         self._shared = False
         """Whether the program has arrays of NumPy that share memory with tensors, and may write there unseen."""
 
@@ -58,7 +58,7 @@ class Ranges:
         self.far.wrote(written)
 
     def of(self, call: Call, tensor: Any, number: int, first: int | None) -> tuple[Figures, Array | None]:
-        """Return the figures of a result, and what they were read from, if that may tell more.
+        """Return the statistics of a result, and the array they were read from if it may be needed.
 
         ``first`` is the number of the call's first tensor.  The array is only to be read while the call is looked at.
         """
@@ -90,7 +90,7 @@ class Ranges:
         return row_range_and_sum(self.readable.row(pointer, size, dtype)) if size else None
 
     def _bad_parts(self, tensor: Any) -> Figures:
-        """Return what there is to tell of complex numbers: whether they are not finite."""
+        """Return the facts about complex numbers: whether they are not finite."""
         parts = self.readable.parts(tensor)
         limits = None if parts is None else range_and_sum(parts)[0]
         return NOT_READ if limits is None or is_finite(limits) else (*limits, None)
@@ -104,7 +104,7 @@ class Ranges:
         return (*limits, total), array
 
     def _note(self, number: int, tensor: Any, entries: int, dtype: Any, figures: Figures) -> Figures:
-        """Remember the figures of a tensor, unless they may change unseen, and return them."""
+        """Remember the statistics of a tensor, unless they may change unseen, and return them."""
         if not self._shared:
             if len(self._known) >= _MOST:
                 self._known.clear()

@@ -16,7 +16,7 @@ from ..own_work import own_work
 from ..problems import note_problem
 
 _MOST = 2_000
-"""Figures of so many tensors wait at most."""
+"""Statistics of so many tensors wait at most."""
 NORM = ("norm", "bad", "nan")
 """What tells the norm of a tensor, and how many entries are no finite number."""
 ALL = (*NORM, "low", "high", "sum", "zeros", "tiny", "first_bad")
@@ -28,7 +28,7 @@ CONTENT = ("words", "words_high", "squares_of_words", "squares_high", "rest")
 
 
 class Extra(NamedTuple):
-    """One more figure of a tensor."""
+    """One more statistic of a tensor."""
 
     name: str
     compute: Callable[[Any], Any]
@@ -36,7 +36,7 @@ class Extra(NamedTuple):
 
 
 class Promise:
-    """The figures of one tensor, by name."""
+    """The statistics of one tensor, by name."""
 
     __slots__ = ("_found", "_names", "_read", "size")
 
@@ -47,24 +47,24 @@ class Promise:
         """Entries of the tensor."""
 
     def __getitem__(self, name: str) -> float:
-        """Return a figure; NaN where it could not be read."""
+        """Return a statistic; NaN where it could not be read."""
         if self._found is None:
             self._read()
         return math.nan if self._found is None else self._found[self._names.index(name)]
 
     def keep(self, found: list[float]) -> None:
-        """Take the figures."""
+        """Store the statistics."""
         self._found, self._read = found, _nothing
 
     @property
     def all(self) -> tuple[float, ...] | None:
-        """All figures, None where they could not be read."""
+        """All statistics, None where they could not be read."""
         if self._found is None:
             self._read()
         return None if self._found is None else tuple(self._found)
 
     def has(self, name: str) -> bool:
-        """Whether there is such a figure."""
+        """Whether there is such a statistic."""
         return name in self._names
 
     @property
@@ -84,10 +84,10 @@ class ReadBacks:
         self._lock = reentrant_lock()
         self._waiting: list[tuple[Promise, Any]] = []
         self._wide: dict[Any, Any] = {}
-        """Device -> the dtype in which its figures are added up."""
+        """Device -> the dtype in which its statistics are added up."""
 
     def ask(self, tensor: Any, names: tuple[str, ...], extra: Sequence[Extra] = ()) -> Promise | None:
-        """Compute figures of a floating or complex tensor with entries, on its device; None where that fails."""
+        """Compute statistics of a floating or complex tensor with entries, on its device; None where that fails."""
         torch: Any = LIBRARY.torch
         try:
             with torch.no_grad():
@@ -149,7 +149,7 @@ def _read(there: list[tuple[Promise, Any]]) -> None:
 
 
 def _computed(torch: Any, x: Any, wide: Any, names: tuple[str, ...]) -> list[Any]:
-    """Return figures of a real tensor as scalars, by functions that devices of all sorts have."""
+    """Return statistics of a real tensor as scalars, by functions that devices of all sorts have."""
     if names is ZEROS:
         return [x.eq(0).sum(dtype=wide)]
     if names is CONTENT:

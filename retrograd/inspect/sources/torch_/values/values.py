@@ -82,7 +82,7 @@ class Readable:
             return None
 
     def is_far(self, tensor: Any) -> bool:
-        """Whether a tensor's values lie on another device, where figures of them can be computed unnoticed.
+        """Whether a tensor's values are on another device, where statistics can be computed unnoticed.
 
         Not where calls are only noted down to be compiled (XLA), or while a graph of CUDA is captured.
         """
@@ -103,7 +103,7 @@ class Readable:
             return False
 
     def _tells_size(self, device: Any) -> bool:
-        """Whether the storages of a device say how large they are: those that stand in for one need not."""
+        """Whether the storages of a device know their size: substitutes for storages need not."""
         found = self._telling.get(device)
         if found is None:
             one = LIBRARY.torch.empty(1, device=device)
@@ -192,7 +192,7 @@ class Readable:
             return None
 
     def gradient(self, tensor: Any) -> Array | None:
-        """Return what the figures of a gradient are taken of: ``array``, of complex numbers their magnitudes."""
+        """Return the array from which statistics of a gradient are computed; of complex numbers their magnitudes."""
         if tensor.dtype not in self._complex:
             return self.array(tensor)
         try:

@@ -51,7 +51,7 @@ from .scopes import Scopes
 from .watched_threads import WatchedThreads
 from .watches import Lasting, Watches
 
-# The gateway of all backward runs: each run is reported before and after, and its calls are listened to.
+# The gateway of all backward passes: each run is reported before and after, and its calls are listened to.
 
 
 class BackwardCalls:
@@ -144,7 +144,7 @@ class BackwardCalls:
 
 
 class EnteredScopes:
-    """The hooks on all modules; they stand for as long as somebody watches."""
+    """The hooks on all modules, installed as long as somebody watches."""
 
     def __init__(self, watches: Watches, threads: WatchedThreads, tables: OriginTables, scopes: Scopes) -> None:
         self._watches, self._thread, self._tables = watches, threads.here, tables
@@ -190,7 +190,7 @@ class EnteredScopes:
             note_problem(problem)
 
     def _user_scope(self, sink: Sink, name: str, begins: bool) -> None:
-        """A scope that the user named begins or ends on this thread; of several watches that hear it, one says so."""
+        """A scope that the user named begins or ends on this thread; one of several watches reports it."""
         first = next(iter(self._watches.seeing()), None)
         if first is None or first.sink is not sink:
             return
@@ -248,7 +248,7 @@ class Installation:
             self._handles += self._entered.install(module)
 
     def _wrap_backward(self, patches: Patches) -> None:
-        """Hear of each backward run."""
+        """Wrap ``_engine_run_backward`` to observe each backward pass."""
         torch: Any = LIBRARY.torch
         backward = BackwardCalls(self._watches, self._threads, self.tables, self.scopes)
         for holder in (torch.autograd.graph, torch.autograd):
@@ -266,7 +266,7 @@ class Installation:
         patches.wrap(LIBRARY.torch.nn.Parameter, "__new__", Parameters(self._watches.seeing_calls).wrap_new)
 
     def _follow_optimizers(self, patches: Patches) -> None:
-        """Let optimizers tell what they do."""
+        """Observe optimizers."""
         optimizer: Any = sys.modules[LIBRARY.torch.optim.Optimizer.__module__]
         patches.wrap(optimizer.Optimizer, "__init__", self._owners.wrap_init)
         patches.wrap(optimizer.Optimizer, "zero_grad", self._owners.wrap_zero_grad)
@@ -302,7 +302,7 @@ class Installation:
         self._threads.tune()
 
     def _follow_backward(self) -> None:
-        """Let custom Functions and checkpoints tell what they do, from level ``backward`` on."""
+        """Observe custom Functions and checkpoints, from level ``backward`` on."""
         seeing = self._watches.seeing_backward
         checkpoints = self._checkpoints = Checkpoints(seeing, self._run, self._threads.count)
         parts = (checkpoints.install, Clipping(seeing, self._run).install, install_entering)
@@ -310,7 +310,7 @@ class Installation:
             safely(part, self._patches)
 
     def _follow_functions(self, patches: Patches) -> None:
-        """Let custom Functions, and hooks on tensors, tell that they are there."""
+        """Observe that custom Functions, and hooks on tensors, are used."""
         torch: Any = LIBRARY.torch
         functions = self._functions = Functions(self._watches.seeing_backward, self.tables.here, self._inside)
         functions.install()

@@ -108,7 +108,7 @@ def _note(marks: Marks, before: int, after: int, caller: FrameType, rule: Rule) 
 
 
 def _defines_apply(file: str) -> bool:
-    """Whether a file is one that defines ``Function.apply``: PyTorch's, or that of ours which stands in for it."""
+    """Whether a file defines ``Function.apply``: PyTorch's file, or ours that replaces it."""
     return file == functions.__file__ or (file.endswith("function.py") and "torch" in file)
 
 
@@ -139,7 +139,7 @@ def put_back(mode: Any, above: int = 0) -> None:
 
 
 def put_on(mode: Any) -> bool:
-    """Put a mode on top if it is not on: a function that is told to a mode runs without it; False if it is on."""
+    """Put a mode on top if it is not on (a mode is off while it handles a function); False if it is on."""
     names = private()
     if mode in names.modes():
         return False
@@ -148,7 +148,7 @@ def put_on(mode: Any) -> bool:
 
 
 def take_off(mode: Any) -> int | None:
-    """Take a mode off the current thread's stack; return how many stand above it, None if it is not there."""
+    """Take a mode off the current thread's stack; return how many are above it, None if it is not there."""
     names = private()
     if mode not in names.modes():
         return None

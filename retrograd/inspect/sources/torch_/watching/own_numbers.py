@@ -36,6 +36,6 @@ def own_numbers() -> Iterator[None]:
 
 
 def program_has_global_hooks() -> bool:
-    """Whether the program has hung hooks on all modules; ours are told by their numbers."""
+    """Whether the program has hooks on all modules; ours are recognized by their numbers."""
     module = vars(LIBRARY.torch.nn.modules.module)
     return any(number >= 0 for name in HOOKS for number in module.get(name, ()))

@@ -18,7 +18,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Any:
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Tensor]) -> None:
-    """Let the parameters' data be pieces of ``vec``; ``TypeError`` if that is no tensor."""
+    """Let the parameters' data be pieces of ``vec``; ``TypeError`` if that is not a tensor."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
     place = 0
