@@ -1,4 +1,4 @@
-# kind: optimizer-mismatch; symptom: the loss stands still after the second epoch; names: learning rate is 0, last 6 of 8
+# kind: optimizer-mismatch; symptom: the loss stands still after the second epoch; names: learning rate, is 0 in the last 6 of 8
 import torch
 
 torch.manual_seed(0)

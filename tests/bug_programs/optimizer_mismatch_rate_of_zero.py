@@ -1,4 +1,4 @@
-# kind: optimizer-mismatch; symptom: the encoder stays as it was; names: weight, learning rate is 0
+# kind: optimizer-mismatch; symptom: the encoder stays as it was; names: weight, learning rate, is 0 in all
 import torch
 
 torch.manual_seed(0)

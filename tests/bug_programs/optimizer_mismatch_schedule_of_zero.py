@@ -1,4 +1,4 @@
-# kind: optimizer-mismatch; symptom: nothing is learned; names: learning rate is 0, steps
+# kind: optimizer-mismatch; symptom: nothing is learned; names: learning rate, is 0 in all, scheduler.step()
 import torch
 
 torch.manual_seed(0)

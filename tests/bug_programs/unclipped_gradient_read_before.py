@@ -1,4 +1,4 @@
-# kind: unclipped-gradient; symptom: the norm that is printed is zero; names: exhausted, list
+# kind: unclipped-gradient; symptom: the norm that is printed is zero; names: read to its end, list
 import torch
 
 

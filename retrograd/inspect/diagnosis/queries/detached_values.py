@@ -144,10 +144,12 @@ def term_cut(flow: Flow, term: int, before: int, since: int, leaves: set[int]) -
 
 
 def leaving_words(flow: Flow, cut: int) -> str:
-    """Return how values left the graph by a cut, as the program spells it: ``detach().numpy()``."""
+    """Return how values left the graph by a cut, as the program spells it: ``.detach().numpy()``."""
+    if flow.does(cut, Trait.ENTERING):
+        return f"torch.{flow.events[cut].written}(...)"
     used = [call for out in flow.outputs(cut) for call in flow.used_in.get(out, ())]
     read = next((flow.events[call].written for call in used if _reads(flow, call)), "")
-    return f"{flow.events[cut].written}()" + (f".{read}()" if read else "")
+    return f".{flow.events[cut].written}()" + (f".{read}()" if read else "")
 
 
 def _whole(flow: Flow, row: int) -> bool:

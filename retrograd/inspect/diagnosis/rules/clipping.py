@@ -73,8 +73,8 @@ def _of_nothing(flow: Flow) -> Iterator[Case]:
         event, count = events[-1], len(events) - bool(events[0].data.get("inputs"))
         yield Case(
             kind="unclipped-gradient",
-            message=f"{event.op}{at(source)} clips nothing, {times(count)}: the iterator that it is given is "
-            "exhausted, for an iterator or generator can be read only once, so the gradients of "
+            message=f"{event.op}{at(source)} clips nothing, {times(count)}: it is given an iterator that "
+            "was read to its end before, as can be done only once, so the gradients of "
             f"{listed(flow.name(leaf) for leaf in leaves)} are never clipped.",
             remedy="keep the parameters in a list, where the iterator is made: list(...)",
             source=source,

@@ -273,8 +273,10 @@ def _case(flow: Flow, one: Operand, loss: str, breach: Breach) -> Case:
     """Return the case of one loss and what it was given."""
     event, maker = flow.events[one.row], one.maker
     least, most = one.limits or (0.0, 0.0)
-    code = one.name if parsed_expression(one.name) is not None else "x"
-    slots = {"name": one.name, "code": operand(code), "made": one.made, "least": least, "most": most}
+    spelled = parsed_expression(one.name) is not None
+    code = one.name if spelled else ("scores", "target")[breach.place]
+    name = one.name if spelled else ("the prediction", "the target")[breach.place]
+    slots = {"name": name, "code": operand(code), "made": one.made, "least": least, "most": most}
     slots["maker"] = flow.events[maker].op if maker is not None else "the squashing"
     spoiled = any(math.isnan(end) for limits in event.data.get("range", ()) for end in limits or ())
     made_at = flow.events[maker].source if breach.at_maker and maker is not None and one.is_squashed() else None

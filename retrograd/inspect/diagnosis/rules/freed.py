@@ -131,9 +131,9 @@ def _carried(flow: Flow, carried: CarriedTensor, freeing: Run, failed: Run) -> C
     if kept is not None and not again:
         made = flow.events[kept[1]].source
         message = (
-            f"{name} was made of a parameter{at(made)}, once, by {flow.events[kept[1]].op}: it is no parameter itself, "
-            f"no optimizer has it, and the first backward{at(freeing.source)} freed its graph, which is used again"
-            f"{at(used)}."
+            f"{name} is no parameter itself: {flow.events[kept[1]].op} computed it from one{at(made)}, only once. The "
+            f"first backward{at(freeing.source)} freed that graph, and {place(used)} needs it again; nor can an "
+            "optimizer train what is not a leaf."
         )
         remedy = f"make {name} itself the parameter: torch.nn.Parameter(...) around the finished value"
     elif again:
@@ -154,7 +154,7 @@ def _carried(flow: Flow, carried: CarriedTensor, freeing: Run, failed: Run) -> C
         remedy=remedy,
         source=used if again else made,
         op=flow.events[carried.user].op,
-        subjects=frozenset({carried.tensor}),
+        subjects=frozenset({carried.tensor, *(kept[:1] if kept is not None and not again else ())}),
         explains_error=True,
         marks=flow.marks(failed, [carried.maker], f"freed by backward at {place(freeing.source)}"),
         evidence={"tensor": name, "made": list(made or ()), "used": list(used or ())},

@@ -16,7 +16,7 @@ from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..text.spelling import called
-from ..text.words import at, counted, listed
+from ..text.words import at, counted, listed, place
 
 KINDS = {"missing-copy": Kind("a network and what is to be its copy are one", "error", Stage.STATEMENT)}
 
@@ -168,9 +168,9 @@ def _case(flow: Flow, line: SourceLine, pair: _Pair, leaves: list[int]) -> Case:
     names = listed(flow.name(leaf) for leaf in leaves)
     return Case(
         kind="missing-copy",
-        message=f"{pair.copy} and {pair.original} have the same parameters, no copies: "
-        f"{counted(len(leaves), 'tensor')} ({names}) {'is' if len(leaves) == 1 else 'are'} updated{at(line)} by what "
-        f"is there already, and {pair.copy} moves with every step of the optimizer.",
+        message=f"{pair.copy} and {pair.original} share their parameters, neither has copies: {place(line)} copies "
+        f"{counted(len(leaves), 'tensor')} ({names}) onto {'itself' if len(leaves) == 1 else 'themselves'}, and "
+        f"{pair.copy} moves with every step of the optimizer.",
         remedy=f"{pair.copy} = copy.deepcopy({pair.original})",
         source=source,
         subjects=frozenset(leaves),

@@ -95,6 +95,7 @@ class Optimizers:
             data = {**told, "parameters": self._by_place(sizes, tuple(numbers)), "settings": settings}
             if (set_at := self._settings_lines.of(owner, settings, watch.sink.files)) is not None:
                 data["set_at"] = list(set_at)
+                watch.sink.mention(set_at)
             event = Event("optimizer", told["type"], line, data)
             if watch.level == "full":
                 data |= {key: [numbers[place] for place in places] for key, places in effects.items()}

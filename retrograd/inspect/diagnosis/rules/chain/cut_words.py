@@ -19,6 +19,8 @@ _NO_INFERENCE = (
     "torch.no_grad() in place of torch.inference_mode(): enable_grad() lifts that one and not this, or "
     "torch.inference_mode(False) around what needs gradients"
 )
+_SOFT = {"argmax": "torch.softmax", "argmin": "torch.nn.functional.softmin"}
+"""Choices of a position -> the function whose weights take their place."""
 _DRAWING = "sample"
 """The method of distributions that has a twin with a derivative, ``rsample``."""
 
@@ -181,11 +183,21 @@ def not_simply_attached(flow: Flow, row: int) -> str:
             and given
             and not flow.behind([*flow.inputs(row)], row).tensors.isdisjoint(given)
         ):
-            return (
-                f"train what {name} is made of by a loss of its own, taken of it before this line: here the value is "
-                "replaced and the gradient passed on as it is"
-            )
+            return _loss_beside(flow, made, given, name)
     return ""
+
+
+def _loss_beside(flow: Flow, row: int, kept: list[int], name: str) -> str:
+    """Return the loss that trains what a straight-through estimate leaves out; ``row`` made what it detaches."""
+    line = flow.events[row].source
+    others = [one for one in flow.inputs(row) if one not in kept and flow.has_history(one, row)]
+    if len(others) != 1:
+        return f"keep this line, which replaces only a value, and add a loss of its own for what {name} is made from"
+    lost, other = flow.name(others[0], line), flow.name(kept[0], line)
+    return (
+        f"keep this line, which takes the value of {lost} and the gradient of {other}, and add a loss for {lost} "
+        f"itself: F.mse_loss({lost}, {other}.detach())"
+    )
 
 
 def _attached(line: str) -> str:
@@ -203,8 +215,12 @@ def _attached(line: str) -> str:
 def _uncopied(flow: Flow, event: Event, given: str) -> str:
     """Return what keeps the history of what a line copies, which it may write as a list of tensors."""
     copied = [one for _, one in flow.of_kind("cut", reason="copy") if one.data["outputs"] == event.data["outputs"]]
-    several = given and (given not in event.data.get("names", ()) or len(copied) > 1)
-    return f"torch.stack({given})" if several else "use the tensor itself, or .clone(), which keeps the history"
+    taken = event.data.get("inputs", ())
+    several = len(copied) > 1 or len(taken) > 1 or (given and given not in event.data.get("names", ()))
+    if several:
+        given = given or flow.spelling.argument_at(event.source, event.written, 0)
+        return f"torch.stack({given or '...'}), which keeps the history"
+    return "use the tensor itself, or .clone(), which keeps the history"
 
 
 def _copies(function: str) -> bool:
@@ -217,7 +233,9 @@ def _smooth(event: Event) -> str:
     if is_a(event.op, Trait.COMPARISON):
         given = [name for name in event.data.get("names", ()) if name] or ["x"]
         one, other = [*given, str(event.data.get("arguments", {}).get("1", "limit"))][:2]
-        return f"a sigmoid of the difference, torch.sigmoid(10 * ({one} - {other})) where the first is to be larger"
+        return f"torch.sigmoid(10 * ({one} - {other})), which is near 1 where the first is larger than the second"
     keys = operand((event.data.get("names") or [""])[0] or "x")
     ranks = f"torch.sigmoid(10 * ({keys}.unsqueeze(-1) - {keys}.unsqueeze(-2))).sum(-1) for ranks"
-    return {"argsort": ranks, "argmin": "softmin for argmin"}.get(event.op, "softmax for argmax")
+    mean = "or the mean of all positions weighted by it"
+    soft = {op: f"{function}({keys}, dim), {mean}" for op, function in _SOFT.items()}
+    return {"argsort": ranks, **soft}.get(event.op, "softmax for a choice, or a sigmoid for a threshold")

@@ -18,7 +18,7 @@ from ...queries.detached_values import leaving_words, term_cut
 from ...queries.distance import counts_by_size
 from ...roles.compared import alike
 from ...roles.trained import expected_gradients
-from ...text.words import at, listed
+from ...text.words import at, counted, listed
 from ...thresholds import CUTS_ALIKE, HABIT
 from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
 from .terms_for_nobody import serves_nobody
@@ -365,19 +365,24 @@ def _term_case(flow: Flow, run: Run, cut: Cut, severity: Severity) -> Case:
     """Return the case of a term that changes the value of a loss and no gradient."""
     event, cause, root = flow.events[cut.row], cause_of(flow, cut.row), flow.root_name(run)
     reason, taker = event.data.get("reason") or "copy", flow.events[cut.taker]
-    name = (flow.spelling.spelled(cut.operand, cut.taker) if cut.operand is not None else "") or "a term"
+    written = zip(taker.data.get("inputs", ()), taker.data.get("names", ()), strict=False)
+    name = next((text for given, text in written if text and given == cut.operand), "a term")
     how = what_cut(flow, cut.row, cause, root, reason)
     starved = set[int]()
     if cut.came_back:
-        way, taken = leaving_words(flow, cut.row), flow.name(cut.given, cause.line)
-        how = f"{taken} left the graph by .{way}{at(cause.line)}, and its plain values came back as a constant"
+        several = len(flow.inputs(cut.row)) > 1
+        taken = counted(len(flow.inputs(cut.row)), "tensor") if several else flow.name(cut.given, cause.line)
+        how = (
+            f"{taken} left the graph through {leaving_words(flow, cut.row)}{at(cause.line)}, and only the values came "
+        )
+        how += "back"
         starved = flow.leaves_behind(flow.behind([cut.given], cut.row)) - flow.got_gradient
     if starved:
         verb = "gets" if len(starved) == 1 else "get"
-        how += f"; {listed(flow.name(leaf) for leaf in sorted(starved))} {verb} none at all"
+        how += f"; {listed(flow.name(leaf) for leaf in sorted(starved))} {verb} no gradient at all"
     return Case(
         kind="nondifferentiable" if reason in NO_DERIVATIVE else "broken-chain",
-        message=f"{name}, added to {root}{at(taker.source)}, changes its value but no gradient: {how}.",
+        message=f"{name} is a constant where {root} takes it{at(taker.source)}, so no gradient goes that way: {how}.",
         remedy=remedy_of(flow, cut.row, reason, cause),
         source=cause.line,
         op=event.op,

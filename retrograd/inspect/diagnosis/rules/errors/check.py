@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from ....snapshot import SourceLine
 from ...base import Case, Check, Kind, Stage
 from ...facts.failures import Raised, raised
 from ...facts.flow import Flow
 from .row import Row
 from .rows import ROWS
-from .scene import Scene, line_of
+from .scene import Scene
 
 KINDS = {
     "refused-backward": Kind("backward or `autograd.grad` is given what it cannot start from", "error", Stage.COST),
@@ -98,7 +99,7 @@ def _case(flow: Flow, one: Raised, row: Row, groups: dict[str, str]) -> Case:
         kind=row.kind,
         message=row.says.format_map(scene),
         remedy=row.fix.format_map(scene),
-        source=line_of(scene, row.line),
+        source=_line_of(scene, row.line),
         op=scene.call,
         subjects=frozenset() if scene.chosen is None else frozenset({scene.chosen}),
         explains_error=one.ended,
@@ -106,6 +107,21 @@ def _case(flow: Flow, one: Raised, row: Row, groups: dict[str, str]) -> Case:
         marks=flow.marks(one.run, [scene.node_row], "failed here") if scene.node_row is not None else (),
         evidence={"exception": one.text[:500], "type": one.type},
     )
+
+
+def _line_of(scene: Scene, where: str) -> SourceLine | None:
+    """Return the line of the cause, which a row names."""
+    raised = scene.raised
+    row = {"made": scene.made_row, "node": scene.node_row, "op": scene.op_row}.get(where)
+    if row is not None:
+        return scene.flow.events[row].source
+    event = {"hook": scene.hook_event, "checkpoint": scene.checkpoint_event}.get(where)
+    if event is not None:
+        return event.source
+    found = {"backward": scene.backward_line, "forward": scene.forward_line}.get(where)
+    passed = raised.run.source if where == "pass" and raised.run is not None else None
+    made = scene.made_row if raised.lost else None
+    return found or passed or raised.line or (None if made is None else scene.flow.events[made].source)
 
 
 def _unknown(flow: Flow, one: Raised) -> Case:

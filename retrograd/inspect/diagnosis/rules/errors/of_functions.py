@@ -138,8 +138,9 @@ OF_TRANSFORMS = (
     Row(
         r"called random operation while in randomness error mode",
         _TRANSFORM,
-        "inside vmap{here} random numbers are drawn, and vmap was not told whether each entry gets its own.",
-        'vmap(f, randomness="different") or "same", or draw before and pass them in',
+        "{drawing} draws random numbers inside vmap, which refuses that unless its argument randomness says whether "
+        "entries of the batch share them.",
+        'vmap(f, randomness="different") or "same"; where a dropout is to be off, module.eval() before the call',
     ),
     Row(
         r"vmap: [\w ]+\(self, \*?(?:extra_)?args\) is not possible",

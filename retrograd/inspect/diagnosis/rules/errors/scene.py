@@ -7,7 +7,7 @@ from collections import Counter
 from functools import cached_property
 
 from ....events import Event
-from ....operators import canonical
+from ....operators import Trait, canonical, is_a
 from ....snapshot import SourceLine
 from ...facts.failures import Raised
 from ...facts.flow import Flow
@@ -141,6 +141,14 @@ class Scene:
         return str(self.raised.data.get("call") or (self.flow.events[row].op if row is not None else "the call"))
 
     @property
+    def drawing(self) -> str:
+        """``dropout at train.py:8 in module net/2, which is in training mode,``: a call that draws random numbers."""
+        row = self.raised.call
+        drops = row is not None and is_a(self.flow.events[row].op, Trait.DROPOUT)
+        told = f"{self.call if row is None else self._op(row)}{self.here}{self.inside}"
+        return f"{told}, which is in training mode," if drops else told
+
+    @property
     def target(self) -> str:
         """What the failing line assigns to."""
         return next(iter(self.raised.data.get("targets", ())), "the result")
@@ -169,7 +177,7 @@ class Scene:
     @property
     def message(self) -> str:
         """The first sentence of the exception."""
-        return _SENTENCE.split(self.raised.text.strip(), maxsplit=1)[0].strip().rstrip(".")
+        return _SENTENCE.split(self.raised.text.strip(), maxsplit=1)[0].rstrip(" :.")
 
     # -- the backward pass
 
@@ -383,18 +391,3 @@ class Scene:
         """`` (block at train.py:8)``."""
         event = self.checkpoint_event
         return "" if event is None else f" ({function_name(event.data.get('function'))}{at(event.source)})"
-
-
-def line_of(scene: Scene, where: str) -> SourceLine | None:
-    """Return the line of the cause, which a row names."""
-    raised = scene.raised
-    row = {"made": scene.made_row, "node": scene.node_row, "op": scene.op_row}.get(where)
-    if row is not None:
-        return scene.flow.events[row].source
-    event = {"hook": scene.hook_event, "checkpoint": scene.checkpoint_event}.get(where)
-    if event is not None:
-        return event.source
-    found = {"backward": scene.backward_line, "forward": scene.forward_line}.get(where)
-    passed = raised.run.source if where == "pass" and raised.run is not None else None
-    made = scene.made_row if raised.lost else None
-    return found or passed or raised.line or (None if made is None else scene.flow.events[made].source)

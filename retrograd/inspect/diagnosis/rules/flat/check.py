@@ -203,7 +203,10 @@ def _explained(event: Event, limits: tuple[float, float], they_get: str) -> tupl
     shown, arguments = f"{event.op}{at(event.source)}", event.data.get("arguments", {})
     known = "" if math.isnan(high) else f" (its input is at most {high:g})"
     if is_a(op, Trait.STEP) or "rounding_mode" in arguments or (is_a(op, Trait.CLAMPING) and not _lifts(event, high)):
-        message = f"{shown} has derivative zero everywhere it was used, so {they_get} a gradient of zero."
+        message = (
+            f"{shown} has derivative zero for all that it is given{_between(low, high)}, so {they_get} a gradient "
+        )
+        message += "of zero."
         return "zero-gradient", message, _around_a_step(event, op)
     if is_a(op, Trait.FLAT) and is_a(op, Trait.ELEMENTWISE) and not high > 0:
         message = f"all units of {shown} are inactive{known}: {they_get} no gradient."
@@ -218,6 +221,13 @@ def _explained(event: Event, limits: tuple[float, float], they_get: str) -> tupl
         message = f"{shown} takes none of the entries that were computed, so {they_get} a gradient of zero."
         return "zero-gradient", message, f"look at the bound or mask of {event.op}: it leaves nothing of what came in"
     return None
+
+
+def _between(low: float, high: float) -> str:
+    """Return `` (from -4 to -3)``, or nothing where values are unknown."""
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    return f" ({low:g})" if low == high else f" (from {low:g} to {high:g})"
 
 
 def _lifts(event: Event, high: float) -> bool:

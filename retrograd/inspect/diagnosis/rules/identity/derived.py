@@ -26,7 +26,7 @@ def _case(flow: Flow, leaf: int, row: int, result: int, passes: int) -> Case:
     event, name = flow.events[row], flow.name(result)
     return Case(
         kind="optimizer-mismatch",
-        message=f"{name} is not a leaf: it is what {event.op} made{at(event.source)} of a parameter, once, and "
+        message=f"{name} is not a leaf: {event.op} computed it from a parameter{at(event.source)}, only once, and "
         f"{passes} passes use it. The gradient goes to the tensor before {event.op}, which no optimizer has, so {name} "
         "never changes.",
         remedy=f"make {name} itself the parameter: torch.nn.Parameter(...) around the finished value",

@@ -189,21 +189,21 @@ def _node_case(flow: Flow, states: Finiteness, run: Run, node: int) -> Case:
     values = flow.events[row].data.get("values", {}) if row is not None else {}
     pole = next((one["pole"] for one in values.values() if one.get("pole")), None)
     dtype, nan = _dtype_of_gradient(flow, snapshot, node, row), snapshot.measures["out_nan_count"][node]
-    where = f"; its input at index {tuple(pole)} lies where the slope is infinite" if pole else ""
+    where = f" Its input at index {tuple(pole)} lies where the slope is infinite" if pole else ""
     if dtype in LARGEST and not nan:
         kind, is_bad = "overflow", f"exceeds {LARGEST[dtype]:g}, the largest {dtype} number, and overflows"
         remedy = f"a smaller scale of the loss, or compute {first} in float32"
     else:
         kind, is_bad = "nan-origin", f"is {'NaN' if nan else 'infinite'}"
         zero = nan and pole is not None and not snapshot.measures["out_inf_count"][node]
-        where += ", and zero times that is NaN: what masks the result comes too late" if zero else ""
+        where += ", and a mask on the result comes too late: zero times infinity is NaN" if zero else ""
         remedy = _remedy(flow, states, row, first, masked="what follows" if zero else "", at_pole=pole is not None)
         if snapshot.kind[node] == "function":
             remedy = f"let backward of {op} return a finite number there, or keep {first} away from that point"
     return Case(
         kind=kind,
-        message=f"forward is finite, but the gradient of {name}{at(source)} {is_bad}{where}: the first bad gradient is "
-        "born there in backward.",
+        message=f"forward is finite, and backward too until it comes to {name}{at(source)}, whose gradient {is_bad}."
+        f"{where}{'.' if where else ''}",
         remedy=remedy,
         source=source,
         op=op,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import prod
 from typing import Any
 
 from ...base import Case
@@ -103,6 +104,8 @@ def _why(flow: Flow, states: Finiteness, row: int) -> str:
     if not known:
         return ""
     least, most = f"{known[0].least:g}", f"{known[0].most:g}"
+    if len(known) == 1 and flow.inputs(row) and prod(flow.facts(flow.inputs(row)[0]).shape) == 1:
+        return f" (its input is a single entry, {least})"
     return f" (its input is {least})" if least == most else f" (its input is between {least} and {most})"
 
 

@@ -223,6 +223,7 @@ def _cause(flow: Flow, mismatch: _Mismatch) -> tuple[SourceLine | None, str, str
     idle = [leaf for leaf in mismatch.stale if not _runs(flow, leaf)]
     copies = [leaf for leaf in idle if not flow.leading_to([leaf]).isdisjoint(missing)]
     it, a_copy = ("it", "a copy") if len(missing) == 1 else ("them", "copies")
+    they_were = "it was" if len(missing) == 1 else "they were"
     if copies:
         source = _line_of(flow, copies) or optimizer
         return source, f": it holds {a_copy} made{at(source)}", "give it the parameters themselves: model.parameters()"
@@ -234,9 +235,9 @@ def _cause(flow: Flow, mismatch: _Mismatch) -> tuple[SourceLine | None, str, str
     source = made or optimizer
     if mismatch.unregistered >= set(missing):
         remedy = "use torch.nn.ModuleList or ModuleDict in place of a list or dict, torch.nn.Parameter for a tensor"
-        return source, f": made{at(source)}, no module registers {it}", remedy
+        return source, f": {they_were} made{at(source)}, and no module registers {it}", remedy
     remedy = "build the optimizer after the model has all its parameters, or optimizer.add_param_group(...)"
-    return source, f": made{at(source)}, it knows nothing of {it}", remedy
+    return source, f", which was there before {they_were} made{at(source)}", remedy
 
 
 def _was_forgotten(flow: Flow, mismatch: _Mismatch) -> bool:
@@ -251,7 +252,7 @@ def _dead_words(stale: list[int]) -> str:
     """Return what to add of tensors that an optimizer holds for nothing."""
     if not stale:
         return ""
-    return f"; {counted(len(stale), 'tensor')} that it holds {'is' if len(stale) == 1 else 'are'} in no graph"
+    return f"; {counted(len(stale), 'tensor')} of that optimizer {'is' if len(stale) == 1 else 'are'} in no graph"
 
 
 def _own_line(flow: Flow, missing: list[int], *, outermost: bool) -> SourceLine | None:

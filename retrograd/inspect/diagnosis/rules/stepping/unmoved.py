@@ -9,7 +9,7 @@ from ...base import Case
 from ...facts.call_inputs import LARGEST
 from ...facts.flow import Flow
 from ...facts.ledger import Optimizer, Step
-from ...text.words import at, listed, times
+from ...text.words import at, listed
 from ...thresholds import HIDDEN_BY_EPSILON, OFTEN_ZERO, SEEN, STEADY
 from .naming import line_of_rate, optimizer_name
 
@@ -64,8 +64,8 @@ def _remedy(optimizer: Optimizer, step: Step, them: str, *, late: bool) -> str:
     if late:
         return f"let what sets the rate{at(line)} stay above 0 until the training ends"
     return (
-        f"let what sets the rate{at(line)} give one above 0: a schedule that begins with 0 goes on only by "
-        "scheduler.step() after each step of the optimizer; (step + 1) in place of step lets it begin above 0"
+        f"give a rate above 0{at(line)}; where that is a schedule which rises from 0, call scheduler.step() after each "
+        "step of the optimizer, or let it begin above 0: (step + 1) in place of step"
     )
 
 
@@ -77,11 +77,11 @@ def _rate_case(flow: Flow, optimizer: Optimizer, leaves: list[int], begin: int) 
     source = line_of_rate(flow, optimizer, step, leaves[0])
     one = len(leaves) == 1
     them, get = ("it", "gets a gradient, but its") if one else ("them", "get gradients, but their")
-    all_of_it = f"in all {times(count)}" if not begin else f"in the last {count} of {len(steps)} times"
+    all_of_it = f"in all {count} calls" if not begin else f"in the last {count} of {len(steps)} calls"
     return Case(
         kind="optimizer-mismatch",
-        message=f"{names} {get} learning rate is 0 {all_of_it} that {optimizer_name(flow, optimizer)} "
-        f"steps{at(step.event.source)}, so nothing moves {them}. It was set{at(source)}.",
+        message=f"{names} {get} learning rate, set{at(source)}, is 0 {all_of_it} of "
+        f"{optimizer_name(flow, optimizer)}.step(){at(step.event.source)}, so nothing moves {them}.",
         remedy=_remedy(optimizer, step, them, late=bool(begin)),
         source=source,
         op=optimizer.event.data.get("type", ""),
