@@ -187,13 +187,14 @@ def not_simply_attached(flow: Flow, row: int) -> str:
     return ""
 
 
-def _loss_beside(flow: Flow, row: int, kept: list[int], name: str) -> str:
+def _loss_beside(flow: Flow, row: int | None, kept: list[int], name: str) -> str:
     """Return the loss that trains what a straight-through estimate leaves out; ``row`` made what it detaches."""
-    line = flow.events[row].source
-    others = [one for one in flow.inputs(row) if one not in kept and flow.has_history(one, row)]
-    if len(others) != 1:
+    others: list[int] = []
+    if row is not None and flow.does(row, Trait.DIFFERENCE) and flow.does(row, Trait.LINEAR):
+        others = [one for one in flow.inputs(row) if one not in kept and flow.has_history(one, row)]
+    if row is None or len(others) != 1:
         return f"keep this line, which replaces only a value, and add a loss of its own for what {name} is made from"
-    lost, other = flow.name(others[0], line), flow.name(kept[0], line)
+    lost, other = (flow.name(one, flow.events[row].source) for one in (others[0], kept[0]))
     return (
         f"keep this line, which takes the value of {lost} and the gradient of {other}, and add a loss for {lost} "
         f"itself: F.mse_loss({lost}, {other}.detach())"
