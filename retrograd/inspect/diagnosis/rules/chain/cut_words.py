@@ -19,8 +19,6 @@ _NO_INFERENCE = (
     "torch.no_grad() in place of torch.inference_mode(): enable_grad() lifts that one and not this, or "
     "torch.inference_mode(False) around what needs gradients"
 )
-_SOFT = {"argmax": "torch.softmax", "argmin": "torch.nn.functional.softmin"}
-"""Choices of a position -> the function whose weights take their place."""
 _DRAWING = "sample"
 """The method of distributions that has a twin with a derivative, ``rsample``."""
 
@@ -237,6 +235,8 @@ def _smooth(event: Event) -> str:
         return f"torch.sigmoid(10 * ({one} - {other})), which is near 1 where the first is larger than the second"
     keys = operand((event.data.get("names") or [""])[0] or "x")
     ranks = f"torch.sigmoid(10 * ({keys}.unsqueeze(-1) - {keys}.unsqueeze(-2))).sum(-1) for ranks"
-    mean = "or the mean of all positions weighted by it"
-    soft = {op: f"{function}({keys}, dim), {mean}" for op, function in _SOFT.items()}
-    return {"argsort": ranks, **soft}.get(event.op, "softmax for a choice, or a sigmoid for a threshold")
+    weights = f"torch.softmax({keys}, dim), or the mean of all positions weighted by it"
+    least = weights.replace("torch.softmax(", "torch.softmax(-")
+    return {"argsort": ranks, "argmax": weights, "argmin": least}.get(
+        event.op, "softmax for a choice, sigmoid for a bound"
+    )
