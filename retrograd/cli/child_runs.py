@@ -29,7 +29,7 @@ def run_recorded(
     limit: float | None = None,
     keep: str = str(KEPT),
 ) -> int | None:
-    """Run a program once, recorded at level ``full`` into a file; return its exit code, None where it took too long.
+    """Run a program once, recorded at level ``full`` into a file; return its exit code, None if it took too long.
 
     It has no standard input; what it prints is dropped unless it is to be ``shown``.
     ``texts``: what files of the program are to read as, in place of what is on disk, which stays as it is.

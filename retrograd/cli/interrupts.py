@@ -18,7 +18,7 @@ class Interrupted(BaseException):
 
 
 def leave_by_interrupt() -> NoReturn:
-    """Let the process die of SIGINT; what is to be said of it was said."""
+    """Let the process die of SIGINT, after all messages have been written."""
     sys.excepthook = _shown_already
     raise Interrupted from None
 

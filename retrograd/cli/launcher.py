@@ -27,7 +27,7 @@ class Launch:
     """How often the job was started before."""
 
     def own(self, path: str, suffixes: tuple[str, ...]) -> str:
-        """Return the path that this rank writes instead of one that all would write: ``run.rank0.json``.
+        """Return this rank's own path instead of the one that all ranks were given: ``run.rank0.json``.
 
         ``suffixes`` are those of the format; a job of one process keeps the path.  What was written before a restart is
         kept: the second attempt writes ``run.attempt1.rank0.json``.

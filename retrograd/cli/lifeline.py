@@ -27,10 +27,10 @@ from ..inspect.program.stacks import stack_of
 from ..inspect.started_processes import own_fork
 from ..interpreter import current_frames
 
-# Ends a process that hangs with Python's lock held when SIGTERM came, as the signal would have done without us.
+# Ends a process that hangs while holding Python's lock when SIGTERM comes, as the signal would have done without us.
 #
-# Nothing of Python's runs there, not even the thread of the `lifeline`: the byte that the signal wrote is not taken.  A
-# process beside it sees that, and sends the signal again.  That is fatal then, for our handler is good for one signal.
+# No Python code runs then, not even the thread of the `lifeline`: the byte that the signal wrote is not read. A process
+# beside it notices that and sends the signal again, which is fatal, since our handler runs only once.
 
 GRACE = 5.0
 """Seconds that a byte may lie there."""
@@ -227,7 +227,7 @@ class _Lifeline:
                 _die_of(signal.SIGTERM)
 
     def _look(self) -> None:
-        """Do what is to be done now and then."""
+        """Do the periodic work."""
         self._idle()
         if self._interrupted is not None and time.monotonic() - self._interrupted[0] > _REACTION:
             stuck = self._interrupted[1] is not None and self._interrupted[1] == place()

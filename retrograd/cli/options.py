@@ -177,7 +177,7 @@ class _DrawingFormat(click.Option):
         """Forms of the command's own, which no renderer writes."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the names of the option, and what it means with all formats that there are."""
+        """Return the names of the option, and its help with all formats."""
         self.help = f"{_FORM}: {', '.join((*self.besides, *renderers()))}."
         return super().get_help_record(ctx)
 

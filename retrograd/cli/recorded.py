@@ -27,8 +27,6 @@ from .stacks import Answering
 from .target import Target
 from .tracers import NONE, Tracers
 
-# Saves what was recorded when a program stands still: a process that waits for others may soon be killed.
-
 _LOOK = 0.5
 """Seconds between two looks."""
 _STILL = 6
@@ -176,7 +174,7 @@ class RecordedRun:
         return _exit
 
     def _stop_watching(self, ending: Ending) -> None:
-        """Complete the recording; the error that ended the program, which was shown by now, is noted in it."""
+        """Complete the recording, and note the error that ended the program, which has been shown already."""
         try:
             with self._watching:
                 if ending.error is not None:
@@ -205,7 +203,7 @@ class RecordedRun:
         self._options.after_interrupt(stopped(self._recorded, signal.SIGINT.name))
 
     def _still_running(self) -> None:
-        """Save what there is, with the line at which the program has stood for a while: it may be killed there."""
+        """Save the recording so far, with the line at which the program has been waiting: it may be killed there."""
         self._options.save(stopped(self._recorded, UNFINISHED, "the process had not ended when this was saved"))
 
     def _reported(self, ending: Ending) -> int:

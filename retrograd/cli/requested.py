@@ -12,7 +12,7 @@ Execute = Callable[[], object]
 
 
 class RequestedRun(Protocol):
-    """A program for ``main``, which calls the three in this order, from its own frame.
+    """A program for ``main``, which calls the three methods in this order, from its own frame.
 
     click's frames are gone from the stack by then, and ``main`` calls what ``prepare`` returned.
     """

@@ -55,8 +55,6 @@ from .tracers import (
 )
 from .uncaught import show_exit, show_ignored, show_uncaught
 
-# Lets warnings that blame the caller of the program's module say what `python` says: there is none.
-
 _NOBODY = ("sys", 1) if sys.version_info < (3, 13) else ("<sys>", 0)
 """File and line that python names where ``stacklevel`` leads beyond the outermost frame."""
 
@@ -76,7 +74,7 @@ def _wrap_show(original: Callable[[Any], None]) -> Callable[[Any], None]:
 
 
 def _is_below(place: tuple[str, int]) -> bool:
-    """Whether a place is that of the command line or of what called it, and of no frame of the program."""
+    """Whether a frame belongs to the command line or its callers, not to the program."""
     frame, below = getframe(), False
     while frame is not None:
         below = below or is_command_line(frame)

@@ -16,8 +16,6 @@ import numpy as np
 from ..inspect.program.texts import keep_text, kept_text
 from .main import main
 
-# Files of the program that read otherwise than on disk: a fix is tried without touching what the user wrote.
-
 
 def lay_over(texts: str) -> None:
     """Let the files that a JSON object names read as it says, for what runs the script and for imports."""

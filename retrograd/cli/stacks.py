@@ -93,7 +93,7 @@ def _forget(beside: Path) -> None:
 
 # -- the one that asks
 class Asked(NamedTuple):
-    """A rank that can be asked, and what it told; None if it did not answer."""
+    """A rank that can be asked, and its answer; None if it did not answer."""
 
     process: int
     rank: int
@@ -102,7 +102,7 @@ class Asked(NamedTuple):
 
 
 def ask() -> list[Asked]:
-    """Ask every process that is recorded as a rank here, and return what they tell, by program and rank."""
+    """Ask every process recorded as a rank on this machine, and return the answers by program and rank."""
     there = list(_processes())
     for beside, _ in there:
         beside.with_suffix(".asked").touch()
@@ -131,7 +131,7 @@ def _processes() -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def told_text(found: list[Asked]) -> str:
-    """Return what processes told, ranks that stand at the same place together."""
+    """Return the answers of processes as text, with ranks at the same place together."""
     places: dict[tuple[str, str], list[int]] = {}
     for one in found:
         if one.stacks is None:

@@ -36,7 +36,7 @@ NOTHING = repeat(0)
 
 
 class Tracers(NamedTuple):
-    """What a program left to be told of its calls."""
+    """The program's tracers, profilers and monitors."""
 
     trace: Any = None
     """What ``sys.gettrace`` returned."""

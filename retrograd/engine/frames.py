@@ -26,7 +26,7 @@ def outside(frame: FrameType | None, ours: str | tuple[str, ...] = ENGINE) -> Fr
 
 
 def program_stack(frame: FrameType | None) -> list[str]:
-    """This frame and those around it as ``traceback.format_stack`` gives them, as far as they are the program's."""
+    """The program's frames on the current stack, as ``traceback.format_stack`` returns them."""
     frames = takewhile(lambda entry: entry[0].f_code.co_filename != _COMMAND_LINE, traceback.walk_stack(frame))
     return traceback.StackSummary.extract(iter([*frames][::-1])).format()
 

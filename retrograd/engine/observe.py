@@ -80,7 +80,7 @@ _changing = reentrant_lock()
 
 
 def add(observer: Any) -> None:
-    """Let ``observer`` hear of what happens from now on."""
+    """Notify ``observer`` of everything that happens from now on."""
     with _changing:
         observers.append(observer)
         enter_mode()  # before counting: at no moment may the count be the mode while something else is on in a thread
@@ -88,7 +88,7 @@ def add(observer: Any) -> None:
 
 
 def remove(observer: Any) -> None:
-    """Let ``observer`` hear of nothing any more; unknown observers are ignored."""
+    """Stop notifying ``observer``; unknown observers are ignored."""
     with _changing:
         if observer in observers:
             observers.remove(observer)
@@ -153,7 +153,7 @@ _UNWATCHED = BackwardCall(watched=False)
 
 
 def backward_call(api: str, *arguments: Any) -> BackwardCall:
-    """What ``backward`` and ``grad`` do their work in, so that observers also hear of calls that are refused."""
+    """The context in which ``backward`` and ``grad`` run, so that observers also see calls that are refused."""
     if not observers:
         return _UNWATCHED
     notify("backward_called", api, *arguments)
@@ -197,7 +197,7 @@ def closure_call() -> _ClosureCall:
 
 
 def optimizer_call(action: str, optimizer: Any) -> _OptimizerCall:
-    """What optimizers do their work in, so that observers can tell it from the program's own."""
+    """The context in which optimizers run, so that observers can tell their work from the program's."""
     if not observers:
         return _UNSEEN
     notify("optimizer", action, optimizer)

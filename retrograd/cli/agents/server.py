@@ -20,8 +20,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from ...errors import RetrogradError, UsageError
 
-# One command of ours as a process of its own: files of one folder, limited time, bounded output.
-
 LONGEST_RUN = 900.0
 """Seconds that a program may be given."""
 MOST_OUTPUT = 4_000
@@ -267,5 +265,5 @@ def _rows(statistics: Result) -> list[Result]:
 
 
 def _is_called(parameter: str, name: str) -> bool:
-    """Whether a recorded name is that of a parameter, which may leave out where its path begins."""
+    """Whether a recorded name refers to a parameter; it may leave out the beginning of its path."""
     return name == parameter or name.endswith(f".{parameter}") or parameter.endswith(f".{name}")

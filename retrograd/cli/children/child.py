@@ -48,7 +48,7 @@ def finish(error: BaseException | None = None) -> None:
 
 
 def _instruction() -> tuple[int, int] | None:
-    """Return which instruction of which frame of the program's the main thread is at."""
+    """Return the frame and instruction of the program that the main thread is executing."""
     frame = where_it_is()
     return None if frame is None else (id(frame), frame.f_lasti)
 
@@ -167,7 +167,7 @@ class Child:
         return _exit
 
     def _wrap_last_function(self, original: Callable[..., None]) -> Callable[..., None]:
-        """Wrap what processes of ``multiprocessing`` call in the end, while an exception of theirs is handled."""
+        """Wrap the last function of a ``multiprocessing`` process, called while its exception is handled."""
 
         def _exit_function(*args: Any, **kwargs: Any) -> None:
             self._error = sys.exception()

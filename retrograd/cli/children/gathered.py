@@ -63,7 +63,7 @@ class Children:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def gather(self) -> None:
-        """Load what there is by now; what cannot be read is said."""
+        """Load all recordings that exist; report those that cannot be read."""
         if self.ledger is None:
             return
         found = []

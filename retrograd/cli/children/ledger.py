@@ -29,7 +29,7 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True)
 class Told:
-    """What a process tells those that it starts."""
+    """What a process passes to those that it starts."""
 
     folder: str
     """The nest."""

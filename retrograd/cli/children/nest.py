@@ -60,7 +60,7 @@ class Nest:
         return sorted(found)
 
     def recorded(self) -> list[Entry]:
-        """Return those of which there is a recording."""
+        """Return the processes that have a recording."""
         return [entry for entry in self.entries() if entry.state in MOST]
 
     def left(self) -> int:

@@ -20,7 +20,7 @@ _waiting: list[_Waiting] = []
 
 
 def wait(text: str, name: str) -> None:
-    """Wait for an engine, in the process whose file in the nest has this name, and was told this text."""
+    """Wait for an engine, in the process whose file in the nest has this name and whose parent passed this text."""
     told = Told.read(text)
     place = Place(Nest(told.folder), name, SEEN)
     if told.python != sys.version:

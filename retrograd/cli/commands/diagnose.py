@@ -152,7 +152,7 @@ def _say_where(given: object) -> int:
 
 
 def _wanted(asked: dict[str, Any]) -> Asked:
-    """Check and complete what was asked for, before any work is done."""
+    """Check and complete the options, before any work is done."""
     path = results.absolute(asked["output"])
     form = reports()[asked["fmt"]] if asked["fmt"] else report_for(asked["output"] or "")
     patch = results.absolute(asked["patch"])
@@ -174,7 +174,7 @@ def _baseline(path: str) -> Recording:
 
 
 def _again(asked: dict[str, Any]) -> str:
-    """Return the option that takes more than one run, or process; nothing if there is none, raises if there are two."""
+    """Return the option that needs several runs or processes; nothing if none is given, raises if two are."""
     chosen = [f"--{name}" for name in ("twice", "verify", "children") if asked[name]]
     if len(chosen) > 1:
         raise UsageError(f"{' and '.join(chosen)} were given together.", "Run the command once with each.")
@@ -234,7 +234,7 @@ def _of_ranks(ranks: Ranks, wanted: Asked, options: RecordingOptions) -> tuple[M
 
 
 def _of_processes(processes: Sequence[Process]) -> list[Finding]:
-    """Return the findings of processes, which say of which; what is found in several is said once.
+    """Return the findings of several processes, with the process in each; equal ones are reported once.
 
     The ranks of a job are also compared.
     """

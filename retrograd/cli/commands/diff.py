@@ -154,7 +154,7 @@ def _names(loaded: list[Recording], paths: tuple[str, ...]) -> list[str]:
 
 
 def _only(recording: Recording, step: int | None, path: str) -> Recording:
-    """Return a recording of one step only, if one was asked for."""
+    """Return a recording of one step only, if one was requested."""
     if step is None:
         return recording
     count = len(recording.graphs)

@@ -67,7 +67,7 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
 
 
 def _show_run(run: WatchedRun, asked: dict[str, Any]) -> None:
-    """Print or write what a watched run came to."""
+    """Print or write the summary of a watched run."""
     output: str | None = asked["output"]
     fmt = asked["fmt"] or (output or "").rpartition(".")[2]
     if fmt in ("csv", "json"):
@@ -79,7 +79,7 @@ def _show_run(run: WatchedRun, asked: dict[str, Any]) -> None:
 
 
 def _run(target: Target, asked: dict[str, Any], path: str | None) -> RecordedRun:
-    """Return the run of a program that is to be followed by the statistics of its graphs."""
+    """Return the request to run a program and then show the statistics of its graphs."""
     if asked["fmt"] and not asked["output"]:
         raise UsageError("-f names the format of a file, but there is no -o.", "Add -o FILE, or -o - for stdout.")
     _refuse_table(asked)
@@ -109,7 +109,7 @@ def _run(target: Target, asked: dict[str, Any], path: str | None) -> RecordedRun
 
 
 def _refuse_table(asked: dict[str, Any]) -> None:
-    """Raise ``UsageError`` where one table is asked for of what is several."""
+    """Raise ``UsageError`` if one table is requested and there are several."""
     if asked["fmt"] == "csv" or (asked["output"] or "").endswith(".csv"):
         raise UsageError("Only a run that `retrograd watch` wrote is one table.", "Use -f json or -f text.")
 

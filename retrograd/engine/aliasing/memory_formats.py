@@ -99,7 +99,7 @@ def fastest_first(shape: Sequence[int], operands: Sequence[Strides]) -> list[int
 
 
 def _compared(a: int, b: int, shape: Sequence[int], operands: Sequence[Strides]) -> int:
-    """-1 if dimension ``a`` is faster than ``b``, 1 if it is slower, 0 if they may stand in either order."""
+    """-1 if dimension ``a`` is faster than ``b``, 1 if it is slower, 0 if either order is possible."""
     for strides in operands:
         if strides[a] and strides[b]:
             if strides[a] != strides[b]:
@@ -110,7 +110,7 @@ def _compared(a: int, b: int, shape: Sequence[int], operands: Sequence[Strides])
 
 
 def settles(shape: Sequence[int], strides: Strides, order: Sequence[int]) -> bool:
-    """Whether strides tell each dimension of an order, fastest first, from the next one."""
+    """Whether strides distinguish each dimension of an order, fastest first, from the next one."""
     return all(_compared(a, b, shape, [strides]) < 0 for a, b in itertools.pairwise(order))
 
 

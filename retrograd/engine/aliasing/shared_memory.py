@@ -18,7 +18,7 @@ from .versions import storage_of
 
 
 class _Mapped(np.ndarray[Any, np.dtype[Any]]):
-    """An array over shared memory, so that views of it can tell."""
+    """An array on shared memory, recognizable in its views."""
 
 
 def move_to_shared_memory(t: TensorBase) -> None:

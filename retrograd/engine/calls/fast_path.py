@@ -302,7 +302,7 @@ def has_fast_path(op: Any) -> bool:
 
 
 def with_fast_path(op: Any, general: Callable[..., Any], form: str) -> Any:
-    """A function that becomes the row's fast path when it is first called; ``general`` itself where there is none.
+    """A function that becomes the row's fast path when first called; ``general`` itself if there is no fast path.
 
     ``form`` says what it takes: ``"row"`` all the row's arguments; ``"function"`` whatever ``general`` takes, with the
     fast path only for the required ones; ``"operator"`` just the required ones.

@@ -109,7 +109,7 @@ def _is_kept(number: Any) -> bool:
 
 
 def _constant(number: Any) -> str:
-    """A number in the formula: the array that stands for it beside the operands."""
+    """A number in the formula: the array used for it beside the operands."""
     kept = "floats" if number.__class__ is float else "ints"
     return f"sig.{kept}[{number!r}]._array" if _is_kept(number) else repr(number)
 
@@ -131,7 +131,7 @@ def _renamed_at_end(lines: list[str], final: str, target: str) -> list[str]:
 
 
 class _Type:
-    """The dtype of a term, as far as it is known: real and floating."""
+    """The dtype of a term, where known: real and floating."""
 
     kind = "f"
 
@@ -151,7 +151,7 @@ class _Size:
 
 
 class Term(np.lib.mixins.NDArrayOperatorsMixin):
-    """A value in a formula; ``dims`` is how many dimensions it has, as far as that is known."""
+    """A value in a formula; ``dims`` is its number of dimensions, where known."""
 
     dtype = _Type()
     __hash__ = object.__hash__

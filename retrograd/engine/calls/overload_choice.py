@@ -37,7 +37,7 @@ def fitting(overloads: list[str], args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def misfit(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, spread: bool = True) -> TypeError | None:
-    """The error that PyTorch raises for arguments of the wrong kind; ``None`` where some overload takes them.
+    """The error that PyTorch raises for arguments of the wrong kind; ``None`` if some overload accepts them.
 
     ``spread``: several sizes may stand in place of one list of them, as in ``x.view(2, 3)``.
     """
@@ -62,7 +62,7 @@ def misfit(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, spread: 
 
 
 def numbers_among(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
-    """Which of the arguments, keywords behind the others, stand where an overload takes a number."""
+    """Indices of the arguments (keywords last) where an overload takes a number."""
     overloads = signatures(name)
     placed = {i for o in overloads for i, p in enumerate(o) if _is_scalar(p) and not p.keyword_only}
     named = {p.name for o in overloads for p in o if _is_scalar(p)}
@@ -122,7 +122,7 @@ def _is_numeric(kind: str) -> bool:
 
 
 def _is_number(value: Any, kinds: str) -> bool:
-    """Whether a tensor of one element may stand for a number; ``kinds`` are NumPy's letters for its dtype."""
+    """Whether a tensor of one element may be used as a number; ``kinds`` are NumPy's letters for its dtype."""
     return (
         isinstance(value, TensorBase)
         and not value._array.ndim

@@ -109,7 +109,7 @@ def signatures(name: str, *, out: bool = False) -> tuple[Signature, ...]:
 
 
 def parsed(text: str) -> Signature:
-    """The overload whose arguments stand in a text."""
+    """The overload declared by a text."""
     positional, _, keywords = text.partition("*, ")
     return (*_parameters(positional, keyword_only=False), *_parameters(keywords, keyword_only=True))
 

@@ -100,7 +100,7 @@ def is_variadic(f: Callable[..., Any]) -> bool:
 def called(
     f: Callable[..., Any], name: str, out: Out | bool, also: Mapping[str, str], *, spread: bool = False
 ) -> Callable[..., Any]:
-    """A hand-written function as users call it: with ``out=``, and with torch's sentence for arguments that misfit.
+    """A hand-written function as users call it: with ``out=``, and with torch's message for wrong arguments.
 
     ``out``: whether it takes one, or how.  ``spread``: several sizes may stand in place of one list of them.
     """
@@ -156,7 +156,7 @@ def _with_out(known: _Published, how: Out) -> Callable[..., Any]:
 
 
 def _retried(f: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """While a failed call's error is handled: the call with numbers for tensors that stand for them.
+    """While a failed call's error is handled: the call with numbers in place of one-element tensors.
 
     Where the function cannot do with numbers (``nll_loss`` of a 0-d target), it was not they that failed.
     """
@@ -186,7 +186,7 @@ def _first_by_place(f: Callable[..., Any]) -> str:
 
 
 def with_numbers(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """While a failed call's error is handled: its arguments with numbers for tensors that stand for them.
+    """While a failed call's error is handled: its arguments with numbers in place of one-element tensors.
 
     torch takes a tensor of one element where it wants a number.  Where there is none, the error goes on, or torch's
     for an argument of the wrong kind is raised.

@@ -264,7 +264,7 @@ class CustomOpDef:
 
 
 def _device_position(schema: FunctionSchema) -> int | None:
-    """Where the ``device`` argument stands among all arguments."""
+    """Index of the ``device`` argument among all arguments."""
     for index, argument in enumerate((*schema.positional, *schema.keyword_only)):
         if argument.name == "device" and argument.type.base == "Device":
             return index

@@ -16,7 +16,7 @@ class FuncAndLocation(NamedTuple):
 
 
 class Declared(Protocol):
-    """What the gradient is told of an old-style operator: its schema, and what was registered for it."""
+    """The facts about an old-style operator that its gradient uses: its schema, and what was registered for it."""
 
     _op: OpOverload
     _schema: FunctionSchema

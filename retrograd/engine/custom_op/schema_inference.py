@@ -154,7 +154,7 @@ class _Inference:
         self.fail(f"Parameter {name} has unsupported type {annotation}.{hint} The valid types are: {_PARAMETER_TYPES}.")
 
     def default(self, parameter: inspect.Parameter) -> str:
-        """A default value as the schema spells it, from ``=`` on; empty where there is none."""
+        """A default value as the schema writes it, from ``=`` on; empty if there is none."""
         value = parameter.default
         if value is inspect.Parameter.empty:
             return ""

@@ -150,7 +150,7 @@ class _Parser:
         return _CONSTANTS.get(word, word)
 
     def returns(self) -> tuple[tuple[Argument, ...], bool]:
-        """What stands behind the arrow (``Tensor``, ``(Tensor, int)``), and whether it is a tuple of one."""
+        """The part after the arrow (``Tensor``, ``(Tensor, int)``), and whether it is a tuple of one."""
         if not self.accept("("):
             return (self.returned(),), False
         if self.accept("("):

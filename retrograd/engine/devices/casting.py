@@ -73,7 +73,7 @@ def _wanted(name: str) -> Any:
 
 
 def arguments(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of a function of which no mode hears, because PyTorch has no public one there."""
+    """The arguments of a function that no mode receives, because PyTorch has no public one there."""
     wanted = _wanted(name) if HERE.enabled else None
     return args if wanted is None else tuple([_cast(a, wanted) for a in args])
 

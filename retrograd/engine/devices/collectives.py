@@ -10,7 +10,7 @@ from .process_group import ReduceOp, Work, joined
 
 
 def _done(*, async_op: bool) -> Work | None:
-    """What a collective returns; ``ValueError`` where there is no group."""
+    """The return value of a collective; ``ValueError`` if there is no group."""
     joined()
     return Work() if async_op else None
 

@@ -64,7 +64,7 @@ class GraphTask:
         return self.reached is None or node in self.runs
 
     def use_tensors(self) -> None:
-        """Go on with tensors, because a gradient is of a class that bare arrays cannot stand for."""
+        """Continue with tensors, because a gradient has a class that bare arrays cannot represent."""
         self.tensors = True
         for buffer in self.buffers.values():
             buffer[:] = [self.seen.tensor_of(g) for g in buffer]

@@ -113,7 +113,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """The results for batches, and where their batch dimensions are, from inputs and where theirs are."""
+        """Return the results for batches and their batch dimensions, given inputs and theirs."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
             "generate_vmap_rule=True."

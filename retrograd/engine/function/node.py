@@ -20,7 +20,7 @@ from ..warning import warn
 
 
 class FunctionCtx:
-    """What a custom Function may tell about itself during forward."""
+    """The methods by which a custom Function declares facts about itself during forward."""
 
     __module__ = "retrograd.autograd.function"
 

@@ -51,7 +51,7 @@ def _grad_of_zeros(outputs: list[Tensor], inputs: list[Tensor]) -> Gradients:
 
 
 class _UndefinedGrad(Function):
-    """Passes its input on and tells the nodes behind it that there is no gradient."""
+    """Passes its input on, and an undefined gradient to the nodes behind it."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:

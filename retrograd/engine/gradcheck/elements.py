@@ -40,7 +40,7 @@ def with_all_places(tensor: Any) -> Tensor:
 
 
 def positions_of(tensor: Tensor) -> Array:
-    """Where each element of the memory stands among all elements, those that a sparse tensor leaves out included."""
+    """The index of each element in memory among all elements, including those that a sparse tensor omits."""
     if tensor.layout is strided:
         return np.arange(tensor.numel())
     entries = tensor if tensor.is_sparse else tensor.detach().to_sparse()

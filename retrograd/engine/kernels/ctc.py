@@ -40,7 +40,7 @@ def _at_labels(logs: Any, labels: Any) -> Any:
 
 
 def forward_scores(logs: Any, labels: Any, lengths: Any, blank: int) -> Any:
-    """Log probability of all beginnings of alignments that stand at a place at a time: T x N x places."""
+    """Log probability of all beginnings of alignments that are at a place at a time: T x N x places."""
     said, skips = _at_labels(logs, labels), _may_skip(labels, blank)
     places = np.arange(labels.shape[1])
     alpha = np.full((said.shape[1], said.shape[0], said.shape[2]), -np.inf, logs.dtype).swapaxes(0, 1)
@@ -65,7 +65,7 @@ def log_likelihoods(alpha: Any, steps: Any, lengths: Any) -> Any:
 
 
 def backward_scores(logs: Any, labels: Any, steps: Any, lengths: Any, blank: int) -> Any:
-    """Log probability of all ends of alignments that stand at a place at a time: T x N x places."""
+    """Log probability of all ends of alignments that are at a place at a time: T x N x places."""
     said, skips = _at_labels(logs, labels), _may_skip(labels, blank)
     places = np.arange(labels.shape[1])
     at_end = (places == 2 * lengths[:, None]) | (places == 2 * lengths[:, None] - 1)

@@ -35,7 +35,7 @@ def add_at(g: Any, index: Any, axis: int, size: int) -> Any:
 
 
 def _weighted(x: Any, index: Any, weights: Any, axis: int) -> Any:
-    """One tap's share; where there is no tap it is nothing, whatever lies there (0 times infinity is NaN)."""
+    """One tap's share; zero where there is no tap, whatever the memory holds (0 times infinity is NaN)."""
     share = x * _along(weights, axis, x.ndim, x.dtype)
     nothing = np.flatnonzero(index == NO_ELEMENT)
     if len(nothing):

@@ -83,7 +83,7 @@ def counted(input: Any, dim: Any, keepdim: bool | None, mask: Any) -> Any:  # no
 def median(
     input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Any = None  # noqa: A002
 ) -> Any:  # fmt: skip
-    """The lower median along ``dim`` of what is let through and not NaN; NaN where there is nothing."""
+    """The lower median along ``dim`` of selected elements that are not NaN; NaN if there is none."""
     along = reduced_dims(dim, input.ndim)[0]
     floating = input if input.dtype.is_floating_point else input.to(dtype=FUNCTIONS["ones"](()).dtype)
     found = filled("median", floating, mask).nanmedian(along, keepdim).values

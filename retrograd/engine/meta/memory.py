@@ -24,7 +24,7 @@ _SIZES = tuple([2**bits for bits in (46, 44, 40, 36, 32, 28)])
 
 @functools.cache
 def _nothing() -> Any:
-    """The mapping, or bytes of memory where there is none of these sizes."""
+    """The mapping, or ordinary memory if there is no mapping of this size."""
     for size in _SIZES:
         try:
             return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ)

@@ -167,7 +167,7 @@ def _check_still_leaf(variable: TensorBase) -> None:
 
 
 def _store(variable: TensorBase, g: Any, task: Any) -> None:
-    """Add a gradient to ``.grad``, in place where there is one already."""
+    """Add a gradient to ``.grad``, in place if there is one already."""
     meta = variable.need_meta()
     have = meta.grad
     holders = 4  # of an array that may be taken over: `_run` or its tensor, `g` here and in the two functions called
@@ -194,7 +194,7 @@ def _store(variable: TensorBase, g: Any, task: Any) -> None:
 
 
 def _first_gradient(g: Any, variable: TensorBase, holders: int, task: Any) -> Any:
-    """What ``.grad`` becomes where there is none: the array itself, if nobody else refers to it, or a copy of it."""
+    """The first value of ``.grad``: the array itself if nobody else refers to it, otherwise a copy."""
     known = None if g.base is None or task.seen is None else task.seen.sharing(g)
     own = _own(g, variable, holders, known is not None)
     stored = wrap(own)

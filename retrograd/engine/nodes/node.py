@@ -85,7 +85,7 @@ _SLOTS = ("__weakref__", "_extra", "_number", "_pending", "_sigs")
 
 
 class GraphNode:
-    """Base of all nodes.
+    """Base class of all nodes of the backward graph.
 
     ``_number`` orders nodes by creation, ``_edges`` are the outgoing edges, ``_sigs`` tells shape and dtype per
     input (``None`` for an output that takes no gradient).  Where ``_edges`` are kept is up to the class: in a

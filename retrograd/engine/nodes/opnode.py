@@ -40,7 +40,7 @@ def _as_given(result: Any, grads: list[Any], wide: list[Any]) -> Any:
 
 
 def _is_number(t: TensorBase) -> bool:
-    """Whether a tensor stands for a Python number, which somebody asked to see."""
+    """Whether a tensor represents a Python number that somebody asked to see."""
     return t._meta is not None and t._meta.wrapped_number
 
 
@@ -59,7 +59,7 @@ class RunContext(Protocol):
         ...
 
     def use_tensors(self) -> None:
-        """Go on with tensors, because a gradient is of a class that bare arrays cannot stand for."""
+        """Continue with tensors, because a gradient has a class that bare arrays cannot represent."""
         ...
 
 

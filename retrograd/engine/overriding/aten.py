@@ -61,7 +61,7 @@ _SPECIAL: Final = (
 
 
 def names_of(row: Any) -> list[str]:
-    """Every ``operator.overload`` that a row stands for; if two, the first is for tensors, the second for numbers."""
+    """Every ``operator.overload`` of a row; if two, the first is for tensors, the second for numbers."""
     if row.name in _NAMED:
         return [_NAMED[row.name]]
     name = row.name.removeprefix("_")

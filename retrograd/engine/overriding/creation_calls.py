@@ -82,7 +82,7 @@ _installed = False
 
 
 def install(asked: Asked) -> None:
-    """Let the public functions tell ``asked`` of their calls; called when a mode is entered."""
+    """Make the public functions report their calls to ``asked``; called when a mode is entered."""
     global _installed
     if not _installed:
         _installed = True

@@ -132,7 +132,7 @@ def asked(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 class Interceptor:
-    """A context within which ``_intercept`` stands between operators and their computation."""
+    """A context in which ``_intercept`` is called in place of the computation of operators."""
 
     def _intercept(self, op: Any, args: tuple[Any, ...], compute: Compute) -> Any:
         """The arrays that ``compute(op, args)`` would give."""

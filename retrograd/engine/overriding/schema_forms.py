@@ -45,7 +45,7 @@ def worded(reduction: Any) -> Any:
 
 
 def _form_of_loss(before: int) -> Form:
-    """A loss whose reduction stands behind ``before`` arguments."""
+    """A loss whose reduction follows ``before`` arguments."""
 
     def shown(*args: Any) -> tuple[Any, ...]:
         return (*args[:before], *map(numbered, args[before : before + 1]), *args[before + 1 :])
@@ -75,7 +75,7 @@ def _form_of_upsampling(dims: int, aligned: bool) -> Form:
 
 
 def _form_of_softmax_backward() -> Form:
-    """In PyTorch the dtype of the operand is told, too."""
+    """PyTorch's operator also takes the dtype of the operand."""
     return Form(
         lambda g, output, dim: (g, output, dim, output.dtype), lambda g, output, dim, input_dtype=None: (g, output, dim)
     )

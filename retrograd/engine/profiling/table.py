@@ -9,7 +9,7 @@ _HEADS = ("Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU tim
 
 
 def table(events: Sequence[Any], total: float, header: str | None, name_width: int) -> str:
-    """One line for each event, with its share of ``total`` microseconds; the total stands below."""
+    """One line for each event, with its share of ``total`` microseconds, and the total below."""
     shaped = any(event.input_shapes for event in events)
     heads = [*_HEADS, "Input Shapes"] if shaped else [*_HEADS]
     rows = [_row(event, total, name_width, shaped) for event in events]

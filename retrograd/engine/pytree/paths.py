@@ -56,7 +56,7 @@ class KeyEntry(Protocol):
     """What a path is made of."""
 
     def get(self, parent: Any) -> Any:
-        """What stands there."""
+        """Return the entry under this key."""
         ...
 
 
@@ -105,7 +105,7 @@ def keystr(kp: KeyPath) -> str:
 
 
 def key_get(obj: Any, kp: KeyPath) -> Any:
-    """What stands at a path."""
+    """Return the entry at a path."""
     for key in kp:
         obj = key.get(obj)
     return obj

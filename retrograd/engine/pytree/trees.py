@@ -180,7 +180,7 @@ def tree_structure(tree: Any, is_leaf: IsLeaf | None = None) -> TreeSpec:
 
 
 def _flatten_up_to(tree: Any, spec: TreeSpec) -> list[Any]:
-    """Parts of ``tree`` that stand where ``spec`` has leaves."""
+    """Parts of ``tree`` at the positions where ``spec`` has leaves."""
     if spec.type is None:
         return [tree]
     node = _node_def(tree)
@@ -196,7 +196,7 @@ def _flatten_up_to(tree: Any, spec: TreeSpec) -> list[Any]:
 
 
 def broadcast_to(tree: Any, spec: TreeSpec) -> list[Any] | None:
-    """One element of ``tree`` for each leaf of ``spec``: what stands for a subtree stands for its leaves."""
+    """One element of ``tree`` for each leaf of ``spec``: the element of a subtree is repeated for its leaves."""
     if not isinstance(tree, (tuple, list, dict)):
         return [tree] * spec.num_leaves
     if spec.is_leaf() or spec.type is not type(tree):

@@ -158,7 +158,7 @@ def is_sparse(value: Any) -> bool:
 
 
 def elements(array: Any, columns: int) -> str:
-    """The text of indices or values, which stand ``columns`` to the right."""
+    """The text of indices or values, indented by ``columns``."""
     return f"tensor({elements_text(array, columns + 7) if array.size else f'[], size={array.shape}'})"
 
 

@@ -10,7 +10,7 @@ from ..tensors.tensor import Tensor
 
 
 class TensorOfEntries(Tensor):
-    """A tensor without data that keeps the values of some entries; where they stand, each form says in its own way."""
+    """A tensor that stores the values of some entries; each format stores their positions in its own way."""
 
     _values_kept: Any
 

@@ -24,7 +24,7 @@ def places_of(numbers: Any, width: int, size: Sequence[int]) -> Any:
 
 
 def matches(have: Any, wanted: Any, size: Sequence[int]) -> tuple[Any, Any]:
-    """For each wanted place which entry of ``have``, in order and each once, stands there; and whether one does."""
+    """For each wanted index the entry of ``have`` (sorted, unique) at that index, and whether there is one."""
     known, asked = numbers_of(have, size), numbers_of(wanted, size)
     if not known.size:
         return np.zeros(asked.size, np.int64), np.zeros(asked.size, bool)

@@ -41,7 +41,7 @@ LAZY: Final = _Lazy()
 
 
 class CreationTag:
-    """How a view came to be; any tag but ``DEFAULT`` forbids tracked in-place writes to it."""
+    """How a view was created; any tag but ``DEFAULT`` forbids recorded in-place writes to it."""
 
     DEFAULT: Final = 0
     IN_CUSTOM_FUNCTION: Final = 1

@@ -193,7 +193,7 @@ def refuse_choice() -> NoReturn:
 
 
 def _refuse_value(words: str) -> NoReturn:
-    """PyTorch cannot tell the two apart where another transform lies above ``vmap``."""
+    """Raise PyTorch's error, which cannot distinguish the two cases if another transform is above ``vmap``."""
     if STATE.transforms and STATE.transforms[-1] != "vmap":
         words = (
             "you're either (1) calling .item() on a Tensor or (2) attempting to use a Tensor in some data-dependent "

@@ -214,7 +214,7 @@ _PYTHON_NUMBERS: Final = {float, int, bool, complex}
 
 
 def _only_number(t: Any) -> Any:
-    """The number of a tensor that stands among numbers; it must have just one."""
+    """The number of a tensor among numbers; it must have exactly one element."""
     if t._array.size != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
     _warn_scalar(t)
@@ -247,14 +247,14 @@ def legacy_tensor(*data: Any) -> Any:
 
 
 def told(reason: str, t: TensorBase, result: Any) -> Any:
-    """``result``, of which observers are told that the graph ends there."""
+    """``result``, after notifying observers that the graph ends there."""
     if observe.observers:
         observe.notify("cut", reason, t, result)
     return result
 
 
 def refusal(name: str, t: TensorBase, text: str) -> RuntimeError:
-    """The error to raise, of which observers are told."""
+    """The error to raise, after notifying observers."""
     error = RuntimeError(text)
     observe.notify("refused", name, (t,), error)
     return error

@@ -100,7 +100,7 @@ def _copy_record(made: Any, meta: Any, memo: dict[int, Any] | None) -> None:
 
 
 def reduce(t: Any, protocol: int) -> Any:
-    """Pickle data and requires_grad, never the graph; of a plain tensor's hooks, which stay behind, a warning tells."""
+    """Pickle data and ``requires_grad``, never the graph; warn about a plain tensor's hooks, which are lost."""
     meta = t._meta
     parameter = meta is not None and meta.is_parameter
     if not parameter:

@@ -48,7 +48,7 @@ def is_narrow(dtype: Any) -> bool:
 
 
 def limits(numpy: Any) -> Any:
-    """What ``np.finfo`` tells, of any floating dtype."""
+    """``np.finfo`` for any floating-point dtype."""
     return importlib.import_module("ml_dtypes").finfo(numpy) if numpy in LOADED else np.finfo(numpy)
 
 

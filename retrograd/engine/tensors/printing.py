@@ -62,13 +62,13 @@ def with_suffixes(text: str, suffixes: list[str], indent: int, *, begin_line: bo
 
 
 def is_usual(numpy: Any) -> bool:
-    """Whether elements tell this dtype: that of numbers by default, or the only one of its kind in programs."""
+    """Whether the elements show this dtype: the default for such numbers, or the only one of its kind in programs."""
     default = get_default_dtype()
     return numpy in (default.numpy, default.to_complex().numpy, np.dtype(np.int64), np.dtype(bool))
 
 
 def _suffixes(t: Any) -> list[str]:
-    """What stands behind the elements: an unusual dtype, ``requires_grad`` or ``grad_fn``, tangent."""
+    """The text after the elements: an unusual dtype, ``requires_grad`` or ``grad_fn``, tangent."""
     found = []
     numpy = t._sig.numpy
     if not is_usual(numpy) or (t._array.size == 0 and numpy != get_default_dtype().numpy):

@@ -126,7 +126,7 @@ class _Watch:
             write_in_transform(args[0], op.name.removeprefix("_overwrite").strip("_") + "_")
 
     def writing_out(self, value: Any, out: Any) -> None:
-        """Only what is repeated is told of writes into ``out=``, which PyTorch lets pass beneath derivatives."""
+        """Report writes to ``out=`` only in a repetition: PyTorch allows them under derivatives."""
         for level in STATE.levels:
             if isinstance(level, Repetition):
                 level.about_to_write(out, "out")
@@ -166,7 +166,7 @@ def opened(level: Any) -> Iterator[Any]:
 
 
 def _count(change: int) -> None:
-    """Let the observer hear as long as any thread has a level open."""
+    """Keep the observer registered while any thread has a level open."""
     global _open_levels
     with _changing:
         _open_levels += change

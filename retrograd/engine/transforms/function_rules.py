@@ -14,7 +14,7 @@ from ..tensors.tensor import Tensor
 
 
 class VmapInfo(NamedTuple):
-    """What ``Function.vmap`` is told of the batch."""
+    """Facts about the batch that ``Function.vmap`` receives."""
 
     batch_size: int
     randomness: str

@@ -120,7 +120,7 @@ class Level:
         return made if tangent is None else make_dual(made, self.left(tangent, others))
 
     def left_tree(self, tree: Any) -> Any:
-        """All tensors of a result as seen from outside; ``RuntimeError`` where there is something else."""
+        """All tensors of a result as seen from outside; ``RuntimeError`` for anything else."""
 
         def one(t: Any) -> Any:
             if not isinstance(t, Tensor):

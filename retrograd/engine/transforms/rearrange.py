@@ -73,7 +73,7 @@ def _checked(name: str) -> str:
 
 
 def _check_names(pattern: str, left: Axes, right: Axes, given: dict[str, int]) -> None:
-    """``ValueError`` unless each axis stands once on both sides, and every length belongs to one."""
+    """``ValueError`` unless each axis occurs once on both sides, and every length belongs to one."""
     sides = [Counter(name for part in side for name in part if name != "1") for side in (left, right)]
     for side in sides:
         for name, count in side.items():
@@ -90,7 +90,7 @@ def _check_names(pattern: str, left: Axes, right: Axes, given: dict[str, int]) -
 
 
 def _with_rest(left: Axes, right: Axes, ndim: int) -> tuple[Axes, Axes]:
-    """Both sides with names for the dimensions that ``...`` stands for."""
+    """Both sides with names for the dimensions that ``...`` represents."""
     has_rest = any(_REST in part for part in left)
     count = ndim - len(left) + has_rest
     if count < 0 or (count and not has_rest):

@@ -21,8 +21,6 @@ from .isolation import run_isolated
 from .maps import Applied, Backward, Map, drawn_like
 from .slopes import DOUBLE, SINGLE, Place, Precision, Slope, clearest_entry, direction_for, moved_aside, worst_entry
 
-# What a recorded program did with its custom Functions, so that only that is checked.
-
 _DERIVATIVES = ("grad", "jvp")
 """Levels of transforms that differentiate."""
 

@@ -17,12 +17,12 @@ from ..snapshot import Graph
 from .folded import Folded
 from .plumbing import Edges, merge_plumbing
 
-# Where leaves are drawn: the step `parameters`.
+# The step `parameters` decides where leaves are drawn.
 #
-# A leaf stands at every place of use, as a row on the card of the operator that takes it.  An operator *takes* a leaf
-# if it combines it with something else (`x @ w`); it *works on* a leaf if the leaf is all that it gets.  Neighbours
-# that work on one leaf (`exp(x) * sin(x)`) share one atom, for there the meeting of gradients is what matters; so
-# does an operator that gets one leaf twice (`w * w`).
+# A leaf is drawn at each use, as a row on the card of the operator that uses it. An operator *takes* a leaf if it
+# combines it with something else (`x @ w`); it *works on* a leaf if the leaf is its only operand. Neighbours that work
+# on one leaf (`exp(x) * sin(x)`) share one atom, because there the sum of their gradients matters; so does an operator
+# that gets one leaf twice (`w * w`).
 
 _NEAR = 2
 """Operators at most so far apart in the order of backward are neighbours."""
@@ -121,9 +121,6 @@ def _together(leaf: int, placed: list[tuple[int, int]]) -> Use:
     """Return all uses of a leaf as one."""
     placed = sorted(placed)
     return Use(leaf, [position for _, position in placed], placed[-1][0])
-
-
-# The order in which backward reaches the operators of a graph: latest executed first.
 
 
 def execution_order(snapshot: Graph, wanted: list[int]) -> list[int]:

@@ -17,8 +17,6 @@ import numpy as np
 
 from ..snapshot import Graph
 
-# The order in which one reads a drawing: from the loss down, and of branches side by side the left one first.
-
 
 def reading_order(count: int, sources: Sequence[int], targets: Sequence[int], inputs: Sequence[int]) -> list[int]:
     """Return the numbers 0 to ``count - 1``, each before all that its edges lead to, the first inputs first.

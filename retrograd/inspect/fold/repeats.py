@@ -17,7 +17,7 @@ from ..progress import followed, tick
 from .folded import Folded, Item, Scope
 from .scopes import sort_scopes
 
-# When are two pieces of a graph alike?  Numbers for atoms and scopes that are equal exactly where structures are.
+# Equal numbers for atoms and scopes of equal structure.
 
 _DIGITS = re.compile(r"\d+")
 

@@ -12,11 +12,11 @@ from itertools import groupby
 
 from .folded import Folded, Scope
 
-# Module paths of a graph whose construction was not recorded, inferred from the dotted names of its parameters.
+# Infers module paths from the dotted names of parameters, for a graph whose construction was not recorded.
 #
-# `walk(loss, model)` looks at a graph after the fact: no module was seen to run, so no node has a scope.  But
-# `layers.0.norm1.weight` says where its operator stands, and operators without parameters follow others: they ran
-# between two operators whose modules are known.
+# `walk(loss, model)` looks at a graph after the fact: no module was seen to run, so no node has a scope. But
+# `layers.0.norm1.weight` gives the module of its operator, and an operator without parameters ran between two
+# operators whose modules are known.
 
 _PARAMETER = re.compile(r"\w+(\.\w+)+", re.ASCII)
 

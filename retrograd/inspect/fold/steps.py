@@ -13,8 +13,6 @@ from .plumbing import merge_plumbing, plumbing_nodes
 from .repeats import fold_repeats
 from .scopes import add_scopes, merge_single, name_numbers, sort_scopes
 
-# The steps `chains` and `limits`: long rows of single operators, and scopes that hold too much to be looked at.
-
 _CHAIN = 10
 """Fewest operators of a chain that is folded."""
 _CROWD = 64

@@ -19,8 +19,6 @@ from .net import Net
 from .ordering import reduce_crossings
 from .pages import ALMOST, SCREEN, fill
 
-# One frame of a nested drawing as a net of its own: what stands in it, its ports, and the pieces of edges in it.
-
 
 class End(NamedTuple):
     """Where a piece of an edge begins or ends: at a ``box`` or ``frame`` inside, or at a port to the outside.

@@ -12,8 +12,6 @@ from .net import Net
 from .sheet import Lane, Sheet
 from .spacing import spread
 
-# From the way points of an edge to Bezier pieces that leave and arrive vertically.
-
 _FLAT, _WIDER, _FARTHEST = 14.0, 0.035, 29.0
 """How far a turn reaches: so much, more the wider it is, at most so far; a narrow one is half a circle."""
 _ROUND = 0.5523
@@ -72,8 +70,6 @@ def _without_straights(points: Iterable[Point]) -> list[Point]:
             way.append(point)
     return way
 
-
-# Where on a box's side each edge leaves or arrives: toward its way, in order, labels apart.
 
 _CORNER = 10.0
 

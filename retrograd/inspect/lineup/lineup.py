@@ -21,8 +21,6 @@ from .replicas import Apart, OtherTurn, other_turn, replicas_apart
 from .results import OtherResult, first_other_result
 from .run import Run
 
-# Recordings of long programs side by side: only steps that all of them kept can be compared.
-
 
 def kept_in_all(recordings: Sequence[Recording]) -> list[Recording]:
     """Return the recordings restricted to the backward passes, and what led to them, that all of them have."""

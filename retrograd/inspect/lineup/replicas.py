@@ -15,8 +15,6 @@ from .copies import REDUCING, Copies
 from .parted_by_hand import by_hand, copied, losses_only, silent
 from .parting import Cause, Parting, backward_line, kept_alike
 
-# Copies of parameters that part although a wrapper was to keep them alike: it does not know them, or is not asked.
-
 
 def thawed(parting: Parting) -> Cause | None:
     """The wrapper was made when parameters did not require grad."""
@@ -119,9 +117,6 @@ def outside(parting: Parting) -> Cause | None:
     wrapper = one.inside[names[0]].event
     made = one.run.recording.tensors[one.numbers[names[0]]].source
     return parting.cause("made later", made or wrapper.source, names, detail=wrapper.op, other=wrapper.source)
-
-
-# Why copies of parameters part: what ranks did between two steps, held against what would have kept them alike.
 
 
 def cause_of(parting: Parting) -> Cause | None:

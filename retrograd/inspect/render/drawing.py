@@ -29,8 +29,6 @@ from .svg_groups import (
     tip_name,
 )
 
-# Where the labels of lines stand: near the start of each line, and none over another.
-
 _BELOW = (17.0, 29.0, 41.0)
 """How far below the start of its line a label may stand."""
 _LABEL_HIGH = 11.0

@@ -90,7 +90,7 @@ def _other_shape(name: str, self: Any, source: Any) -> RuntimeError:
 
 
 def _check_dimensions(name: str, self: Any, index: Any, source: Any) -> None:
-    """A source without dimensions stands for one slice; ``index_copy`` alone takes one slice for no dimension."""
+    """A source without dimensions means one slice; only ``index_copy`` accepts one slice for no dimension."""
     if not source.ndim and index.size != 1:
         raise IndexError(
             f"index_copy_(): When source is scalar, index should have one element (got {index.size})"

@@ -187,7 +187,7 @@ def _lu_solve_other(g: Any, self: Any, pivots: Any, other_sizes: Any, left: bool
 
 
 def _lu_solve_self(g: Any, self: Any, pivots: Any, result: Any, left: bool, adjointly: bool) -> Any:
-    """The gradient of the factors, from the one of the matrix that they stand for."""
+    """The gradient of the factors, from that of the matrix they represent."""
     side = F._lu_solve(self, pivots, g, left, not adjointly)
     a, b = (result, side) if adjointly else (side, result)
     into_matrix = -(F._matmul(a, adjoint(b)) if left else F._matmul(adjoint(b), a))

@@ -40,7 +40,7 @@ def _matrix_exp(self: Any) -> Any:
 
 
 def _matrix_exp_back(g: Any, self: Any) -> Any:
-    """The derivative stands beside the exponential of a block matrix."""
+    """The derivative is a block of the exponential of a block matrix."""
     n = self.shape[-1]
     ah = adjoint(self)
     top = F.cat([ah, g], -1)

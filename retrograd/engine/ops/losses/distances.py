@@ -76,7 +76,7 @@ def _euclidean_dist(x1: Any, x2: Any) -> Any:
 
 
 def _euclidean_ratio(g: Any, result: Any) -> Any:
-    """The gradient over the distance, 0 where there is none."""
+    """The gradient over the distance, 0 where the distance is 0."""
     return F._where(result == 0, F.zeros_like(g), g / result)
 
 

@@ -25,7 +25,7 @@ def _setting(f: Any) -> Any:
 
 @_setting
 def get_num_threads() -> int:
-    """How many threads NumPy's linear algebra was told to use (``OMP_NUM_THREADS``), else the number of CPUs."""
+    """The number of threads of NumPy's linear algebra: ``OMP_NUM_THREADS``, otherwise the number of CPUs."""
     if _settings["threads"] is not None:
         return int(_settings["threads"])
     told = os.environ.get("OMP_NUM_THREADS", "")

@@ -109,8 +109,6 @@ def group_sizes(groups: Groups) -> list[Size]:
     return [Size(math.ceil(min(max(width, 225.0), _WIDE)), _GROUP_TALL) for width in widths]
 
 
-# What a page shows before anything is opened or closed: placed as the drawings place it, in both directions.
-
 _MOST = 300
 """Cards of a first picture; a larger one is placed by the page itself."""
 _LABEL_SIZE, _FRAME_SIZE = 9.5, 12.0

@@ -44,8 +44,6 @@ from .objects.training_calls import Clipping, TrainingCalls
 from .objects.transforms import FunctionalCalls
 from .watching import Observer, Walked, Watching
 
-# Selects the observers that a watcher needs, and registers and removes them.
-
 
 def observers_for(watching: Watching, take_snapshot: TakeSnapshot) -> list[Observer | Follower]:
     """The observers for a watcher's level, in the order in which they are notified."""

@@ -285,7 +285,7 @@ def imag(self: Any) -> Any:
 
 
 def _parts(self: Any) -> Any:
-    """Real and imaginary parts as they stand in memory."""
+    """Real and imaginary parts as stored in memory."""
     return F.view_as_real(F._conj(self) if bits_of(self) & CONJUGATE else self)
 
 

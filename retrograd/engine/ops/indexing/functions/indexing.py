@@ -178,7 +178,7 @@ def _walked(self: Any, parts: list[Any], found: dict[int, Any]) -> Any:
 
 
 def _dimensions(part: Any) -> int:
-    """How many dimensions of the tensor a part of an index stands for."""
+    """How many dimensions of the tensor one part of an index consumes."""
     if part is None or part is Ellipsis or isinstance(part, bool):
         return 0
     return int(part.ndim) if isinstance(part, TensorBase) and _is_mask(part) else 1

@@ -42,7 +42,7 @@ def _causal(query: Any, key: Any, mask: Any) -> Any:
 
 
 def _fitting_mask(mask: Any, query: Any) -> Any:
-    """A mask to be added to the scores; ``RuntimeError`` for one of numbers of another kind than theirs."""
+    """A mask to be added to the scores; ``RuntimeError`` for a numeric mask of another dtype."""
     refuse(
         mask is not None and mask._sig.kind not in "bf" and mask.dtype != query.dtype,
         "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "

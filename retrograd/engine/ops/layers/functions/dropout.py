@@ -56,7 +56,7 @@ def _times(x: Any, noise: Any, inplace: bool) -> Any:
 
 
 def _nothing(x: Any, inplace: bool) -> Any:
-    """What certain loss of every element leaves, and all that is left where there is no memory.
+    """The result where every element is dropped with certainty, or where there is no memory.
 
     Nothing is drawn, and integers are as good as other numbers.
     """
@@ -83,7 +83,7 @@ def _drop(x: Any, p: float, training: bool, *, inplace: bool = False, features: 
 
 
 def _heard(x: Any, p: float, features: bool) -> Any:
-    """The factors made by operators that dispatch modes hear of; the same ones."""
+    """The same factors, made by operators that dispatch modes can handle."""
     empty = x.new_empty((*x.shape[:2], *(1,) * (x.ndim - 2))) if features else FUNCTIONS["empty_like"](x)
     return empty.bernoulli_(1 - p).div_(1 - p)
 

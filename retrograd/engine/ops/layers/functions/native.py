@@ -57,7 +57,7 @@ def native_group_norm(
 
 def _with_indices(name: str) -> Any:
     def pool(*args: Any, **kwargs: Any) -> Any:
-        """The pool and where its elements stood."""
+        """The pool and the indices of its elements."""
         kwargs["return_indices"] = True
         return _NN[name](*args, **kwargs)
 

@@ -34,7 +34,7 @@ def _product(tensors: list[Any], part: list[list[int]], i: int, j: int) -> Any:
 
 @public("multi_dot", namespace="linalg", out=True)
 def multi_dot(tensors: Any) -> Any:
-    """The product of a chain of matrices in the cheapest order; vectors may stand at the ends."""
+    """The product of a chain of matrices in the cheapest order; the first and last may be vectors."""
     chain = list(tensors)
     if len(chain) < 2:
         raise RuntimeError("multi_dot(): expected at least 2 tensors but got " + str(len(chain)))

@@ -70,7 +70,7 @@ def _check_operands(terms: list[list[Any]], tensors: list[Any]) -> None:
 
 
 def _ellipsis_width(terms: list[list[Any]], tensors: list[Any]) -> int:
-    """How many dimensions an ellipsis stands for at the most."""
+    """The largest number of dimensions that an ellipsis represents."""
     pairs = zip(terms, tensors, strict=True)
     return max((t.ndim - (len(term) - 1) for term, t in pairs if Ellipsis in term), default=0)
 

@@ -94,7 +94,7 @@ def _max_pool_of(dims: int) -> Any:
         input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,  # noqa: A002
         ceil_mode: bool = False, return_indices: bool = False,
     ) -> Any:  # fmt: skip
-        """The largest element of each window; with ``return_indices`` also where it stands."""
+        """The largest element of each window; with ``return_indices`` also its index."""
         check_input(input, dims, f"max_pool{dims}d")
         if dims == 1:
             check_filled("max_pool1d", input, 1)
@@ -122,7 +122,7 @@ def _with_indices(pool: Any) -> Any:
         input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,  # noqa: A002
         ceil_mode: bool = False, return_indices: bool = False,
     ) -> Any:  # fmt: skip
-        """The largest element of each window and where it stands."""
+        """The largest element of each window and its index."""
         return pool(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
     return max_pool_with_indices

@@ -64,7 +64,7 @@ def _max_unpool_of(dims: int) -> Any:
         input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,  # noqa: A002
         output_size: Any = None,
     ) -> Any:  # fmt: skip
-        """The elements back where ``indices`` say they stood, zeros elsewhere."""
+        """The elements at the positions in ``indices``, zeros elsewhere."""
         check_input(input, dims, f"max_unpool{dims}d")
         check_tensor(f"max_unpool{dims}d", indices, 2, "indices")
         size = _unpooled_size(input, dims, kernel_size, stride, padding, output_size)

@@ -271,7 +271,7 @@ def _frequencies(compute: Any) -> Any:
         n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
         requires_grad: bool = False,
     ) -> Any:  # fmt: skip
-        """The frequencies that the elements of a transform stand for, in cycles per unit of ``d``."""
+        """The frequencies of the elements of a transform, in cycles per unit of ``d``."""
         refuse(n < 0, f"Trying to create tensor with negative dimension {n}: [{n}]")
         made = finish((compute(n) * (1.0 / (n * d) if n else 1.0)).astype(numpy_of(dtype)), requires_grad)
         return created_into(out, made, dtype)

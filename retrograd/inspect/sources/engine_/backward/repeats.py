@@ -29,10 +29,10 @@ from ..calls.saved import readers
 from ..watching import Walked
 from .facts import NO_ARRAYS, Facts, memory_of
 
-# The outline of a graph: classes of nodes, shapes and edges, which tell two graphs apart.
+# The outline of a graph: the classes of nodes, shapes and edges by which two graphs are compared.
 #
-# A graph is compared with an outline by walking it where that led to new nodes; all else is compared as whole lists, in
-# C.  Making an outline of every graph takes six times as long.
+# Only the part that new nodes lead to is walked; the rest is compared as whole lists, in C. Making an outline
+# of every graph would take six times as long.
 
 MAX_NODES = 20_000
 """Larger graphs have no outline: to walk them as if they were new takes little beside what their nodes take."""
@@ -119,8 +119,6 @@ def _is_lasting(cls: type) -> bool:
         _known.add(cls)
     return cls in _known
 
-
-# Whether the nodes of a graph keep for backward what those of an equal graph kept: then its bytes are known.
 
 _TENSORS = (Tensor, Parameter)
 _ARRAYS = (np.ndarray, np.generic)

@@ -34,8 +34,6 @@ from .call_sites import Site, Sites
 from .caller import Caller, caller_of
 from .names import Names, matched
 
-# Follows which memory of the engine's tensors was only allocated so far, write by write.
-
 
 class Allocations:
     """What one recording knows of memory without values."""

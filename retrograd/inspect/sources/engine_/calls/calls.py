@@ -38,8 +38,6 @@ from .lost_writes import lost_writes
 from .names import fitting
 from .saved import saved_numbers, saved_positions
 
-# Finds the index tensors, masks and conditions of a call: tensors that select entries and get no gradient.
-
 _LATEST = 500
 """Tensors looked through for the one that an index array belongs to; an index is mostly young."""
 

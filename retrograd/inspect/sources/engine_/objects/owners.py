@@ -19,8 +19,6 @@ from ..backward.lines import Lines
 from ..calls.caller import note_module
 from ..watching import Observer, Watching, guarded, report_problem
 
-# Reads what our engine's parameters and their gradients hold.
-
 
 class StepReader:
     """``Reader`` of our engine."""

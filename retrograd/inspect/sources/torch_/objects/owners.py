@@ -25,8 +25,6 @@ from ..values.readbacks import CONTENT, READBACKS, ZEROS, Promise
 from ..values.values import Readable
 from ..watching.pause import OptimizerPause
 
-# Reads what PyTorch's parameters and their gradients hold, on any device, in any layout and dtype.
-
 
 class StepReader:
     """``Reader`` of PyTorch; asked in the midst of a program, by which nothing of it may be called."""

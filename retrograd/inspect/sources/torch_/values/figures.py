@@ -46,8 +46,9 @@ _SMALL = 1e-15
 
 class Memory:
     """The buffer that gradients are copied to, one for all passes: fresh memory would cost more than a copy.
-     What was copied in a run is worked out when somebody reads its statistics, which in many runs nobody does, or when
-    the next run needs the room.
+
+    What was copied in a pass is computed when somebody reads its statistics, which for many passes nobody does, or when
+    the next pass needs the room.
     """
 
     def __init__(self) -> None:

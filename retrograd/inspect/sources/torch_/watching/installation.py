@@ -51,8 +51,6 @@ from .scopes import Scopes
 from .watched_threads import WatchedThreads
 from .watches import Lasting, Watches
 
-# The gateway of all backward passes: each run is reported before and after, and its calls are listened to.
-
 
 class BackwardCalls:
     """Stands around ``_engine_run_backward`` while somebody watches."""
@@ -138,9 +136,6 @@ class BackwardCalls:
         with collector_paused():
             for writer in writers:
                 unseen(writer.end, error, frame)
-
-
-# Hears modules begin and end, and the scopes that the user names, and keeps each thread's place among them.
 
 
 class EnteredScopes:
