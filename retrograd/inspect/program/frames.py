@@ -33,7 +33,8 @@ _SCRIPTS = sysconfig.get_path("scripts") + os.sep
 """Where commands of installed packages lie: a line or two each, that call into the package."""
 INTERCEPTORS = ("__torch_function__", "__torch_dispatch__")
 """Functions that pass calls on; who called them is the one who asked for the operation."""
-_LIBRARIES = ("torch", "numpy", "functorch")
+_LIBRARIES = ("torch", "numpy", "functorch", "typing_extensions")
+"""The engines, and what wraps those of their functions that are deprecated."""
 _RUNNERS = ("pytest", "_pytest", "pluggy", "xdist", "execnet", "IPython", "ipykernel")
 """What runs a user's code in a session: its variables, of which each may hold a thousand tests, are not the user's."""
 _OPTIMIZED = 1  # inspect.CO_OPTIMIZED: a function's frame, whose locals are no dictionary of their own
@@ -118,9 +119,10 @@ def _package_folder(name: str) -> str:
 
 
 def _library_folders() -> tuple[str, ...]:
-    """Folders of the engines and runners that are imported now."""
-    files = (getattr(sys.modules.get(name), "__file__", None) for name in _LIBRARIES + _RUNNERS)
-    return tuple(os.path.dirname(file) + os.sep for file in files if file)
+    """Folders of the engines and runners that are imported now, or files where these are single ones."""
+    found = (sys.modules.get(name) for name in _LIBRARIES + _RUNNERS)
+    places = [(str(one.__file__), hasattr(one, "__path__")) for one in found if getattr(one, "__file__", None)]
+    return tuple(os.path.dirname(file) + os.sep if folder else file for file, folder in places)
 
 
 def is_command_line(frame: FrameType) -> bool:

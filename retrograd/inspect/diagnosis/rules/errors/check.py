@@ -45,7 +45,7 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield the case of the exception that ended the program, or of those out of backward passes that it caught."""
     told = set()
     for one in raised(flow):
-        row, groups = _row_of(one)
+        row, groups = _row_of(one, _rooms(flow, one))
         if row is not None and _is_autograds(one):
             case = _case(flow, one, row, groups)
         elif _is_autograds(one, unknown=True):
@@ -65,9 +65,15 @@ def _patterns() -> tuple[tuple[re.Pattern[str], Row], ...]:
     return tuple((re.compile(row.pattern, re.DOTALL), row) for row in ROWS)
 
 
-def _row_of(one: Raised) -> tuple[Row | None, dict[str, str]]:
+def _rooms(flow: Flow, one: Raised) -> list[str]:
+    """Return the modules that raised an exception or called what did, and the transforms that it ended."""
+    last = flow.rows.get("transform", ())[-1:] if one.ended else ()
+    levels = [level for row in last for level in flow.events[row].data.get("levels", ())]
+    return [str(one.data.get("raised_in", "")), *one.data.get("through", ()), *levels]
+
+
+def _row_of(one: Raised, rooms: list[str]) -> tuple[Row | None, dict[str, str]]:
     """Return the row of an exception and what its groups hold."""
-    rooms = [str(one.data.get("raised_in", "")), *one.data.get("through", ())]
     for pattern, row in _patterns():
         found = pattern.search(one.told)
         if found and (not row.room or any(re.search(row.room, room) for room in rooms)):

@@ -7,7 +7,7 @@ from .row import Row
 _FUNCTION = "wrong-function"
 _PASS = "failed-backward"
 _TRANSFORM = "failed-transform"
-_FUNCTORCH = r"functorch|\bfunc\b"
+_TRANSFORMED = r"^(?:vmap|grad|jvp)$"
 _OF_ENTRIES = (
     "make {tensor} from the argument, so that each entry has its own (torch.zeros_like(x), x.new_zeros(...)), or put "
     "the results together by torch.stack"
@@ -155,7 +155,7 @@ OF_TRANSFORMS = (
         "inside vmap{here} {tensor} has room for the shape [{wanted}], and is to hold the shape [{given}]: what is not "
         "made from the argument is one for the whole batch.",
         _OF_ENTRIES,
-        room=r"\bvmap\b",
+        room=r"^vmap$",
     ),
     Row(
         r"doesn't work on out= or view ops",
@@ -169,7 +169,7 @@ OF_TRANSFORMS = (
         "inside a transform{here} the numbers of {tensor} are asked for (numpy(), tolist(), data_ptr()), and it stands "
         "for many tensors, or for one whose value is not known yet.",
         "go on with torch functions, and convert what the transform returns",
-        room=_FUNCTORCH,
+        room=_TRANSFORMED,
     ),
     Row(
         r"operators that can (?:output|support) dynamic shape",

@@ -165,11 +165,12 @@ OF_SCHEDULES = (
         "make all of them for the one optimizer that they are to steer",
     ),
     Row(
-        r"^(?P<said>(?:Expected|Constant|Starting|Ending|Factor|mode|You must define|Sequential) .+)",
+        r"^(?P<said>(?:Expected|Constant|Starting|Ending|Factor|mode|You must define|Sequential"
+        r"|anneal_strategy must|\w+ does not support `ReduceLROnPlateau`) .+)",
         _SETUP,
         "the schedule{here} is given a setting that it cannot use: {message}.",
         "whole positive numbers of steps and epochs; factors from 0 to 1, and a start above 0; one milestone less than "
-        "there are schedules",
+        "there are schedules, of which none is ReduceLROnPlateau; a mode or strategy by its name",
         room=r"\boptim\.lr_scheduler\b",
     ),
 )

@@ -23,4 +23,4 @@ class Row:
     """Where the cause is: ``here``, where the tensor was ``made``, the call of the ``node``, the ``hook``, the
     ``forward`` or ``backward`` of a custom Function, the call of the backward ``pass``."""
     room: str = ""
-    """A pattern of the library's modules: one of them raised it, or called the program's function that did."""
+    """A pattern of the library's modules, one of which raised it or called what did, and of transforms around it."""
