@@ -120,9 +120,9 @@ def _package_folder(name: str) -> str:
 
 def _library_folders() -> tuple[str, ...]:
     """Folders of the engines and runners that are imported now, or files where these are single ones."""
-    found = (sys.modules.get(name) for name in _LIBRARIES + _RUNNERS)
-    places = [(str(one.__file__), hasattr(one, "__path__")) for one in found if getattr(one, "__file__", None)]
-    return tuple(os.path.dirname(file) + os.sep if folder else file for file, folder in places)
+    found = [sys.modules.get(name) for name in _LIBRARIES + _RUNNERS]
+    files = ((getattr(one, "__file__", None), hasattr(one, "__path__")) for one in found)
+    return tuple(os.path.dirname(file) + os.sep if folder else str(file) for file, folder in files if file)
 
 
 def is_command_line(frame: FrameType) -> bool:

@@ -165,12 +165,34 @@ OF_SCHEDULES = (
         "make all of them for the one optimizer that they are to steer",
     ),
     Row(
-        r"^(?P<said>(?:Expected|Constant|Starting|Ending|Factor|mode|You must define|Sequential"
-        r"|anneal_strategy must|\w+ does not support `ReduceLROnPlateau`) .+)",
+        r"number of schedulers (?P<given>\d+) and the number of milestones to be equal to (?P<wanted>\d+)",
+        _SETUP,
+        "{given} schedules are joined{here} with {wanted} milestones.",
+        "one milestone less than there are schedules: the step at which each of them, but for the first, begins",
+    ),
+    Row(
+        r"does not support `?ReduceLROnPlateau`? scheduler",
+        _SETUP,
+        "one of the schedules that are joined{here} is a ReduceLROnPlateau, whose step() needs to be given the loss.",
+        "leave it out of those that are joined, and call its step(loss) by itself",
+    ),
+    Row(
+        r"You must define either total_steps",
+        _SETUP,
+        "the schedule{here} is not told for how many steps it is made.",
+        "total_steps=..., or both epochs=... and steps_per_epoch=len(loader)",
+    ),
+    Row(
+        r"multiplicative factor expected|^Factor should be",
+        _SETUP,
+        "the schedule{here} is given a factor outside its range: {message}.",
+        "a factor from 0 to 1 that the learning rate is multiplied by",
+    ),
+    Row(
+        r"^(?:Expected|mode|anneal_strategy) .+",
         _SETUP,
         "the schedule{here} is given a setting that it cannot use: {message}.",
-        "whole positive numbers of steps and epochs; factors from 0 to 1, and a start above 0; one milestone less than "
-        "there are schedules, of which none is ReduceLROnPlateau; a mode or strategy by its name",
+        "a value of the kind that is asked for: whole positive numbers for steps and epochs, known words for modes",
         room=r"\boptim\.lr_scheduler\b",
     ),
 )
