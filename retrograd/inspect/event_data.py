@@ -153,7 +153,7 @@ class OperationData(TypedDict, total=False):
     """Grad mode was on."""
     inference: bool
     switch: int
-    """Row of the event by which grad mode is off or inference mode is on, where that was heard."""
+    """Index of the event that switched grad mode off or inference mode on, where recorded."""
     nodes: Annotated[list[int], 2]
     """``[first, end)`` of the sequence numbers of the nodes it made; missing when none."""
     saves: list[int]
@@ -214,7 +214,7 @@ class BackwardData(TypedDict, total=False):
     create_graph: bool
     gradients_given: bool
     device: str
-    """Where the roots lie, if not on the CPU: the times of nodes are those of launching, not of running there."""
+    """Device of the roots, if not the CPU: times of nodes are then those of launching kernels, not of running them."""
     nested: bool
     thread: int
     seconds: float
@@ -365,7 +365,7 @@ class SummaryData(TypedDict, total=False):
 
 
 REPEATED_KEYS = ("names", "output_names", "arguments", "stack")
-"""Keys whose values the events of one line have in common; such values may be one object, which nobody changes."""
+"""Keys whose values the events of one line have in common; such values may be one object, which is never changed."""
 
 DATA_OF_KIND: dict[str, type] = {
     "operation": OperationData,
@@ -397,4 +397,4 @@ DATA_OF_KIND: dict[str, type] = {
     "error": ErrorData,
     "summary": SummaryData,
 }
-"""What each kind of event may tell."""
+"""The data of each kind of event."""

@@ -15,7 +15,7 @@ class Way:
     rows: list[int] = field(default_factory=list)
     """From the node on, towards the loss; what is below ``born`` got such a gradient already."""
     born: int | None = None
-    """The first node that passes on such a gradient; None if it is so from the start, or nobody knows."""
+    """The first node that passes on such a gradient; None if the root's is already such, or if unknown."""
     first: int | None = None
     """The node below it, or that where one came in between."""
     sources: tuple[int, ...] = ()

@@ -14,7 +14,7 @@ class CollectiveData(TypedDict, total=False):
     dtypes: list[str]
     requires_grad: list[bool]
     gradients_of: list[int]
-    """The leaves whose ``.grad``, or a view of it, the tensors are, as far as that was seen."""
+    """The leaves whose ``.grad``, or a view of it, the tensors are, where recorded."""
     grad: bool
     """Grad mode was on, outside a custom Function: the program may take autograd to follow."""
     run: int | None
@@ -22,7 +22,7 @@ class CollectiveData(TypedDict, total=False):
     """Number of the group, 0 of that of all processes; ``group_size`` is the number of its members."""
     group_size: int
     members: list[int]
-    """Ranks of the processes in the group, told at the first event that names it; not of the group of all."""
+    """Ranks of the group, in the first event that names it; omitted for the group of all."""
     rank: int
     pending: bool
     """The process was still in the call when the recording was saved: it waits for others."""
@@ -40,7 +40,7 @@ class CollectiveData(TypedDict, total=False):
     untrained: list[int]
     """Parameters that did not require grad when the wrapper was made: it knows nothing of them later."""
     left_alone: list[int]
-    """Those that it was told to leave alone."""
+    """Parameters that it was configured to ignore."""
     sharded: bool
     """Each process keeps a part of each parameter."""
     dtensor: bool

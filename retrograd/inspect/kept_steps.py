@@ -24,7 +24,7 @@ from .step_forms import Form, form_of
 from .tensor_table import TensorTable
 
 KEPT = 200
-"""Steps kept if nobody says otherwise."""
+"""Steps kept by default."""
 FEWEST = 4
 """Steps of which one of each sort can be kept."""
 _MOST_EVENTS = 150_000

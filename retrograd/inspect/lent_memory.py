@@ -26,9 +26,9 @@ class LentMemory:
 
     def __init__(self) -> None:
         self.storages: set[int] = set()
-        """Numbers of memories that somebody else has a hold on."""
+        """Numbers of memories to which something else has access."""
         self.ways: dict[int, str] = {}
-        """Number of a tensor that shares memory behind the version counter's back -> how it came to be."""
+        """Number of a tensor that shares memory behind the version counter's back -> the call that made it."""
         self._handed: BoundedDict[int, Lent] = BoundedDict(1_000)
         """By address."""
 

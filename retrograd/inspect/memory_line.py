@@ -42,9 +42,9 @@ class MemoryLine:
     """Who holds what there, most first; of nodes outside of modules the function."""
     lines: tuple[Holder, ...]
     unknown: int
-    """Nodes of which nobody knows what they keep."""
+    """Number of nodes whose saved tensors are unknown."""
     retained: bool
-    """Whether backward let nothing go, for it was told to keep the graph."""
+    """Whether backward freed nothing because of ``retain_graph``."""
 
     @property
     def most(self) -> int:

@@ -20,7 +20,7 @@ class GradModeData(TypedDict, total=False):
     declared: list[object]
     """``[file, line, function]`` where the decorators of that function begin."""
     own: bool
-    """The engine switches for itself, in the function ``callee``; told where a call loses its history by it."""
+    """The engine itself switched, in the function ``callee``; recorded if a call loses its history by that."""
 
 
 class AutocastData(TypedDict, total=False):

@@ -44,7 +44,7 @@ _AROUND = 2
 _FIRST_COUNT = 6
 """The backward pass before which living tensors are counted for the first time; then after twice as many each time."""
 _MOST_MISSED = 100
-"""Different things that are told to be missing."""
+"""Largest number of different things reported as missing."""
 Explain = Callable[[Recording, BaseException, SourceLine | None], None]
 
 

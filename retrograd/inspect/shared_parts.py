@@ -33,7 +33,7 @@ class SharedParts:
 
     def __init__(self) -> None:
         self._known: BoundedDict[str, Any] = BoundedDict(_MOST)
-        """By text, which tells ``1`` from ``1.0`` and ``true``."""
+        """By text, which distinguishes ``1`` from ``1.0`` and ``true``."""
 
     def share(self, plain: dict[str, Plain]) -> dict[str, Plain]:
         """Let the parts of an event or tensor be those that were met before; a hook for objects of ``json``."""

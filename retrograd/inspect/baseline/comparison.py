@@ -16,7 +16,7 @@ from .views import VIEWS, Key, View, steps_of
 KIND = "differs-from-baseline"
 MEANING = "this run does something else than the one that it is compared with, where both should do the same"
 MOST = 12
-"""Differences told at most."""
+"""Largest number of differences reported."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,7 +212,7 @@ def _by(least: float) -> Callable[[Any, Any], bool]:
 
 
 _NOTABLY = 0.1
-"""Apart by that, shares of a run's results are told,"""
+"""Difference from which shares of a run's results are reported,"""
 _MOSTLY = 0.5
 """and shares of its steps, where a first step or a skipped one makes much of a short run."""
 
@@ -222,7 +222,7 @@ def _much(here: Any, there: Any) -> bool:
 
 
 _OFTEN = 1.4
-"""How many times as often a place calls an operator from which on that is told."""
+"""Ratio of calls at one place from which on a difference is reported."""
 
 # -- sentences
 

@@ -44,7 +44,7 @@ class Uses:
     """What becomes of the leaves: rows on operators, and atoms of their own behind an operator."""
 
     rows: dict[int, list[int]] = field(default_factory=dict)
-    """Node of an operator -> the edges whose leaves stand on its card."""
+    """Node of an operator -> the edges whose leaves are drawn on its card."""
     behind: dict[int, list[Use]] = field(default_factory=dict)
     """Node of an operator -> the leaf atoms that follow it."""
     copies: dict[int, int] = field(default_factory=dict)
@@ -191,7 +191,7 @@ def _links_among(snapshot: Graph, wanted: list[int]) -> tuple[dict[int, list[int
 
 
 _HANGING = ("leaf", "ghost")
-"""Kinds of nodes that hang on operators (a ghost stands for what an edge led to before it was cut)."""
+"""Kinds of nodes that belong to operators (a ghost represents what an edge led to before it was cut)."""
 
 
 def make_atoms(snapshot: Graph, merged: bytearray, *, parameters: bool) -> Folded:

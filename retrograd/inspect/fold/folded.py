@@ -141,7 +141,7 @@ class Folded:
     heads: list[int]
     """Per atom the node of the original that it shows."""
     atom_of: list[int]
-    """Per node of the original the atom it stands on (a leaf drawn once per use: the first of its atoms)."""
+    """For each original node the atom it is drawn on (for a leaf drawn once per use, the first of them)."""
     rows: dict[int, tuple[int, ...]]
     """Atoms with parameters on their card: the leaves, in the order of the operator's inputs."""
     sources: list[int]

@@ -12,7 +12,7 @@ from .folded import ROOT, Folded
 MAX_BOXES = 20
 """Default number of boxes of a drawing,"""
 SOFT = 2
-"""and how many times as many it may have for a scope that holds most of the graph: closed, it would tell nothing."""
+"""and by how much that may be exceeded for a scope that holds most of the graph: closed, it would show nothing."""
 SMALL = 30
 """Atoms up to which a graph is shown whole."""
 DEEPEST = 4

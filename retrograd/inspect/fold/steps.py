@@ -16,7 +16,7 @@ from .scopes import add_scopes, merge_single, name_numbers, sort_scopes
 _CHAIN = 10
 """Fewest operators of a chain that is folded."""
 _CROWD = 64
-"""Most items that stand side by side in one scope."""
+"""Largest number of items side by side in one scope."""
 _STRETCH = 24
 """Items of one stretch."""
 _NAMED = ("module", "function")

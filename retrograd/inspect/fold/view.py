@@ -11,7 +11,7 @@ import numpy as np
 from .folded import ROOT, Folded, Item
 
 _PLAIN = ("graph", "block", "stretch", "chain")
-"""Kinds of scopes that have no frame when they are open: what they hold stands among the rest."""
+"""Kinds of scopes that have no frame when open: their content is drawn among the rest."""
 
 
 class Box(NamedTuple):
@@ -25,7 +25,7 @@ class Box(NamedTuple):
     frame: int
     """The frame around it: a place in ``View.frames``; 0 is the drawing itself."""
     copies: int
-    """How many like it the card stands for, because repeats around it show one block only."""
+    """How many equal cards it represents, because repeats around it show one block only."""
 
 
 class Frame(NamedTuple):
@@ -35,7 +35,7 @@ class Frame(NamedTuple):
     parent: int
     """The frame around it, -1 for the drawing itself."""
     repeats: int
-    """How many equal blocks it stands for while it shows one; 1 otherwise."""
+    """How many equal blocks it represents while it shows one; 1 otherwise."""
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class View:
     edges: list[int]
     """Per edge the edge of ``folded`` whose shape and numbers it shows."""
     counts: list[int]
-    """Per edge how many edges of ``folded`` it stands for."""
+    """For each edge the number of edges of ``folded`` it represents."""
 
     def output_numbers(self) -> list[int]:
         """Return per edge the number of the output that it enters."""

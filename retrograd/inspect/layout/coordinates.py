@@ -19,7 +19,7 @@ GAP = 28.0
 _LINE_GAP = 14.0
 """Free space beside a way point."""
 _LIGHT = 1e-4
-"""Weight of a vertex that gives way: small enough that the trunk stands still."""
+"""Weight of a vertex that gives way: small enough that the trunk does not move."""
 
 
 @dataclass(slots=True)

@@ -159,7 +159,7 @@ class _Placing:
 
     layouts: list[Layout]
     shifts: list[float]
-    """Per frame how far its drawing stands from its left side."""
+    """For each frame the distance of its drawing from its left side."""
     sizes: list[Size]
 
     def cost(self) -> float:

@@ -15,7 +15,7 @@ from .spacing import spread
 _FLAT, _WIDER, _FARTHEST = 14.0, 0.035, 29.0
 """How far a turn reaches: so much, more the wider it is, at most so far; a narrow one is half a circle."""
 _ROUND = 0.5523
-"""Where the controls of a quarter of a circle stand, from its ends to its corner."""
+"""Positions of the control points of a quarter circle, from its ends to its corner."""
 
 
 def u_turn(start: Point, end: Point, heading: float) -> list[Point]:

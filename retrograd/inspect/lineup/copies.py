@@ -14,7 +14,7 @@ from .run import Run
 
 _SUMMING = frozenset({"all_reduce", "all_reduce_coalesced", "reduce"})
 REDUCING = _SUMMING | {"reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor"}
-"""What adds up; those that give each rank a part of the sum tell nothing of copies: parameters may be parts, too."""
+"""Collectives that sum. Those that give each rank a part of the sum show nothing about copies."""
 
 
 class Held(NamedTuple):
@@ -51,7 +51,7 @@ class Copies:
     reduced: dict[str, list[int]] = field(default_factory=dict)
     """Name -> rows of collectives that add its gradient up over ranks."""
     left_alone: set[str] = field(default_factory=set)
-    """Those that a wrapper was told to leave alone."""
+    """Parameters that a wrapper was configured to ignore."""
     together: bool = False
     """Whether the rank is one of several in a group."""
     sends: bool = False

@@ -111,7 +111,7 @@ _PARTS: Parts = {
 }
 """What is compared at one step, in the order in which a difference is named."""
 _TOLD_BY_RUNNING = {"participation", "order of gradients", "order of hooks"}
-"""What recordings of level ``graph`` do not tell."""
+"""What recordings of level ``graph`` do not hold."""
 
 
 def _difference(runs: list[Run], step: int, parts: Parts, most: list[int], group: list[int]) -> Difference:

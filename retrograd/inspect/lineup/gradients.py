@@ -57,7 +57,7 @@ class NormGap:
     expected: bool
     """Whether they may differ: before the all-reduce each rank has the gradient of its own data."""
     reduced: bool = False
-    """Whether they are those of ``.grad`` after an all-reduce."""
+    """Whether they are ``.grad`` after an all-reduce."""
 
     def to_plain(self) -> dict[str, Plain]:
         """Return it as JSON values; norms that are not finite are words."""

@@ -16,7 +16,7 @@ _SAID = {
     "cut off": "did not end when the recording was saved: what came later is not in it",
     "error": "ended by {message}{at}",
 }
-"""How a rank ended -> words; those that finished are not told of."""
+"""How a rank ended -> words; those that finished are not mentioned."""
 _LONGEST = 120
 
 

@@ -66,7 +66,7 @@ class Lineup:
     norms: list[NormGap] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
     copies: list[Copies] = field(default_factory=list)
-    """Of ranks: what each tells of its parameters."""
+    """For ranks: the copies of parameters that each recorded."""
     apart: Apart | None = None
     """Of ranks: parameters that part."""
     turn: OtherTurn | None = None

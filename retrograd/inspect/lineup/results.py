@@ -14,7 +14,7 @@ from ..snapshot import SourceLine
 
 _RESULTS = frozenset(("operation", "inplace", "cut", "accumulate"))
 _FIGURES = ("checksum", "range", "grad_norm")
-"""What is told of results: of calls their sums and ranges, of leaves the norm of the gradient that arrived."""
+"""Statistics of results: sums and ranges of calls, for leaves the norm of the gradient that arrived."""
 
 
 @dataclass(frozen=True, slots=True)

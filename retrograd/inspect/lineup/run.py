@@ -50,7 +50,7 @@ class Run:
         self.name = name
         self.steps: list[Step] = []
         self._nested = 0
-        """Runs under way inside the last step."""
+        """Backward passes running inside the last step."""
         self.error: Event | None = None
         """What ended the program, if it was an error."""
         for event in recording.events:

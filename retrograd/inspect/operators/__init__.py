@@ -69,14 +69,14 @@ _TRAITS_OF = _of_traits()
 _IN_NODES = {name.replace("_", ""): own for name, own in _KNOWN.items()}
 """Names as those of nodes are without their capitals: ``maxpool2dwithindices``."""
 _FAMILIES = ("foreach_", "fused_", "special_", "linalg_", "fft_")
-"""What names begin with that tells where a function is found, and not what it does."""
+"""Prefixes of names that say where a function is found, not what it does."""
 _UPDATES = _words("add sub mul truediv div floordiv mod pow matmul and or xor lshift rshift")
 """Python's operators that have a form such as ``+=``."""
 
 _OF_NODE = re.compile(r"(?:.*::)?(\w+?)Backward\d+$")
 _CALLED = re.compile(r"[\w.:]+")
 _OF_ATEN = re.compile(r"(?:.*::|(?:torch\.)?(?:ops\.)?aten\.)(\w+)")
-"""ATen's names, behind which the overload stands."""
+"""ATen's names, which end with the overload."""
 
 
 def inplace(name: str) -> bool:

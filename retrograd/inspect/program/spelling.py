@@ -43,7 +43,7 @@ UNKNOWN = Spelling()
 _Position = tuple[int, int, int, int]
 
 _places: BoundedDict[tuple[int, int], tuple[CodeType, Spelling]] = BoundedDict(50_000)
-"""(id of a code object, instruction) -> the code object, kept so that its id stays its own, and what stands there."""
+"""(id of a code object, instruction) -> the code object, kept so that its id stays unique, and its spelling."""
 _files: dict[str, _Index] = {}
 
 

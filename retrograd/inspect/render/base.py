@@ -55,7 +55,7 @@ class RenderOptions:
 VIEWS = ("backward", "forward", "both")
 """What ``RenderOptions.view`` may be."""
 MOST_CARDS = 20_000
-"""Nodes that svg draws unless told otherwise: about 12 MB, near the end of what browsers open well."""
+"""Nodes that svg draws by default: about 12 MB, close to what browsers can open well."""
 
 
 class Renderer(Protocol):

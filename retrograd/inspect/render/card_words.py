@@ -16,7 +16,7 @@ _MOST_FED, _LONGEST_FED = 2, 60
 
 
 MARKS = {"operator": "≠", "removed": "−", "added": "+", "shape": "↔", "figures": "≈"}
-"""What stands before the title of what differs between two graphs."""
+"""Prefixes of the titles of cards that differ between two graphs."""
 
 
 class Line(NamedTuple):

@@ -21,7 +21,7 @@ TEXT_SIZE = 11.0
 LABEL_SIZE = 9.5
 PAD = 12.0
 PILE = 8.0
-"""How far the lowest card of a pile stands out, to the right and below."""
+"""Offset of the lowest card of a pile, to the right and below."""
 _ROOM = 300.0
 _NOTE_LINES = 12
 """Lines that a finding may take on a card."""
@@ -41,7 +41,7 @@ class Card:
     """Classes of its group."""
     size: Size
     stacked: bool = False
-    """Whether it is drawn as a pile: it stands for equal blocks."""
+    """Whether it is drawn as a pile: it represents equal blocks."""
 
     @property
     def kind(self) -> str:

@@ -20,7 +20,7 @@ LEAST_WIDTH = 20
 _GUIDE = 4
 """Columns of the line that leads to a branch of a tree."""
 _PLAIN_SIGNS = str.maketrans("…·×→↓–—µ●•⚠█▉▊▋▌▍▎▏", "~-x>v--u**!########")
-"""Our own signs and what stands for each on a terminal without it, as wide, so that columns stay columns."""
+"""Our own signs and their substitutes on a terminal without them, equally wide, so that columns stay aligned."""
 
 
 def print_page(parts: Iterable[Any], file: IO[str] | None = None, *, width: int | None = None) -> None:

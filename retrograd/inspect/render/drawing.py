@@ -30,7 +30,7 @@ from .svg_groups import (
 )
 
 _BELOW = (17.0, 29.0, 41.0)
-"""How far below the start of its line a label may stand."""
+"""Possible distances of a label below the start of its line."""
 _LABEL_HIGH = 11.0
 
 

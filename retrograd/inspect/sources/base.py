@@ -27,7 +27,7 @@ class Sink(Protocol):
     kept_calls: KeptCalls | None
     """Where calls of Functions are kept for a comparison with finite differences, if there is to be one."""
     note: Callable[[Note], None]
-    """Takes what an event is made of when somebody reads; ``mention`` its line before."""
+    """Takes the facts from which an event is made on first read; call ``mention`` with its line before."""
     maker: Callable[[Maker], int]
     """Gives what makes events of notes a number, by which notes may name it."""
     figures: FigureSchedule

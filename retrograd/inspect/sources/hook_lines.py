@@ -21,7 +21,7 @@ _ABBREVIATIONS = {
     **{f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
 Read = Callable[[Any], np.ndarray | None]
-"""Gives the entries of a gradient, None where nobody can read them."""
+"""Returns the entries of a gradient, None if they cannot be read."""
 
 
 def attach(

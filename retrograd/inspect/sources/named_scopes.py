@@ -7,7 +7,7 @@ from collections.abc import Callable
 from .base import Sink
 
 FOLLOWERS: list[Callable[[Sink, str, bool], None]] = []
-"""Who wants to know: called with the sink of the watch that heard it, the name, and whether the scope begins."""
+"""Listeners, called with the sink of the watch, the name, and whether the scope begins."""
 
 
 def notify_followers(sink: Sink, name: str, begins: bool) -> None:

@@ -21,7 +21,7 @@ class GroupSettings:
     def __init__(self) -> None:
         self._told: BoundedDict[tuple[tuple[Any, ...], ...], list[dict[str, Any]]] = BoundedDict(1_000)
         self._latest: tuple[list[Any], list[dict[str, Any]]] = ([], [])
-        """Plain numbers that groups held at the latest look, with what was told of them: mostly they still do."""
+        """Numbers in the groups when last read, with what was reported: mostly they are unchanged."""
 
     def of(self, groups: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return, for each group, those settings that are plain numbers; a rate in a tensor is not looked into."""

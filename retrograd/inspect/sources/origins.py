@@ -43,7 +43,7 @@ class Settled:
     def __init__(self, frame: FrameType | None) -> None:
         self.frame = frame
         self.stack: list[Any] | None = None
-        """The user's frames that led here, once somebody asked."""
+        """The user's frames that led here, filled on first use."""
 
 
 class Marks:
@@ -78,7 +78,7 @@ class Marks:
         self.scope = ""
         """Scope in force."""
         self.line: FrameType | None = None
-        """Frame that answers for nodes nobody saw being made; set only while that frame is running."""
+        """The frame credited with nodes whose creation was not observed; set only while that frame is running."""
         self.settled: Settled | None = None
         """What answers for everything that is called, while nothing of the user's is running inside ``line``."""
         self.word = ""

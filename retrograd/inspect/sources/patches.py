@@ -10,7 +10,7 @@ from typing import Any
 from ..program.frames import leave_no_frame
 
 OURS: weakref.WeakSet[Any] = weakref.WeakSet()
-"""The wrappers that were put in place of functions, by which they can be told from those of the program."""
+"""The wrappers that replace functions, to distinguish them from the program's."""
 _INHERITED: Any = object()
 
 

@@ -15,7 +15,7 @@ from ..references import Reference
 from ..snapshot import SourceLine
 
 _MOST_CAUSES = 4
-"""Cuts that are told of one tensor: sums of many have many."""
+"""Largest number of cuts reported for one tensor: sums of many have many."""
 _MOST_NUMBERS = 256
 """Numbers of the program that are held to be recognised, the latest ones."""
 

@@ -28,7 +28,7 @@ from ..scene import scene
 from ..titles import titles
 
 _MOST_NODES = 1_000_000
-"""Nodes of one graph that a page holds unless told otherwise."""
+"""Nodes of one graph that a page holds by default."""
 _PLAIN_NODES = 500
 """Nodes up to which a page's data are readable JSON."""
 _TOGETHER = 5_000

@@ -8,7 +8,7 @@ from ...fold import Folded, Opening
 from .. import labels
 
 _LEAST = 2
-"""Atoms of the smallest scope that gets a box; those of smaller ones stand in the box around it."""
+"""Atoms of the smallest scope that gets a box; those of smaller ones are in the box around it."""
 _MOST = 4000
 """Boxes of one page; above that the smallest are left out."""
 

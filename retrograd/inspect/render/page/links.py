@@ -30,9 +30,9 @@ class Links:
     source: Ints
     target: Ints
     edge: Ints
-    """The first edge of the folded graph that the link stands for."""
+    """The first edge of the folded graph that the link represents."""
     count: Ints
-    """How many edges it stands for."""
+    """How many edges it represents."""
 
 
 def links_of(folded: Folded, groups: Groups) -> Links:

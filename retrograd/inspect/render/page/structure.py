@@ -114,7 +114,7 @@ _MOST = 300
 _LABEL_SIZE, _FRAME_SIZE = 9.5, 12.0
 _BESIDE_TITLE = 40.0
 _NO_BOX = -1
-"""Box of the links of pictures: they join cards wherever these stand."""
+"""Box of the links of pictures, which join cards in any box."""
 
 
 @dataclass(frozen=True, slots=True)

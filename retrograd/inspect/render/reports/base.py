@@ -25,7 +25,7 @@ class Outcome:
     """Whether the evidence of each finding is shown, and what was dropped."""
     dropped: Sequence[Dropped] = ()
     unseen: Sequence[str] = ()
-    """What nobody saw of the program, in sentences."""
+    """What was not recorded of the program, in sentences."""
     others: Sequence[Recording] = ()
     """Recordings of other processes, of which there are findings as well."""
 

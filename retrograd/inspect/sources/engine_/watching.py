@@ -40,7 +40,7 @@ class Walked(NamedTuple):
     saved_once: list[float | None]
     """Bytes that each node keeps, memory that several keep counted for the first of them."""
     repeated: bool = False
-    """Whether its leaves are those of the snapshot before."""
+    """Whether its leaves are those of the previous graph."""
 
 
 class Run:
@@ -69,7 +69,7 @@ class ThreadState:
 
     def __init__(self, only: int | None) -> None:
         self.forwards = 0
-        """Forwards of custom Functions under way."""
+        """Number of running forwards of custom Functions."""
         self.before = "none"
         """What a leaf's ``.grad`` was before the gradient that is being added."""
         self.elsewhere = only is not None and only != get_ident()
@@ -77,19 +77,19 @@ class ThreadState:
         self.quiet = self.elsewhere
         """An optimizer is at work: its updates are one event, not many; or the thread is none that is watched."""
         self.within = 0
-        """Optimizers at work that were not to be heard: within another one's step, say."""
+        """Number of running optimizers whose events are suppressed, such as inside another one's step."""
         self.plan: Any = None
-        """The latest call of an operator, which tells what is expected next."""
+        """The plan of the latest operator call, which predicts the next."""
         self.call_at = (0, 0)
-        """The latest call of the user, which may take several operators: identity of the frame, and where it stands."""
+        """The latest call of the user, which may take several operators: identity of the frame, and its instruction."""
         self.made: list[int] = []
         """Numbers of what that call has made so far."""
         self.deaf = self.quiet
-        """Nothing is to be heard: it is quiet, or an observer at work, whose doings are not the program's."""
+        """Events are suppressed: in quiet mode, or inside an observer, whose calls are not the program's."""
         self.runs: list[Run] = []
         """Backward runs under way, innermost last."""
         self.scopes: list[str] = []
-        """Scopes under way, of modules and of the user, innermost last."""
+        """Open scopes, of modules and of the user, innermost last."""
         self.modules: list[str] = []
         """Paths of the modules that are running."""
         self.words: list[str] = []

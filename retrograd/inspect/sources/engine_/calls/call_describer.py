@@ -115,11 +115,11 @@ class Pending(threading.local):
     """What a thread has begun."""
 
     write: Event | None = None
-    """An in-place write under way, sent already and completed when it is done."""
+    """The current in-place write, sent already and completed when it is done."""
     whole: weakref.ref[Any] | None = None
     """The tensor of ``t[i] = v``, while the view that is written to is made."""
     began = 0
-    """When the write under way began, in ns."""
+    """When the current write began, in ns."""
 
 
 class CallDescriber:

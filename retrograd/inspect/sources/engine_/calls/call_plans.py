@@ -45,7 +45,7 @@ class Plan:
         """The frames around the user's, where the stack is worth knowing."""
         self.stack = None if path is None else path.stack
         self.outside = False
-        """Whether the frames tell that the call is within no ``forward`` of a custom Function."""
+        """Whether the frames show that the call is outside every custom Function's ``forward``."""
         self.next: Plan | None = None
         """What came after it the latest time, and ``other`` another one that once did: a loop ends somewhere."""
         self.other: Plan | None = None

@@ -41,7 +41,7 @@ class Site:
     may_have_pole: bool
     """Whether its slope is infinite at some arguments."""
     nested: bool
-    """Whether the line stands in a function, so that who called that is worth knowing."""
+    """Whether the line is inside a function, so that its caller is worth knowing."""
     several: bool
     """Whether the user's call may take several operators."""
     ranged: bool

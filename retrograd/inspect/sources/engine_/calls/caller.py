@@ -45,7 +45,7 @@ class Caller(NamedTuple):
     internal: bool
     """The engine called itself: a rule that runs on tensors, an optimizer's update."""
     module: bool
-    """A module's ``forward`` of ours stands between."""
+    """A module's ``forward`` of ours is in between."""
 
 
 _new = tuple.__new__

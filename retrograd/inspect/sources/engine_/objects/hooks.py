@@ -17,7 +17,7 @@ from ..backward.entries import array_of
 from ..watching import Observer, Watching, guarded
 
 _OF_MODULES = "retrograd.nn.backward_hooks"
-"""Where the hooks on nodes stand by which those of modules are run: they are none of the program's."""
+"""The module with our hooks on nodes that run modules' backward hooks: they are not the program's."""
 
 
 class Hooks(Observer):

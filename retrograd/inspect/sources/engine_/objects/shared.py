@@ -23,7 +23,7 @@ class _Kept(NamedTuple):
 
     array: Reference
     storage: Reference
-    """Its version counter, which tells the engine's own writes."""
+    """Its version counter, which shows the engine's own writes."""
     number: int
     digest: int
     version: int

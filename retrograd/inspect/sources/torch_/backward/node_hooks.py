@@ -24,7 +24,7 @@ class NodeHooks:
 
     def __init__(self) -> None:
         self._entered: list[Any] = []
-        """For each hook the dictionary in which it stands under this object; its handle where PyTorch gave it one."""
+        """For each hook the dictionary that has it under this object; its handle where PyTorch gave it one."""
 
     def before(self, hooks: Iterable[tuple[Node, Callable[[Any], None]]]) -> None:
         """Let hooks be called with all that arrives before their nodes run."""

@@ -42,7 +42,7 @@ _STRIDE = 250
 """Longest path of nodes that are not held."""
 _INTERVAL = 0.05
 _PATIENCE = 30.0
-"""Longest wait at the end of the process, in seconds, for the release that is under way."""
+"""Longest wait at the end of the process, in seconds, for a running release."""
 
 
 def protect(order: list[Node], snapshot: Graph) -> None:

@@ -33,7 +33,7 @@ _SAME = (
 """What two graphs with one outline have in common."""
 _ORIGINS = ("source", "scope", "call", "classes")
 Place = list[tuple[CodeType, int]]
-"""Where the user's program stands, innermost frame first."""
+"""The position of the user's program, innermost frame first."""
 
 
 class _Outline(NamedTuple):
@@ -122,7 +122,7 @@ class _Seen:
     pattern: Any = None
     """Of the lines and scopes, the last time that they were those of the snapshot."""
     loose: list[tuple[int, int]] | None = None
-    """Rows and identities of the leaves while nobody watches, for then no reference to them may be found."""
+    """Node numbers and identities of the leaves between watches, when no reference to them may exist."""
 
     def is_like(self, order: list[Node]) -> bool:
         """Whether the nodes of a graph with this outline have these leaves, shapes and dtypes."""

@@ -76,7 +76,7 @@ class RunWriter:
         self._nested, self._refused = nested, False
         self._snapshot: Graph | None = None
         self._leaves_at_start: list[Node] = []
-        """Nodes of leaves that the run starts at: nobody else holds them, and our hooks would go with them."""
+        """Nodes of leaves that are roots: nothing else holds them, and our hooks would be lost with them."""
         self._began = time.perf_counter()
 
     def begin(self, frame: FrameType | None) -> None:

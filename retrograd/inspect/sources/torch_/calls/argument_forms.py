@@ -35,7 +35,7 @@ class Form:
         self.tensors = _picker(inside)
         self.others = _picker([place for place in range(len(kinds)) if place not in inside])
         self.lists = tuple(place for place, kind in enumerate(kinds) if holds(kind))
-        """Where containers stand, which may hold tensors."""
+        """Positions of containers, which may hold tensors."""
 
 
 class Forms:

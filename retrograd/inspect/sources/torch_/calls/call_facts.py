@@ -17,7 +17,7 @@ from .names import assigned
 from .tensors import Fresh, facts_of
 
 Ways = dict[int, str]
-"""Number of a tensor that shares memory behind the version counter's back -> how it came to be."""
+"""Number of a tensor that shares memory behind the version counter's back -> the call that made it."""
 
 
 class CallFacts(NamedTuple):

@@ -40,7 +40,7 @@ class Site:
     target: list[str]
     """What it assigns a result alone to."""
     nested: bool
-    """Whether the line stands in a function, so that who called that is worth knowing."""
+    """Whether the line is inside a function, so that its caller is worth knowing."""
     written: str
     """What the program calls the function."""
     harmless: bool

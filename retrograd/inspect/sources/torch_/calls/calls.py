@@ -32,13 +32,13 @@ class Call:
     )
 
     plain: bool
-    """Whether nobody but PyTorch is asked when its tensors are looked at."""
+    """Whether reading its tensors calls only PyTorch's own code."""
     form: Hashable
-    """Equal for calls whose arguments are of the same types, and whose tensors stand at the same places."""
+    """Equal for calls with the same argument types and tensors at the same positions."""
     inputs: Sequence[Any]
     """Tensors among the arguments, lists flattened."""
     places: Sequence[Place]
-    """Where each stands."""
+    """The position of each."""
     others: Sequence[Any]
     """Arguments that are not tensors."""
     versions: list[int]

@@ -49,7 +49,7 @@ class Pristine:
         self._again: dict[int, tuple[CodeType, FunctionType]] = {}
         """id of a code object -> (the code, a function with it)."""
         self._names: dict[int, tuple[Any, str]] = {}
-        """id of a patch -> where it stands, and by which name."""
+        """id of a patch -> its location and its name."""
 
     # -- asked for in C
     def of_c(self, func: Any) -> tuple[Rule, Any]:

@@ -53,7 +53,7 @@ _ATTRIBUTES = {
 }
 _SWAPPED = frozenset({"rsub", "rtruediv", "rdiv", "rpow", "rmatmul", "radd", "rmul", "rfloordiv", "rmod"})
 _SWAPPED |= {"rlshift", "rrshift"}
-"""Functions whose first argument stands on the right."""
+"""Functions whose first argument is the right operand."""
 
 IGNORED = Rule("", "ignored")
 """A call that makes nodes and is told by others: a backward pass."""
