@@ -17,9 +17,6 @@ from retrograd.inspect.diagnosis.rules.errors.rows import ROWS
 OF_JOBS = ("mark a variable ready only once", "finished reduction", "combination with fork")
 """Rows of exceptions that it takes several processes to raise."""
 NOT_RAISED = (
-    "is being called after step",
-    "incompatible tensor type",
-    "is not possible",
     "derivative for (?:aten::)?(?P",
     "in DataLoader worker process",  # tests/test_worker_errors.py
 )

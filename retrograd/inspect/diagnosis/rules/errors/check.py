@@ -68,8 +68,8 @@ def _patterns() -> tuple[tuple[re.Pattern[str], Row], ...]:
 def _rooms(flow: Flow, one: Raised) -> list[str]:
     """Return the modules that raised an exception or called what did, and the transforms that it ended."""
     last = flow.rows.get("transform", ())[-1:] if one.ended else ()
-    levels = [level for row in last for level in flow.events[row].data.get("levels", ())]
-    return [str(one.data.get("raised_in", "")), *one.data.get("through", ()), *levels]
+    applied = [f"within {call[0]}" for row in last for call in flow.events[row].data.get("applied", ())]
+    return [str(one.data.get("raised_in", "")), *one.data.get("through", ()), *applied]
 
 
 def _row_of(one: Raised, rooms: list[str]) -> tuple[Row | None, dict[str, str]]:

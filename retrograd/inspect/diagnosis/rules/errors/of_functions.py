@@ -7,7 +7,7 @@ from .row import Row
 _FUNCTION = "wrong-function"
 _PASS = "failed-backward"
 _TRANSFORM = "failed-transform"
-_TRANSFORMED = r"^(?:vmap|grad|jvp)$"
+_TRANSFORMED = r"^within "
 _OF_ENTRIES = (
     "make {tensor} from the argument, so that each entry has its own (torch.zeros_like(x), x.new_zeros(...)), or put "
     "the results together by torch.stack"
@@ -155,7 +155,7 @@ OF_TRANSFORMS = (
         "inside vmap{here} {tensor} has room for the shape [{wanted}], and is to hold the shape [{given}]: what is not "
         "made from the argument is one for the whole batch.",
         _OF_ENTRIES,
-        room=r"^vmap$",
+        room=r"^within vmap$",
     ),
     Row(
         r"doesn't work on out= or view ops",
@@ -237,6 +237,14 @@ OF_TRANSFORMS = (
         _TRANSFORM,
         "the function that torch.func differentiates{here} with has_aux=True returns one result only.",
         "return loss, aux; or leave has_aux out",
+    ),
+    Row(
+        r"^Expected tensors, got unsupported type <class '(?:\w+\.)*(?P<found>\w+)'>",
+        _TRANSFORM,
+        "the function that torch.func differentiates{here} returns a value of type {found} beside its result, and all "
+        "that it returns must be tensors.",
+        "torch.as_tensor(...) of it, or keep it outside of the function",
+        room=_TRANSFORMED,
     ),
     Row(
         r"Got argnums?=(?P<place>-?\d+), but only (?P<wanted>\d+) positional inputs",

@@ -138,8 +138,15 @@ OF_TENSORS = (
     Row(
         r"incompatible tensor type",
         _CALL,
-        "{tensor}.data is given{here} memory of another dtype, layout or device than {tensor} ({dtype}) has.",
-        "{tensor} = {tensor}.detach().to(...).requires_grad_(), before an optimizer is made",
+        "{tensor}.data is given{here} a tensor of another layout or device than {tensor} has, as sparse for dense.",
+        "make a new leaf of what it is given, by .detach().requires_grad_(), before an optimizer is made",
+    ),
+    Row(
+        r"data set to a tensor that requires gradients must be floating point",
+        _CALL,
+        "{tensor}.data is given{here} whole numbers or truth values, which have no gradient, and {tensor} requires "
+        "grad.",
+        "give it floating point: .float(), or .to({tensor}.dtype)",
     ),
     Row(
         r"unscale_\(\) has already been called on this optimizer",
