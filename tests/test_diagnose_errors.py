@@ -20,7 +20,7 @@ NOT_RAISED = (
     "derivative for (?:aten::)?(?P",
     "in DataLoader worker process",  # tests/test_worker_errors.py
 )
-"""Rows of exceptions that older and later versions raise."""
+"""Rows of exceptions that PyTorch 2.13 does not raise, or not without a worker."""
 
 
 class Program(NamedTuple):

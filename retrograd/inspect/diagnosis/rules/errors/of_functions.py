@@ -17,7 +17,7 @@ OF_FUNCTIONS = (
     Row(
         r"save_for_backward can only save variables, but argument (?P<place>\d+) is of type (?P<found>\w+)",
         _FUNCTION,
-        "ctx.save_for_backward of {name_here}{here} is given a {found} in place {place}, and keeps tensors only.",
+        "ctx.save_for_backward of {name_here}{here} is given an object of type {found}, and keeps tensors only.",
         "keep other values on ctx: ctx.factor = factor",
         line="saving",
     ),
@@ -194,7 +194,7 @@ OF_TRANSFORMS = (
     Row(
         r"Got in_dim=(?P<place>\S+) for an input but the input is of type <class '(?:\w+\.)*(?P<found>\w+)'>",
         _TRANSFORM,
-        "vmap{here} is told by in_dims to batch over an argument that is a {found}, which has no dimension {place}.",
+        "vmap{here} is told by in_dims to batch over an argument of type {found}, which has no dimension {place}.",
         "None in in_dims for numbers and for tensors that are the same for all entries: in_dims=(0, None)",
     ),
     Row(
@@ -268,7 +268,7 @@ OF_TRANSFORMS = (
     Row(
         r"inputs given to \w+ must be either a Tensor or a tuple of Tensors but .*has type <class '(?P<found>\w+)'>",
         _TRANSFORM,
-        "{call}{here} is given a {found} where a tensor or a tuple of tensors belongs.",
+        "{call}{here} is given an object of type {found} where a tensor or a tuple of tensors belongs.",
         "a tuple: tuple(inputs); parameters of a module go through torch.func.functional_call",
     ),
     Row(

@@ -54,7 +54,7 @@ OF_BACKWARD = (
     Row(
         r"(?P<found>\w+)' object is not iterable|gradients can be either Tensors or None, but got (?P<other>\S+)",
         _ARGUMENTS,
-        "the gradient given for {root}{passed} is not a tensor but a {found}.",
+        "the gradient given for {root}{passed} is not a tensor but of type {found}.",
         "{root}.backward(), or a tensor of the shape of {root}: torch.ones_like({root})",
         about="root",
     ),

@@ -19,7 +19,7 @@ OF_OPTIMIZERS = (
     Row(
         r"'?(?P<found>[\w.]+)'? object is not iterable",
         _SETUP,
-        "the optimizer{here} is given a {found} where a list of parameters belongs.",
+        "the optimizer{here} is given an object of type {found} where a list of parameters belongs.",
         "pass its parameters: module.parameters(), or a list of tensors",
         room=_OPTIMIZERS,
     ),
@@ -32,7 +32,7 @@ OF_OPTIMIZERS = (
     Row(
         r"can only optimize Tensors, but one of the params is (?:\w+\.)*(?P<found>\w+)",
         _SETUP,
-        "the optimizer{here} is given a {found} among its parameters, which is not a tensor.",
+        "the optimizer{here} is given an object of type {found} among its parameters, which is not a tensor.",
         "pass the tensors themselves: module.parameters() for a module, [*a.parameters(), *b.parameters()] for "
         "several, the values and not the keys of a dictionary",
     ),
@@ -127,7 +127,7 @@ OF_SCHEDULES = (
     Row(
         r"(?P<found>\w+) is not an Optimizer",
         _SETUP,
-        "the schedule{here} is given a {found} where an optimizer belongs.",
+        "the schedule{here} is given an object of type {found} where an optimizer belongs.",
         "pass the optimizer whose learning rate is to change",
     ),
     Row(
@@ -231,7 +231,7 @@ OF_STATES = (
     Row(
         r"Expected state_dict to be dict-like, got <class '(?:\w+\.)*(?P<found>\w+)'>",
         _SETUP,
-        "load_state_dict{here} is given a {found}, and takes the dictionary that state_dict() returns.",
+        "load_state_dict{here} is given an object of type {found}, and takes the dictionary that state_dict() returns.",
         "give it other.state_dict(), or what torch.load(path) reads of a file that holds one",
     ),
     Row(

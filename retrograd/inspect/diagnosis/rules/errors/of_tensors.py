@@ -61,7 +61,7 @@ OF_TENSORS = (
         r"assigned grad expected to be a Tensor or None but got grad of type (?P<found>\S+?)'?$"
         r"|can't assign a (?P<other>\S+) as a grad",
         _CALL,
-        "{tensor}.grad is given{here} a {found}, and can be a tensor or None.",
+        "{tensor}.grad is given{here} an object of type {found}, and can be a tensor or None.",
         "{tensor}.grad = None to clear it, or {tensor}.grad.zero_()",
     ),
     Row(
