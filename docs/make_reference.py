@@ -38,7 +38,11 @@ What has a name of PyTorch's behaves as it does there. `import retrograd as torc
 def public_names(module: ModuleType) -> list[str]:
     """Names that a user may take from a module: no underscore, not a module, not imported from elsewhere."""
     offered = set(dir(module)) | set(getattr(module, "__all__", ()))
-    return sorted(name for name in offered if not name.startswith("_") and _is_ours(getattr(module, name, None)))
+    return sorted(
+        name
+        for name in offered - {"TYPE_CHECKING"}
+        if not name.startswith("_") and _is_ours(getattr(module, name, None))
+    )
 
 
 def _is_ours(value: Any) -> bool:

@@ -157,7 +157,7 @@ def _with_state(state: Any) -> Generator:
 
 
 def manual_seed(seed: int) -> Generator:
-    """Make everything random from here on reproducible."""
+    """Set the seed of the default generator, so that random numbers are reproducible."""
     return default_generator.manual_seed(int(seed))
 
 

@@ -30,7 +30,7 @@ class SymBool:
 
 
 def sym_int(a: SupportsInt) -> int:
-    """A number as integer, without what is behind the point."""
+    """A number truncated to an integer."""
     return int(a)
 
 

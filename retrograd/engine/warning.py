@@ -15,7 +15,7 @@ _always = False
 
 
 def set_warn_always(b: bool) -> None:
-    """Whether warnings that are given once a process are given each time."""
+    """Set whether warnings that are shown once in a process are shown every time."""
     global _always
     if not isinstance(b, bool):
         raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")

@@ -74,7 +74,7 @@ def sparse_csr_tensor(
     crow_indices: Any, col_indices: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False, check_invariants: Any = None,
 ) -> Any:  # fmt: skip
-    """The matrix that has ``values`` in these columns, each row's from where ``crow_indices`` says on."""
+    """A CSR matrix: ``values`` in the columns ``col_indices``, with row ``i`` starting at ``crow_indices[i]``."""
     rows = FUNCTIONS["as_tensor"](crow_indices, dtype=dtypes.int64)
     columns = FUNCTIONS["as_tensor"](col_indices, dtype=dtypes.int64)
     entries = FUNCTIONS["as_tensor"](values, dtype=dtype)

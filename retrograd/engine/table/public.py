@@ -119,7 +119,11 @@ def function_of(op: OpDef) -> Callable[..., Any]:
         return call(*args, out=out, **kwargs)
 
     call.__name__ = call.__qualname__ = op.name
-    call.__doc__ = op.forward.__doc__ if not hasattr(op.forward, "nin") else f"Element-wise {op.name}."
+    is_ufunc = hasattr(op.forward, "nin")
+    if is_ufunc or (op.kind == "elementwise" and not op.forward.__doc__):
+        call.__doc__ = f"Element-wise {op.name}."
+    else:
+        call.__doc__ = op.forward.__doc__
     made: Callable[..., Any] = with_fast_path(op, taking_older_forms(op.name, call), "function")
     return made
 

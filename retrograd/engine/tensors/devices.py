@@ -15,7 +15,7 @@ DEVICE_TYPES: Final = (
 
 
 class device:  # noqa: N801 - torch's name
-    """Where a tensor lives: the CPU, or ``meta``.  Others can be named, but nothing can be put there."""
+    """Where a tensor is: the CPU, or ``meta``.  Others can be named, but no tensor can be there."""
 
     __module__ = "retrograd"
     __slots__ = ("index", "type")

@@ -128,6 +128,7 @@ linear(
 
 
 def _index_copy(self: Any, dim: int, index: Any, source: Any) -> Any:
+    """A copy whose slices at ``index`` along ``dim`` are those of ``source``."""
     out = np.array(self)
     at_least_1d(out)[_at(self, dim, index, "index_copy")] = _slices_of(self, dim, index, source, "index_copy")
     return out
@@ -284,7 +285,7 @@ def _flat(index: Any, size: int, name: str) -> Any:
 
 
 def _take(self: Any, index: Any) -> Any:
-    """The elements at flat places."""
+    """The elements at flat indices."""
     return np.array(self.reshape(-1)[_flat(index, self.size, "take")])
 
 

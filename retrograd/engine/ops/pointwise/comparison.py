@@ -49,7 +49,11 @@ for _name, _ufunc in {
 
 
 def _asking(ask: Any) -> Any:
-    return lambda self: ask(self)
+    def forward(self: Any) -> Any:
+        return ask(self)
+
+    forward.__doc__ = f"Element-wise {ask.__name__}."
+    return forward
 
 
 for _name, _ask in {"isneginf": np.isneginf, "isposinf": np.isposinf, "isreal": np.isreal}.items():

@@ -22,7 +22,7 @@ _WIDER = {"e": np.dtype("f4"), "f": np.dtype("f8"), "F": np.dtype("c16")}
 
 def _accumulated(name: str, accumulate: Any) -> Any:
     def forward(self: Any, dim: int, dtype: Any = None) -> Any:
-        """Running {0} along ``dim``."""
+        """The running sum or product along ``dim``."""
         axes = axes_of(dim, self.ndim)
         kind = accumulation_dtype(self, dtype)
         if kind.kind == "b":

@@ -250,6 +250,7 @@ def _arg(choose: Any) -> Any:
     """The forward of ``argmax`` or ``argmin``."""
 
     def forward(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        """The index of the largest or smallest element, of all or along ``dim``."""
         if self.dtype.kind in "cb":
             kind = "complex" if self.dtype.kind == "c" else "bool"
             raise RuntimeError(f"{choose.__name__}(): does not support {kind} input")
@@ -284,10 +285,12 @@ def _truth_axes(dim: Any, ndim: int) -> tuple[int, ...] | None:
 
 
 def _all(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Whether all elements are nonzero, along ``dim`` or altogether."""
     return _truth(np.all(self, axis=_truth_axes(dim, self.ndim), keepdims=keepdim), self)
 
 
 def _any(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Whether any element is nonzero, along ``dim`` or altogether."""
     return _truth(np.any(self, axis=_truth_axes(dim, self.ndim), keepdims=keepdim), self)
 
 

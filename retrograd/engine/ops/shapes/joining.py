@@ -16,6 +16,7 @@ from ..reductions.reduce import axes_of
 
 
 def _unbind(self: Any, dim: int = 0) -> Any:
+    """A tuple of the slices along a dimension, as views."""
     indices = _rows(self.shape, dim)
     return tuple(self) if indices.__class__ is range else tuple([self[index] for index in indices])
 

@@ -35,7 +35,7 @@ linear(
 
 
 def _rot90(self: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
-    """Turn by ``k`` times 90 degrees in the plane of ``dims``."""
+    """Rotate by ``k`` times 90 degrees in the plane of ``dims``."""
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if self.ndim < 2:

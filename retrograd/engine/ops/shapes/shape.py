@@ -119,6 +119,7 @@ linear("_permute", _permute, node="PermuteBackward0", view=True, reorders=True, 
 
 
 def _transpose(self: Any, dim0: int, dim1: int) -> Any:
+    """A view with two dimensions exchanged."""
     if dim0.__class__ is int is dim1.__class__:
         try:
             return self.swapaxes(dim0, dim1)
@@ -135,6 +136,7 @@ linear(
 
 
 def _t(self: Any) -> Any:
+    """The transpose of a matrix, a view; vectors and scalars themselves."""
     if self.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
     return self.T
@@ -149,6 +151,7 @@ linear(
 
 
 def _unsqueeze(self: Any, dim: int) -> Any:
+    """A view with a dimension of size 1 inserted at ``dim``."""
     axis = axes_of(dim, self.ndim + 1)[0]
     if axis == self.ndim and not self.flags.c_contiguous:  # where NumPy and PyTorch choose other strides
         return np.lib.stride_tricks.as_strided(self, (*self.shape, 1), (*self.strides, self.itemsize))

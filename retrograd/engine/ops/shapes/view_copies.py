@@ -14,7 +14,7 @@ from . import rearrange, shape  # noqa: F401 - likewise
 
 
 class Copying:
-    """The forward of a view, copied."""
+    """A copy of the view of the same name."""
 
     def __init__(self, view: Any) -> None:
         self.view = view

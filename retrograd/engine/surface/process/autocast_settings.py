@@ -22,7 +22,7 @@ def get_autocast_dtype(device_type: str) -> Any:
 
 @public(method=False)
 def set_autocast_dtype(device_type: str, dtype: Any) -> None:
-    """The dtype in which ``autocast`` computes from here on."""
+    """Set the dtype in which ``autocast`` computes on a device."""
     device(device_type)
     name = str(dtype).rpartition(".")[2]
     if device_type == "cpu":
@@ -33,7 +33,7 @@ def set_autocast_dtype(device_type: str, dtype: Any) -> None:
 
 @public(method=False)
 def is_autocast_enabled(device_type: Any = None) -> bool:
-    """Whether dtypes are chosen by the function that is called; without a device that of CUDA is asked, as ever."""
+    """Whether ``autocast`` is on for a device; without one, for CUDA, as in PyTorch."""
     return device_type == "cpu" and casting.HERE.enabled
 
 
@@ -49,32 +49,32 @@ def set_autocast_enabled(*setting: Any) -> None:
 
 @public(method=False)
 def is_autocast_cache_enabled() -> bool:
-    """Whether casts of parameters are kept for the next use in the block."""
+    """Whether cast parameters are cached within a block."""
     return casting.HERE.cached
 
 
 @public(method=False)
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Let casts of parameters be kept, or not."""
+    """Switch the cache of cast parameters on or off."""
     casting.HERE.cached = enabled
 
 
 @public(method=False)
 def clear_autocast_cache() -> None:
-    """Forget the casts of parameters."""
+    """Clear the cache of cast parameters."""
     casting.HERE.kept.clear()
 
 
 @public(method=False)
 def autocast_increment_nesting() -> int:
-    """One block more; how many there are then."""
+    """Enter an autocast block; return how many are open now."""
     casting.HERE.depth += 1
     return casting.HERE.depth
 
 
 @public(method=False)
 def autocast_decrement_nesting() -> int:
-    """One block less; how many there are then."""
+    """Leave an autocast block; return how many are still open."""
     casting.HERE.depth -= 1
     return casting.HERE.depth
 
@@ -103,7 +103,7 @@ def _of_one_device(name: str, kind: str) -> None:
         set_autocast_enabled(kind, enabled)
 
     def set_its_dtype(dtype: Any) -> None:
-        """The dtype from here on."""
+        """Set the dtype in which ``autocast`` computes."""
         instead(f"{set_dtype}(dtype)", f"set_autocast_dtype('{kind}', dtype)")
         set_autocast_dtype(kind, dtype)
 

@@ -44,7 +44,7 @@ def set_num_threads(int_: int) -> None:
 
 @_setting
 def get_num_interop_threads() -> int:
-    """How many threads may run operators beside one another: as many as were asked for, though one does."""
+    """The number of threads that was set for running operators in parallel; here only one does."""
     return int(_settings.get("interop", 1))
 
 
@@ -58,7 +58,7 @@ def set_num_interop_threads(int_: int) -> None:
 
 @_setting
 def get_float32_matmul_precision() -> str:
-    """How exact products of float32 matrices have to be: as was asked for; here they are computed in full."""
+    """The precision that was set for float32 matrix products; here they are always computed in full."""
     return str(_settings["precision"])
 
 
@@ -82,7 +82,7 @@ def set_flush_denormal(mode: bool) -> bool:
 
 @_setting
 def is_warn_always_enabled() -> bool:
-    """Whether warnings that are given once were asked for each time."""
+    """Whether warnings that are normally shown once are shown every time."""
     return is_warn_always()
 
 
@@ -111,13 +111,13 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 @_setting
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether deterministic algorithms were asked for."""
+    """Whether deterministic algorithms are requested."""
     return bool(determinism.level)
 
 
 @_setting
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether they were asked for with a warning instead of an error."""
+    """Whether deterministic algorithms are requested with a warning instead of an error."""
     return bool(determinism.level == 1)
 
 
@@ -129,7 +129,7 @@ def get_deterministic_debug_mode() -> int:
 
 @_setting
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """The same as a number or ``"default"``, ``"warn"``, ``"error"``."""
+    """Set it as a number or ``"default"``, ``"warn"``, ``"error"``."""
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     if isinstance(debug_mode, str) and debug_mode not in _DETERMINISM:
@@ -143,19 +143,19 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 @_setting
 def is_vulkan_available() -> bool:
-    """Whether it computes by Vulkan: no."""
+    """False: there is no Vulkan here."""
     return False
 
 
 @_setting
 def compiled_with_cxx11_abi() -> bool:
-    """What PyTorch's builds say."""
+    """True, as in PyTorch's builds."""
     return True
 
 
 @_setting
 def get_default_device() -> device:
-    """Where new tensors are made unless a device is given."""
+    """The device on which new tensors are made by default."""
     return STATE.device or device("cpu")
 
 
@@ -167,7 +167,7 @@ def set_default_device(device: Any) -> None:
 
 @_setting
 def set_default_tensor_type(t: Any) -> None:
-    """Change the default dtype by an old tensor type or its name; ``set_default_dtype`` is the way now."""
+    """Change the default dtype by an old tensor type or its name; use ``set_default_dtype`` instead."""
     warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives."

@@ -29,7 +29,7 @@ def _check_slices(input: Any, dim: Any) -> None:  # noqa: A002
 def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None  # noqa: A002
 ) -> Any:  # fmt: skip
-    """Distinct elements (or slices of ``dim``) in order."""
+    """Distinct elements (or slices of ``dim``), sorted."""
     check_tensor("unique", input)
     _check_slices(input, dim)
     row = F._unique if dim is None else F._unique_dim

@@ -23,7 +23,7 @@ def searchsorted(
     side: str | None = None,
     sorter: Any = None,
 ) -> Any:
-    """Where values would have to be put into sorted ones."""
+    """Indices at which values must be inserted to keep a sorted tensor sorted."""
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if right and side == "left":
@@ -79,7 +79,7 @@ def _searched(array: Any, values: Any, side: Any) -> Any:
 
 @public("bucketize", method=False, out=True, aten="bucketize.Tensor")
 def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:  # noqa: A002
-    """Between which boundaries values lie."""
+    """The index of the interval between boundaries that contains each value."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)

@@ -30,7 +30,7 @@ def sort(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
 
 @public("argsort", out=True)
 def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:  # noqa: A002
-    """Where the elements in order are."""
+    """Indices that sort the elements."""
     check_tensor("argsort", input)
     return F._argsort(input, dim, descending)
 

@@ -25,7 +25,7 @@ _REDUCTIONS = ("none", "mean", "sum")
 
 
 def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:  # noqa: A002
-    """Exponentials normalised to sum 1 along ``dim``."""
+    """Exponentials normalised to sum to 1 along ``dim``."""
     check_tensor("softmax", input)
     return F._softmax(input if dtype is None else input.to(dtype), _default_dim("softmax", input, dim))
 

@@ -178,7 +178,7 @@ def corrcoef(input: Any) -> Any:  # noqa: A002
 
 @public("gradient", method=False)
 def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:  # noqa: A002
-    """Slopes along each dimension by central differences."""
+    """Derivatives along each dimension by central differences."""
     if input._sig.numpy.name == "uint8":
         raise RuntimeError("torch.gradient does not support uint8 input.")
     spacing = 1 if spacing is None else spacing

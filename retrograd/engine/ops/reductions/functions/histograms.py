@@ -41,7 +41,7 @@ def _even_edges(array: Any, low: Any, high: Any, name: str, bins: int) -> Any:
 
 @public("histc", out=True)
 def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:  # noqa: A002
-    """How many elements lie in each of ``bins`` equal parts of a range."""
+    """The number of elements in each of ``bins`` equal parts of a range."""
     check_tensor("histc", input)
     if bins <= 0:
         raise RuntimeError("torch.histogramdd(): bins must be > 0, but got " + str(bins))
@@ -108,7 +108,7 @@ def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, de
 
 @public("bincount", aten="bincount.default")
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:  # noqa: A002
-    """How often each non-negative integer occurs."""
+    """The number of occurrences of each non-negative integer."""
     check_tensor("bincount", input)
     array = input._array
     refuse_kind("bincount_cpu", array.dtype, "iu")

@@ -34,7 +34,7 @@ def flipud(input: Any) -> Any:  # noqa: A002
 
 @public("roll")
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:  # noqa: A002
-    """Elements moved on along ``dims`` (or in flat order), coming in again at the start."""
+    """Elements shifted along ``dims`` (or in flat order), with wrap-around."""
     check_tensor("roll", input)
     shifts = ints_of((shifts,))
     axes = () if dims is None else ints_of((dims,))

@@ -74,7 +74,7 @@ def detach_copy(input: Any) -> Any:  # noqa: A002
 
 @public("detach_", method=False)
 def detach_(input: Any) -> Any:  # noqa: A002
-    """The tensor itself, without history."""
+    """Detach the tensor in place: it has no history afterwards."""
     return input.detach_()
 
 

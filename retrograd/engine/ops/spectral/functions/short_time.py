@@ -115,7 +115,7 @@ def istft(
     center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None,
     return_complex: bool = False,
 ) -> Any:  # fmt: skip
-    """The signal of which ``stft`` gave the spectra."""
+    """The inverse of ``stft``: the signal that has these spectra."""
     check_tensor("istft", input)
     refuse(
         not input.is_complex(),
