@@ -50,6 +50,8 @@ class Copies:
     """Those that were put into a wrapped module later."""
     reduced: dict[str, list[int]] = field(default_factory=dict)
     """Name -> rows of collectives that add its gradient up over ranks."""
+    hooked: dict[str, list[int]] = field(default_factory=dict)
+    """Name -> rows of collectives in hooks that return another gradient for it, as of their sum."""
     left_alone: set[str] = field(default_factory=set)
     """Parameters that a wrapper was configured to ignore."""
     together: bool = False
@@ -83,6 +85,7 @@ def copies_of(run: Run) -> Copies:
     """Gather the copies that one rank recorded."""
     found = Copies(run)
     members: dict[int, tuple[int, ...]] = {}
+    in_hook: list[int] = []
     for row, event in enumerate(run.recording.events):
         data = event.data
         if "members" in data:
@@ -97,8 +100,14 @@ def copies_of(run: Run) -> Copies:
             found.together = found.together or data.get("group_size", 1) > 1
             found.sends = found.sends or bool(data.get("inputs") and data.get("group_size", 1) > 1)
             if event.op in _SUMMING:
+                in_hook += [row] if data.get("run") is not None else []
                 for number in data.get("gradients_of", ()):
                     found.reduced.setdefault(_name(found, number), []).append(row)
+        elif event.kind == "hook" and data.get("action") == "ran":
+            given = data.get("tensor") if data.get("returned") else None
+            if in_hook and given is not None and run.recording.tensors[given].leaf:
+                found.hooked.setdefault(_name(found, given), []).extend(in_hook)
+            in_hook = []
     return found
 
 

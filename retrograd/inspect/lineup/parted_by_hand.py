@@ -14,12 +14,12 @@ from .parting import Cause, Parting, backward_line
 def by_hand(parting: Parting) -> Cause | None:
     """Gradients are added up by hand: not of all parameters, or not between backward and the step."""
     one = parting.told[0]
-    if not one.reduced or any(name in one.wrapped for name in parting.names):
+    if not (one.reduced or one.hooked) or any(name in one.wrapped or name in one.hooked for name in parting.names):
         return None
     names = [name for name in parting.names if all(name in each.reduced for each in parting.told)]
     if names:
         return _untimely(parting, names)
-    reduced = [row for rows in one.reduced.values() for row in rows]
+    reduced = [row for rows in (*one.reduced.values(), *one.hooked.values()) for row in rows]
     _, window = next(parting.windows(parting.names[0]))
     line = next((one.events[row].source for row in reduced if row in window), None)
     return parting.cause("left out", line) if line is not None and _of_one_module(one, parting.names) else None
@@ -28,7 +28,7 @@ def by_hand(parting: Parting) -> Cause | None:
 def _of_one_module(one: Copies, names: Sequence[str]) -> bool:
     """Whether one module holds parameters together with some whose gradients are added up: others may be meant so."""
     numbers = {one.numbers[name] for name in names}
-    reduced = {one.numbers[name] for name in one.reduced if name in one.numbers}
+    reduced = {one.numbers[name] for name in (*one.reduced, *one.hooked) if name in one.numbers}
     held = [set(event.data.get("parameters", {}).values()) for event in one.events if event.kind == "module"]
     return any(numbers <= inside and not reduced.isdisjoint(inside) for inside in held)
 
@@ -60,7 +60,9 @@ def copied(parting: Parting) -> Cause | None:
     for name in parting.names:
         for one, window in parting.windows(name):
             size = math.prod(one.run.recording.tensors[one.numbers[name]].shape)
-            sums = [(row, event) for row, event in one.of_kind(window, "collective") if event.op in REDUCING]
+            returned = {row for rows in one.hooked.values() for row in rows}
+            calls = (found for found in one.of_kind(window, "collective") if found[0] not in returned)
+            sums = [(row, event) for row, event in calls if event.op in REDUCING]
             fitting = [(row, event) for row, event in sums if size in map(math.prod, event.data.get("shapes", ()))]
             if not fitting or _writes_gradient(one, range(fitting[0][0], window.stop), one.numbers[name]):
                 return None

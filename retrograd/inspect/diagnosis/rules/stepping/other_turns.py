@@ -9,6 +9,7 @@ from ...base import Case
 from ...facts.flow import Flow
 from ...facts.ledger import Optimizer, Step
 from ...facts.runs import Run
+from ...facts.steps import taken_gradients
 from ...text.words import at, listed
 from ...thresholds import ASKED_OF_A_LINE, HABIT
 from .naming import optimizer_name
@@ -87,17 +88,9 @@ def _searched(flow: Flow, foreign: Run, own: Run) -> int | None:
 
     As the input of an attack, or of a map of what a network looks at.
     """
-    for leaf in flow.arrival_rows(foreign).keys() - flow.optimized.keys():
-        rows = [row for one in _gradients_of(flow, leaf) for row in flow.used_in.get(one, ())]
-        if any(foreign.end < row < own.begin and row in flow.values_behind(own).calls for row in rows):
-            return leaf
-    return None
-
-
-def _gradients_of(flow: Flow, leaf: int) -> list[int]:
-    """Return the tensors that were read as a leaf's ``.grad``."""
-    facts = flow.facts(leaf)
-    return [one for one in flow.named.get(f"{facts.name}.grad", ()) if flow.facts(one).shape == facts.shape]
+    leaves, behind = flow.arrival_rows(foreign).keys() - flow.optimized.keys(), flow.values_behind(own).calls
+    between = (one for one in taken_gradients(flow) if foreign.end < one.row < own.begin)
+    return next((one.leaf for one in between if one.leaf in leaves and one.row in behind), None)
 
 
 def _case(flow: Flow, optimizer: Optimizer, mixed: _Mixed) -> Case:
