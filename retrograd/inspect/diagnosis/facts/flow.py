@@ -41,15 +41,6 @@ class Flow(CallTable):
         """What need not be worked out again (``answered_once``)."""
         return {}
 
-    @cached_property
-    def named(self) -> dict[str, list[int]]:
-        """Name -> the tensors that the recording calls so."""
-        found: dict[str, list[int]] = defaultdict(list)
-        for tensor, facts in enumerate(self.tensors):
-            if facts.name:
-                found[facts.name].append(tensor)
-        return found
-
     # -- walks
 
     def behind(self, roots: Iterable[int], before: int, *, gradients: bool = True) -> Reached:

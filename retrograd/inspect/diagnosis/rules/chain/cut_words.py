@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from ....operators import Trait, is_a
 from ....snapshot import SourceLine
 from ...facts.flow import Flow
 from ...facts.nodes import checkpoint_around, switch_around
-from ...text.spelling import argument, assigned, operand
+from ...text.spelling import argument, assigned, operand, statement
 from ...text.words import at, place
 
 NO_DERIVATIVE = ("integer", "nondifferentiable")
@@ -207,8 +208,19 @@ def _attached(line: str) -> str:
     attached = line.replace(tail, "")
     copied = argument(attached, _copies)
     if copied == argument(line, _copies):
-        return attached
+        return _unbracketed(attached)
     return f"use {copied} itself: a copy of it is a new leaf, which cuts the chain as well"
+
+
+def _unbracketed(line: str) -> str:
+    """Return a line without brackets around all that it gives a name or returns."""
+    value = getattr(statement(line), "value", None)
+    if not isinstance(value, ast.expr) or not line.isascii():  # else columns are not those of the text
+        return line
+    before, after = line[: value.col_offset], line[value.end_col_offset :]
+    return (
+        f"{before[:-1]}{line[value.col_offset : value.end_col_offset]}" if (before[-1:], after) == ("(", ")") else line
+    )
 
 
 def _uncopied(flow: Flow, event: Event, given: str) -> str:
