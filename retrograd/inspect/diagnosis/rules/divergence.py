@@ -99,7 +99,7 @@ def _rank_case(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]
     """Return the case of two runs; ``alike``: which leaf stands for another one, of which it is a rank's copy."""
     source, op = _fork(flow, *runs, alike) or _first_taking(flow, runs, one | other)
     first, second = (listed(flow.name(leaf) for leaf in sorted(leaves)) for leaves in (one, other))
-    sides_of = ((first, one, "one"), (second, other, "other"))
+    sides_of = ((first, one, "first"), (second, other, "second"))
     sides = [
         f"{names} get{'s' * (len(leaves) == 1)} a gradient only in the {word}"
         for names, leaves, word in sides_of
@@ -109,8 +109,8 @@ def _rank_case(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]
     return Case(
         kind="rank-divergence",
         severity=None if alike else "note",  # copies of a module are ranks'; other steps may stand for anything
-        message=f"equal steps (ranks) build different graphs: they diverge{at(source)}; {' and '.join(sides)}"
-        f"{at(runs[1].source)}; if the steps stand for ranks, ranks that add up gradients wait for ever.",
+        message=f"two backward passes{at(runs[1].source)}, with no step in between, diverge{at(source)}: "
+        f"{' and '.join(sides)}. If they stand for ranks, ranks that add up gradients wait for each other without end.",
         remedy=f"use every parameter on every rank: loss = loss + 0.0 * ({in_code(example)}.sum() + ...), or "
         "find_unused_parameters=True",
         source=source,
