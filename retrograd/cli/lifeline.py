@@ -1,8 +1,8 @@
 """Saves what was recorded when a signal ends the process, also while it hangs inside a collective.
 
 Python runs signal handlers on the main thread between two instructions, so never while that thread waits in C++ for
-other ranks.  The interpreter's wakeup descriptor is written by the signal itself: a thread of ours reads it, saves,
-and lets the process die of the signal as it would have alone.  Where no thread can run, see ``grace``.
+other ranks. But the signal itself writes to the interpreter's wakeup descriptor: a thread of ours reads it, saves, and
+lets the process die of the signal as it would have unwatched. ``GRACE`` is for a process in which no thread can run.
 """
 
 from __future__ import annotations
@@ -124,11 +124,11 @@ _MASKS = ("SigCgt", "SigIgn")
 
 Place = tuple[CodeType, int]
 _GLANCE_EVERY = 0.5
-"""Seconds after which it is looked whether somebody asks for something."""
+"""Seconds between checks for requests."""
 _REACTION = 2.0
 """Seconds after Ctrl-C in which a program that is not stuck leaves its line."""
 UNFINISHED = "Unfinished"
-"""What stands in place of a signal's name where a program is saved that may go on."""
+"""Used in place of a signal's name if the program that is saved may go on."""
 WATCHED = (signal.SIGTERM, signal.SIGINT)
 """Signals after which the recording is saved."""
 

@@ -1,8 +1,8 @@
 """Entry point of the ``retrograd`` script and of ``python -m retrograd``.
 
-A command that runs a program only says here which one.  The program itself runs in ``main``'s own frame, after click
-has returned, so that as little as possible stands below it on the stack: this frame, that of the script which called
-it, and the call of ``exec``.  By so many calls it reaches the limit of recursion earlier than under ``python``.
+A command that runs a program only returns which one. The program itself runs in ``main``'s own frame, after click has
+returned, so that as few frames as possible are below it on the stack: this one, that of the calling script, and that of
+``exec``. The program reaches the recursion limit that many calls earlier than under ``python``.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class RecordingOptions:
     after_signal: Callable[[Recording], None] = lambda recording: None
     """Called after that when a signal is about to end the process."""
     after_interrupt: Callable[[Recording], None] = lambda recording: None
-    """Called when the program stands still although it was interrupted."""
+    """Called when the program hangs although it was interrupted."""
     check: bool = True
     """Whether custom Functions are called again in the end, at level ``full``."""
     keep: int | None = KEPT

@@ -32,7 +32,7 @@ else:
     TOOLS = ()
     in_use, get_events, set_events = partial(bool), partial(int), partial(pow)  # none is called: there are no tools
 NOTHING = repeat(0)
-"""The events of tools that are to be told of nothing."""
+"""The events of tools that are to receive none."""
 
 
 class Tracers(NamedTuple):

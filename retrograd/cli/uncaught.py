@@ -15,7 +15,7 @@ _WATCHERS = tuple(
     os.path.join(_PACKAGE, *part)
     for part in [("cli", ""), ("inspect", "sources", ""), ("inspect", "program", ""), ("inspect", "recorder.py")]
 )
-"""Files whose frames stand in a program's stack only because it is watched."""
+"""Files whose frames are on a program's stack only because it is watched."""
 
 
 def show_exit(stop: SystemExit) -> int:

@@ -1,7 +1,7 @@
 """Keys of ``Event.data`` by kind of event: the contract between the sources and everything that reads recordings.
 
 Both sources (our engine's and PyTorch's) write these keys and readers rely on nothing else.  Every key may be
-missing: at the lower levels of recording, or because an engine does not tell.  Tensors are rows of
+missing: at the lower levels of recording, or because an engine does not know it.  Tensors are indices into
 ``Recording.tensors``; nodes are sequence numbers counted from the beginning of the recording
 (``Graph.first_seq + seq``), in PyTorch for each thread by itself.
 
@@ -30,13 +30,13 @@ clip           gradients were clipped, if there were any                    back
 hook           a hook was registered, removed, or ran                       backward
 function       a custom Function's forward or backward ran                  backward
 checkpoint     a checkpointed block began, or was computed again            backward
-backward       a backward pass began                                         graph
+backward       a backward pass began                                        graph
 accumulate     a gradient arrived in a leaf's ``.grad``                     backward
-backward-end   a backward pass ended                                         graph
+backward-end   a backward pass ended                                        graph
 collective     processes of a job did something together, or met            full
 wrapper        a module was wrapped for several processes                   full
 prepared       modules were given to what trains or compiles them           full
-missed         something happened that could not be recorded, told at the   graph
+missed         something that could not be recorded, reported at the        graph
                end; ``Event.op`` says what: ``values``, ``processes``, ...
 lost           a queue dropped what it could not send to another process    graph
 error          an exception ended the watched stretch                       graph

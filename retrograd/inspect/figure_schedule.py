@@ -1,15 +1,15 @@
 """Decides for which backward passes, and calls before them, all statistics of gradients are computed.
 
-Norm, number of NaN and of infinities, and share of tiny entries are taken of every gradient in every run: one product
-of the gradient with itself tells them all as long as it is an ordinary number, and where it is not (NaN, infinity,
-overflow, nothing but zeros, underflow) all statistics are computed.  So what the checks live on is exact in every run.
+Norm, number of NaN and of infinities, and share of tiny entries are computed for every gradient in every pass: a single
+product of the gradient with itself gives them all if it is an ordinary number; otherwise (NaN, infinity, overflow, only
+zeros, underflow) all statistics are computed. So what the checks depend on is exact in every pass.
 
-Minimum, maximum, mean and share of zeros of ordinary gradients take four passes more.  They are taken in the first
-runs and in one of many after that, and are None (not measured) in the others.
+Minimum, maximum, mean and share of zeros of ordinary gradients need four more passes over the data. They are computed
+in the first backward passes and in one of many after that, and are None (not measured) in the others.
 
-On our engine so are minimum and maximum of what a call gives, in the calls that come before such a run.  Its sum is
-taken of every call, and tells by itself that all entries are finite; where it is zero or not finite, and of calls whose
-range a check asks for in any run (``Site.ranged``), the range is always taken.
+On our engine the same holds for minimum and maximum of the results of calls before such a pass. The sum of every result
+is computed, and shows by itself that all entries are finite; where it is zero or not finite, and for calls whose range
+a check needs in every pass (``Site.ranged``), the range is always computed.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """``KeptSteps``: decides which steps of a long-running program are kept in full detail.
 
-A *step* is what happens from one step of an optimizer to the next (of the one that stepped first, if there are
-several); where none steps, from the end of one backward pass to that of the next.  Kept are the first and the last
-ones, those that are like none before (another line, operator, shape, a graph that grew, an error, a gradient that is
-zero or not finite), and a sample of the others.  Of all others there are sums in the events that stand in their place.
+A *step* lasts from one step of an optimizer to the next (of the first optimizer that stepped, if there are several);
+without optimizer, from the end of one backward pass to the end of the next. Kept are the first and the last steps,
+those unlike any before (another line, operator or shape, a graph that grew, an error, a gradient that is zero or not
+finite), and a sample of the others. The rest are replaced by events that hold sums.
 
-What is left is a program that could have run.  Of two steps that come to stand side by side, steps like them were
-seen one after the other, as far as there is a choice.  And a tensor of a dropped step that is used later gives way to
-that of the last step like it (``stand_ins``).
+What is left is a sequence that the program could have produced: two steps that become neighbours are, where possible,
+like two that were neighbours. A tensor of a dropped step that is used later is replaced by that of the last step like
+it (``stand_ins``).
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class _Here(threading.local):
     """What the thread is about; of a forked child, what its parent's was."""
 
     starting: tuple[object, ...] = ()
-    """Who has noticed the call under way that starts a process."""
+    """The objects that have noticed the running call that starts a process."""
     ticket = ""
     """That of the process."""
     runs_another = False
@@ -87,7 +87,7 @@ def counting_processes(told: Told, ledger: Ledger | None = None) -> Iterator[Non
 
 
 _counting: list[_Starts] = []
-"""Who is told of forks."""
+"""Listeners for forks."""
 
 
 @contextmanager

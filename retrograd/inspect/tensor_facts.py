@@ -36,7 +36,7 @@ class TensorFacts:
     source: SourceLine | None = None
     """The user's line that made it, or that first used it if ``made_by`` is ``None``."""
     holder: str = ""
-    """What held it after the step that it was made in, as the interpreter told when it was asked."""
+    """What held it after the step in which it was made, found through the interpreter."""
     lasted: int | None = None
     """Row of the last time that living tensors were counted before a backward pass, if it was among them."""
     layout: tuple[int, ...] | None = None

@@ -21,7 +21,7 @@ _DEAD = 250
 """Entries of dead tensors that are kept at most beside as many as live: looking for them costs more than they take."""
 
 _PILED = 4
-"""Living results of one line from which on somebody keeps them."""
+"""Number of living results of one line from which on they count as kept."""
 _LINES = 8
 """Lines of which it is asked who keeps their results: each takes some looks through all objects."""
 
@@ -67,7 +67,7 @@ class _Thing:
 
 _ref: Any = Reference
 _GONE: Any = _ref(_Thing())
-"""In place of a reference that is not there: it refers to nothing, so nobody has to ask whether there is one."""
+"""In place of a reference that is not there: it refers to nothing, so no check for None is needed."""
 
 
 def _nothing() -> None:

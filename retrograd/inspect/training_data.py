@@ -24,7 +24,7 @@ class OwnersData(TypedDict, total=False):
     """``"made"``, ``"step"`` or ``"zero_grad"``; of a step with a closure also ``"evaluated"``, when the closure has
     been called, and ``"stepped"``, when the step is over."""
     held_before: dict[str, int]
-    """Of a step of one of several processes: a number that tells what each parameter held before, by tensor as text."""
+    """For a step of a rank: a checksum of each parameter's values before it, by tensor as text."""
     held_after: dict[str, int]
     owner: int
     """Number of the optimizer or module, from 0."""
@@ -52,7 +52,7 @@ class ModuleChangeData(TypedDict, total=False):
     """The parameters of the module."""
     # mode:
     owner: int
-    """Number of the module that was told to, which has those below in it."""
+    """Number of the module that was switched, with those inside it."""
     value: bool
     """It is to train."""
     modules: list[int]

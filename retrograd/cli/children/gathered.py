@@ -25,7 +25,7 @@ class Process:
 
     recording: Recording
     mark: str
-    """What tells its files from those of others: ``rank0``, ``child3``."""
+    """Suffix that distinguishes its files from others': ``rank0``, ``child3``."""
     name: str
     """What it is called in a report: ``rank 0``, ``process 3 (Process-3)``."""
     is_rank: bool = False

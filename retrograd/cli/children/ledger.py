@@ -19,7 +19,7 @@ from typing import Any
 from .nest import Nest
 
 VARIABLE = "RETROGRAD_CHILD_OF"
-"""What a process is told by whoever started it."""
+"""The variable by which a parent passes its instructions."""
 PATH = "PYTHONPATH"
 START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start")
 """The folder with ``sitecustomize``."""
@@ -34,7 +34,7 @@ class Told:
     folder: str
     """The nest."""
     label: str
-    """What runs in the process that tells."""
+    """What the parent process runs."""
     plan: dict[str, Any]
     """How to record."""
     ticket: str = ""

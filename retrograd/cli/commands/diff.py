@@ -141,7 +141,7 @@ _WHOLE: dict[str, Callable[[Lineup, RenderOptions], str]] = {
     "html": lineup_page,
     "chrome-trace": _times,
 }
-"""Formats that tell of the whole comparison; all others draw the two graphs that differ."""
+"""Formats that show the whole comparison; all others draw the two graphs that differ."""
 
 
 def _names(loaded: list[Recording], paths: tuple[str, ...]) -> list[str]:

@@ -1,7 +1,4 @@
-"""Turns nodes into atoms: operators in backward order, and leaves on their operator's card or once for each use.
-
-``uses`` decides where each leaf is drawn; here atoms are numbered and joined by edges.
-"""
+"""Turns nodes into atoms: operators in backward order, and leaves on their operator's card or once for each use."""
 
 from __future__ import annotations
 

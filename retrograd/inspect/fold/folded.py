@@ -1,9 +1,9 @@
 """``Folded``: a simplified graph, with everything that is needed to get back to the graph itself.
 
-Nodes that say little stand on another's card (see ``plumbing`` and ``uses``); what is left are *atoms*.
-Atoms are numbered as backward reaches them, the latest executed operator first, and a *scope* (a module, a call
-of a function, a run of repeated blocks) is always a run of consecutive atoms.  So scopes nest, a closed scope never
-makes a cycle, and the ``k`` blocks of a repeat are ``k`` stretches of equal length whose atoms correspond one to one.
+Minor nodes are drawn on another node's card (see ``plumbing`` and ``atoms``); what is left are *atoms*. Atoms are
+numbered as backward reaches them, the latest executed operator first, and a *scope* (a module, a call of a function, a
+run of repeated blocks) is always a run of consecutive atoms. So scopes nest, a closed scope never makes a cycle, and
+the ``k`` blocks of a repeat are ``k`` stretches of equal length whose atoms correspond one to one.
 """
 
 from __future__ import annotations

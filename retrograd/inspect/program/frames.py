@@ -1,10 +1,10 @@
 """Finds the user's own lines on the call stack.
 
-Frames of PyTorch, NumPy, the standard library, retrograd and what runs the program are passed over.  Code of other
-installed packages is a *library*'s: the line is then the user's that called into it, and says inside which it is.
+Frames of PyTorch, NumPy, the standard library, retrograd and the program's launcher are skipped. Other installed
+packages are *libraries*: for their frames, the line is the user's that called into the library, together with its name.
 
-Reading the variables of a running frame must leave nothing behind: up to Python 3.12 ``frame.f_locals`` is a
-dictionary that stays with the frame and would keep the user's tensors alive, see ``read_locals``.
+Reading the variables of a running frame must leave nothing behind: up to Python 3.12 ``frame.f_locals`` is a dictionary
+that stays with the frame and would keep the user's tensors alive, see ``read_locals``.
 """
 
 from __future__ import annotations

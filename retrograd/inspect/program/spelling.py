@@ -1,7 +1,7 @@
 """Finds the source text of the operation that a frame is executing: its operands and its assignment targets.
 
-A running frame says which instruction it stands at, the code object where in the source that instruction was
-written, and the syntax tree of the file what stands there.  Each place is looked up once.
+A running frame has the current instruction, its code object the position of that instruction in the source, and the
+syntax tree of the file the expression there. Each place is looked up once.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class _Memory:
         self.itemsize, self.size = span.itemsize, span.memory
         self.owner = owner
         self.version = version
-        """The highest that was seen: a higher one tells of a write that nobody saw."""
+        """The highest version seen: a higher one means an unobserved write."""
         self.written: Array | None = None
         """Which entries were written, once some were."""
 

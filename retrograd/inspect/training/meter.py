@@ -77,10 +77,10 @@ class Meter:
         self._engine, self._reading, self._judge, self._safely = engine, reading, judge, guard
         self._history, self._every = reading.history, reading.every
         self.step = reading.first
-        """Number of the step that is under way; of the one before the first, before it begins."""
+        """Number of the current step; before the first one, the number before it."""
         self._begun = False
         self.row: Array = np.full(0, np.nan, np.float32)
-        """Statistics of the step under way, as far as it has come."""
+        """Statistics of the current step so far."""
         self._optimizers: dict[int, _Optimizer] = {}
         self._stepped: set[int] = set()
         self._losses: dict[str, list[Any]] = {}
@@ -92,7 +92,7 @@ class Meter:
         """When the step before was over."""
         self._depth = 0
         self.exact: list[float] = []
-        """The losses of the step under way, as they are."""
+        """The losses of the current step, unrounded."""
         self.before: Before | None = None
         """What the step began with, where it may have to be run again."""
         self._again: list[Any] = []

@@ -38,7 +38,7 @@ from .watched_file import WatchedRun, encoded, load_run
 FORMS = ("html", "json")
 """Forms in which a run is written: a page, or data that `retrograd stats`, `diff` and `render` read."""
 MEMORY = 24_000_000
-"""Bytes of statistics kept if nobody says otherwise."""
+"""Bytes of statistics kept by default."""
 FLUSH = 30.0
 """Seconds between two times that the file is written."""
 _MOST_HAPPENED = 1_000

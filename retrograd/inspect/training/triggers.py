@@ -56,7 +56,7 @@ class Usual:
 
     def __init__(self, parameters: int) -> None:
         self.seen = 0
-        """Steps so far, without the one under way."""
+        """Steps so far, without the current one."""
         self._norms = np.full((_USUAL, parameters), np.nan, np.float32)
         self._shares = np.full((_USUAL, parameters), np.nan, np.float32)
         self._losses = np.full(_USUAL, np.nan)

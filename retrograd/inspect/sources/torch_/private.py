@@ -65,7 +65,7 @@ _PATCHED = {
     "_C._from_dlpack": "tensors made by DLPack come from nowhere",
     "nn.utils.stateless._functional_call": "modules that are called with other tensors than their own are not told",
 }
-"""Names that are wrapped where they stand, and what is lost without them."""
+"""Names that are wrapped in place, and what is lost without them."""
 
 
 class Private:

@@ -12,7 +12,7 @@ from .own_work import own_work
 PROBLEMS: list[str] = []
 """The first of them with their tracebacks, for our own tests."""
 LISTENERS: list[Callable[[str], None]] = []
-"""Who tells the recordings under way."""
+"""Called with each problem, to note it in the current recordings."""
 _MOST = 20
 
 

@@ -72,7 +72,7 @@ class Optimizers:
         """Sizes of groups, and the numbers of their parameters -> these by place, which events share."""
         self._effects = StepEffects(reader)
         self._steps: BoundedDict[int, _Step] = BoundedDict(1_000)
-        """Steps under way, by number."""
+        """Running steps, by number."""
 
     def works(self, watches: Iterable[Watch], action: str, optimizer: Any, caller: FrameType) -> None:
         """An optimizer was made, clears gradients or steps, or the closure of its step was evaluated."""

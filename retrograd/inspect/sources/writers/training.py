@@ -13,7 +13,7 @@ from ..base import Watch
 from ..object_numbers import ObjectNumbers
 
 _SHOWN = 10
-"""Names of entries that are told of one state."""
+"""Largest number of entries reported for one state."""
 
 
 class ModuleChanges:

@@ -34,7 +34,7 @@ class Row(NamedTuple):
     first: int
     last: int
     seconds: float
-    """Since the run began, as far as steps were timed."""
+    """Seconds since the run began, where steps were timed."""
     least: dict[str, float]
     median: dict[str, float]
     greatest: dict[str, float]

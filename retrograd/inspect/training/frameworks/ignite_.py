@@ -15,7 +15,7 @@ class Watch:
     def __init__(self, model: Any = None, **settings: Any) -> None:
         self._model, self._settings = model, settings
         self.run: watch | None = None
-        """The run under way, or the last one."""
+        """The current run, or the last one."""
 
     def attach(self, trainer: Any) -> None:
         """Watch from the beginning of a trainer's run to its end, or to its exception."""

@@ -15,7 +15,7 @@ class Watch(Callback):
     def __init__(self, **settings: Any) -> None:
         self._settings = settings
         self.run: watch | None = None
-        """The run under way, or the last one."""
+        """The current run, or the last one."""
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
         """Begin to watch."""

@@ -15,7 +15,7 @@ class Watch(TrainerCallback):
     def __init__(self, **settings: Any) -> None:
         self._settings = settings
         self.run: watch | None = None
-        """The run under way, or the last one."""
+        """The current run, or the last one."""
 
     def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
         """Begin to watch."""

@@ -1,7 +1,7 @@
-"""Who called the engine: the user's frame, and the public function of ours that it called.
+"""Finds the user's frame that called the engine, and the public function that it called.
 
-An operator row says ``_sum_dim`` or ``_where``; the user wrote ``x.sum(1)`` or ``torch.where(...)``.  Between the row
-and the user's frame stand frames of ours, and the outermost one that belongs to a public function has its name.
+An operator row is called ``_sum_dim`` or ``_where``; the user wrote ``x.sum(1)`` or ``torch.where(...)``. The outermost
+of our frames between the row and the user's frame that belongs to a public function has the name that the user wrote.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Measures the nodes of one backward pass through hooks that hold no node and are removed when it ends.
 
-Before a node runs its gradient is copied and the clock read; its time ends where the next hook begins.  What a node
-passes on is what arrives at the nodes behind it, unless several add up there: only then it is looked at itself.
-A node that passes on what it gets has no hook, nor a leaf without a gradient so far: their times count with those of
-the nodes before them.  Hooks only take down; everything else is worked out when the run is over, or read.
+Before a node runs, its gradient is copied and the clock is read; its time ends when the next hook begins. What a node
+passes on is what arrives at the nodes behind it, unless several gradients add up there: only then it is read itself. A
+node that passes its gradient on unchanged has no hook, nor has a leaf without a gradient so far: their times count for
+the nodes before them. Hooks only store; everything else is computed when the pass is over, or on first read.
 """
 
 from __future__ import annotations

@@ -19,11 +19,11 @@ class Rule:
     reason: str = ""
     """Reason of a cut, or which change of a leaf."""
     method: bool = False
-    """Whether its first argument stands before a dot or operator."""
+    """Whether its first argument precedes a dot or operator."""
     written: str = ""
     """What PyTorch calls the function, without underscores around it and with one behind if it writes in place."""
     swapped: bool = False
-    """Whether its first argument stands on the right: those of its calls are turned round."""
+    """Whether its first argument is the right operand: the arguments of its calls are exchanged."""
     operator: Operator = field(init=False)
     """What it does."""
 
@@ -71,7 +71,7 @@ _ASKING = frozenset(
     | {"dense_dim", "sparse_dim", "_nnz", "_dimI", "_dimV", "_is_view", "qscheme", "q_scale", "q_zero_point"}
     | {"q_per_channel_axis", "__len__", "__hash__", "__dir__", "__repr__", "__str__", "__format__", "__dlpack_device__"}
 )
-"""Methods that do so, or show values as text, or hand out memory of which nobody tells what becomes of it."""
+"""Methods that do so, or show values as text, or hand out memory whose later use is not observed."""
 _SETTING = frozenset(
     {"retain_grad", "share_memory_", "record_stream", "__setstate__", "__reduce_ex__"}
     | {"result_type", "can_cast", "manual_seed", "get_default_dtype", "set_default_dtype"}
@@ -129,6 +129,6 @@ def _judge_attribute(holder: str, access: str) -> Rule:
 
 
 UNCOUNTED = frozenset({"apply", "map", "map2"})
-"""Writes in place that no version tells of."""
+"""In-place writes that do not raise the version counter."""
 INDEXED_WRITES = frozenset({"setitem", "index_put", "scatter", "index_copy"})
 """Writes of which only the last to each place counts."""

@@ -33,7 +33,7 @@ class Severing:
         torch: Any = LIBRARY.torch
         self._table = table
         self.known = table.known
-        """What is severed just now; where nothing is, most calls need not be heard."""
+        """Tensors that are severed now; if there are none, most calls can be ignored."""
         self._plain = frozenset({torch.Tensor, torch.nn.Parameter})
         self._has_grad: Callable[[], bool] = torch.is_grad_enabled
         self._is_inference: Callable[[], bool] = torch.is_inference_mode_enabled

@@ -32,7 +32,7 @@ _TOGETHER = (
 _ROOTS = ("src", "dst", "group_src", "group_dst")
 """Parameters of collectives that say which rank has, or gets, what others send."""
 _PAIRS = ("send", "recv", "batch_isend_irecv")
-"""Between two processes.  ``isend`` and ``irecv`` are left alone: PyTorch tells by them what a ``P2POp`` is to do."""
+"""Between two processes.  ``isend`` and ``irecv`` are left alone: PyTorch identifies a ``P2POp`` by them."""
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ class _Watched(NamedTuple):
     """The storage, which lives as long as the memory."""
     storage: int
     number: int
-    """The tensor whose entries lie there, and ``tensor`` itself, which as long as it lives tells PyTorch's writes."""
+    """The tensor with these entries, and ``tensor`` itself, whose version shows PyTorch's writes while it lives."""
     tensor: Reference
     line: SourceLine | None
     """The line that handed it out."""

@@ -21,7 +21,7 @@ from ..problems import safely
 from ..watching.own_numbers import program_has_global_hooks
 
 _OURS = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3)) + os.sep
-"""The folder of the inspector: what stands there between a program and PyTorch does so only while somebody watches."""
+"""The folder of the inspector: its frames are between a program and PyTorch only while watching."""
 _HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
 DEPTH = 2
 """Frames of ours above the one that called what is wrapped: the function below and the wrapper around it."""

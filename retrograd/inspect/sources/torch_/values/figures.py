@@ -1,10 +1,10 @@
 """Statistics of the gradients of one backward pass: copied on arrival and computed in batches, or norms alone.
 
-Between two kernels of PyTorch nothing of ours is in the processor's caches, so whatever runs there costs several times
-what it does in a loop.  Gradients are therefore only copied there, each to a place that was allotted to it before
-(``layout``), into memory that is freed with the run; nothing of the program is held.  In a run of which only norms are
-wanted (``figure_schedule``) there is no copy either: the squares are summed in place, which reads what the last kernel
-has just written and writes nothing.
+Between two kernels of PyTorch nothing of ours is in the processor's caches, so code there takes several times as long
+as in a loop. Gradients are therefore only copied, each to a place reserved for it (``layout``), into memory that is
+freed with the pass; nothing of the program is held. In a pass for which only norms are needed (``figure_schedule``)
+there is no copy either: the squares are summed in place, which reads what the last kernel has just written and writes
+nothing.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class GradientFigures:
         """The same, once they were read."""
         self._found: Worked | None = None
         self._rows: dict[int, int] | None = None
-        """Key -> row of what was found, once somebody asks for one."""
+        """Key -> row of the results, filled on first use."""
 
     def taker(self) -> Callable[[int, Place | None, Any], None]:
         """Return what takes a gradient down; most are plain, and of the length that is known."""

@@ -18,7 +18,7 @@ from ..problems import note_problem
 _MOST = 2_000
 """Statistics of so many tensors wait at most."""
 NORM = ("norm", "bad", "nan")
-"""What tells the norm of a tensor, and how many entries are no finite number."""
+"""Statistics for the norm of a tensor and the number of its non-finite entries."""
 ALL = (*NORM, "low", "high", "sum", "zeros", "tiny", "first_bad")
 """The rest: range and sum, how many entries are zero or, in half precision, below the smallest normal number, and the
 place of the first one that is not finite."""

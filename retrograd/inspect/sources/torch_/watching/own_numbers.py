@@ -15,7 +15,7 @@ HOOKS = (
     *("_global_backward_pre_hooks", "_global_backward_hooks"),
     *("_global_forward_pre_hooks", "_global_forward_hooks"),
 )
-"""Dictionaries of ``torch.nn.modules.module`` in which hooks on all modules stand."""
+"""Dictionaries of ``torch.nn.modules.module`` that hold hooks on all modules."""
 _given = 0
 """How many numbers have been given; none is given twice, as several breakpoints may have hooks on one node."""
 

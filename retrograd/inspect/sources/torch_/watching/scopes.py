@@ -47,7 +47,7 @@ class Running:
     mode_is_off: bool
     """Whether the mode is off while this one runs."""
     above: int
-    """How many modes of the program stood above it when it was taken off."""
+    """How many modes of the program were above it when it was taken off."""
 
     def __init__(self, identity: int | str, path: str, marks: Marks, around: Running | None) -> None:
         self.identity = identity

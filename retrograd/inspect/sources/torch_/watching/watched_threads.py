@@ -26,7 +26,7 @@ class ThreadState(threading.local):
         """The modules that run and the scopes that are open."""
         self.inside = Inside()
         self.outer: list[tuple[int | None, bool]] = []
-        """What each run under way goes back to: the run around it, and whether the mode was put on for it."""
+        """For each running pass: the pass around it, and whether the mode was put on for it."""
 
 
 class WatchedThreads:
