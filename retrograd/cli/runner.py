@@ -9,10 +9,9 @@ The rules were read off ``python`` (3.11) and are held against it by ``tests/tes
   that a recording around it also holds what threads and handlers did;
 - ``leave`` gives the process the program's exit code, or lets it die of SIGINT after a Ctrl-C.
 
-What cannot be kept: ``os.exec*`` and a signal that kills the process end it at once, without results.
-A program sees two frames below its own module, and modules that the command line needs are loaded already.  Tracebacks of
-errors that it catches contain frames of PyTorch that they do not have under ``python``: those of function modes and
-hooks.
+What cannot be kept: ``os.exec*`` and a signal that kills the process end it at once, without results. A program sees
+two frames below its own module, and modules that the command line needs are loaded already. Tracebacks of errors that
+it catches contain frames of PyTorch that are not there under ``python``: those of function modes and hooks.
 """
 
 from __future__ import annotations
