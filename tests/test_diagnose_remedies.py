@@ -27,6 +27,18 @@ y = w * scale
 scale.data.mul_(0.9).add_(0.1)
 y.sum().backward()
 """
+RETURNED = """
+w = torch.ones(3, requires_grad=True)
+def errors(weight, powers):
+    return [(weight ** k - 2).square().sum() for k in powers]
+opt = torch.optim.SGD([w], lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    found = torch.tensor(errors(w, range(1, 4)), requires_grad=True)
+    total = found.mean()
+    total.backward()
+    opt.step()
+"""
 METRIC = """
 logits = torch.ones(4, 2) * torch.ones(2, requires_grad=True)
 labels = torch.zeros(4)
@@ -264,13 +276,14 @@ def first(text: str, engine: str, folder: Path) -> Finding:
         (NOTHING, "chosen is empty"),
         (FUNCTION, "let backward of Root return a finite number"),
         (SCALED_PARAMETER, "torch.nn.Parameter(...) around all of it"),
+        (RETURNED, "torch.stack(errors(w, range(1, 4)))"),
     ],
     ids=["zero row", "single entries", "written twice", "metric", "listed", "comparison", "clamp"]
     + ["stacked", "half", "pairs", "transposed", "state"]
     + ["inferred", "parts", "ranks", "mean", "copied deeply", "copies trained"]
     + ["summed in half", "updated away", "diverged", "too large", "pole"]
     + ["inverse", "all ignored", "nothing", "function"]
-    + ["scaled parameter"],
+    + ["scaled parameter", "returned"],
 )
 def test_remedy_is_about_the_line(text: str, remedy: str, engine: str, tmp_path: Path) -> None:
     """The remedy takes the names and the operator of the line, and mends what is wrong there."""
