@@ -179,7 +179,7 @@ OF_SCHEDULES = (
     Row(
         r"You must define either total_steps",
         _SETUP,
-        "the schedule{here} is not told for how many steps it is made.",
+        "the schedule{here} is made without saying for how many steps.",
         "total_steps=..., or both epochs=... and steps_per_epoch=len(loader)",
     ),
     Row(
