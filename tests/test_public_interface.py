@@ -94,3 +94,12 @@ def test_modules_and_functions_do_not_share_names() -> None:
     assert [getattr(rg.inspect, name) for name in names] == modules
     with pytest.raises(AttributeError, match="nonsense"):
         rg.inspect.nonsense
+
+
+def test_types_of_what_is_returned_are_public() -> None:
+    """Whoever annotates a function finds the type of what the public functions return under a public name."""
+    run, graph = recorded(), rg.walk(loss())
+    returned = [run, graph, *run.findings, graph.stats(), rg.inspect.diff(graph, graph), rg.inspect.diff(run, run)]
+    returned.append(rg.why(rg.ones(1, requires_grad=True)))
+
+    assert [type(one) for one in returned if getattr(rg.inspect, type(one).__name__, None) is not type(one)] == []

@@ -18,12 +18,17 @@ if TYPE_CHECKING:  # what type checkers see of `_HOMES`
     from .events import Event as Event
     from .events import Recording as Recording
     from .findings import Finding as Finding
+    from .gradient_reason import Answer as Answer
     from .gradient_reason import why as why
+    from .graph_diff import GraphDiff as GraphDiff
     from .hooks_log import log_hooks as log_hooks
     from .intent import deliberate as deliberate
+    from .lineup.lineup import Lineup as Lineup
     from .loading import load_recording
+    from .render import RenderOptions as RenderOptions
     from .snapshot import Graph as Graph
     from .snapshot import SourceLine as SourceLine
+    from .stats import Statistics as Statistics
     from .training.run import watch as watch
     from .walker import walk as walk
 
@@ -47,6 +52,11 @@ _HOMES = {
     "Recording": ("events", "Recording"),
     "Event": ("events", "Event"),
     "Finding": ("findings", "Finding"),
+    "Statistics": ("stats", "Statistics"),
+    "Answer": ("gradient_reason", "Answer"),
+    "GraphDiff": ("graph_diff", "GraphDiff"),
+    "Lineup": ("lineup.lineup", "Lineup"),
+    "RenderOptions": ("render", "RenderOptions"),
 }
 """Public name -> (module of this package, name there)."""
 
