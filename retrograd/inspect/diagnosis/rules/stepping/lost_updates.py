@@ -23,12 +23,12 @@ def lost_updates(flow: Flow) -> Iterator[Case]:
     if flow.error is not None or flow.rows.get("optimizer"):
         return
     lines: dict[object, list[int]] = defaultdict(list)
-    updates = _updates(flow)
+    updates, lost = _updates(flow), _lost(flow)
     for leaf, rows in updates.items():
         first = rows[0]
         moved = flow.written_after(leaf, 0) and flow.writes_into(leaf)[-1] > first
         moved = moved or any(row > first for row in flow.leaf_events.get((leaf, "written"), ()))
-        if len(rows) >= HABIT and not moved and all(_is_lost(flow, row) for row in rows):
+        if len(rows) >= HABIT and not moved and lost.issuperset(rows):
             lines[flow.events[rows[-1]].source].append(leaf)
     for leaves in lines.values():
         yield _case(flow, leaves, updates[leaves[0]])
@@ -68,18 +68,22 @@ def _read_in(flow: Flow, row: int) -> set[int]:
     return {one for one, name in named if name.endswith(_GRADIENT) or flow.facts(one).name.endswith(_GRADIENT)}
 
 
-def _is_lost(flow: Flow, row: int) -> bool:
-    """Whether what a call makes goes nowhere: nothing takes it, but for calls whose results nothing takes."""
-    shape, waiting = flow.facts(flow.events[row].data["outputs"][0]).shape, [row]
-    seen = {row}
-    while waiting:
-        made = flow.events[waiting.pop()].data.get("outputs", ())
-        if not made or any(flow.facts(one).shape != shape for one in made):
-            return False
-        following = {later for one in made for later in flow.used_in.get(one, ())} - seen
-        seen |= following
-        waiting += following
-    return True
+def _lost(flow: Flow) -> set[int]:
+    """Return the calls whose results go nowhere: no pass starts at them, and only calls take them that are lost, too.
+
+    All of a shape: what is computed of them in another one, such as a loss, may be what they were made for.
+    """
+    roots = {root for run in flow.runs for root in run.roots}
+    lost, shapes = set[int](), dict[int, tuple[int, ...]]()
+    for row in reversed(range(len(flow.events))):  # what takes a result comes later
+        made = flow.events[row].data.get("outputs", ())
+        if not made or not roots.isdisjoint(made):
+            continue
+        shapes[row] = flow.facts(made[0]).shape
+        later = {one for output in made for one in flow.used_in.get(output, ())} - {row}
+        if later <= lost and all(shapes[one] == shapes[row] for one in later):
+            lost.add(row)
+    return lost
 
 
 def _case(flow: Flow, leaves: list[int], rows: list[int]) -> Case:
