@@ -25,9 +25,9 @@ from collections.abc import Callable
 import retrograd as rg
 from retrograd.inspect import Recording
 from retrograd.inspect.fold import everything, fold, view
+from retrograd.inspect.graphs.graph import Graph
 from retrograd.inspect.layout import Size, nested
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.snapshot import Graph
 
 ROUNDS = 5
 SIZES = (1_000, 10_000, 100_000)

@@ -28,8 +28,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from browser import browser  # noqa: E402
 from recording_samples import chain, graph, recording  # noqa: E402
 
+from retrograd.inspect.graphs.graph import Graph  # noqa: E402
 from retrograd.inspect.render import RenderOptions, renderer_for  # noqa: E402
-from retrograd.inspect.snapshot import Graph  # noqa: E402
 
 LOAD_BARS = {1_000: 0.5, 10_000: 1.0, 100_000: 4.0}
 CPU_BARS = {100_000: (10.0, 1000, 15.0), 1_000_000: (90.0, 4000, 15.0)}

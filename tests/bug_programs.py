@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from retrograd.inspect.events import Recording
-from retrograd.inspect.kept_steps import KEPT
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
+from retrograd.inspect.recording.events import Recording
+from retrograd.inspect.recording.kept_steps import KEPT
 
 FOLDER = Path(__file__).resolve().parent / "bug_programs"
 _HEAD = re.compile(

@@ -6,7 +6,7 @@ import itertools
 
 from hypothesis import strategies as st
 
-from retrograd.inspect.snapshot import Graph
+from retrograd.inspect.graphs.graph import Graph
 
 Row = tuple[str, str]
 """Operator and scope of one node."""

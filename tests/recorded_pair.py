@@ -6,7 +6,7 @@ import linecache
 from typing import Any
 
 from retrograd.inspect import Recording
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 
 PROGRAM = "recorded_program.py"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from retrograd.inspect.events import Event, Recording, called
-from retrograd.inspect.snapshot import Graph, SourceLine
+from retrograd.inspect.graphs.graph import Graph, SourceLine
+from retrograd.inspect.recording.events import Event, Recording, called
 
 HOSTILE = (
     "</script><b>x</b>",

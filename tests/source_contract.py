@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from retrograd.inspect.event_data import (
+from retrograd.inspect.graphs.graph import EDGE_COLUMNS, NODE_COLUMNS, Graph
+from retrograd.inspect.recording.event_data import (
     BY_TENSOR_KEYS,
     MEASURES,
     ROW_KEYS,
@@ -13,8 +14,7 @@ from retrograd.inspect.event_data import (
     TENSOR_OF_NAME_KEYS,
     TENSORS_KEYS,
 )
-from retrograd.inspect.events import OPERATIONS, Event, Recording
-from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, Graph
+from retrograd.inspect.recording.events import OPERATIONS, Event, Recording
 
 APART = {
     "seconds": "measured",

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recording_samples import HOSTILE, chain, diamond, graph, hostile
 
-from retrograd.inspect.align import align
-from retrograd.inspect.graph_diff import Change, diff_graphs
-from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, Graph
+from retrograd.inspect.graphs.align import align
+from retrograd.inspect.graphs.graph import EDGE_COLUMNS, NODE_COLUMNS, Graph
+from retrograd.inspect.graphs.graph_diff import Change, diff_graphs
 
 
 def renumbered(made: Graph, order: list[int]) -> Graph:

@@ -27,44 +27,19 @@ FACE = tuple(f"retrograd.{name}" for name in FACE_NAMES)
 DATA = (
     "bounded",
     "references",
-    "unseen",
     "verbs",
-    "columns",
-    "places",
-    "snapshot",
-    "subgraph",
-    "tensor_facts",
-    "memory_parts",
-    "shared_keys",
-    "shared_parts",
-    "tensor_table",
-    "training_data",
-    "job_data",
-    "mode_data",
-    "lent_memory",
-    "events",
-    "journal",
-    "event_data",
-    "event_types",
-    "figure_schedule",
+    "graphs",
+    "recording",
     "operators",
-    "random_functions",
     "intent",
     "findings",
-    "flight_recorder",
     "fixes",
     "plugins",
     "garbage",
     "program",
     "progress",
     "fold",
-    "align",
-    "graph_diff",
     "lineup",
-    "compare",
-    "memory_line",
-    "passes",
-    "stats",
     "training.comparison",
     "training.history",
     "training.watched_file",
@@ -177,7 +152,7 @@ def test_engine_never_imports_the_inspector() -> None:
 
 
 def test_own_modules_are_imported_relatively() -> None:
-    """One spelling for imports of our own: `from ..snapshot import`, never `from retrograd.inspect.snapshot import`."""
+    """One spelling for imports of our own: relative, never `from retrograd.inspect.graphs.graph import`."""
     absolute = [
         f"{module.where}:{node.lineno}"
         for module in MODULES.values()
@@ -333,7 +308,7 @@ def test_programs_on_pytorch_run_without_the_engine(command: list[str], tmp_path
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
 
     assert done.returncode == 0
-    assert {"torch", "retrograd.inspect.recorder"} <= loaded
+    assert {"torch", "retrograd.inspect.process.recorder"} <= loaded
     assert {name for name in loaded if name.startswith("retrograd.engine")} == set()
     assert {name for name in loaded if name.startswith("retrograd.inspect.sources.engine_.")} == {
         "retrograd.inspect.sources.engine_.source"
@@ -341,7 +316,7 @@ def test_programs_on_pytorch_run_without_the_engine(command: list[str], tmp_path
 
 
 ENGINE_LATER = """
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 with recording(level="full") as outer, recording(level="graph") as inner:
     import retrograd as torch
     w = torch.ones(3, requires_grad=True)

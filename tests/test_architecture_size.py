@@ -24,7 +24,7 @@ TORCH_SIGNATURES = (
 # Functions that may be longer or take more, each with its reason. Keep this short.
 LONG_BODY: dict[str, str] = {}
 MANY_PARAMETERS: dict[str, str] = {
-    "retrograd.inspect.recorder:recording": "what can be chosen of a recording, each by its name",
+    "retrograd.inspect.process.recorder:recording": "what can be chosen of a recording, each by its name",
     "retrograd.inspect.training.run:watch.__init__": "what can be chosen of a watched run, each by its name",
 }
 # Base classes whose ladder is PyTorch's, so that users' subclasses fit: counted from here upward.

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from side_by_side import retrograd
 
-from retrograd.inspect.events import SCHEMA
+from retrograd.inspect.recording.events import SCHEMA
 
 PROGRAM = """
 import retrograd as torch

@@ -9,8 +9,8 @@ from bug_programs import record
 from side_by_side import retrograd as run_command
 
 from retrograd.inspect.baseline import compared
-from retrograd.inspect.events import Recording
 from retrograd.inspect.findings import Finding
+from retrograd.inspect.recording.events import Recording
 
 WORKS = """\
 import torch

@@ -11,7 +11,7 @@ import pytest
 from side_by_side import OURS, finish, retrograd, start
 
 from retrograd.cli.children.nest import BEGUN, LEFT, MOST, QUIET, SEEN, TRAINED, Nest
-from retrograd.inspect.loading import load_recording
+from retrograd.inspect.recording.loading import load_recording
 
 JOB = """
 import os, sys, time

@@ -13,7 +13,7 @@ import pytest
 READING = """
 import os, signal
 from retrograd.cli.main import main
-from retrograd.inspect import loading
+from retrograd.inspect.recording import loading
 loading._read = lambda path: os.kill(os.getpid(), signal.SIGINT)
 main()
 """

@@ -18,8 +18,8 @@ from side_by_side import Outcome
 
 from retrograd.cli.group import cli
 from retrograd.errors import LayoutError, OutputError
-from retrograd.inspect.loading import load_recording
 from retrograd.inspect.output import save
+from retrograd.inspect.recording.loading import load_recording
 from retrograd.inspect.render import renderers
 
 

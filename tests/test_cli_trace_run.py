@@ -12,7 +12,7 @@ import pytest
 from side_by_side import both, finish, retrograd, start
 
 from retrograd.cli.environment import Environment
-from retrograd.inspect.loading import load_recording
+from retrograd.inspect.recording.loading import load_recording
 
 STEPS = """
 import sys

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from side_by_side import environment
 
-from retrograd.inspect.events import Event, Recording
-from retrograd.inspect.unseen import sentences
+from retrograd.inspect.recording.events import Event, Recording
+from retrograd.inspect.recording.unseen import sentences
 
 pytest.importorskip("torch", "2.6")
 
 PROGRAM = """
 import json, torch
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 from retrograd.inspect.diagnosis import diagnose
-from retrograd.inspect.unseen import sentences
+from retrograd.inspect.recording.unseen import sentences
 
 class Net(torch.nn.Module):
     def __init__(self):

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from retrograd.inspect.diagnosis import diagnose
-from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding
-from retrograd.inspect.snapshot import SourceLine
-from retrograd.inspect.tensor_facts import TensorFacts
+from retrograd.inspect.graphs.graph import SourceLine
+from retrograd.inspect.recording.events import Event, Recording
+from retrograd.inspect.recording.tensor_facts import TensorFacts
 
 
 def line(number: int) -> SourceLine:

@@ -8,7 +8,7 @@ import retrograd as rg
 from retrograd.inspect.diagnosis import diagnose
 from retrograd.inspect.diagnosis.queries.dependence import _Since
 from retrograd.inspect.diagnosis.rules.targets import learned_weights
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 
 
 def test_bits_come_together_over_rows() -> None:

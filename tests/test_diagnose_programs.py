@@ -10,7 +10,7 @@ from bug_programs import Pair, pairs, record
 
 from retrograd.inspect.diagnosis import diagnose, diagnose_together, kinds
 from retrograd.inspect.findings import Finding
-from retrograd.inspect.loading import decode_recording
+from retrograd.inspect.recording.loading import decode_recording
 from retrograd.inspect.render.formats.json_ import encode_recording
 
 

@@ -16,11 +16,11 @@ from side_by_side import Outcome as Ended
 from side_by_side import retrograd
 
 from retrograd.inspect.diagnosis import all_checks, diagnose, kinds
-from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding
+from retrograd.inspect.graphs.graph import SourceLine
+from retrograd.inspect.recording.events import Event, Recording
 from retrograd.inspect.render.reports import Outcome, report_for, reports
 from retrograd.inspect.render.reports.panels import caret
-from retrograd.inspect.snapshot import SourceLine
 
 HOSTILE = 'w["</script>"] [red]\x1b[2J%0A::error::\n"'
 ROOT = Path(__file__).resolve().parent.parent

@@ -18,7 +18,7 @@ from source_tree import MODULES as SOURCES
 
 import retrograd as rg
 from retrograd.cli.group import cli
-from retrograd.inspect.events import Recording
+from retrograd.inspect.recording.events import Recording
 from retrograd.inspect.render.formats.json_ import encode_recording
 from retrograd.inspect.writing import write_output
 

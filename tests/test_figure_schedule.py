@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.inspect.figure_schedule import AT_FIRST, EVERY, FigureSchedule
+from retrograd.inspect.recording.figure_schedule import AT_FIRST, EVERY, FigureSchedule
 from retrograd.inspect.sources import array_values
 
 ROOT = Path(__file__).resolve().parent.parent

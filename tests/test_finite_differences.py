@@ -19,7 +19,7 @@ from side_by_side import finish, retrograd, start
 
 from retrograd.inspect.diagnosis import diagnose
 from retrograd.inspect.finite_differences import check, isolation
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 EACH_ENGINE = pytest.mark.parametrize("engine", ["retrograd", "torch"])

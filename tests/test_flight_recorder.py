@@ -13,11 +13,11 @@ import pytest
 
 from retrograd.errors import RecordingError
 from retrograd.inspect.diagnosis import diagnose_together
-from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding
+from retrograd.inspect.graphs.graph import SourceLine
 from retrograd.inspect.lineup.dumps import in_order, with_dumps
-from retrograd.inspect.loading import load_recording
-from retrograd.inspect.snapshot import SourceLine
+from retrograd.inspect.recording.events import Event, Recording
+from retrograd.inspect.recording.loading import load_recording
 
 WRITES = """
 import sys

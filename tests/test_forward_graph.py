@@ -9,7 +9,7 @@ import pytest
 
 import retrograd
 from retrograd import debug
-from retrograd.inspect.forward_graph import LABEL, forward_graph
+from retrograd.inspect.graphs.forward_graph import LABEL, forward_graph
 from retrograd.inspect.render import RenderOptions, renderer_for
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from retrograd.inspect.diagnosis import diagnose
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 
 PROGRAMS = sorted(Path(__file__).parent.joinpath("healthy_programs").glob("*.py"))
 

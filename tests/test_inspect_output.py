@@ -17,8 +17,8 @@ from recording_samples import diamond, recording
 import retrograd
 from retrograd.errors import NoGraphError, OutputError, UnknownFormatError, UsageError
 from retrograd.inspect import output
-from retrograd.inspect.loading import load_recording
 from retrograd.inspect.output import save
+from retrograd.inspect.recording.loading import load_recording
 from retrograd.inspect.render import RenderOptions
 from retrograd.inspect.writing import check_writable, write_output
 

@@ -10,8 +10,8 @@ import weakref
 import pytest
 
 import retrograd as rg
-from retrograd.inspect.events import Event, Recording
-from retrograd.inspect.journal import Journal
+from retrograd.inspect.recording.events import Event, Recording
+from retrograd.inspect.recording.journal import Journal
 from retrograd.inspect.sources.engine_.calls import calls
 
 
@@ -109,7 +109,7 @@ def test_reading_inside_a_handler_of_signals():
 
 def test_threads_note_while_another_one_reads():
     """Nothing is lost or made twice."""
-    from retrograd.inspect.recorder import recording
+    from retrograd.inspect.process.recorder import recording
 
     def work():
         a = rg.ones(3, requires_grad=True)

@@ -10,9 +10,15 @@ from bug_programs import pairs, record
 from long_programs import lengthened
 
 from retrograd.inspect.diagnosis import diagnose
-from retrograd.inspect.event_data import BY_TENSOR_KEYS, ROW_KEYS, TENSOR_KEYS, TENSOR_OF_NAME_KEYS, TENSORS_KEYS
-from retrograd.inspect.events import Event, Recording
-from retrograd.inspect.loading import decode_recording, load_recording
+from retrograd.inspect.recording.event_data import (
+    BY_TENSOR_KEYS,
+    ROW_KEYS,
+    TENSOR_KEYS,
+    TENSOR_OF_NAME_KEYS,
+    TENSORS_KEYS,
+)
+from retrograd.inspect.recording.events import Event, Recording
+from retrograd.inspect.recording.loading import decode_recording, load_recording
 from retrograd.inspect.render.formats.json_ import encode_recording
 
 STATEFUL = """

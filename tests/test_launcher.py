@@ -18,7 +18,7 @@ from retrograd.cli.lifeline import lifeline
 from retrograd.cli.stacks import ask, told_text
 from retrograd.inspect.differences import diff
 from retrograd.inspect.lineup.lineup import Lineup
-from retrograd.inspect.loading import load_recording
+from retrograd.inspect.recording.loading import load_recording
 
 PROGRAM = """
 import ctypes, sys, time

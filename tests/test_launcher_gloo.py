@@ -14,7 +14,7 @@ from marked_lines import line_of
 
 from retrograd.inspect.differences import diff
 from retrograd.inspect.lineup.lineup import Lineup
-from retrograd.inspect.loading import load_recording
+from retrograd.inspect.recording.loading import load_recording
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="this PyTorch has no torch.distributed")

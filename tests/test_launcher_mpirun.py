@@ -18,7 +18,7 @@ from marked_lines import line_of
 
 from retrograd.inspect.differences import diff
 from retrograd.inspect.lineup.lineup import Lineup
-from retrograd.inspect.loading import load_recording
+from retrograd.inspect.recording.loading import load_recording
 from retrograd.inspect.render.diff_text import lineup_lines
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -12,12 +12,12 @@ import pytest
 from recording_samples import chain, diamond, graph
 
 from retrograd.errors import LayoutError
-from retrograd.inspect.events import Recording
 from retrograd.inspect.fold import View, everything, fold, view
+from retrograd.inspect.graphs.graph import Graph
 from retrograd.inspect.layout import Size, graphviz_
 from retrograd.inspect.layout.nested import NestedLayout
+from retrograd.inspect.recording.events import Recording
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.snapshot import Graph
 
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 

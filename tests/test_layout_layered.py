@@ -11,10 +11,10 @@ from crossings import crossings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from retrograd.inspect.graphs.graph import Graph
 from retrograd.inspect.layout import Box, Layout, Size, bands, layered, layers
 from retrograd.inspect.layout.net import net_of
 from retrograd.inspect.layout.ranks import longest_path_ranks
-from retrograd.inspect.snapshot import Graph
 
 CARD = Size(120, 60)
 Pairs = list[tuple[int, int]]

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrograd.inspect.fold import STEPS, View, everything, first_opening, fold, view
+from retrograd.inspect.graphs.graph import Graph
 from retrograd.inspect.layout import Box, Size
 from retrograd.inspect.layout.nested import HEADER, NestedLayout, layout
-from retrograd.inspect.snapshot import Graph
 
 SIZES = st.builds(Size, st.integers(20, 400), st.integers(20, 120))
 

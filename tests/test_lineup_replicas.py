@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from retrograd.inspect.diagnosis import diagnose_together
-from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding
+from retrograd.inspect.graphs.graph import SourceLine
 from retrograd.inspect.lineup.copies import copies_of
 from retrograd.inspect.lineup.kept_apart import kept_apart
 from retrograd.inspect.lineup.run import Run
-from retrograd.inspect.snapshot import SourceLine
-from retrograd.inspect.tensor_facts import TensorFacts
+from retrograd.inspect.recording.events import Event, Recording
+from retrograd.inspect.recording.tensor_facts import TensorFacts
 
 NAMES = ("inner.weight", "inner.bias")
 TENSORS = (*NAMES, "other")

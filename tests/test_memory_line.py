@@ -7,7 +7,7 @@ import json
 import pytest
 
 import retrograd as rg
-from retrograd.inspect.memory_line import memory_line, retained_runs, thinned
+from retrograd.inspect.graphs.memory_line import memory_line, retained_runs, thinned
 from retrograd.inspect.render import RenderOptions
 from retrograd.inspect.render.console_page import page_text
 from retrograd.inspect.render.stats_tables import chosen_statistics, stats_json, stats_parts

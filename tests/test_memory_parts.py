@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from retrograd.inspect.memory_parts import Part, contiguous, shares_entries
+from retrograd.inspect.recording.memory_parts import Part, contiguous, shares_entries
 
 
 def _viewed(memory, draw):

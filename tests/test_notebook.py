@@ -13,7 +13,7 @@ from source_tree import ROOT
 import retrograd as rg
 from retrograd.inspect.blocks import debug
 from retrograd.inspect.findings import Finding
-from retrograd.inspect.snapshot import Graph
+from retrograd.inspect.graphs.graph import Graph
 
 CELLS = (
     "import retrograd as rg\nx = rg.ones(3, requires_grad=True)\nloss = (x * x).sum()\nrg.inspect.walk(loss)",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from retrograd.inspect.events import Event
 from retrograd.inspect.operators import Trait, canonical, inplace, is_a, operator, traits_of
+from retrograd.inspect.recording.events import Event
 
 SPELLINGS = {
     "sub": "sub subtract sub_ rsub __sub__ __isub__ __rsub__ isub aten::sub.Tensor aten.sub_.Scalar _foreach_sub_ "

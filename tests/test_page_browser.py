@@ -15,13 +15,13 @@ from crossings import crossings
 from folding_samples import snapshot, stack_of_layers
 from recording_samples import HOSTILE, chain, graph, hostile
 
-from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding, Mark
+from retrograd.inspect.graphs.graph import Graph, SourceLine
+from retrograd.inspect.recording.events import Event, Recording
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.page import account
 from retrograd.inspect.render.scale import scale
 from retrograd.inspect.render.theme import DARK, LIGHT
-from retrograd.inspect.snapshot import Graph, SourceLine
 
 
 @pytest.fixture(scope="module")

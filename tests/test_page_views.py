@@ -11,8 +11,8 @@ import pytest
 from browser import Browser, browser
 
 import retrograd as rg
-from retrograd.inspect.events import Recording
 from retrograd.inspect.findings import Finding
+from retrograd.inspect.recording.events import Recording
 from retrograd.inspect.render import RenderOptions, renderer_for
 
 

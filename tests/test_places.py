@@ -12,12 +12,12 @@ import pytest
 
 import retrograd as rg
 from retrograd.inspect.breakpoints import Step
-from retrograd.inspect.events import Recording
 from retrograd.inspect.findings import Finding
-from retrograd.inspect.places import full_place, short_place
+from retrograd.inspect.graphs.graph import SourceLine
+from retrograd.inspect.program.places import full_place, short_place
+from retrograd.inspect.recording.events import Recording
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.reports import Outcome, reports
-from retrograd.inspect.snapshot import SourceLine
 
 FILE = "/tmp/ipykernel_1/3284367517.py"
 TEXT = "x = rg.zeros(2, requires_grad=True)\nloss = rg.log(x).sum()\nloss.backward()\nx.add_(1)\n"

@@ -8,14 +8,14 @@ import warnings
 
 import pytest
 
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
+from retrograd.inspect.recording.unseen import sentences
 from retrograd.inspect.sources.origins import Marks
 from retrograd.inspect.sources.torch_ import own_work, private
 from retrograd.inspect.sources.torch_.backward.runs import RunWriter
 from retrograd.inspect.sources.torch_.calls.calls import Call
 from retrograd.inspect.sources.torch_.calls.pristine import Pristine
 from retrograd.inspect.sources.torch_.watching import installation, mode
-from retrograd.inspect.unseen import sentences
 
 torch = pytest.importorskip("torch")
 

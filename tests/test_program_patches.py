@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 
 import retrograd as rg
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional

@@ -9,7 +9,7 @@ import pytest
 from recorded_pair import of_kind, record
 
 import retrograd
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 
 torch = pytest.importorskip("torch")
 

@@ -10,7 +10,7 @@ from rank_jobs import run_jobs
 
 from retrograd.inspect.diagnosis import diagnose_together
 from retrograd.inspect.findings import Finding
-from retrograd.inspect.loading import load_recording
+from retrograd.inspect.recording.loading import load_recording
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="this PyTorch has no torch.distributed")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import retrograd as rg
-from retrograd.inspect import kept_snapshots
-from retrograd.inspect.recorder import recording
-from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS
+from retrograd.inspect.graphs.graph import EDGE_COLUMNS, NODE_COLUMNS
+from retrograd.inspect.process.recorder import recording
+from retrograd.inspect.recording import kept_snapshots
 
 
 def train(steps):

@@ -16,7 +16,7 @@ from op_samples import all_samples, function_of, tensors_for  # noqa: E402
 
 from retrograd.engine.table.public import _SPELLINGS  # noqa: E402
 from retrograd.inspect.operators import canonical, traits_of  # noqa: E402
-from retrograd.inspect.recorder import recording  # noqa: E402
+from retrograd.inspect.process.recorder import recording  # noqa: E402
 from retrograd.inspect.sources.torch_.calls.rules import FACT, judge  # noqa: E402
 
 WITHOUT_TRAITS = {

@@ -18,7 +18,7 @@ if not torch.distributed.is_available():
 PROGRAM = """
 import json, sys, torch
 import torch.distributed as dist
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 
 with recording(level="full") as recorded:
     dist.init_process_group("gloo", init_method="file://" + sys.argv[1], rank=0, world_size=1)

@@ -9,7 +9,7 @@ import traceback
 import weakref
 
 import retrograd as rg
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 from retrograd.inspect.sources.engine_.calls.call_plans import Plan
 
 

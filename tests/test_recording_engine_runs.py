@@ -16,8 +16,8 @@ from recorded_pair import of_kind, record
 import retrograd as rg
 from retrograd.engine import observe
 from retrograd.engine.overriding import overrides
-from retrograd.inspect.journal import Journal
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
+from retrograd.inspect.recording.journal import Journal
 
 STEP = """import torch
 torch.manual_seed(0)
@@ -426,7 +426,7 @@ def test_events_of_a_step_are_made_when_somebody_reads_not_on_the_way(monkeypatc
 
 FIRST_RECORDING = """
 import retrograd as rg
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 rg.set_default_device("meta")
 rg.set_default_device("cpu")
 with recording(level="full") as recorded:

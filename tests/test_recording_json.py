@@ -18,13 +18,13 @@ from recording_samples import HOSTILE, chain, diamond, graph, hostile, recording
 
 import retrograd as rg
 from retrograd.errors import RecordingError
-from retrograd.inspect.events import SCHEMA, Event, Recording
-from retrograd.inspect.loading import decode_recording, load_recording
+from retrograd.inspect.graphs.graph import Graph, SourceLine
 from retrograd.inspect.output import save
+from retrograd.inspect.recording.events import SCHEMA, Event, Recording
+from retrograd.inspect.recording.loading import decode_recording, load_recording
+from retrograd.inspect.recording.tensor_facts import TensorFacts
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.formats.json_ import encode_recording
-from retrograd.inspect.snapshot import Graph, SourceLine
-from retrograd.inspect.tensor_facts import TensorFacts
 
 
 def strictly_parsed(text: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 
 Heard = list[str]
 

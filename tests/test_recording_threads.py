@@ -19,9 +19,9 @@ import retrograd as rg
 from retrograd import locks
 from retrograd.engine import observe
 from retrograd.inspect.diagnosis import diagnose
-from retrograd.inspect.events import Recording
+from retrograd.inspect.process.recorder import Recorder, recording
 from retrograd.inspect.program.syntax import parsed_expression
-from retrograd.inspect.recorder import Recorder, recording
+from retrograd.inspect.recording.events import Recording
 from retrograd.inspect.sources.engine_.calls.call_describer import CallDescriber
 from retrograd.inspect.sources.engine_.watching import Watching
 

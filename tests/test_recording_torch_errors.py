@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 
 torch = pytest.importorskip("torch")
 

@@ -19,7 +19,7 @@ WAYS = """
 import gc, os, runpy, sys, threading, warnings
 import torch
 from retrograd.inspect import diagnose
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 from retrograd.inspect.sources.torch_ import problems
 
 def changed_by_watching():

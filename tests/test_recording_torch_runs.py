@@ -8,8 +8,8 @@ import weakref
 
 import pytest
 
-from retrograd.inspect.event_data import MEASURES
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
+from retrograd.inspect.recording.event_data import MEASURES
 from retrograd.inspect.sources.torch_ import problems
 from retrograd.inspect.sources.torch_.backward.node_hooks import NodeHooks
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from recording_samples import chain, graph, hostile, recording
 
 from retrograd.errors import NoGraphError
-from retrograd.inspect.events import Event, Recording
+from retrograd.inspect.graphs.graph import Graph
+from retrograd.inspect.recording.events import Event, Recording
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.snapshot import Graph
 
 TRACE = renderer_for("x.trace.json")
 

@@ -12,9 +12,9 @@ import pytest
 from recording_samples import HOSTILE, chain, diamond, graph, hostile, recording
 
 from retrograd.errors import NoGraphError, UsageError
+from retrograd.inspect.graphs.graph import Graph
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.labels import node_text
-from retrograd.inspect.snapshot import Graph
 
 DOT = shutil.which("dot")
 needs_dot = pytest.mark.skipif(DOT is None, reason="compares with what Graphviz itself reads")

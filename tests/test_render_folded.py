@@ -16,13 +16,13 @@ from recording_samples import HOSTILE
 import retrograd as rg
 from retrograd.cli import samples
 from retrograd.errors import UsageError
-from retrograd.inspect.events import Recording
 from retrograd.inspect.findings import Finding, Mark
+from retrograd.inspect.graphs.graph import Graph
 from retrograd.inspect.output import save
+from retrograd.inspect.recording.events import Recording
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.marks import carried
 from retrograd.inspect.render.theme import DARK, LIGHT
-from retrograd.inspect.snapshot import Graph
 
 SVG = "{http://www.w3.org/2000/svg}"
 GOLDEN = Path(__file__).parent / "golden"

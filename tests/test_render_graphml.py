@@ -8,8 +8,8 @@ import xml.etree.ElementTree as ElementTree
 import networkx as nx
 from recording_samples import HOSTILE, chain, diamond, hostile, recording
 
+from retrograd.inspect.graphs.graph import Graph
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.snapshot import Graph
 
 GRAPHML = renderer_for("graphml")
 

@@ -19,14 +19,14 @@ import pytest
 from folding_samples import snapshot
 from recording_samples import chain, graph, hostile
 
-from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.fold import fold
+from retrograd.inspect.graphs.graph import Graph, SourceLine
+from retrograd.inspect.recording.events import Event, Recording
+from retrograd.inspect.recording.tensor_facts import TensorFacts
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.page.groups import groups_of
 from retrograd.inspect.render.page.packing import Packed, script_json
 from retrograd.inspect.render.page.structure import atom_sizes
-from retrograd.inspect.snapshot import Graph, SourceLine
-from retrograd.inspect.tensor_facts import TensorFacts
 
 HOSTILE = '</script><img src=x onerror="alert(1)">&\u2028\u2029<!-- {{script}} \'\x00\x1b[31m \ud800 漢'
 

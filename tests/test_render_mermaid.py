@@ -7,9 +7,9 @@ import re
 import pytest
 from recording_samples import HOSTILE, chain, diamond, graph, hostile, recording
 
+from retrograd.inspect.graphs.graph import Graph
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.labels import node_text
-from retrograd.inspect.snapshot import Graph
 
 NODE = re.compile(r'  ((?:s\d+_)?n\d+)(\["|\(\[")(.*?)("\]|"\]\))(:::\w+)?')
 EDGE = re.compile(r'  ((?:s\d+_)?n\d+) -->(?:\|"(.*)"\|)? ((?:s\d+_)?n\d+)')

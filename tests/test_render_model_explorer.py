@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from recording_samples import chain, diamond, hostile, recording
 
+from retrograd.inspect.graphs.graph import Graph
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.snapshot import Graph
 
 EXPLORER = renderer_for("x.explorer.json")
 

@@ -13,10 +13,10 @@ import pytest
 from recording_samples import diamond, hostile, recording
 
 from retrograd.errors import LayoutError
+from retrograd.inspect.graphs.graph import Graph
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.theme import DARK, LIGHT
 from retrograd.inspect.render.typeset import sharpness
-from retrograd.inspect.snapshot import Graph
 
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 needs_typst = pytest.mark.skipif(importlib.util.find_spec("typst") is None, reason="typst is not installed")

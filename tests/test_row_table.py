@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from retrograd.inspect.diagnosis import Flow
 from retrograd.inspect.diagnosis.facts.row_table import RowTable
-from retrograd.inspect.events import Event, Recording
+from retrograd.inspect.recording.events import Event, Recording
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1000))))

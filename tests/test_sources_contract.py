@@ -11,9 +11,9 @@ from bug_programs import pairs, record
 from source_contract import KINDS_APART, arrived, differences, drawn, happened
 
 import retrograd
-from retrograd.inspect.event_data import DATA_OF_KIND
-from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.operators import Trait, is_a
+from retrograd.inspect.recording.event_data import DATA_OF_KIND
+from retrograd.inspect.recording.events import Event, Recording
 
 torch = pytest.importorskip("torch")
 

@@ -10,8 +10,8 @@ import warnings
 import numpy as np
 import pytest
 
-from retrograd.inspect.figure_schedule import AT_FIRST
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
+from retrograd.inspect.recording.figure_schedule import AT_FIRST
 from retrograd.inspect.sources.torch_.values import layout as layout_module
 from retrograd.inspect.sources.torch_.values.figures import GradientFigures, Memory
 from retrograd.inspect.sources.torch_.values.layout import Layout

@@ -7,7 +7,7 @@ import threading
 import pytest
 from marked_lines import marks_of
 
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 
 torch = pytest.importorskip("torch")
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 from retrograd.inspect.sources.passing import latest_first
 
 torch = pytest.importorskip("torch")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 
 torch = pytest.importorskip("torch")
 

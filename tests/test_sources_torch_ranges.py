@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 from retrograd.inspect.sources.torch_.values import ranges
 
 torch = pytest.importorskip("torch")

@@ -7,8 +7,8 @@ import weakref
 
 import pytest
 
-from retrograd.inspect.recorder import recording
-from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS
+from retrograd.inspect.graphs.graph import EDGE_COLUMNS, NODE_COLUMNS
+from retrograd.inspect.process.recorder import recording
 from retrograd.inspect.sources.torch_.backward.repeats import Repeats
 
 torch = pytest.importorskip("torch")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 
 pytest.importorskip("torch")
 

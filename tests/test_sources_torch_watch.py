@@ -14,7 +14,7 @@ import weakref
 import pytest
 from marked_lines import marks_of
 
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 from retrograd.inspect.sources.torch_.watching.watcher import WATCHER
 
 torch = pytest.importorskip("torch")
@@ -387,7 +387,7 @@ def test_compile(whole):
 
 LATE_IMPORT = """
 import sys
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 assert "torch" not in sys.modules
 finders = list(sys.meta_path)
 with recording() as record:
@@ -439,7 +439,7 @@ def test_forked_processes():
     code = """
     import os
     import torch
-    from retrograd.inspect.recorder import recording
+    from retrograd.inspect.process.recorder import recording
     untouched = torch.autograd.graph._engine_run_backward
     with recording() as record:
         w = torch.ones(2, requires_grad=True)

@@ -14,10 +14,10 @@ from rich.console import Console
 from side_by_side import retrograd
 
 from retrograd.cli.group import cli
+from retrograd.inspect.graphs.graph import Graph
+from retrograd.inspect.graphs.stats import statistics
 from retrograd.inspect.output import save
 from retrograd.inspect.render.stats_tables import bar, stats_parts
-from retrograd.inspect.snapshot import Graph
-from retrograd.inspect.stats import statistics
 
 
 def measured() -> Graph:

@@ -7,9 +7,9 @@ import threading
 
 import numpy as np
 
-from retrograd.inspect.journal import Rows
-from retrograd.inspect.tensor_facts import TensorFacts
-from retrograd.inspect.tensor_table import TensorTable
+from retrograd.inspect.recording.journal import Rows
+from retrograd.inspect.recording.tensor_facts import TensorFacts
+from retrograd.inspect.recording.tensor_table import TensorTable
 
 
 class Thing:

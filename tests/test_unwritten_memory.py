@@ -11,8 +11,8 @@ import pytest
 from retrograd.engine import observe
 from retrograd.inspect import diff
 from retrograd.inspect.diagnosis import diagnose
-from retrograd.inspect.events import Recording
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
+from retrograd.inspect.recording.events import Recording
 from retrograd.inspect.render.diff_text import lineup_lines
 
 

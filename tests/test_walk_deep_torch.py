@@ -21,7 +21,7 @@ START = """
 import resource, threading, time
 import torch
 from retrograd.inspect import log_hooks, walk
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 from retrograd.inspect.sources.torch_.backward import release as torch_release
 
 STACK = 4 << 20  # half of the usual one, so that graphs half as deep show the same

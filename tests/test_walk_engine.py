@@ -13,7 +13,7 @@ import retrograd as rg
 from retrograd.engine import observe
 from retrograd.errors import NoGraphError, NotATensorError
 from retrograd.inspect import walk
-from retrograd.inspect.recorder import recording
+from retrograd.inspect.process.recorder import recording
 
 
 class Twice(rg.autograd.Function):

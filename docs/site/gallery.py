@@ -25,11 +25,11 @@ import torch  # noqa: E402, F401  (once, for all programs)
 from bug_programs import Pair, pairs, record  # noqa: E402
 
 from retrograd.inspect.diagnosis import all_checks, diagnose, diagnose_together  # noqa: E402
-from retrograd.inspect.events import Recording  # noqa: E402
 from retrograd.inspect.findings import Finding  # noqa: E402
 from retrograd.inspect.fixes import unified_diff  # noqa: E402
 from retrograd.inspect.output import with_findings  # noqa: E402
-from retrograd.inspect.recorder import recording  # noqa: E402
+from retrograd.inspect.process.recorder import recording  # noqa: E402
+from retrograd.inspect.recording.events import Recording  # noqa: E402
 from retrograd.inspect.render import RenderOptions, renderers  # noqa: E402
 
 THEMES = ("light", "dark")

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..inspect.kept_steps import KEPT
+from ..inspect.recording.kept_steps import KEPT
 from .launcher import outside_a_job
 from .target import Target
 

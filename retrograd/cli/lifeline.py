@@ -21,10 +21,10 @@ from os import _exit  # the program's may be wrapped meanwhile
 from types import CodeType, FrameType
 from typing import NoReturn
 
-from ..inspect.events import Event, Recording
+from ..inspect.process.started_processes import own_fork
 from ..inspect.program.frames import source_line, user_frame
 from ..inspect.program.stacks import stack_of
-from ..inspect.started_processes import own_fork
+from ..inspect.recording.events import Event, Recording
 from ..interpreter import current_frames
 
 # Ends a process that hangs while holding Python's lock when SIGTERM comes, as the signal would have done without us.

@@ -13,7 +13,7 @@ import click
 
 from ..errors import UsageError
 from ..inspect.fold import STEPS
-from ..inspect.kept_steps import FEWEST, KEPT
+from ..inspect.recording.kept_steps import FEWEST, KEPT
 from ..inspect.render import RenderOptions, renderers
 from ..inspect.render.base import VIEWS
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import RetrogradError
-from ..inspect.events import Recording
-from ..inspect.loading import load_recording
+from ..inspect.recording.events import Recording
+from ..inspect.recording.loading import load_recording
 from ..inspect.render import RenderOptions
 from ..inspect.render.formats.json_ import RENDERER
 from ..inspect.writing import write_output

@@ -10,9 +10,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from ..inspect.events import Recording
-from ..inspect.kept_steps import KEPT
-from ..inspect.recorder import error_event, recording
+from ..inspect.process.recorder import error_event, recording
+from ..inspect.recording.events import Recording
+from ..inspect.recording.kept_steps import KEPT
 from ..inspect.sources.patches import Patches
 from . import messages
 from .children.child import finish

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import NotInGraphError, OutputError, UsageError
-from ..inspect.events import Recording
 from ..inspect.output import drawn, save
+from ..inspect.recording.events import Recording
+from ..inspect.recording.unseen import launched_on, sentences
 from ..inspect.render import Demanding, RenderOptions, renderer_for
 from ..inspect.render.formats.tree import print_tree
 from ..inspect.render.scale import check_level
-from ..inspect.unseen import launched_on, sentences
 from ..inspect.writing import STDOUT, check_writable
 from .children.gathered import Process
 from .launcher import Launch, beside

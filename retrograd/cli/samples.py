@@ -12,9 +12,9 @@ from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 from ..errors import UsageError
-from ..inspect.events import Recording
-from ..inspect.recorder import recording
-from ..inspect.snapshot import Graph
+from ..inspect.graphs.graph import Graph
+from ..inspect.process.recorder import recording
+from ..inspect.recording.events import Recording
 from ..inspect.walker import walk
 
 _PACKAGE = Path(__file__).resolve().parent.parent

@@ -11,8 +11,8 @@ from ..errors import RetrogradError, UsageError
 from ..inspect.diagnosis import diagnose
 from ..inspect.findings import Finding
 from ..inspect.fixes import Fix, changed
-from ..inspect.loading import load_recording
 from ..inspect.program.texts import keep_text, plain_lines
+from ..inspect.recording.loading import load_recording
 from ..inspect.verification import Observed, verdict
 from . import messages
 from .child_runs import TYPED, run_recorded

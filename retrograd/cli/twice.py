@@ -6,8 +6,8 @@ import os
 import tempfile
 
 from ..errors import UsageError
-from ..inspect.events import Recording
-from ..inspect.loading import load_recording
+from ..inspect.recording.events import Recording
+from ..inspect.recording.loading import load_recording
 from .child_runs import run_recorded
 from .target import Target
 

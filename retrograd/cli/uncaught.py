@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Iterator
 from types import TracebackType
 
-from ..inspect.recorder import text_of
+from ..inspect.process.recorder import text_of
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _WATCHERS = tuple(

@@ -15,20 +15,20 @@ if TYPE_CHECKING:  # what type checkers see of `_HOMES`
     from .breakpoints import breakpoint as breakpoint  # noqa: A004
     from .diagnosis import diagnose as diagnose
     from .differences import diff as diff
-    from .events import Event as Event
-    from .events import Recording as Recording
     from .findings import Finding as Finding
     from .gradient_reason import Answer as Answer
     from .gradient_reason import why as why
-    from .graph_diff import GraphDiff as GraphDiff
+    from .graphs.graph import Graph as Graph
+    from .graphs.graph import SourceLine as SourceLine
+    from .graphs.graph_diff import GraphDiff as GraphDiff
+    from .graphs.stats import Statistics as Statistics
     from .hooks_log import log_hooks as log_hooks
     from .intent import deliberate as deliberate
     from .lineup.lineup import Lineup as Lineup
-    from .loading import load_recording
+    from .recording.events import Event as Event
+    from .recording.events import Recording as Recording
+    from .recording.loading import load_recording
     from .render import RenderOptions as RenderOptions
-    from .snapshot import Graph as Graph
-    from .snapshot import SourceLine as SourceLine
-    from .stats import Statistics as Statistics
     from .training.run import watch as watch
     from .walker import walk as walk
 
@@ -45,16 +45,16 @@ _HOMES = {
     "diagnose": ("diagnosis", "diagnose"),
     "record": ("blocks", "record"),
     "watch": ("training.run", "watch"),
-    "load": ("loading", "load_recording"),
+    "load": ("recording.loading", "load_recording"),
     "BreakpointReached": ("breakpoints", "BreakpointReached"),
-    "Graph": ("snapshot", "Graph"),
-    "SourceLine": ("snapshot", "SourceLine"),
-    "Recording": ("events", "Recording"),
-    "Event": ("events", "Event"),
+    "Graph": ("graphs.graph", "Graph"),
+    "SourceLine": ("graphs.graph", "SourceLine"),
+    "Recording": ("recording.events", "Recording"),
+    "Event": ("recording.events", "Event"),
     "Finding": ("findings", "Finding"),
-    "Statistics": ("stats", "Statistics"),
+    "Statistics": ("graphs.stats", "Statistics"),
     "Answer": ("gradient_reason", "Answer"),
-    "GraphDiff": ("graph_diff", "GraphDiff"),
+    "GraphDiff": ("graphs.graph_diff", "GraphDiff"),
     "Lineup": ("lineup.lineup", "Lineup"),
     "RenderOptions": ("render", "RenderOptions"),
 }

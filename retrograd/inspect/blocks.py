@@ -9,13 +9,13 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import NoGraphError
-from .events import Recording
 from .explain import explain
-from .kept_steps import KEPT
+from .graphs.graph import Graph
 from .output import drawn
-from .recorder import Recorder, recorded
+from .process.recorder import Recorder, recorded
+from .recording.events import Recording
+from .recording.kept_steps import KEPT
 from .render import RenderOptions, renderer_for
-from .snapshot import Graph
 from .verbs import Verbs
 
 _latest: list[weakref.ref[debug]] = []

@@ -15,9 +15,9 @@ import numpy as np
 
 from ..errors import RetrogradError, UsageError
 from ..interpreter import getframe
-from .places import short_place
+from .graphs.graph import SourceLine
 from .program.frames import is_users, user_frame
-from .snapshot import SourceLine
+from .program.places import short_place
 from .sources import sources
 from .sources.base import Elsewhere, Ran
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from ..errors import UsageError
-from .events import Recording
-from .graph_diff import TOLERANCE, GraphDiff, diff_graphs
+from .graphs.graph import Graph
+from .graphs.graph_diff import TOLERANCE, GraphDiff, diff_graphs
 from .lineup.lineup import Lineup, line_up, of_a_job
-from .snapshot import Graph
+from .recording.events import Recording
 
 
 @overload

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from .diagnosis import explanation
-from .events import Event, Recording
 from .findings import Finding
-from .recorder import Recorder
-from .snapshot import SourceLine
+from .graphs.graph import SourceLine
+from .process.recorder import Recorder
+from .recording.events import Event, Recording
 from .sources import sources
 
 _MAX_EVENTS = 200_000

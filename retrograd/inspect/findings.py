@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Literal
 
-from .columns import Plain
 from .fixes import Fix
-from .places import full_place
+from .graphs.columns import Plain
+from .program.places import full_place
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .columns import Plain
+from .graphs.columns import Plain
 
 Verdict = Literal["", "verified", "not verified", "makes it worse"]
 """What running the program with the fix showed; nothing where that was not tried."""

@@ -14,11 +14,11 @@ from .blocks import debug, latest
 from .diagnosis import Flow, about, explanation, spoiling
 from .diagnosis.facts.runs import Run
 from .diagnosis.rules.nonfinite.by_hook import Hooks, named_hooks
-from .events import Event
 from .findings import Finding
 from .gradient_ways import Way, arrives, passes, way_from
-from .places import inside_words, short_place
-from .snapshot import Graph, SourceLine
+from .graphs.graph import Graph, SourceLine
+from .program.places import inside_words, short_place
+from .recording.events import Event
 from .sources import source_of
 from .sources.base import Gradient
 

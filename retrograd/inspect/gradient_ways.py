@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from .snapshot import Graph
+from .graphs.graph import Graph
 
 
 @dataclass

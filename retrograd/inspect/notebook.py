@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import replace
 from html import escape
 
-from .events import Recording
 from .output import drawn
+from .recording.events import Recording
 from .render import RenderOptions, renderer_for
 
 TEXT_ROWS = 60

@@ -8,15 +8,15 @@ from typing import Any
 
 from ..errors import UsageError
 from .diagnosis import diagnose
-from .events import Recording
-from .forward_graph import with_forward
 from .garbage import collector_paused
+from .graphs.forward_graph import with_forward
+from .graphs.graph import Graph
 from .progress import LARGE_FILE, progress
+from .recording.events import Recording
 from .render import InPieces, RenderOptions, renderer_for
 from .render.base import chosen_steps
 from .render.marks import carried
 from .render.scale import known_measures, scale
-from .snapshot import Graph
 from .writing import STDOUT, check_writable, write_output
 
 _MARKED = ("html", "svg", "png", "pdf", "tree")

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .events import Recording
 from .findings import Finding
 from .fixes import Fix, Verdict
+from .recording.events import Recording
 
 _LEAVES = ("leaves", "frozen", "missing")
 """Keys of a finding's evidence that name leaves which are to get gradients."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import NoGraphError, NotATensorError
 from ..interpreter import getframe
-from .snapshot import Graph
+from .graphs.graph import Graph
 from .sources import source_of
 from .sources.base import Source
 

@@ -11,9 +11,9 @@ import torch
 
 from retrograd.inspect.breakpoints import breakpoint as breakpoint_
 from retrograd.inspect.diagnosis import diagnose
-from retrograd.inspect.events import Recording
-from retrograd.inspect.recorder import recording
-from retrograd.inspect.unseen import launched_on
+from retrograd.inspect.process.recorder import recording
+from retrograd.inspect.recording.events import Recording
+from retrograd.inspect.recording.unseen import launched_on
 
 COLUMNS = ("grad_norm", "grad_min", "grad_max", "grad_mean", "zero_share", "nan_count", "out_norm")
 Clear = Callable[[Any, Any], object]

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from ...inspect.events import Recording
-from ...inspect.late_patches import Patched, patched
+from ...inspect.process.late_patches import Patched, patched
+from ...inspect.process.recorder import recording
 from ...inspect.program.signals import let_pass
-from ...inspect.recorder import recording
+from ...inspect.recording.events import Recording
 from ...inspect.render import RenderOptions
 from ...inspect.render.formats.json_ import RENDERER
 from ...inspect.sources.patches import Patches

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import RetrogradError
-from ...inspect.events import Recording
 from ...inspect.lineup.lineup import of_a_job
-from ...inspect.loading import load_recording
+from ...inspect.recording.events import Recording
+from ...inspect.recording.loading import load_recording
 from ..messages import say
 from .child import record_forked
 from .ledger import ChildLedger, Told

@@ -10,8 +10,8 @@ import sys
 from contextlib import ExitStack
 from dataclasses import replace
 
+from ...inspect.process.started_processes import counting_processes
 from ...inspect.sources.importing import AfterImport
-from ...inspect.started_processes import counting_processes
 from .ledger import ChildLedger, Told
 from .nest import BEGUN, SEEN, Nest, Place
 

@@ -17,21 +17,21 @@ from ...inspect.baseline import MEANING as DIFFERENCE
 from ...inspect.baseline import compared
 from ...inspect.diagnosis import SEVERITIES, diagnose, diagnose_together, kinds
 from ...inspect.differences import name_of
-from ...inspect.event_data import LEVELS
-from ...inspect.events import Recording
 from ...inspect.findings import Dropped, Finding
 from ...inspect.fixes import compatible, unified_diff
-from ...inspect.flight_recorder import is_dump
 from ...inspect.lineup.dumps import in_order
 from ...inspect.lineup.job_words import job_sentences
 from ...inspect.lineup.lineup import of_a_job
-from ...inspect.loading import load_recording
-from ...inspect.places import path_below
+from ...inspect.program.places import path_below
 from ...inspect.program.texts import plain_lines
+from ...inspect.recording.event_data import LEVELS
+from ...inspect.recording.events import Recording
+from ...inspect.recording.flight_recorder import is_dump
+from ...inspect.recording.loading import load_recording
+from ...inspect.recording.unseen import sentences
 from ...inspect.render.reports import Outcome, Report, report_for, reports
 from ...inspect.render.reports.panels import print_findings
 from ...inspect.training.watched_file import is_watched_file
-from ...inspect.unseen import sentences
 from ...inspect.writing import check_writable, write_output
 from .. import messages, results
 from ..children.gathered import Process

@@ -10,13 +10,13 @@ import click
 
 from ...errors import UsageError
 from ...inspect.differences import name_of
-from ...inspect.events import Recording
-from ...inspect.graph_diff import TOLERANCE
+from ...inspect.graphs.graph_diff import TOLERANCE
 from ...inspect.lineup.dumps import in_order
 from ...inspect.lineup.lineup import Lineup, line_up, of_a_job
-from ...inspect.loading import load_recording
 from ...inspect.output import save
 from ...inspect.progress import progress
+from ...inspect.recording.events import Recording
+from ...inspect.recording.loading import load_recording
 from ...inspect.render import RenderOptions, renderer_for
 from ...inspect.render.console_page import page_text, print_page
 from ...inspect.render.diff_picture import chosen_diff, diff_picture, sides

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from ...errors import UsageError
-from ...inspect.loading import load_recording
 from ...inspect.output import check_measure, drawn, save
+from ...inspect.recording.loading import load_recording
 from ...inspect.render import renderer_for
 from ...inspect.render.console_page import print_page
 from ...inspect.render.formats.tree import print_tree

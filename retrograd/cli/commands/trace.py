@@ -9,9 +9,9 @@ import click
 from click.core import ParameterSource
 
 from ...errors import UsageError
-from ...inspect.event_data import LEVELS
-from ...inspect.events import Recording
-from ...inspect.forward_graph import with_forward
+from ...inspect.graphs.forward_graph import with_forward
+from ...inspect.recording.event_data import LEVELS
+from ...inspect.recording.events import Recording
 from .. import messages, results
 from ..children.gathered import Process
 from ..launcher import launched

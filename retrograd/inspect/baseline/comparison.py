@@ -9,8 +9,8 @@ from statistics import median
 from typing import Any
 
 from ..diagnosis.text.words import listed
-from ..events import Recording
 from ..findings import Finding
+from ..recording.events import Recording
 from .views import VIEWS, Key, View, steps_of
 
 KIND = "differs-from-baseline"

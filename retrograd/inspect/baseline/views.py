@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..diagnosis.text.words import times
-from ..events import Event, Recording
 from ..operators import Trait, is_a
+from ..recording.events import Event, Recording
 
 Key = tuple[str, ...]
 Seen = tuple[Key, Any, int]

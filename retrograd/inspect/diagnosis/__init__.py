@@ -12,15 +12,15 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from ..events import Recording
 from ..findings import SEVERITIES, Dropped, Finding, Findings
 from ..garbage import collector_paused
-from ..graph_diff import TOLERANCE
+from ..graphs.graph_diff import TOLERANCE
 from ..intent import COMMENT
 from ..lineup.endings import is_lost
 from ..lineup.gradients import received
 from ..lineup.lineup import Lineup, alike, line_up
 from ..plugins import plugins_in
+from ..recording.events import Recording
 from . import rules as checks
 from .base import Case, Check, Kind, finding_of
 from .facts.finite import bad_runs

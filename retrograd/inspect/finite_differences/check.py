@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..events import Event, Recording
-from ..snapshot import SourceLine
+from ..graphs.graph import SourceLine
+from ..recording.events import Event, Recording
 from ..sources import sources
 from ..sources.base import Replay
 from ..sources.function_facts import code_of, definition, gradient_line

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..graphs.graph import Graph
 from ..progress import followed
-from ..snapshot import Graph
 from .folded import Folded
 from .plumbing import Edges, merge_plumbing
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..snapshot import Graph
+from ..graphs.graph import Graph
 
 
 def reading_order(count: int, sources: Sequence[int], targets: Sequence[int], inputs: Sequence[int]) -> list[int]:

@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from ..snapshot import Graph
+from ..graphs.graph import Graph
 
 _NAMES = (
     "T MT Transpose Permute Movedim View UnsafeView Reshape ReshapeAlias ViewAs Squeeze Unsqueeze Flatten Unflatten "

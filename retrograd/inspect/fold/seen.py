@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..snapshot import Graph
+from ..graphs.graph import Graph
 from .view import View
 
 SUMMED = ("time_us", "saved_bytes", "nan_count", "inf_count")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ...errors import UsageError
+from ..graphs.graph import Graph
 from ..progress import tick
-from ..snapshot import Graph
 from .atoms import make_atoms
 from .folded import Folded, Item, Scope
 from .plumbing import merge_plumbing, plumbing_nodes

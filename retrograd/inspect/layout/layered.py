@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..graphs.graph import Graph
 from ..progress import tick
-from ..snapshot import Graph
 from . import bands as bands_
 from .base import Layout, Size
 from .coordinates import place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..snapshot import Graph
+from ..graphs.graph import Graph
 
 
 @dataclass(slots=True)

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..align import plain_name
-from ..columns import Plain
-from ..events import Event
-from ..snapshot import SourceLine
+from ..graphs.align import plain_name
+from ..graphs.columns import Plain
+from ..graphs.graph import SourceLine
+from ..recording.events import Event
 from .copies import REDUCING
 from .run import Run
 

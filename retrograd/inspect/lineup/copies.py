@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from ..align import plain_name
-from ..events import Event
+from ..graphs.align import plain_name
+from ..recording.events import Event
 from .run import Run
 
 _SUMMING = frozenset({"all_reduce", "all_reduce_coalesced", "reduce"})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ..columns import Plain
-from ..graph_diff import Change, GraphDiff, NodeDiff, change_text, diff_graphs
-from ..snapshot import Graph
+from ..graphs.columns import Plain
+from ..graphs.graph import Graph
+from ..graphs.graph_diff import Change, GraphDiff, NodeDiff, change_text, diff_graphs
 from .run import Place, Run, Step, all_leaves, gradient_order, hooks_run, knows_order, ran
 
 STRUCTURE = ("op", "kind", "edge_source", "edge_target", "edge_input_nr", "edge_output_nr", "roots")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..events import Event, Recording
-from ..flight_recorder import ENGINE
+from ..recording.events import Event, Recording
+from ..recording.flight_recorder import ENGINE
 from .lineup import of_a_job
 
 

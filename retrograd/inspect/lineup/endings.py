@@ -6,10 +6,10 @@ import heapq
 import re
 from dataclasses import dataclass
 
-from ..columns import Plain
-from ..events import Event
-from ..places import full_place, inside_words
-from ..snapshot import Graph
+from ..graphs.columns import Plain
+from ..graphs.graph import Graph
+from ..program.places import full_place, inside_words
+from ..recording.events import Event
 from .run import Place, Run
 
 _LOST = re.compile(

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..align import plain_name
-from ..columns import Plain
-from ..graph_diff import figures_differ
+from ..graphs.align import plain_name
+from ..graphs.columns import Plain
+from ..graphs.graph_diff import figures_differ
 from .run import Place, Run, Step, all_leaves, knows_order, leaves
 
 _COUNTS = ("nan_count", "inf_count", "out_nan_count", "out_inf_count")

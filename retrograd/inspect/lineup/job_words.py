@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..events import Recording
-from ..places import full_place
+from ..program.places import full_place
+from ..recording.events import Recording
 from .endings import endings
 from .lineup import of_a_job, ranges
 from .run import Run

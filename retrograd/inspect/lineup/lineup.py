@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from ..columns import Plain
-from ..events import Event, Recording
 from ..garbage import collector_paused
-from ..graph_diff import MAY_DIFFER, TOLERANCE, GraphDiff, diff_graphs
-from ..snapshot import EDGE_COLUMNS, NODE_COLUMNS, Graph
+from ..graphs.columns import Plain
+from ..graphs.graph import EDGE_COLUMNS, NODE_COLUMNS, Graph
+from ..graphs.graph_diff import MAY_DIFFER, TOLERANCE, GraphDiff, diff_graphs
+from ..recording.events import Event, Recording
 from .changed_alone import ChangedAlone, changed_alone
 from .copies import Copies, copies_of
 from .divergence import Divergence, divergence

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..columns import Plain
-from ..events import Event
-from ..snapshot import SourceLine
+from ..graphs.columns import Plain
+from ..graphs.graph import SourceLine
+from ..recording.events import Event
 from .run import Run
 
 _ALIKE = frozenset(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..events import Event
-from ..snapshot import SourceLine
+from ..graphs.graph import SourceLine
+from ..recording.events import Event
 from .copies import REDUCING, Copies
 from .parting import Cause, Parting, backward_line
 

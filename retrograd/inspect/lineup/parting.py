@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..events import Event
-from ..snapshot import SourceLine
+from ..graphs.graph import SourceLine
+from ..recording.events import Event
 from .copies import Copies
 
 

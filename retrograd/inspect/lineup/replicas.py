@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..columns import Plain
-from ..events import Event
+from ..graphs.columns import Plain
+from ..graphs.graph import SourceLine
 from ..program.arguments import calls_argument, in_class_with
-from ..snapshot import SourceLine
+from ..recording.events import Event
 from .copies import REDUCING, Copies
 from .parted_by_hand import by_hand, copied, losses_only, silent
 from .parting import Cause, Parting, backward_line, kept_alike

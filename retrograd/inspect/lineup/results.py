@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import compress, repeat, zip_longest
 from typing import Any
 
-from ..columns import Plain
-from ..events import Event, Recording
-from ..graph_diff import figures_differ
-from ..snapshot import SourceLine
+from ..graphs.columns import Plain
+from ..graphs.graph import SourceLine
+from ..graphs.graph_diff import figures_differ
+from ..recording.events import Event, Recording
 
 _RESULTS = frozenset(("operation", "inplace", "cut", "accumulate"))
 _FIGURES = ("checksum", "range", "grad_norm")

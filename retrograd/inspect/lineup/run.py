@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..align import plain_name
-from ..columns import Plain
-from ..events import Event, Recording
-from ..snapshot import Graph, SourceLine
+from ..graphs.align import plain_name
+from ..graphs.columns import Plain
+from ..graphs.graph import Graph, SourceLine
+from ..recording.events import Event, Recording
 
 
 class Place(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from ..snapshot import SourceLine
+from ..graphs.graph import SourceLine
 from .syntax import parsed
 from .texts import lines_of
 

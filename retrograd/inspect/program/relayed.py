@@ -9,7 +9,7 @@ import re
 import sys
 from typing import Any, NamedTuple
 
-from ..snapshot import SourceLine
+from ..graphs.graph import SourceLine
 from .frames import is_users_file
 
 _RELAYED = re.compile(

@@ -6,7 +6,7 @@ from types import CodeType, FrameType
 from typing import NamedTuple
 
 from ..bounded import BoundedDict
-from ..event_data import Stack
+from ..recording.event_data import Stack
 from .frames import is_foreign, is_users, source_line
 
 _MAX_FRAMES = 8

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from ...errors import NoGraphError, NotInGraphError
-from ..events import Recording
 from ..findings import Finding
-from ..graph_diff import Differences
-from ..snapshot import Graph
-from ..subgraph import subgraph
+from ..graphs.graph import Graph
+from ..graphs.graph_diff import Differences
+from ..graphs.subgraph import subgraph
+from ..recording.events import Recording
 
 
 @dataclass(frozen=True, slots=True)

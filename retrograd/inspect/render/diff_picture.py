@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...errors import NoGraphError
-from ..events import Recording
 from ..fold import STEPS
-from ..graph_diff import GraphDiff
+from ..graphs.graph_diff import GraphDiff
 from ..lineup.lineup import Lineup
+from ..recording.events import Recording
 from .base import RenderOptions
 
 FOLD = tuple(step for step in STEPS if step != "repeats")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..graph_diff import STATUSES, GraphDiff, NodeDiff, changes_text
+from ..graphs.graph_diff import STATUSES, GraphDiff, NodeDiff, changes_text
 from ..lineup.divergence import Divergence
 from ..lineup.endings import Ending
 from ..lineup.lineup import Lineup

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from ...errors import LayoutError, UsageError
-from ..graph_diff import STATUSES
+from ..graphs.graph_diff import STATUSES
 from ..layout import Point, Size, graphviz_, nested
 from ..layout.dot_program import has_dot, require_dot
 from ..layout.text_size import shortened, text_width

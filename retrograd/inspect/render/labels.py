@@ -6,8 +6,8 @@ import functools
 import re
 from dataclasses import dataclass
 
-from ..places import inside_words, short_place
-from ..snapshot import Graph, SourceLine
+from ..graphs.graph import Graph, SourceLine
+from ..program.places import inside_words, short_place
 
 _SUFFIX = re.compile(r"(?<=.)Backward\d*$")
 # What XML 1.0 forbids, plus the invisible characters that reorder or break a line of text.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..graph_diff import STATUS_WORDS
+from ..graphs.graph_diff import STATUS_WORDS
 from ..layout.text_size import text_width
 from .card_words import MARKS
 from .drawing import Drawing, number, text

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from ...errors import NoGraphError
-from ..graph_diff import GraphDiff
+from ..graphs.graph import Graph
+from ..graphs.graph_diff import GraphDiff
 from ..lineup.gradients import NonFinite
 from ..lineup.lineup import Lineup
-from ..snapshot import Graph
 from .base import RenderOptions
 from .diff_picture import chosen_diff, diff_picture, sides
 from .diff_text import ending_words, lineup_lines, norm_words, place_words

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..events import Recording
-from ..snapshot import Graph
+from ..graphs.graph import Graph
+from ..recording.events import Recording
 from .labels import clean, shape_text
 
 _MOST_NAMED = 6

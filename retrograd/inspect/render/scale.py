@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, field
 
 from ...errors import UsageError
-from ..event_data import LEVELS
-from ..event_data import MEASURES as RECORDED
-from ..snapshot import Graph
+from ..graphs.graph import Graph
+from ..recording.event_data import LEVELS
+from ..recording.event_data import MEASURES as RECORDED
 from .labels import bytes_text, time_text
 from .theme import HEATS
 

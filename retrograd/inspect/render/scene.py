@@ -12,9 +12,9 @@ import numpy as np
 from ..findings import SEVERITIES
 from ..fold import Opening, View, everything, expand, first_opening, fold, open_at, view
 from ..fold.seen import seen_snapshot
-from ..graph_diff import Differences
-from ..places import full_place, inside_words
-from ..snapshot import Graph
+from ..graphs.graph import Graph
+from ..graphs.graph_diff import Differences
+from ..program.places import full_place, inside_words
 from . import labels
 from .base import MOST_CARDS, RenderOptions, capped
 from .labels import shape_text

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..events import Recording
-from ..memory_line import MemoryLine, retained_runs, thinned
-from ..passes import times_over_passes
-from ..stats import ROWS, SCHEMA, NodeFigure, ParameterGradient, Statistics, statistics
+from ..graphs.memory_line import MemoryLine, retained_runs, thinned
+from ..graphs.passes import times_over_passes
+from ..graphs.stats import ROWS, SCHEMA, NodeFigure, ParameterGradient, Statistics, statistics
+from ..recording.events import Recording
 from .base import RenderOptions, chosen_steps
 from .console_page import literal, page_text
 from .json_text import json_text

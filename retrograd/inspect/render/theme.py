@@ -6,7 +6,7 @@ and kinds differ in lightness as well as in hue.
 
 from __future__ import annotations
 
-from ..graph_diff import STATUSES
+from ..graphs.graph_diff import STATUSES
 
 FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Noto Sans', 'DejaVu Sans', sans-serif"
 

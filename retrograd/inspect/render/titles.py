@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..fold.plumbing import is_plumbing
+from ..graphs.graph import Graph
 from ..operators import canonical
-from ..snapshot import Graph
 from . import labels
 
 

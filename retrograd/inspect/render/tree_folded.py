@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ..snapshot import Graph
+from ..graphs.graph import Graph
 from . import labels
 from .base import RenderOptions
 from .card_words import box_words, frame_ending, full_title

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..graphs.graph import Graph
 from ..layout.ranks import Adjacency, longest_path_ranks
-from ..snapshot import Graph
 
 
 class Row(NamedTuple):

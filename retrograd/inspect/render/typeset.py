@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Literal
 
 from ...errors import LayoutError
-from ..events import Recording
 from ..layout.dot_program import require_dot, run_dot
+from ..recording.events import Recording
 from .base import RenderOptions
 from .formats import dot, svg
 

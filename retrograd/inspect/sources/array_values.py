@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..event_data import Values
 from ..operators import END, Operator, Trait
+from ..recording.event_data import Values
 
 Array = np.ndarray[Any, Any]
 _ROWS = 10

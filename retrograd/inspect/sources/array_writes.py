@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..events import Event, called
+from ..graphs.graph import SourceLine
 from ..program.frames import source_line
 from ..program.stacks import stack_of
 from ..program.syntax import parsed
 from ..program.texts import lines_of
-from ..snapshot import SourceLine
+from ..recording.events import Event, called
 
 MOST = 100
 """Tensors of one recording that are looked at."""

@@ -8,11 +8,11 @@ from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
-from ..events import Event
-from ..figure_schedule import FigureSchedule
-from ..journal import Maker, Note
-from ..snapshot import Cut, Graph, SourceLine
-from ..tensor_table import TensorTable
+from ..graphs.graph import Cut, Graph, SourceLine
+from ..recording.events import Event
+from ..recording.figure_schedule import FigureSchedule
+from ..recording.journal import Maker, Note
+from ..recording.tensor_table import TensorTable
 from .kept_calls import Array, KeptCalls
 
 Node = Any

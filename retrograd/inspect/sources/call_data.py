@@ -6,9 +6,9 @@ import functools
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from ..journal import Rows
 from ..program.spelling import is_name
-from ..shared_parts import shared_texts
+from ..recording.journal import Rows
+from ..recording.shared_parts import shared_texts
 from .surroundings import Surroundings, described
 
 Measured = tuple[Sequence[float] | None, float | None]

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..garbage import collector_paused
+from ..graphs.graph import Graph
 from ..program.signals import let_pass
 from ..progress import followed, progress
-from ..snapshot import Graph
 from .base import Facts, Node
 
 LEAF_NUMBER = 2**64 - 1

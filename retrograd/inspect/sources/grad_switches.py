@@ -11,9 +11,9 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from ..events import Event
+from ..graphs.graph import SourceLine
 from ..program.frames import is_foreign, read_locals, source_line, user_frame
-from ..snapshot import SourceLine
+from ..recording.events import Event
 from .base import Sink
 
 KIND = "grad-mode"

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..places import inside_words, short_place
-from ..snapshot import Graph
+from ..graphs.graph import Graph
+from ..program.places import inside_words, short_place
 from .base import Node
 
 _ABBREVIATIONS = {

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..event_data import MEASURES
+from ..recording.event_data import MEASURES
 from .array_values import Array
 from .passing import BY_SOURCE, BY_TARGET, Passing
 

@@ -19,8 +19,8 @@ from ..program.names import (
     parameter_names,
     search,
 )
+from ..recording.tensor_table import TensorTable
 from ..references import Reference
-from ..tensor_table import TensorTable
 
 _DEAD = 250
 """Homes of dead modules that are kept at most beside as many as live: looking for them costs more than they take."""

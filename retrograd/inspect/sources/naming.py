@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import Any
 
+from ..graphs.graph import Graph
 from ..program.frames import user_frames
 from ..program.loops import loop_variables
 from ..program.names import Found, ParameterName, frame_variables, parameter_names, search
 from ..references import Reference
-from ..snapshot import Graph
 from .base import Node, Origins
 
 

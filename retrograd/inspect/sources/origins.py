@@ -12,8 +12,8 @@ from bisect import bisect_right
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from ..graphs.graph import Cut, SourceLine
 from ..program.frames import place_key, source_line
-from ..snapshot import Cut, SourceLine
 from .severed import SeveredTensors, Taken
 
 _KEEP = 1_000_000

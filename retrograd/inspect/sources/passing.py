@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..snapshot import Graph
+from ..graphs.graph import Graph
 from .array_values import Array
 from .base import Node
 

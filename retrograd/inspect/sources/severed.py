@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ..graphs.graph import SourceLine
 from ..program.signals import let_pass
 from ..references import Reference
-from ..snapshot import SourceLine
 
 _MOST_CAUSES = 4
 """Largest number of cuts reported for one tensor: sums of many have many."""

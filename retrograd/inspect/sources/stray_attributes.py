@@ -11,9 +11,9 @@ from difflib import SequenceMatcher
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..events import Event
 from ..program.assignments import line_assigning
 from ..program.modules import attributes_of, held_parameters, inner_modules
+from ..recording.events import Event
 from .base import Sink
 
 _SWITCH = "requires_grad"

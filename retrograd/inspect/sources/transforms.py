@@ -7,10 +7,10 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from ..events import Event
+from ..graphs.graph import SourceLine
 from ..program.frames import is_foreign, source_line, user_frame
-from ..shared_parts import shared_texts
-from ..snapshot import SourceLine
+from ..recording.events import Event
+from ..recording.shared_parts import shared_texts
 from .base import Sink
 
 Levels = tuple[str, ...]

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 from ..diagnosis import diagnose
-from ..recorder import recording
+from ..process.recorder import recording
 from ..render import RenderOptions
 from ..render.formats.json_ import RENDERER
 from ..writing import write_output

@@ -17,7 +17,7 @@ from typing import Any
 from ...errors import OutputError
 from ...interpreter import getframe
 from ..diagnosis.text.words import at
-from ..forks import in_this_process
+from ..process.forks import in_this_process
 from ..program.frames import source_line, user_frame
 from ..program.modules import inner_modules
 from ..render.run_page import run_page

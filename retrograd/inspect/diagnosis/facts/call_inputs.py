@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...events import Event
 from ...operators import Trait, is_a
+from ...recording.events import Event
 from ..thresholds import REORDERED
 from .flow import Flow
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from ...events import Event, Recording
-from ...memory_parts import Part, contiguous, shares_entries
+from ...graphs.graph import SourceLine
 from ...operators import Trait, is_a
-from ...snapshot import SourceLine
-from ...tensor_facts import TensorFacts
+from ...recording.events import Event, Recording
+from ...recording.memory_parts import Part, contiguous, shares_entries
+from ...recording.tensor_facts import TensorFacts
 from .detachments import Detachments
 from .row_table import RowTable
 from .runs import Run, runs_of

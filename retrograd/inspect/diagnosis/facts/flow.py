@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 
-from ...events import Event
 from ...findings import Mark
-from ...snapshot import Graph, SourceLine
+from ...graphs.graph import Graph, SourceLine
+from ...recording.events import Event
 from ..text.spelling import Spelling, argument, receiver
 from .calls import CALLS, CallTable
 from .ledger import Ledger

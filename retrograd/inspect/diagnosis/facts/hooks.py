@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...events import Event
-from ...snapshot import SourceLine
+from ...graphs.graph import SourceLine
+from ...recording.events import Event
 from .flow import Flow
 
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...events import Event
-from ...snapshot import SourceLine
+from ...graphs.graph import SourceLine
+from ...recording.events import Event
 from .calls import CallTable
 
 _CLEARING = ("grad-cleared", "grad-zeroed", "grad-set", "zero_grad")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from ...events import Event
-from ...snapshot import Graph, SourceLine
+from ...graphs.graph import Graph, SourceLine
+from ...recording.events import Event
 from .flow import Flow
 from .runs import Run
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...events import Recording
-from ...snapshot import Graph, SourceLine
+from ...graphs.graph import Graph, SourceLine
+from ...recording.events import Recording
 
 
 @dataclass(slots=True, eq=False)

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...events import Event
+from ...recording.events import Event
 from .answers import answered_once
 from .flow import Flow
 from .runs import Run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...snapshot import Graph
+from ...graphs.graph import Graph
 from ..facts.nodes import ran
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...events import Event, Recording
 from ...fixes import Change, Fix
 from ...program.texts import plain_lines
+from ...recording.events import Event, Recording
 from ..base import Case
 from ..facts.flow import Flow
 from .program import Program

@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
-from ...memory_parts import contiguous
 from ...operators import Trait
+from ...recording.memory_parts import contiguous
 from ..facts.flow import Flow, Reached
 from ..facts.runs import Run
 from ..queries.distance import is_comparison, is_regression

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import pairwise
 
-from ...events import Event
-from ...snapshot import SourceLine
+from ...graphs.graph import SourceLine
+from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.calls import held_by
 from ..facts.flow import Flow

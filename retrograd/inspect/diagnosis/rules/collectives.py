@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...events import Event
 from ...operators import Trait, is_a
+from ...recording.events import Event
 from ..base import Case, Check
 from ..facts.flow import Flow
 from ..text.words import at, in_code

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import pairwise, zip_longest
 
-from ...events import Event
+from ...graphs.graph import SourceLine
 from ...operators import Trait, is_a
-from ...snapshot import SourceLine
+from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..facts.ledger import last_before

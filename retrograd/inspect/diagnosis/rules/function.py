@@ -7,8 +7,8 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from ...events import Event
-from ...snapshot import SourceLine
+from ...graphs.graph import SourceLine
+from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.calls import CALLS
 from ..facts.flow import Flow

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ...graphs.graph import SourceLine
 from ...operators import Trait
-from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..text.phrases import LEAF_WRITTEN, NO_DEEPCOPY, NOT_OPTIMIZABLE

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...events import Event
 from ...operators import Trait
+from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.call_inputs import limits_of
 from ..facts.flow import Flow

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
+from ...graphs.graph import Graph
 from ...operators import Trait
-from ...snapshot import Graph
 from ..base import Case, Check, Kind, Stage
 from ..facts.call_inputs import limits_and_sum
 from ..facts.flow import Flow

@@ -10,9 +10,9 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ...graphs.graph import SourceLine
 from ...operators import Trait, is_a
 from ...program.syntax import parsed_expression
-from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..text.spelling import called

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...events import Event
-from ...snapshot import SourceLine
+from ...graphs.graph import SourceLine
+from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.call_inputs import takes_batch_statistics
 from ..facts.flow import Flow

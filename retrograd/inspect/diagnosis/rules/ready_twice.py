@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from ...events import Event
-from ...snapshot import SourceLine
+from ...graphs.graph import SourceLine
+from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..facts.hooks import hangs_on, hook_that_failed

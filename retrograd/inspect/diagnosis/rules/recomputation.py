@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ...events import Event
+from ...graphs.graph import SourceLine
 from ...operators import Trait, is_a
-from ...random_functions import FROM_ANY
-from ...snapshot import SourceLine
+from ...program.random_functions import FROM_ANY
+from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.call_inputs import draws_numbers, other_sums
 from ..facts.flow import Flow

@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 
-from ...events import Event
-from ...snapshot import SourceLine
+from ...graphs.graph import SourceLine
+from ...recording.events import Event
 from ..base import Case
 from ..facts.call_inputs import draws_numbers, other_sums
 from ..facts.flow import Flow

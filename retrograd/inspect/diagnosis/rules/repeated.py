@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import takewhile
 
-from ...events import Event
+from ...graphs.graph import SourceLine
 from ...operators import Trait, is_a
-from ...random_functions import ELSEWHERE, FROM_ANY
-from ...snapshot import SourceLine
+from ...program.random_functions import ELSEWHERE, FROM_ANY
+from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.call_inputs import draws_numbers
 from ..facts.flow import Flow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...events import Event
+from ...recording.events import Event
 from ..base import Case, Check
 from ..facts.flow import Flow
 from ..text.words import at, listed

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from math import prod
 from statistics import median
 
+from ...graphs.graph import Graph, SourceLine
 from ...operators import Trait
-from ...snapshot import Graph, SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.calls import CALLS
 from ..facts.flow import Flow

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...events import Event
+from ...graphs.graph import SourceLine
 from ...operators import Trait, is_a
-from ...snapshot import SourceLine
+from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.call_inputs import takes_batch_statistics
 from ..facts.flow import Flow

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ...events import Event
 from ...operators import Trait, is_a
 from ...program.process_counts import counts_processes
+from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..facts.runs import Run

@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 
-from ...events import Recording
+from ...graphs.graph import SourceLine
 from ...program.syntax import parsed, parsed_expression
-from ...snapshot import SourceLine
+from ...recording.events import Recording
 from .fragments import Fragment, fragments, heads_around
 from .words import shape_text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ...places import inside_words, short_place
-from ...snapshot import SourceLine
+from ...graphs.graph import SourceLine
+from ...program.places import inside_words, short_place
 
 SHOWN = 4
 """Names in a list before the rest is counted."""

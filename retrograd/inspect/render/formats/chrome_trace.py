@@ -14,10 +14,10 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ....errors import NoGraphError
-from ...columns import nonfinite_word
-from ...event_data import LEVELS
-from ...events import Recording
-from ...snapshot import Graph
+from ...graphs.columns import nonfinite_word
+from ...graphs.graph import Graph
+from ...recording.event_data import LEVELS
+from ...recording.events import Recording
 from ..base import RenderOptions, chosen_steps
 from ..labels import clean, headline, short_op, source_text
 

@@ -10,9 +10,9 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
-from ...events import Recording
+from ...graphs.graph import Graph
 from ...progress import followed
-from ...snapshot import Graph
+from ...recording.events import Recording
 from ..base import RenderOptions, capped, chosen_steps
 from ..card_words import plain_words
 from ..labels import clean, edge_text, headline, source_text, tensor_text

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import count
 
-from ...events import Recording
+from ...graphs.graph import Graph
 from ...progress import followed
-from ...snapshot import Graph
+from ...recording.events import Recording
 from ..base import RenderOptions, capped, chosen_snapshots
 from ..labels import headline, shape_text
 

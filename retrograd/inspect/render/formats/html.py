@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ...events import Recording
 from ...garbage import collector_paused
-from ...memory_line import retained_runs
-from ...passes import with_usual_times
-from ...snapshot import Graph
+from ...graphs.graph import Graph
+from ...graphs.memory_line import retained_runs
+from ...graphs.passes import with_usual_times
+from ...recording.events import Recording
 from .. import labels, theme
 from ..base import RenderOptions, capped, chosen_steps
 from ..drawing import check_layout, draw, number, text

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any
 
-from ...columns import Plain
-from ...events import Event, Recording
+from ...graphs.columns import Plain
 from ...progress import followed
+from ...recording.events import Event, Recording
 from ..base import RenderOptions
 
 _OPENED = {"snapshots": 2, "events": 1, "tensors": 1, "sources": 1}

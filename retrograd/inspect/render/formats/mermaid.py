@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...events import Recording
-from ...snapshot import Graph
+from ...graphs.graph import Graph
+from ...recording.events import Recording
 from ..base import RenderOptions, chosen_steps
 from ..card_words import plain_words
 from ..labels import clean, headline, node_text

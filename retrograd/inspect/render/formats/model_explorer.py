@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ...events import Recording
+from ...graphs.graph import Graph
 from ...progress import followed
-from ...snapshot import Graph
+from ...recording.events import Recording
 from ..base import RenderOptions, capped, chosen_snapshots
 from ..labels import bytes_text, clean, headline, node_id, node_text, shape_text
 

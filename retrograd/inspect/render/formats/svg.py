@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...events import Recording
 from ...garbage import collector_paused
+from ...graphs.passes import with_usual_times
 from ...layout.text_size import text_width, wrapped
-from ...passes import with_usual_times
+from ...recording.events import Recording
 from .. import labels, theme
 from ..base import RenderOptions, chosen_steps
 from ..drawing import check_layout, draw, number, text

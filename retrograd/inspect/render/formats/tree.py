@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING
 
-from ...events import Recording
-from ...snapshot import Graph
+from ...graphs.graph import Graph
+from ...recording.events import Recording
 from ..base import RenderOptions, chosen_steps
 from ..console_page import FILE_WIDTH, page_text, print_page
 from ..labels import headline, node_id, node_text

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...events import Event, Recording
 from ...findings import Finding
-from ...places import cell_name
-from ...snapshot import Graph
+from ...graphs.graph import Graph
+from ...program.places import cell_name
+from ...recording.events import Event, Recording
 from .. import labels
 from .structure import safe
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...events import Event, Recording
-from ...snapshot import Graph
+from ...graphs.graph import Graph
+from ...recording.events import Event, Recording
 from .. import labels
 from .structure import safe
 

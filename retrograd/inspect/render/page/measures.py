@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...snapshot import Graph
+from ...graphs.graph import Graph
 from ..scale import MEASURES, known_measures, scale
 from .packing import Packing
 from .structure import safe

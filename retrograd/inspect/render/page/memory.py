@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...memory_line import MemoryLine, memory_line, thinned
-from ...snapshot import Graph
+from ...graphs.graph import Graph
+from ...graphs.memory_line import MemoryLine, memory_line, thinned
 from .structure import safe
 
 _POINTS = 120

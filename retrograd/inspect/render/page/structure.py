@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ...fold import Folded, Opening, View, expand, first_opening, fold, view
+from ...graphs.graph import Graph, SourceLine
 from ...layout import Size, nested
 from ...layout.text_size import text_width
 from ...progress import followed
-from ...snapshot import Graph, SourceLine
 from .. import labels
 from ..base import RenderOptions
 from ..titles import writes_in_place

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ...events import Recording
 from ...findings import Dropped, Finding
+from ...recording.events import Recording
 
 
 @dataclass(frozen=True, slots=True)

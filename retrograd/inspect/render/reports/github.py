@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ...findings import Finding
-from ...places import path_below
+from ...program.places import path_below
 from .base import Outcome, printable
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}

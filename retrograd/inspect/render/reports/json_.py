@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from ...events import Event
+from ...recording.events import Event
 from ..json_text import json_text
 from .base import Outcome
 

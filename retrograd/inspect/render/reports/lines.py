@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...findings import Finding
-from ...places import path_below
+from ...program.places import path_below
 from .base import Outcome, printable
 from .panels import caret
 

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING
 from ...findings import Finding
 from ...fixes import Fix
 from ...operators import canonical
-from ...places import cell_place, path_below
+from ...program.places import cell_place, path_below
 from ...program.syntax import parsed
 from ..console_page import page_text, print_page
 from .base import Outcome, printable

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from ...findings import Finding
 from ...fixes import Change, Fix
-from ...places import path_below, path_from_root
+from ...program.places import path_below, path_from_root
 from ..json_text import json_text
 from .base import Outcome
 

@@ -14,7 +14,7 @@ from ....engine.nodes.node import GraphNode, edge_parts
 from ....engine.overriding.overrides import DisableTorchFunction
 from ....engine.tensors.base import TensorBase
 from ....errors import NoGraphError
-from ...snapshot import Graph
+from ...graphs.graph import Graph
 from ..base import Gradient, Node, Ran, Sink
 from ..collect import collect
 from ..hook_lines import attach, labels_of

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from ...snapshot import Graph
+from ...graphs.graph import Graph
 from ..base import Gradient, Node, Ran, Sink
 from ..importing import AfterImport
 

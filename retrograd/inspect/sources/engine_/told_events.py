@@ -6,9 +6,9 @@ and the program would wait.
 
 from __future__ import annotations
 
-from ...events import Event
-from ...journal import Note, Rows
-from ...shared_parts import shared_texts
+from ...recording.events import Event
+from ...recording.journal import Note, Rows
+from ...recording.shared_parts import shared_texts
 from .calls.names import named_by
 
 

@@ -14,13 +14,13 @@ from ....engine.overriding.overrides import HERE
 from ....engine.switches.state import peek_number
 from ....engine.tensors.base import TensorBase
 from ...bounded import BoundedDict
-from ...event_data import LEVELS
-from ...events import Event
+from ...graphs.graph import Graph, SourceLine
 from ...program.signals import let_pass
+from ...recording.event_data import LEVELS
+from ...recording.events import Event
+from ...recording.tensor_facts import TensorFacts
+from ...recording.unseen import PROBLEMS
 from ...references import Reference
-from ...snapshot import Graph, SourceLine
-from ...tensor_facts import TensorFacts
-from ...unseen import PROBLEMS
 from ..base import Node, Sink
 from ..writers.backward import BackwardPass
 from ..writers.leaves import Gradients

@@ -8,9 +8,9 @@ from types import FrameType
 from typing import Any
 
 from ....errors import NoGraphError
+from ...graphs.graph import Graph
 from ...program.signals import let_pass
-from ...snapshot import Graph
-from ...tensor_table import TensorTable
+from ...recording.tensor_table import TensorTable
 from ..base import Gradient, Node, Ran, Sink
 from ..collect import collect
 from ..hook_lines import attach, labels_of

@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...event_data import Values
-from ...events import Event
+from ...graphs.graph import SourceLine
 from ...program.signals import let_pass
-from ...snapshot import SourceLine
+from ...recording.event_data import Values
+from ...recording.events import Event
 from ..base import Watch
 
 

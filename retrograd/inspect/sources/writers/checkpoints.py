@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from ...events import Event
-from ...snapshot import SourceLine
+from ...graphs.graph import SourceLine
+from ...recording.events import Event
 from ..base import Watch
 
 

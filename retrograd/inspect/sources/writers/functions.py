@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...events import Event
+from ...graphs.graph import SourceLine
 from ...program.frames import is_foreign, is_users
-from ...snapshot import SourceLine
+from ...recording.events import Event
 from ..base import Watch
 from ..function_facts import code_of, definition, kept_on_ctx
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...event_data import Stack
-from ...events import Event
-from ...snapshot import SourceLine
-from ...tensor_table import TensorTable
+from ...graphs.graph import SourceLine
+from ...recording.event_data import Stack
+from ...recording.events import Event
+from ...recording.tensor_table import TensorTable
 
 _MOST = 1_000
 """Gradients of which some may have died that are remembered beside twice as many as live."""

@@ -9,10 +9,10 @@ from types import FrameType
 from typing import Any
 
 from ...bounded import BoundedDict
-from ...events import Event
 from ...program.frames import source_line, user_frame
 from ...program.modules import attribute, held_parameters, is_training
 from ...program.names import unregistered
+from ...recording.events import Event
 from ..base import Watch
 from ..module_names import Called, name_after_modules, variable_of
 from ..object_numbers import ObjectNumbers

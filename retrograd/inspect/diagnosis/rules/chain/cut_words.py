@@ -6,9 +6,9 @@ import ast
 import builtins
 from typing import NamedTuple
 
-from ....events import Event
+from ....graphs.graph import SourceLine
 from ....operators import Trait, is_a
-from ....snapshot import SourceLine
+from ....recording.events import Event
 from ...facts.flow import Flow
 from ...facts.nodes import checkpoint_around, switch_around
 from ...text.spelling import argument, assigned, operand, statement

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-from ....events import Event
-from ....snapshot import SourceLine
+from ....graphs.graph import SourceLine
+from ....recording.events import Event
 from ...base import Case
 from ...facts.flow import Flow
 from ...facts.lines import backward_line, made_inside

@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from functools import cached_property
 
-from ....events import Event
+from ....graphs.graph import SourceLine
 from ....operators import Trait, canonical, is_a
-from ....snapshot import SourceLine
+from ....recording.events import Event
 from ...facts.failures import Raised
 from ...facts.flow import Flow
 from ...facts.hooks import is_code_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ....events import Event
+from ....graphs.graph import Graph
 from ....operators import Trait, canonical, is_a
-from ....snapshot import Graph
+from ....recording.events import Event
 from ...base import Case, Check, Kind, Stage
 from ...facts.call_inputs import known_limits, limits_of, overflowed_behind
 from ...facts.flow import Flow

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
+from ....graphs.graph import Graph
 from ....operators import Trait, is_a
-from ....snapshot import Graph
 from ...base import Case
 from ...facts.call_inputs import limits_of
 from ...facts.flow import Flow

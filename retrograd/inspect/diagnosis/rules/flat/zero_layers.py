@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....graphs.graph import Graph
 from ....operators import Trait
-from ....snapshot import Graph
 from ...base import Case
 from ...facts.flow import Flow
 from ...facts.runs import Run

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ....events import Event
-from ....snapshot import Graph, SourceLine
+from ....graphs.graph import Graph, SourceLine
+from ....recording.events import Event
 from ...base import Case
 from ...facts.flow import Flow
 from ...facts.hooks import hangs_on

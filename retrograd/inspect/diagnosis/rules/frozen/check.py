@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from ....events import Event
-from ....snapshot import SourceLine
+from ....graphs.graph import SourceLine
+from ....recording.events import Event
 from ...base import Case, Check, Kind, Stage
 from ...facts.failures import run_without_graph
 from ...facts.flow import Flow

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from ....events import Event
+from ....graphs.graph import SourceLine
 from ....operators import Trait
-from ....snapshot import SourceLine
+from ....recording.events import Event
 from ...base import Case, Check, Kind, Stage
 from ...facts.flow import Flow, Reached
 from ...facts.runs import Run

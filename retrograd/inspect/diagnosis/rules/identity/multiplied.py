@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....snapshot import SourceLine
+from ....graphs.graph import SourceLine
 from ...base import Case
 from ...facts.flow import Flow
 from ...roles.unused import lines_to

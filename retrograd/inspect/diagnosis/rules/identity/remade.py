@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ....snapshot import SourceLine
+from ....graphs.graph import SourceLine
 from ...base import Case
 from ...facts.flow import Flow
 from ...roles.trained import is_parameter, without_use

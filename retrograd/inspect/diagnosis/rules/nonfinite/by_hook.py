@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 
-from ....events import Event
-from ....snapshot import Graph
+from ....graphs.graph import Graph
+from ....recording.events import Event
 from ...base import Case
 from ...facts.flow import Flow
 from ...facts.hooks import hangs_on

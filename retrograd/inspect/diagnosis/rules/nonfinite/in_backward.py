@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from ....graphs.graph import Graph
 from ....operators import Trait, operator
-from ....snapshot import Graph
 from ...base import Case
 from ...facts.call_inputs import LARGEST, expression, input_names
 from ...facts.calls import CALLS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ....snapshot import SourceLine
+from ....graphs.graph import SourceLine
 from ...base import Case
 from ...facts.flow import Flow
 from ...text.generators import is_generator, mentions, reads_to_end, value_given

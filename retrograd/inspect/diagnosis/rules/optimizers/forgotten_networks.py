@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....events import Event
+from ....recording.events import Event
 from ...base import Case
 from ...facts.call_inputs import draws_numbers
 from ...facts.calls import held_by

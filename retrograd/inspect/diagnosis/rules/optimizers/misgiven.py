@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from itertools import groupby, permutations
 
-from ....events import Event
+from ....recording.events import Event
 from ...base import Case
 from ...facts.calls import held_by
 from ...facts.flow import Flow

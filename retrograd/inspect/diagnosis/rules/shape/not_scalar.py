@@ -6,9 +6,9 @@ import ast
 from dataclasses import dataclass
 from math import prod
 
+from ....graphs.graph import SourceLine
 from ....operators import Trait, is_a
 from ....program.syntax import parsed_expression
-from ....snapshot import SourceLine
 from ...base import Case
 from ...facts.flow import Flow
 from ...text.phrases import NOT_SCALAR

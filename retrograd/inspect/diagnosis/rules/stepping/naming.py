@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....snapshot import SourceLine
+from ....graphs.graph import SourceLine
 from ...facts.flow import Flow
 from ...facts.ledger import Optimizer, Step
 from ...text.spelling import receiver

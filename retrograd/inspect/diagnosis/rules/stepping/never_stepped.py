@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ....snapshot import SourceLine
+from ....graphs.graph import SourceLine
 from ...base import Case
 from ...facts.flow import Flow
 from ...facts.ledger import Optimizer, Step

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ....align import plain_name
-from ....events import Event
+from ....graphs.align import plain_name
+from ....graphs.graph import SourceLine
 from ....lineup.copies import REDUCING
 from ....lineup.lineup import Lineup
 from ....lineup.replicas import copies_at_first
 from ....lineup.run import Run
 from ....operators import Trait, is_a
-from ....snapshot import SourceLine
+from ....recording.events import Event
 from ...base import Case
 from ...text.words import at, listed
 

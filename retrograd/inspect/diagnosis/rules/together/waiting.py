@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from ....events import Event
+from ....graphs.graph import SourceLine
 from ....lineup.endings import is_lost
 from ....lineup.lineup import Lineup, ranges
 from ....lineup.meetings import Unmet, sizes_text
 from ....lineup.run import Run
 from ....program.syntax import parsed
 from ....program.texts import plain_lines
-from ....snapshot import SourceLine
+from ....recording.events import Event
 from ...base import Case
 from ...text.words import at, listed
 

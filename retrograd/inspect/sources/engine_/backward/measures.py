@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .....engine.tensors.base import TensorBase
-from ....event_data import MEASURES
+from ....graphs.graph import Graph
+from ....recording.event_data import MEASURES
 from ....references import Reference
-from ....snapshot import Graph
 from ... import array_values as values
 from ...array_values import ordinary_norm
 from ...base import Node

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from .....engine.calls.quiet import quietly
 from .....engine.tensors.base import TensorBase
-from ....event_data import Values
-from ....events import Event
-from ....journal import Maker, Note, Rows
+from ....graphs.graph import SourceLine
+from ....recording.event_data import Values
+from ....recording.events import Event
+from ....recording.journal import Maker, Note, Rows
+from ....recording.tensor_facts import TensorFacts
 from ....references import Reference
-from ....snapshot import SourceLine
-from ....tensor_facts import TensorFacts
 from ... import array_values as values
 from ...base import Node
 from ...writers.backward import Arrived, accumulation

@@ -21,9 +21,9 @@ from .....engine.nodes.node import Port
 from .....engine.nodes.opnode import OpNode
 from .....engine.tensors.parameter import Parameter
 from .....engine.tensors.tensor import Tensor
+from ....graphs.graph import EDGE_COLUMNS, NODE_COLUMNS, Graph
 from ....program.frames import stack_position
 from ....references import Reference
-from ....snapshot import EDGE_COLUMNS, NODE_COLUMNS, Graph
 from ...base import Node, Origins
 from ..calls.saved import readers
 from ..watching import Walked

@@ -10,9 +10,9 @@ from typing import Any
 
 from .....engine.tensors.base import TensorBase
 from .....interpreter import getframe
+from ....graphs.graph import Graph, SourceLine
 from ....program.frames import source_line, user_frame
 from ....program.signals import let_pass
-from ....snapshot import Graph, SourceLine
 from ...base import Node
 from ...naming import name_leaves
 from ...writers.backward import Asked, BackwardPass

@@ -17,10 +17,10 @@ from .....engine.tensors.base import TensorBase
 from .....engine.tensors.tensor import Tensor
 from .....interpreter import getframe
 from ....bounded import BoundedDict
-from ....events import Event
+from ....graphs.graph import SourceLine
 from ....operators import Operator, Trait, operator
-from ....snapshot import SourceLine
-from ....tensor_table import TensorTable
+from ....recording.events import Event
+from ....recording.tensor_table import TensorTable
 from ... import array_values as values
 from ...call_data import worthy
 from ...grad_switches import Modes

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ....event_data import Stack
-from ....events import Event
-from ....journal import Maker, Note, Rows
-from ....shared_parts import shared_texts
-from ....tensor_facts import TensorFacts
+from ....recording.event_data import Stack
+from ....recording.events import Event
+from ....recording.journal import Maker, Note, Rows
+from ....recording.shared_parts import shared_texts
+from ....recording.tensor_facts import TensorFacts
 from ...call_data import Measured, call_data, say_made
 from ...surroundings import Surroundings
 from ..watching import shape_and_dtype

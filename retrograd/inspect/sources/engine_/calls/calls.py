@@ -15,13 +15,13 @@ from .....engine.aliasing.views import requires_grad
 from .....engine.switches.state import STATE
 from .....engine.tensors.base import TensorBase
 from .....interpreter import getframe
-from ....events import called
 from ....operators import Trait, canonical
 from ....program.frames import source_line
 from ....program.modules import called_in_evaluation
 from ....program.stacks import stack_of
+from ....recording.events import called
+from ....recording.tensor_table import TensorTable
 from ....references import Reference
-from ....tensor_table import TensorTable
 from ... import array_values as values
 from ...call_data import Measured
 from ..backward.facts import memory_of

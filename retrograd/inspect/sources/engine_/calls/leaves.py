@@ -11,9 +11,9 @@ from .....engine.overriding import overrides
 from .....engine.tensors.base import TensorBase
 from .....engine.tensors.gradient import read_grad
 from .....interpreter import getframe
+from ....graphs.graph import SourceLine
 from ....program.frames import INTERCEPTORS, source_line
 from ....program.stacks import stack_of
-from ....snapshot import SourceLine
 from ...call_data import worthy
 from ...writers.leaves import leaf_event, read_event
 from ..backward.entries import array_of

@@ -10,13 +10,13 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from ....bounded import BoundedDict
-from ....event_data import Stack
-from ....journal import Rows
 from ....operators import canonical
 from ....program.numbers import is_number
 from ....program.spelling import Spelling, spelling_at
 from ....program.stacks import stack_of
 from ....program.syntax import parsed_expression
+from ....recording.event_data import Stack
+from ....recording.journal import Rows
 from ...call_data import give_names
 from ..watching import Watching
 from .caller import Caller

@@ -8,9 +8,9 @@ from typing import Any
 from .....engine.aliasing.views import requires_grad
 from .....engine.switches.state import peek_number
 from .....engine.tensors.base import TensorBase
-from ....events import Event, called
 from ....operators import canonical, inplace
 from ....program.frames import source_line
+from ....recording.events import Event, called
 from ...writers.leaves import leaf_event
 from ..backward.facts import layout_of, memory_of
 from ..objects.shared import SharedMemory

@@ -6,8 +6,8 @@ from typing import Any
 
 from .....engine.devices import mixed_precision
 from .....interpreter import getframe
-from ....events import Event
 from ....program.frames import is_ours, source_line
+from ....recording.events import Event
 from ...grad_switches import place_of
 from ..watching import Observer, guarded
 

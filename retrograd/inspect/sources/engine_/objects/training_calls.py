@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .....interpreter import getframe
+from ....graphs.graph import SourceLine
 from ....program.frames import source_line, user_frame
-from ....snapshot import SourceLine
 from ...writers.training import ModuleChanges, tell_clip, tell_load, tell_mode, tell_scaling
 from ..watching import Observer, Watching, guarded
 

@@ -14,8 +14,8 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
+from ....graphs.graph import Graph
 from ....references import Reference
-from ....snapshot import Graph
 from ...base import Node
 from ...measure_columns import Taken, live_columns, measured_columns
 from ..own_work import is_patched, own_work

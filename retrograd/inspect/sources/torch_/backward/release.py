@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from .....locks import reentrant_lock
-from ....snapshot import Graph
+from ....graphs.graph import Graph
 from ...base import Node
 
 try:

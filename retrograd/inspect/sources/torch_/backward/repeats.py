@@ -14,10 +14,10 @@ from itertools import chain, islice
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from ....graphs.graph import Graph
 from ....program.frames import stack_position
+from ....recording.tensor_table import TensorTable
 from ....references import Reference
-from ....snapshot import Graph
-from ....tensor_table import TensorTable
 from ...base import Node, Origins
 from ...naming import add_origins
 from .determined import Questions, questions

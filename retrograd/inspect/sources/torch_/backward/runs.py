@@ -9,12 +9,12 @@ from types import FrameType
 from typing import Any
 
 from .....errors import NoGraphError
-from ....event_data import Values
-from ....events import Event, Facts
-from ....journal import Note, Rows
+from ....graphs.graph import Graph
 from ....program.frames import source_line
 from ....program.signals import let_pass
-from ....snapshot import Graph
+from ....recording.event_data import Values
+from ....recording.events import Event, Facts
+from ....recording.journal import Note, Rows
 from ...array_values import gradient_figures, summary
 from ...base import Node, Watch
 from ...naming import name_leaves

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ....event_data import Stack
-from ....events import Event, Facts
-from ....journal import Note, Rows
+from ....recording.event_data import Stack
+from ....recording.events import Event, Facts
+from ....recording.journal import Note, Rows
 from ...base import Sink
 from ...call_data import Measured, call_data, give_names, say_made
 from ...surroundings import Surroundings

@@ -9,9 +9,9 @@ from types import CodeType
 from typing import Any
 
 from ....bounded import BoundedDict
+from ....graphs.graph import SourceLine
 from ....program.frames import place_key, source_line
 from ....program.spelling import UNKNOWN, Spelling, spelling_at
-from ....snapshot import SourceLine
 from .calls import Call
 from .facts import arguments_of
 from .names import assigned, depends_on_values, forms_match, spelled

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....event_data import Values
 from ....program.signals import let_pass
+from ....recording.event_data import Values
 from ...array_values import Array, flat_share, is_finite, pole_in, range_and_sum, summary
 from ..library import LIBRARY
 from ..values.far import FarFacts, far_facts

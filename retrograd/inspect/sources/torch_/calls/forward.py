@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .....interpreter import getframe
-from ....event_data import Stack
-from ....events import Event, Facts
+from ....graphs.graph import SourceLine
 from ....operators import Trait
 from ....program.frames import source_line
 from ....program.modules import called_in_evaluation
 from ....program.stacks import stack_of
-from ....snapshot import SourceLine
+from ....recording.event_data import Stack
+from ....recording.events import Event, Facts
 from ...base import Sink
 from ...call_data import worthy
 from ...grad_switches import Modes

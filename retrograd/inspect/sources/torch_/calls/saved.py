@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ....bounded import BoundedDict
+from ....graphs.graph import Graph
 from ....program.signals import let_pass
-from ....snapshot import Graph
 from ..backward.release import raise_stack_limit
 from .calls import Call
 from .tensors import shape_of

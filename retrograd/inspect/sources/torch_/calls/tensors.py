@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....bounded import BoundedDict
-from ....memory_parts import Part
+from ....graphs.graph import SourceLine
 from ....program.signals import let_pass
-from ....snapshot import SourceLine
-from ....tensor_facts import TensorFacts
-from ....tensor_table import TensorTable
+from ....recording.memory_parts import Part
+from ....recording.tensor_facts import TensorFacts
+from ....recording.tensor_table import TensorTable
 from ...call_data import worthy
 from ..private import private
 

@@ -8,8 +8,8 @@ from types import FrameType
 from typing import Any
 
 from .....interpreter import getframe
-from ....events import Event
 from ....program.frames import source_line
+from ....recording.events import Event
 from ...grad_switches import ENTERED, LEFT, place_of
 from ...patches import Patches
 from ..calls.calls import is_traced

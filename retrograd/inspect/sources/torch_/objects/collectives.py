@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .....interpreter import getframe
-from ....events import Event
 from ....program.frames import source_line, user_frame
 from ....program.stacks import stack_of
+from ....recording.events import Event
 from ...patches import Patches
 from ..calls.calls import Inside
 from ..calls.tensors import dtype_name, numbers_of, shape_of

@@ -9,9 +9,9 @@ from types import FrameType
 from typing import Any
 
 from .....interpreter import getframe
+from ....graphs.graph import SourceLine
 from ....program.frames import leave_no_frame, source_line, user_frame
 from ....references import Reference
-from ....snapshot import SourceLine
 from ...base import Sink
 from ...object_numbers import ObjectNumbers
 from ...patches import Patches

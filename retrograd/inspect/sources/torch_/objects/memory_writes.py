@@ -8,9 +8,9 @@ from types import FrameType
 from typing import Any
 
 from .....interpreter import getframe
-from ....events import Event
 from ....program.frames import is_users, source_line, user_frame
-from ....tensor_table import TensorTable
+from ....recording.events import Event
+from ....recording.tensor_table import TensorTable
 from ...array_writes import unheard_write
 from ...patches import Patches
 from ..calls.calls import unseen_version_of, version_of

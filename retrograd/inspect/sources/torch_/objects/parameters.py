@@ -8,8 +8,8 @@ from types import FrameType
 from typing import Any
 
 from .....interpreter import getframe
-from ....events import Event
 from ....program.frames import source_line, user_frame
+from ....recording.events import Event
 from ..calls.tensors import number_of
 from ..problems import unseen
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....lent_memory import Lent
+from ....graphs.graph import SourceLine
 from ....program.frames import source_line
+from ....recording.lent_memory import Lent
 from ....references import Reference
-from ....snapshot import SourceLine
 from ...array_writes import LARGEST, MOST, MOST_BYTES, write_event
 from ...step_effects import content_of
 from ..calls.calls import version_of

@@ -12,10 +12,10 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from .....interpreter import getframe
-from ....events import Event
+from ....graphs.graph import SourceLine
 from ....program.frames import is_foreign, source_line, user_frame
 from ....program.modules import attribute, held_parameters, is_module
-from ....snapshot import SourceLine
+from ....recording.events import Event
 from ...importing import AfterImport
 from ...patches import Patches
 from ..calls.calls import is_traced

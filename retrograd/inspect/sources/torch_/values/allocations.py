@@ -9,7 +9,7 @@ import numpy as np
 
 from ....operators import Trait
 from ....program.signals import let_pass
-from ....tensor_table import TensorTable
+from ....recording.tensor_table import TensorTable
 from ...unwritten import Span, Unwritten
 from ..calls.calls import Call, version_of
 from ..library import LIBRARY

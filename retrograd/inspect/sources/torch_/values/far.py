@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ....bounded import BoundedDict
-from ....event_data import Values
 from ....operators import Trait
-from ....tensor_table import TensorTable
+from ....recording.event_data import Values
+from ....recording.tensor_table import TensorTable
 from ..calls.calls import Call, version_of
 from ..library import LIBRARY
 from .readbacks import ALL, READBACKS, Extra, Promise

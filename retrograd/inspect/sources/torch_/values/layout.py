@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ....snapshot import Graph
+from ....graphs.graph import Graph
 from ...base import Node
 from ...passing import LatestPassings, Passing, latest_first
 from .products import PRODUCTS, Product

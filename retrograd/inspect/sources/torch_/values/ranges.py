@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....operators import Trait
-from ....tensor_table import TensorTable
+from ....recording.tensor_table import TensorTable
 from ...array_values import FEW, Array, few_range_and_sum, is_finite, range_and_sum, row_range_and_sum
 from ..calls.calls import Call, version_of
 from ..calls.rules import Rule

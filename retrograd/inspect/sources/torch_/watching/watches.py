@@ -6,9 +6,9 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ....graphs.graph import SourceLine
 from ....program.signals import let_pass
-from ....snapshot import SourceLine
-from ....unseen import PROBLEMS
+from ....recording.unseen import PROBLEMS
 from ...base import Sink, Source
 from ...stray_attributes import StrayAttributes
 from ..backward.repeats import Repeats

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .bounded import BoundedDict
-from .columns import Plain
+from ..bounded import BoundedDict
+from ..graphs.columns import Plain
 from .event_data import REPEATED_KEYS
 from .shared_keys import sharing_keys
 

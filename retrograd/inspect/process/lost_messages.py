@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from ..program.signals import let_pass
 from .late_patches import Patched, patched
-from .program.signals import let_pass
 
 _FEEDER = "QueueFeederThread"
 """What Python calls threads that send what was put into a queue; elsewhere the exception reaches the program."""

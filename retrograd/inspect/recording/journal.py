@@ -15,7 +15,7 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
-from ..locks import reentrant_lock
+from ...locks import reentrant_lock
 from .events import Event
 from .tensor_facts import TensorFacts
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from .progress import tick
-from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, Cut, Graph, SourceLine
+from ..progress import tick
+from .graph import EDGE_COLUMNS, NODE_COLUMNS, Cut, Graph, SourceLine
 
 Plain = Any
 """What JSON can say: None, bool, int, finite float, str, list, dict with string keys."""

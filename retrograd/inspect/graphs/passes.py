@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .snapshot import Graph
+from .graph import Graph
 
 _MOST = 32
 """Passes that are looked at, the latest."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .bounded import BoundedDict
+from ..bounded import BoundedDict
 
 _classes: BoundedDict[tuple[str, ...], type] = BoundedDict(1_000)
 """Keys in their order -> the class whose objects have them."""

@@ -6,8 +6,8 @@ from bisect import bisect_left
 from operator import attrgetter, is_
 from typing import Any
 
+from ..graphs.graph import EDGE_COLUMNS, NODE_COLUMNS, Graph, SourceLine
 from .events import Event
-from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, Graph, SourceLine
 
 MAX_ROWS = 2_000_000
 """Nodes kept in one recording, about 1 GB; equal graphs count once.  Beyond that only the last graph is kept."""

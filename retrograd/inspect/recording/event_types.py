@@ -7,7 +7,7 @@ from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from .columns import LARGEST, all_fit
+from ..graphs.columns import LARGEST, all_fit
 from .event_data import DATA_OF_KIND
 
 Check = Callable[[Any], bool]

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from ..program.signals import let_pass
 from .late_patches import Patched, patched
-from .program.signals import let_pass
 
 Told = Callable[[], None]
 

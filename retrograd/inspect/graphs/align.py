@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Sequence
 
-from .progress import followed, tick
-from .snapshot import EDGE_COLUMNS, Graph
+from ..progress import followed, tick
+from .graph import EDGE_COLUMNS, Graph
 
 DDP_PREFIX = "module."
 """What DistributedDataParallel (and DataParallel) put before the names of parameters."""

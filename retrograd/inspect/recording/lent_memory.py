@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .bounded import BoundedDict
-from .references import Reference
+from ..bounded import BoundedDict
+from ..references import Reference
 
 
 class Lent(NamedTuple):

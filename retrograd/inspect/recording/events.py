@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
-from .columns import (
+from ..graphs.columns import (
     Plain,
     entries_checked,
     len_checked,
@@ -23,13 +23,13 @@ from .columns import (
     source_from_plain,
     text_checked,
 )
+from ..graphs.graph import Graph, SourceLine
+from ..operators import canonical
+from ..verbs import Verbs
 from .event_data import LEVELS, NAMES_KEYS, TENSOR_KEYS, TENSORS_KEYS
 from .event_types import data_checked
-from .operators import canonical
 from .shared_keys import sharing_keys
-from .snapshot import Graph, SourceLine
 from .tensor_facts import TensorFacts
-from .verbs import Verbs
 
 SCHEMA = 1
 """Schema number of saved recordings; raised whenever an older reader would misread a file."""

@@ -6,12 +6,12 @@ import json
 import sys
 from typing import NoReturn
 
-from ..errors import RecordingError
-from .columns import Plain
+from ...errors import RecordingError
+from ..garbage import collector_paused
+from ..graphs.columns import Plain
+from ..progress import LARGE_FILE, progress
 from .events import SCHEMA, Recording
 from .flight_recorder import is_dump, load_dump
-from .garbage import collector_paused
-from .progress import LARGE_FILE, progress
 from .shared_parts import SharedParts
 
 _AGAIN = "Record it again with: retrograd trace SCRIPT -o run.json"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from .events import OPERATIONS, Event, Recording
-from .snapshot import Graph
+from ..recording.events import OPERATIONS, Event, Recording
+from .graph import Graph
 
 LABEL = "forward only, nothing was differentiated"
 

@@ -10,11 +10,11 @@ from itertools import chain, compress, repeat
 from operator import call, is_, itemgetter
 from typing import Any
 
-from ..locks import lock
+from ...locks import lock
+from ..program.holders import holder_of
+from ..references import Reference
 from .journal import Rows
 from .lent_memory import LentMemory
-from .program.holders import holder_of
-from .references import Reference
 from .tensor_facts import TensorFacts
 
 _DEAD = 250

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .columns import Plain, len_checked, source_from_plain, text_checked
-from .snapshot import SourceLine
+from ..graphs.columns import Plain, len_checked, source_from_plain, text_checked
+from ..graphs.graph import SourceLine
 
 
 @dataclass(slots=True)

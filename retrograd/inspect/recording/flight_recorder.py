@@ -14,11 +14,11 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from ..errors import RecordingError
+from ...errors import RecordingError
+from ..graphs.graph import SourceLine
+from ..program.frames import is_users_file
+from ..program.texts import plain_lines
 from .events import Event, Recording
-from .program.frames import is_users_file
-from .program.texts import plain_lines
-from .snapshot import SourceLine
 
 ENGINE = "flight recorder"
 """What such a recording notes as its engine."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from .program.signals import let_pass
+from ..program.signals import let_pass
 
 
 class Stretch:

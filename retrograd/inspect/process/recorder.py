@@ -10,32 +10,32 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from ..errors import UsageError
-from ..interpreter import LOST
-from ..locks import lock
-from .event_data import LEVELS
-from .events import Event, Recording
-from .figure_schedule import FigureSchedule
-from .finite_differences.check import check_functions
+from ...errors import UsageError
+from ...interpreter import LOST
+from ...locks import lock
+from ..finite_differences.check import check_functions
+from ..graphs.graph import Graph, SourceLine
+from ..program.failures import failure_of
+from ..program.frames import last_line, strip_own_frames
+from ..program.random_functions import ELSEWHERE
+from ..program.relayed import relayed
+from ..program.signals import let_pass
+from ..program.texts import lines_of
+from ..recording.event_data import LEVELS
+from ..recording.events import Event, Recording
+from ..recording.figure_schedule import FigureSchedule
+from ..recording.journal import Journal, Maker, Note
+from ..recording.kept_snapshots import KeptSnapshots
+from ..recording.kept_steps import KEPT, KeptSteps
+from ..recording.renumbered import Reader
+from ..recording.tensor_table import TensorTable
+from ..recording.unseen import PROBLEMS, Missed, missed_events, say_at_once
+from ..sources import sources
+from ..sources.hidden_references import references_hidden
+from ..sources.kept_calls import KeptCalls
 from .forks import in_this_process
-from .journal import Journal, Maker, Note
-from .kept_snapshots import KeptSnapshots
-from .kept_steps import KEPT, KeptSteps
 from .lost_messages import lost_messages
-from .program.failures import failure_of
-from .program.frames import last_line, strip_own_frames
-from .program.relayed import relayed
-from .program.signals import let_pass
-from .program.texts import lines_of
-from .random_functions import ELSEWHERE
-from .renumbered import Reader
-from .snapshot import Graph, SourceLine
-from .sources import sources
-from .sources.hidden_references import references_hidden
-from .sources.kept_calls import KeptCalls
 from .started_processes import Ledger, counting_processes
-from .tensor_table import TensorTable
-from .unseen import PROBLEMS, Missed, missed_events, say_at_once
 
 MAX_EVENTS = 1_000_000
 """Events after which level ``full`` notes no more calls of forward, about 1.5 GB."""

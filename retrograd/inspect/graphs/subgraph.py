@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, Graph
+from .graph import EDGE_COLUMNS, NODE_COLUMNS, Graph
 
 
 def subgraph(snapshot: Graph, nodes: Sequence[int]) -> Graph:

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from ..verbs import Tables
 from .columns import Plain, nonfinite_word
+from .graph import Graph, SourceLine
 from .memory_line import MemoryLine, memory_line
 from .passes import Times
-from .snapshot import Graph, SourceLine
-from .verbs import Tables
 
 SCHEMA = 1
 """Schema number of statistics written as JSON."""

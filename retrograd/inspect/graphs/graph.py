@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .verbs import Verbs
+from ..verbs import Verbs
 
 if TYPE_CHECKING:
     import networkx as nx

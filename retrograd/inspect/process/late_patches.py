@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from .sources.importing import AfterImport
-from .sources.patches import Patches
+from ..sources.importing import AfterImport
+from ..sources.patches import Patches
 
 
 class Patched(NamedTuple):

@@ -1,0 +1,1 @@
+"""Watches the process that runs the program: begins and ends a recording, and sees children, forks and late imports."""
