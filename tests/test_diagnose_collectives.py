@@ -92,7 +92,7 @@ def test_what_goes_on_only_through_a_gathering() -> None:
     (one,) = gathered(kept=False)
 
     assert (one.kind, one.line) == ("broken-chain", 5)
-    assert "z goes on only as what all_gather gathers" in one.message
+    assert "z goes on only as what all_gather gives to ranks" in one.message
     assert gathered(kept=True) == []
 
 

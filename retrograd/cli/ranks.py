@@ -80,7 +80,8 @@ class Ranks:
         try:
             write_output(RENDERER.pieces(recorded, RenderOptions()), str(self._path(self._launch.rank)))
         except (OSError, RetrogradError, MemoryError) as error:
-            say(f"the recording of rank {self._launch.rank} is lost: {error}")
+            if self.folder.exists():  # else the first rank has reported already
+                say(f"the recording of rank {self._launch.rank} is lost: {error}")
 
     def gather(self, own: Recording, seconds: float) -> list[Recording]:
         """Return the recordings of all ranks here, after waiting for those that still live."""

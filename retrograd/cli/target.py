@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..errors import UsageError
+from ..inspect.recording.flight_recorder import is_dump
 
 Kind = Literal["script", "module", "code", "stdin"]
 
@@ -76,6 +77,11 @@ def _check_script(path: str) -> None:
         )
     elif not os.access(path, os.R_OK):
         raise UsageError(f"The script {path!r} cannot be read.", "Check its permissions.")
+    elif is_dump(path):
+        raise UsageError(
+            f"{path!r} is a pickle, such as a dump of PyTorch's flight recorder, and not a program.",
+            "Read the dumps of a job with: retrograd diagnose fr_trace.rank*",
+        )
 
 
 def _nearest(path: str) -> str:

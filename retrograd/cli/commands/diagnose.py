@@ -19,7 +19,7 @@ from ...inspect.diagnosis import SEVERITIES, diagnose, diagnose_together, kinds
 from ...inspect.differences import name_of
 from ...inspect.findings import Dropped, Finding
 from ...inspect.fixes import compatible, unified_diff
-from ...inspect.lineup.dumps import in_order
+from ...inspect.lineup.dumps import in_order, left_out
 from ...inspect.lineup.job_words import job_sentences
 from ...inspect.lineup.lineup import of_a_job
 from ...inspect.program.places import path_below
@@ -265,6 +265,8 @@ def _read(paths: tuple[str, ...], wanted: Asked, *, again: str) -> int:
         return _report_alone(loaded[0], wanted)
     ranks = all(map(of_a_job, loaded))
     if ranks:
+        for sentence in left_out(loaded):
+            messages.say(sentence)
         loaded = in_order(loaded)
     names = [name_of(recording, number) for number, recording in enumerate(loaded)] if ranks else list(paths)
     return _report(_with_all_lines(loaded), diagnose_together(loaded, names), wanted, others=loaded[1:])

@@ -11,7 +11,7 @@ import click
 from ...errors import UsageError
 from ...inspect.differences import name_of
 from ...inspect.graphs.graph_diff import TOLERANCE
-from ...inspect.lineup.dumps import in_order
+from ...inspect.lineup.dumps import in_order, left_out
 from ...inspect.lineup.lineup import Lineup, line_up, of_a_job
 from ...inspect.output import save
 from ...inspect.progress import progress
@@ -27,6 +27,7 @@ from ...inspect.render.run_tables import comparison_json, comparison_parts
 from ...inspect.training.comparison import differences
 from ...inspect.training.watched_file import is_watched_file, load_run
 from ...inspect.writing import STDOUT, check_writable, write_output
+from ..messages import say
 from ..options import ConfiguredCommand, output_options
 from ..results import refuse_overwriting
 
@@ -74,7 +75,10 @@ def command(ctx: click.Context, /, recordings: tuple[str, ...], **asked: Any) ->
     if any(is_watched_file(path) for path in recordings):
         ctx.exit(_runs(recordings, outputs, asked))
     formats = [_format(asked["fmt"], output) for output in outputs]
-    loaded = in_order([_only(load_recording(path), asked["step"], path) for path in recordings])
+    loaded = [_only(load_recording(path), asked["step"], path) for path in recordings]
+    for sentence in left_out(loaded):
+        say(sentence)
+    loaded = in_order(loaded)
     if len(loaded) == 1 and not of_a_job(loaded[0]):
         raise _nothing()
     with progress("comparing"):

@@ -10,7 +10,7 @@ from ..graphs.align import plain_name
 from ..graphs.columns import Plain
 from ..graphs.graph import SourceLine
 from ..recording.events import Event
-from .copies import REDUCING
+from .copies import sums
 from .run import Run
 
 
@@ -63,7 +63,7 @@ def _changes(run: Run) -> dict[tuple[str, SourceLine | None], dict[tuple[SourceL
             added.pop(_name(tensors[event.data.get("tensor", 0)].name), None)
         elif event.kind == "wrapper" and not event.data.get("sharded"):
             wrapped.update(_name(tensors[one].name) for one in event.data["inputs"])
-        elif event.kind == "backward-end" or (event.kind == "collective" and event.op in REDUCING):
+        elif event.kind == "backward-end" or sums(event):
             by_hand = (_name(tensors[leaf].name) for leaf in event.data.get("gradients_of", ()))
             for name in wrapped if event.kind == "backward-end" else by_hand:
                 added[name] = event.source

@@ -9,12 +9,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..graphs.align import plain_name
+from ..operators.collectives import Shares, shares
 from ..recording.events import Event
 from .run import Run
 
-_SUMMING = frozenset({"all_reduce", "all_reduce_coalesced", "reduce"})
-REDUCING = _SUMMING | {"reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor"}
-"""Collectives that sum. Those that give each rank a part of the sum show nothing about copies."""
+
+def sums(event: Event) -> bool:
+    """Whether an event is a collective that adds up values of all ranks."""
+    return event.kind == "collective" and Shares.SUM in shares(event.op)
 
 
 class Held(NamedTuple):
@@ -99,7 +101,7 @@ def copies_of(run: Run) -> Copies:
         elif event.kind == "collective":
             found.together = found.together or data.get("group_size", 1) > 1
             found.sends = found.sends or bool(data.get("inputs") and data.get("group_size", 1) > 1)
-            if event.op in _SUMMING:
+            if sums(event) and Shares.PARTS not in shares(event.op):  # a part of a sum tells nothing of copies
                 in_hook += [row] if data.get("run") is not None else []
                 for number in data.get("gradients_of", ()):
                     found.reduced.setdefault(_name(found, number), []).append(row)

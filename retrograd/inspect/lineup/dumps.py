@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..recording.events import Event, Recording
 from ..recording.flight_recorder import ENGINE
-from .lineup import of_a_job
+from .lineup import of_a_job, ranges
 
 
 def in_order(recordings: Sequence[Recording]) -> list[Recording]:
@@ -31,6 +31,17 @@ def with_dumps(recordings: Sequence[Recording]) -> list[Recording]:
         return own or [*recordings]
     alone = [dump for rank, dump in dumps.items() if rank not in told]
     return [*(_merged(one, dumps[one.rank]) for one in own), *alone]
+
+
+def left_out(recordings: Sequence[Recording]) -> list[str]:
+    """Say which dumps ``with_dumps`` leaves out, and why."""
+    dumps = {one.rank or 0 for one in recordings if one.engine == ENGINE}
+    told = {one.rank or 0 for one in recordings if one.engine != ENGINE}
+    if not dumps or told <= dumps:
+        return []
+    lacking, dropped = (", ".join(ranges(ranks)) for ranks in (told - dumps, dumps))
+    why = f"there is none of {lacking}, and dumps number collectives otherwise than recordings do"
+    return [f"the dumps of {dropped} are left out: {why}"]
 
 
 def _merged(own: Recording, dump: Recording) -> Recording:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..operators import Trait, is_a
+from ..operators.collectives import Shares, shares
 from .copies import Copies
 
-_EXCHANGING = frozenset(
-    {"all_to_all", "all_to_all_single", "reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor"}
-    | {"all_reduce", "send", "batch_isend_irecv"}
-)
+_EXCHANGING = frozenset({Shares.PARTS, Shares.SUM, Shares.PAIR})
 """What gives ranks a part, or a sum, of what others computed; of shared weights copies are gathered, too."""
 
 
@@ -39,7 +37,7 @@ def _exchanged(told: Copies, numbers: dict[int, str]) -> set[int]:
                 mask |= made.get(one, 0)
             if mask:
                 made.update({one: made.get(one, 0) | mask for one in data.get("outputs", ())})
-        elif event.kind == "collective" and event.op in _EXCHANGING and data.get("group_size", 1) > 1:
+        elif event.kind == "collective" and _EXCHANGING & shares(event.op) and data.get("group_size", 1) > 1:
             for one, required in zip(inputs, data.get("requires_grad", ()), strict=False):
                 found |= made.get(one, 0) if required and not data.get("grad") else 0
     return {number for number, bit in bits.items() if found & bit}

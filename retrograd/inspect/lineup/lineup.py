@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from ...errors import UsageError
 from ..garbage import collector_paused
 from ..graphs.columns import Plain
 from ..graphs.graph import EDGE_COLUMNS, NODE_COLUMNS, Graph
@@ -134,7 +135,12 @@ class Lineup:
 
 @collector_paused()
 def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: float = TOLERANCE) -> Lineup:
-    """Compare recordings; ranks of one job are recognised by the rank that each of them notes."""
+    """Compare recordings; ranks of one job are recognised by the rank that each of them notes.
+
+    Raises ``UsageError`` if there are not as many names as recordings.
+    """
+    if len(names) != len(recordings):
+        raise UsageError(f"{len(recordings)} recordings were given {len(names)} names.", "Give a name for each.")
     recordings = kept_in_all(recordings)
     numbers = [recording.rank for recording in recordings]
     ranks = all(map(of_a_job, recordings)) and len(set(numbers)) == len(numbers)

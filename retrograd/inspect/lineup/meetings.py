@@ -8,14 +8,9 @@ from dataclasses import dataclass
 
 from ..graphs.columns import Plain
 from ..graphs.graph import SourceLine
+from ..operators.collectives import Shares, collective, shares
 from ..recording.events import Event
 from .run import Run
-
-_ALIKE = frozenset(
-    {"all_reduce", "broadcast", "reduce", "all_gather_single", "all_gather_into_tensor"}
-    | {"reduce_scatter_single", "reduce_scatter_tensor"}
-)
-"""Collectives whose tensors are of one size and dtype on all ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +94,7 @@ def _first_odd(of_runs: dict[int, list[Event]]) -> Unmet | None:
         return None
     for calls in _by_sequence([*of_runs.values()]):
         present = [call for call in calls if call is not None]
-        if len({call.op for call in present}) > 1:
+        if len({collective(call.op) for call in present}) > 1:
             return Unmet("operation", numbers, calls)
         if len({_sizes(call) for call in present}) > 1:
             return Unmet("tensors", numbers, calls)
@@ -125,7 +120,7 @@ def _by_sequence(of_runs: Sequence[Sequence[Event]]) -> Iterator[tuple[Event | N
 
 def _sizes(call: Event) -> tuple[tuple[int, str], ...]:
     """Return how many entries of which dtype a call sends, where that must be the same on all ranks."""
-    return tuple(_pairs(call)) if call.op in _ALIKE else ()
+    return tuple(_pairs(call)) if Shares.ONE_SIZE in shares(call.op) else ()
 
 
 def _pairs(call: Event) -> Iterator[tuple[int, str]]:

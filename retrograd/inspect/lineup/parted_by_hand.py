@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..graphs.graph import SourceLine
 from ..recording.events import Event
-from .copies import REDUCING, Copies
+from .copies import Copies, sums
 from .parting import Cause, Parting, backward_line
 
 
@@ -61,9 +61,10 @@ def copied(parting: Parting) -> Cause | None:
         for one, window in parting.windows(name):
             size = math.prod(one.run.recording.tensors[one.numbers[name]].shape)
             returned = {row for rows in one.hooked.values() for row in rows}
-            calls = (found for found in one.of_kind(window, "collective") if found[0] not in returned)
-            sums = [(row, event) for row, event in calls if event.op in REDUCING]
-            fitting = [(row, event) for row, event in sums if size in map(math.prod, event.data.get("shapes", ()))]
+            calls = (
+                found for found in one.of_kind(window, "collective") if found[0] not in returned and sums(found[1])
+            )
+            fitting = [found for found in calls if size in map(math.prod, found[1].data.get("shapes", ()))]
             if not fitting or _writes_gradient(one, range(fitting[0][0], window.stop), one.numbers[name]):
                 return None
             lines.append(fitting[-1][1].source)
@@ -84,8 +85,8 @@ def losses_only(parting: Parting) -> Cause | None:
         return None
     lines = []
     for one, window in parting.windows(parting.names[0]):
-        sums = (event for _, event in one.of_kind(window, "collective") if event.op in REDUCING)
-        lines += [(event.op, event.source) for event in sums if any(event.data.get("requires_grad", ()))][:1]
+        added = (event for _, event in one.of_kind(window, "collective") if sums(event))
+        lines += [(event.op, event.source) for event in added if any(event.data.get("requires_grad", ()))][:1]
     return parting.cause("losses only", lines[0][1], detail=lines[0][0]) if len(lines) == len(parting.told) else None
 
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from ..graphs.columns import Plain
 from ..graphs.graph import SourceLine
+from ..operators.collectives import Shares, shares
 from ..program.arguments import calls_argument, in_class_with
 from ..recording.events import Event
-from .copies import REDUCING, Copies
+from .copies import Copies, sums
 from .parted_by_hand import by_hand, copied, losses_only, silent
 from .parting import Cause, Parting, backward_line, kept_alike
 
@@ -150,7 +151,7 @@ def _writes(one: Copies, window: range, number: int) -> Iterator[tuple[SourceLin
     for _, event in one.of_kind(range(begin, window.stop), "inplace", "leaf", "load", "collective"):
         data = event.data
         hit = {data.get("target"), data.get("tensor") if data.get("change") == "written" else None}
-        if event.kind == "load" or (event.kind == "collective" and event.op in ("broadcast", "all_reduce")):
+        if event.kind == "load" or (event.kind == "collective" and Shares.SAME in shares(event.op)):
             hit.update(data.get("inputs", ()))
         if event.source is not None and number in hit:
             yield event.source, event.op if event.kind != "load" else "load_state_dict"
@@ -346,7 +347,7 @@ def other_turn(told: Sequence[Copies]) -> OtherTurn | None:
 def _turns(told: Copies) -> Iterator[tuple[str, SourceLine | None]]:
     """Yield which gradient each collective of the group of all ranks adds up, in their order."""
     for event in told.events:
-        if event.kind == "collective" and event.op in REDUCING and not event.data.get("group"):
+        if sums(event) and not event.data.get("group"):
             reduced = event.data.get("gradients_of", ())
             if len(reduced) == 1:
                 yield told.names[reduced[0]], event.source

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from ...errors import RecordingError
 from ..graphs.graph import SourceLine
+from ..operators.collectives import collective
 from ..program.frames import is_users_file
 from ..program.texts import plain_lines
 from .events import Event, Recording
@@ -28,7 +29,6 @@ _ALL = "0"
 """PyTorch's name of the group of all processes."""
 _FIRST_GROUP = 1000
 """Number of the first other group: those of recordings that ranks made themselves are far below."""
-_NAMES = {"_all_gather_base": "all_gather_single", "_reduce_scatter_base": "reduce_scatter_single"}
 _DTYPES = {
     "Float": "float32",
     "Double": "float64",
@@ -137,7 +137,7 @@ def _event(entry: dict[str, Any], group: int) -> Event:
         data["sequence"] = int(entry["collective_seq_id"])
     if len(lines) > 1:
         data["stack"] = [{"file": one.file, "line": one.line, "function": one.function} for one in lines]
-    return Event("collective", _NAMES.get(name, name), lines[0] if lines else None, data)
+    return Event("collective", collective(name), lines[0] if lines else None, data)
 
 
 def _lines(frames: Any) -> Iterator[SourceLine]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...operators import Trait, is_a
+from ...operators.collectives import Shares, derivable, shares
 from ...recording.events import Event
 from ..base import Case, Check
 from ..facts.flow import Flow
@@ -12,10 +13,6 @@ from ..text.words import at, in_code
 
 _MOVES = (Trait.LINEAR, Trait.SCALING, Trait.VIEW, Trait.COPY, Trait.ARRANGING, Trait.CAST)
 """Calls through which a sum over processes stays one, so that only the size of the gradient is another."""
-_ADDING = frozenset({"all_reduce"})
-_INTO_ONE = ("all_gather_single", "all_gather_into_tensor")
-"""What PyTorch's functions with a derivative have under the name of ``all_gather`` alone."""
-_GATHERING = frozenset({"all_gather", *_INTO_ONE, "all_to_all", "all_to_all_single"})
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -25,10 +22,10 @@ def find(flow: Flow) -> Iterator[Case]:
         data = event.data
         if not data.get("grad") or data.get("group_size", 1) < 2 or data.get("error") or event.source in seen:
             continue
-        found = None
-        if event.op in _ADDING:
+        found, does = None, shares(event.op)
+        if {Shares.SUM, Shares.SAME} <= does:
             found = _added(flow, row, event)
-        elif event.op in _GATHERING:
+        elif Shares.BESIDE in does:
             found = _gathered(flow, row, event)
         if found is not None:
             seen.add(event.source)
@@ -63,7 +60,7 @@ def _gathered(flow: Flow, row: int, event: Event) -> Case | None:
             continue
         for tensor in given:
             if not _elsewhere(flow, tensor, received).intersection(run.roots):
-                goes = f"{flow.name(tensor)} goes on only as what {event.op} gathers{at(event.source)}"
+                goes = f"{flow.name(tensor)} goes on only as what {event.op} gives to ranks{at(event.source)}"
                 return _case(flow, event, tensor, f"{goes}, which has no history: no gradient comes back from there")
         return None
     return None
@@ -77,13 +74,13 @@ def _elsewhere(flow: Flow, tensor: int, received: list[int]) -> set[int]:
 
 def _case(flow: Flow, event: Event, tensor: int, message: str) -> Case:
     """Return the case of one collective."""
-    derivable = "all_gather" if event.op in _INTO_ONE else event.op
+    function = derivable(event.op)
+    instead = f"torch.distributed.nn.functional.{function}(...), which has a derivative; or " if function else ""
     return Case(
         kind="broken-chain",
         severity="warning",
         message=f"{message}.",
-        remedy=f"torch.distributed.nn.functional.{derivable}(...), which has a derivative; or detach "
-        f"{in_code(flow.name(tensor))} where no gradient is meant",
+        remedy=f"{instead}detach {in_code(flow.name(tensor))} where no gradient is meant",
         source=event.source,
         op=event.op,
         subjects=frozenset({tensor}),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ....graphs.align import plain_name
 from ....graphs.graph import SourceLine
-from ....lineup.copies import REDUCING
+from ....lineup.copies import sums
 from ....lineup.lineup import Lineup
 from ....lineup.replicas import copies_at_first
 from ....lineup.run import Run
@@ -52,7 +52,7 @@ def _summands(run: Run) -> Iterator[_Summand]:
         data = event.data
         if event.kind in ("operation", "cut"):
             made.update(dict.fromkeys(data.get("outputs", ()), event))
-        elif event.kind == "collective" and event.op in REDUCING and data.get("run") is None:
+        elif sums(event) and data.get("run") is None:
             call = _maker(made, data["inputs"][-1]) if data.get("group_size", 1) > 1 and data.get("inputs") else None
             leaves = [one for one in _leaves(call) if tensors[one].parameter]
             bias = next((one for one in leaves if call is not None and _adds(call, one, len(tensors[one].shape))), None)
