@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from retrograd.errors import RecordingError
+from retrograd.cli.target import choose
+from retrograd.errors import RecordingError, UsageError
 from retrograd.inspect.diagnosis import diagnose_together
 from retrograd.inspect.findings import Finding
 from retrograd.inspect.graphs.graph import SourceLine
-from retrograd.inspect.lineup.dumps import in_order, with_dumps
+from retrograd.inspect.lineup.dumps import in_order, left_out, with_dumps
 from retrograd.inspect.recording.events import Event, Recording
 from retrograd.inspect.recording.loading import load_recording
 
@@ -118,6 +119,9 @@ def test_dumps_beside_recordings(tmp_path: Path) -> None:
     assert one.line == 20
     assert "rank 0 waits in all_reduce of (7,) float32 at train.py:20 for rank 1" in one.message
     assert with_dumps([*own, dumps[0]]) == own
+    assert left_out([*own, *dumps]) == left_out(own) == []
+    (sentence,) = left_out([*own, dumps[0]])
+    assert sentence.startswith("the dumps of rank 0 are left out: there is none of rank 1")
 
 
 def test_ranks_in_the_order_of_their_numbers() -> None:
@@ -126,6 +130,13 @@ def test_ranks_in_the_order_of_their_numbers() -> None:
 
     assert [one.rank for one in in_order(named)] == [*range(11)]
     assert in_order([named[2], named[0], named[0]]) == [named[2], named[0], named[0]]
+
+
+def test_a_dump_is_no_program(tmp_path: Path) -> None:
+    """Where a script is asked for it is refused, not run."""
+    loaded(tmp_path, [entry(0, 5, 10)])
+    with pytest.raises(UsageError, match="is a pickle"):
+        choose((str(tmp_path / "fr_trace.rank0"),)).check()
 
 
 class Calls:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -14,8 +15,8 @@ import pytest
 from side_by_side import environment, retrograd
 
 from retrograd.cli.launcher import Launch, launched, outside_a_job
-from retrograd.cli.lifeline import lifeline
-from retrograd.cli.stacks import ask, told_text
+from retrograd.cli.lifeline import lifeline, put_off
+from retrograd.cli.stacks import Answering, ask, told_text
 from retrograd.inspect.differences import diff
 from retrograd.inspect.lineup.lineup import Lineup
 from retrograd.inspect.recording.loading import load_recording
@@ -211,6 +212,43 @@ def test_a_rank_that_never_comes_back(tmp_path: Path, monkeypatch: pytest.Monkey
         started.kill()
         ended(started)
     assert ask() == []
+
+
+def test_a_process_that_becomes_a_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that a program starts itself can be asked as soon as it has joined a group."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    joined: list[Launch] = []
+    over = threading.Event()
+    answering = Answering(lambda: next(iter(joined), None), "spawns.py")
+    assert ask() == []
+    joined.append(Launch(1, 2))
+    answering.look()
+    thread = threading.Thread(target=lambda: [answering.look() for _ in iter(lambda: over.wait(0.01), True)])
+    thread.start()
+    (one,) = ask()
+    over.set()
+    thread.join()
+    answering.end()
+
+    assert (one.process, one.rank, one.script) == (os.getpid(), 1, "spawns.py")
+    assert "test_a_process_that_becomes_a_rank" in told_text([one])
+    assert ask() == []
+
+
+def test_sigterm_while_the_first_rank_reports() -> None:
+    """A launcher sends it as soon as another rank has failed: the report is finished, then the process dies of it."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with put_off(lambda: os.write(writing, b"hurry ")):
+            os.kill(os.getpid(), signal.SIGTERM)
+            os.write(writing, b"reported")
+        os._exit(0)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
+    assert os.read(reading, 100) == b"hurry reported"
+    os.close(reading)
+    os.close(writing)
 
 
 def test_a_save_that_has_begun_ends_before_the_last_one() -> None:

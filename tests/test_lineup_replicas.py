@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rank_samples import network
 
+from retrograd.errors import UsageError
 from retrograd.inspect.diagnosis import diagnose_together
 from retrograd.inspect.findings import Finding
 from retrograd.inspect.graphs.graph import SourceLine
@@ -221,6 +223,34 @@ TABLES = {
         False,
     ),
 }
+
+
+@pytest.mark.parametrize(("op", "severity"), [("embedding", "note"), ("linear", "error")])
+def test_what_is_in_no_wrapper_and_shares_an_optimizer(op: str, severity: str) -> None:
+    """A table may be for rows of this rank alone, which is said as a note; other weights were forgotten."""
+    two = []
+    for number in (0, 1):
+        recording = rank(number, dict.fromkeys(NAMES, ALIKE[:1]), wrapped=True)
+        graph = network()
+        graph.name[4:7], graph.measures["grad_norm"][4:7] = list(TENSORS), [1.0 + number, 2.0 + number, 3.0 + number]
+        recording.graphs, recording.events[2].data["snapshot"] = [graph], 0
+        recording.events[3].data["kept_norms"] = {"0": 1.5, "1": 2.5, "2": 3.0 + number}
+        recording.events[-1].data["parameters"]["0.2"] = 2
+        recording.events[-1].data["held_before"]["2"], recording.events[-1].data["held_after"]["2"] = 1, 2 + number
+        recording.events.insert(2, call(op, 3, 2, out=4))
+        recording.tensors += [TensorFacts((2,)), TensorFacts((2,), requires_grad=True)]
+        two.append(recording)
+    (one,) = diagnose_together(two, ["rank 0", "rank 1"])
+
+    assert (one.kind, one.severity) == ("unreduced-gradient", severity)
+    assert "the gradient of other differs between ranks, whose norms are 3 and 4" in one.message
+    assert ("unless each rank has rows of its own" in one.remedy) == (severity == "note")
+
+
+def test_a_name_for_each() -> None:
+    """Names that are too few are refused in a sentence."""
+    with pytest.raises(UsageError, match="2 recordings were given 1 names"):
+        diagnose_together([rank(n, dict.fromkeys(NAMES, ALIKE)) for n in range(2)], ["rank 0"])
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from retrograd.inspect.operators import Trait, canonical, inplace, is_a, operator, traits_of
+from retrograd.inspect.operators.collectives import Shares, collective, derivable, shares
 from retrograd.inspect.recording.events import Event
 
 SPELLINGS = {
@@ -64,3 +65,19 @@ def test_files_of_older_versions_name_operators_alike() -> None:
     assert (event.op, event.written) == ("sub", "subtract_")
     assert Event.from_plain(event.to_plain()) == event
     assert Event.from_plain({"kind": "function", "op": "Sub_"}).op == "Sub_"
+
+
+def test_collectives_in_any_spelling() -> None:
+    """Who moves what is asked by traits, whichever of its names PyTorch or a dump of it uses."""
+    assert collective("_all_gather_base") == collective("all_gather_into_tensor") == "all_gather_single"
+    assert shares("_reduce_scatter_base") == shares("reduce_scatter_tensor") >= {Shares.SUM, Shares.PARTS}
+    assert Shares.SAME in shares("all_reduce") - shares("reduce")
+    assert shares("barrier") == shares("relu") == frozenset()
+
+
+def test_collectives_with_a_derivative() -> None:
+    """What a finding proposes is a function of this PyTorch."""
+    functional = pytest.importorskip("torch.distributed.nn.functional")
+    names = ["all_gather_into_tensor", "all_to_all_single", "reduce_scatter_tensor", "gather", "all_reduce"]
+    assert all(callable(getattr(functional, derivable(name))) for name in names)
+    assert derivable("all_gather_object") == derivable("barrier") == ""

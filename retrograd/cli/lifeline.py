@@ -252,6 +252,30 @@ def _die_of(number: signal.Signals) -> None:
     _exit(128 + number)
 
 
+@contextmanager
+def put_off(hurry: Callable[[], object]) -> Iterator[None]:
+    """Let SIGTERM end this process only after the block; ``hurry`` is called when it comes.
+
+    A launcher sends it to all as soon as one rank has failed, also to the one that is about to report why.
+    """
+    came: list[int] = []
+    if signal.getsignal(signal.SIGTERM) != signal.SIG_DFL or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        hurry()
+
+    signal.signal(signal.SIGTERM, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if came:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
 def place() -> Place | None:
     """Return where the main thread is, to be compared with where it is later."""
     frame = where_it_is()

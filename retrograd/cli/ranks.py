@@ -41,7 +41,7 @@ class Ranks:
     """The folder of one attempt of a job."""
 
     def __init__(self, launch: Launch, environment: Mapping[str, str]) -> None:
-        self._launch = launch
+        self._launch, self._limit = launch, 0.0
         here = int(environment.get("LOCAL_WORLD_SIZE", launch.world_size))
         first = launch.rank - int(environment.get("LOCAL_RANK", launch.rank))
         self._expected = range(first, first + here)
@@ -85,8 +85,8 @@ class Ranks:
 
     def gather(self, own: Recording, seconds: float) -> list[Recording]:
         """Return the recordings of all ranks here, after waiting for those that still live."""
-        limit = time.monotonic() + seconds
-        while time.monotonic() < limit and any(self._is_to_come(rank) for rank in self._expected):
+        self._limit = time.monotonic() + seconds
+        while time.monotonic() < self._limit and any(self._is_to_come(rank) for rank in self._expected):
             time.sleep(_LOOK)
         found = [own]
         for rank in self._expected:
@@ -96,6 +96,10 @@ class Ranks:
                 except (RetrogradError, MemoryError) as error:
                     say(f"the recording of rank {rank} is lost: {error}")
         return sorted(found, key=lambda one: one.rank or 0)
+
+    def hurry(self) -> None:
+        """Wait no longer than after a signal."""
+        self._limit = min(self._limit, time.monotonic() + AFTER_SIGNAL)
 
     def _is_to_come(self, rank: int) -> bool:
         """Whether a rank that lives has not left its last recording yet."""

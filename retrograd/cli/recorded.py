@@ -124,7 +124,7 @@ class RecordedRun:
         recorded.complete = False
         if options.launch is not None:
             recorded.rank, recorded.world_size = options.launch.rank, options.launch.world_size
-            answering = self._answering = Answering(options.launch, self._label)
+            answering = self._answering = Answering(lambda: options.launch, self._label)
             self._watching.callback(answering.end)
             self._watching.enter_context(lifeline(self._stopped, answering.look, self._stuck))
             if options.every:

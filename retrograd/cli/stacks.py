@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,16 +45,28 @@ def _folder() -> Path:
 class Answering:
     """Tells others that this process can be asked, and answers."""
 
-    def __init__(self, launch: Launch, script: str) -> None:
+    def __init__(self, launch: Callable[[], Launch | None], script: str) -> None:
+        self._launch, self._script = launch, script
         self._beside: Path | None = None
-        with suppress(OSError, AttributeError):  # without a place for it, or user numbers, nobody can ask
-            self._beside = _folder() / str(os.getpid())
-            self._write(".rank", {"rank": launch.rank, "world_size": launch.world_size, "script": script})
+        self.look()
 
     def look(self) -> None:
-        """Answer if somebody has asked since."""
-        if self._beside is None or not self._beside.with_suffix(".asked").exists():
-            return
+        """Answer if somebody has asked since; one that has only now become a rank can be asked from now on."""
+        if self._beside is None:
+            self._begin()
+        elif self._beside.with_suffix(".asked").exists():
+            self._answer()
+
+    def _begin(self) -> None:
+        launch = self._launch()
+        if launch is not None:
+            with suppress(OSError, AttributeError):  # without a place for it, or user numbers, nobody can ask
+                self._beside = _folder() / str(os.getpid())
+                told = {"rank": launch.rank, "world_size": launch.world_size, "script": self._script}
+                self._write(".rank", told)
+
+    def _answer(self) -> None:
+        assert self._beside is not None
         with suppress(OSError):
             self._beside.with_suffix(".asked").unlink()
             self._write(".told", _stacks())

@@ -19,8 +19,9 @@ from ...inspect.sources.patches import Patches
 from ...inspect.writing import write_output
 from ...interpreter import ENDS_PROCESSES
 from ..environment import Environment
-from ..launcher import launched
+from ..launcher import Launch, launched
 from ..lifeline import lifeline, stopped, where_it_is
+from ..stacks import Answering
 from .ledger import ChildLedger, Told
 from .nest import BEGUN, LEFT, MOST, QUIET, SEEN, TRAINED, Nest, Place
 
@@ -83,7 +84,9 @@ class Child:
         watched = recording(self._told.label, after_run=self._flushing(every) if every else None, ledger=ledger, **plan)
         self._recorded = self._watching.enter_context(watched)
         self._recorded.complete = False
-        self._watching.enter_context(lifeline(self._stopped))
+        answering = Answering(self._launch, self._told.label)
+        self._watching.callback(answering.end)
+        self._watching.enter_context(lifeline(self._stopped, answering.look))
         self._patches.wrap(os, "_exit", self._wrap_exit)
         module, name = ENDS_PROCESSES
         self._watching.enter_context(patched([Patched(module, name, self._wrap_last_function)]))
@@ -113,6 +116,13 @@ class Child:
         """Return the exception that python has shown when it ended the program."""
         last = getattr(sys, "last_value", None)
         return None if last is self._last else last
+
+    def _launch(self) -> Launch | None:
+        """Return which rank of a job this process is by now, if it is one."""
+        distributed = sys.modules.get("torch.distributed")
+        if self._of_rank or distributed is None or not (distributed.is_available() and distributed.is_initialized()):
+            return None
+        return launched() or Launch(distributed.get_rank(), distributed.get_world_size())
 
     def _name(self, recorded: Recording) -> None:
         """Say in a recording which process this is: what multiprocessing calls it, and its rank."""

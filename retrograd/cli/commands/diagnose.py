@@ -36,6 +36,7 @@ from ...inspect.writing import check_writable, write_output
 from .. import messages, results
 from ..children.gathered import Process
 from ..launcher import launched
+from ..lifeline import put_off
 from ..options import (
     ScriptCommand,
     check_option,
@@ -145,7 +146,8 @@ def _say_where(given: object) -> int:
     if not found:
         raise UsageError(
             "No rank of yours is being recorded on this machine.",
-            "Start the job with: torchrun --nproc-per-node 4 -m retrograd diagnose train.py",
+            "Start the job with: torchrun --nproc-per-node 4 -m retrograd diagnose train.py; or, where the program "
+            "starts its ranks itself: retrograd diagnose --children train.py",
         )
     sys.stdout.write(told_text(found))
     return 0
@@ -214,10 +216,11 @@ def _of_ranks(ranks: Ranks, wanted: Asked, options: RecordingOptions) -> tuple[M
         ranks.done()
         if not ranks.reports:
             return 0
-        try:
-            return together(recorded, AFTER_ALL if ending.error is None else AFTER_FAILURE)
-        finally:
-            ranks.remove()
+        with put_off(ranks.hurry):
+            try:
+                return together(recorded, AFTER_ALL if ending.error is None else AFTER_FAILURE)
+            finally:
+                ranks.remove()
 
     def after_signal(recorded: Recording) -> None:
         ranks.done()

@@ -19,8 +19,13 @@ def kept_apart(told: Copies, names: Iterable[str]) -> set[str]:
     read, that an optimizer of its own trains.
     """
     numbers = {told.numbers[name]: name for name in names if name in told.numbers}
-    own = _exchanged(told, numbers) | _own_tables(told, numbers)
+    own = _exchanged(told, numbers) | _trained_apart(told, _tables(told, numbers))
     return {numbers[one] for one in own}
+
+
+def tables(told: Copies, names: Iterable[str]) -> set[str]:
+    """Return the parameters of which rows are read and no more: each rank may have a table for rows of its own."""
+    return {told.names[one] for one in _tables(told, {told.numbers[name] for name in names if name in told.numbers})}
 
 
 def _exchanged(told: Copies, numbers: dict[int, str]) -> set[int]:
@@ -43,17 +48,24 @@ def _exchanged(told: Copies, numbers: dict[int, str]) -> set[int]:
     return {number for number, bit in bits.items() if found & bit}
 
 
-def _own_tables(told: Copies, numbers: dict[int, str]) -> set[int]:
-    """Return the parameters of which rows are read and no more, and whose optimizer has no shared ones."""
-    tables = dict.fromkeys(numbers, False)
+def _tables(told: Copies, numbers: Iterable[int]) -> set[int]:
+    """Return the tensors of which rows are read and no more."""
+    read = dict.fromkeys(numbers, False)
     for event in told.events:
         if event.kind == "operation" and "nodes" in event.data:
-            for one in tables.keys() & set(event.data.get("inputs", ())):
-                tables[one] = is_a(event.op, Trait.INDEXING)
-                if not tables[one]:
-                    del tables[one]
-        elif event.kind == "optimizer" and event.data.get("action") == "step":
+            for one in read.keys() & set(event.data.get("inputs", ())):
+                read[one] = is_a(event.op, Trait.INDEXING)
+                if not read[one]:
+                    del read[one]
+    return {one for one, by_rows in read.items() if by_rows}
+
+
+def _trained_apart(told: Copies, numbers: set[int]) -> set[int]:
+    """Return the parameters whose optimizers have no shared ones."""
+    apart = set(numbers)
+    for event in told.events:
+        if event.kind == "optimizer" and event.data.get("action") == "step":
             stepped = set(event.data.get("parameters", {}).values())
             if any(told.names.get(one) in told.wrapped or told.names.get(one) in told.reduced for one in stepped):
-                tables = {one: read for one, read in tables.items() if one not in stepped}
-    return {one for one, read in tables.items() if read}
+                apart -= stepped
+    return apart

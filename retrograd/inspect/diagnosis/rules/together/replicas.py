@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ....lineup.changed_alone import ChangedAlone
 from ....lineup.gradients import NormGap
-from ....lineup.kept_apart import kept_apart
+from ....lineup.kept_apart import kept_apart, tables
 from ....lineup.lineup import Lineup
 from ....lineup.replicas import Apart, OtherTurn, copies_at_first
 from ...base import Case
@@ -197,12 +197,15 @@ def _unreduced(found: Lineup, gaps: list[NormGap]) -> Iterator[Case]:
     event = found.runs[0].steps[gap.step].event
     made = copies.run.recording.tensors[copies.numbers[gap.name]].source if gap.name in copies.numbers else None
     norms = listed(f"{norm:.6g}" for norm in gap.norms if norm is not None)
+    own = outside and tables(copies, (one.name for one in gaps)) == {one.name for one in gaps}
     why = f" {names} {'is' if len(gaps) == 1 else 'are'} in no wrapper." if outside else ""
     yield Case(
         kind="unreduced-gradient",
+        severity="note" if own else None,
         message=f"after the all-reduce of backward pass {gap.step}{at(event.source)} the gradient of {names} differs "
         f"between ranks, whose norms are {norms}, while others have become equal: ranks drift apart.{why}",
         remedy=f"wrap the module that has {gap.name} in DistributedDataParallel as well, or all_reduce its gradient"
+        + (", unless each rank has rows of its own" if own else "")
         if outside
         else f"give {gap.name} to the reduction as well, and change no gradient on one rank after it",
         source=(made if outside else None) or event.source,
