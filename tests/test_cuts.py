@@ -247,7 +247,7 @@ def test_no_label_covers_another() -> None:
 
     places = LabelPlaces()
     lines = [[(x, 0.0), (x, 20.0), (x, 40.0), (x, 60.0)] for x in (0.0, 8.0, 16.0, 24.0, 100.0)]
-    found = [places.find(line, 40.0) for line in lines]
+    found = [places.find(line, "output 12") for line in lines]
 
     assert found == [(0.0, 17.0), (8.0, 29.0), (16.0, 41.0), None, (100.0, 17.0)]
 

@@ -9,7 +9,8 @@ import pytest
 
 import retrograd
 from retrograd import debug
-from retrograd.inspect.graphs.forward_graph import LABEL, forward_graph
+from retrograd.inspect.graphs.forward_graph import forward_graph
+from retrograd.inspect.graphs.graph import FORWARD_ONLY
 from retrograd.inspect.render import RenderOptions, renderer_for
 
 
@@ -37,7 +38,7 @@ def test_the_last_pass_is_a_graph(torch: Any) -> None:
     graph = forward_graph(two_heads(torch).recording)
 
     assert graph is not None
-    assert graph.label == LABEL
+    assert graph.label == FORWARD_ONLY
     assert sorted(graph.op) == sorted(["linear"] * 3 + ["relu", "add", "mul", "input"] + ["parameter"] * 6)
     assert sorted(graph.op[root] for root in graph.roots) == ["linear", "linear"]
     takes = {(graph.op[source], graph.op[target]) for source, target, *_ in graph.edges()}
@@ -52,10 +53,12 @@ def test_it_is_drawn_the_way_values_flow(torch: Any, tmp_path: Path) -> None:
         trace.save(tmp_path / f"out.{suffix}")
     svg = (tmp_path / "out.svg").read_text()
 
-    assert LABEL in svg
+    assert FORWARD_ONLY in svg
     assert "direction of values" in svg
-    assert LABEL in (tmp_path / "out.html").read_text()
-    assert LABEL in trace.text()
+    assert "backward starts here" not in svg
+    assert "gradient" not in svg
+    assert FORWARD_ONLY in (tmp_path / "out.html").read_text()
+    assert FORWARD_ONLY in trace.text()
     assert '"snapshots": []' in (tmp_path / "out.json").read_text().replace('"snapshots":[]', '"snapshots": []')
 
 

@@ -70,7 +70,7 @@ def drawn(recording: Recording, options: RenderOptions, *, findings: bool = True
     if recording.graphs:
         return recording, with_findings(recording, options) if findings else options
     forward = with_forward(recording)
-    return forward, replace(options, view=options.view or "forward") if forward.graphs else options
+    return forward, replace(options, view="forward") if forward.graphs else options  # there are no gradients to show
 
 
 def with_findings(recording: Recording, options: RenderOptions) -> RenderOptions:

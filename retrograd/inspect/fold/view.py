@@ -55,10 +55,13 @@ class View:
     counts: list[int]
     """For each edge the number of edges of ``folded`` it represents."""
 
-    def output_numbers(self) -> list[int]:
-        """Return per edge the number of the output that it enters."""
-        last, numbers = self.folded.last_edges, self.folded.original.edge_output_nr
-        return [numbers[last[edge]] for edge in self.edges]
+    def values(self) -> list[int]:
+        """Return per edge a number of the value it carries, an output of a node; edges of one value may meet."""
+        last, original = self.folded.last_edges, self.folded.original
+        known: dict[tuple[int, int], int] = {}
+        edges = map(last.__getitem__, self.edges)
+        ends = ((original.edge_target[edge], original.edge_output_nr[edge]) for edge in edges)
+        return [known.setdefault(end, len(known)) for end in ends]
 
     def feeds(self, frame: int) -> list[tuple[int, int]]:
         """Return how a block of an open repeat hands its gradient to the next one: box that sends, box that gets."""

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections import deque
 
 from ..recording.events import OPERATIONS, Event, Recording
-from .graph import Graph
-
-LABEL = "forward only, nothing was differentiated"
+from .graph import FORWARD_ONLY, IN_PLACE, Graph
 
 
 def with_forward(recording: Recording) -> Recording:
@@ -84,7 +82,7 @@ class _Calls:
         """Return the graph of the last calls."""
         recording = self._recording
         rows = self._last()
-        graph = Graph(engine=recording.engine or "torch", label=LABEL)
+        graph = Graph(engine=recording.engine or "torch", label=FORWARD_ONLY)
         place = {row: number for number, row in enumerate(rows)}
         for row in rows:
             _put_call(graph, recording, row)
@@ -125,15 +123,17 @@ def _names(recording: Recording) -> dict[int, tuple[str, str]]:
 
 def _put_call(graph: Graph, recording: Recording, row: int) -> None:
     event = recording.events[row]
-    result = recording.tensors[_given(event)[0]]
+    results = [recording.tensors[tensor] for tensor in _given(event)]
     graph.op.append(event.op)
     graph.kind.append("function" if event.kind == "function" else "op")
-    graph.call.append(event.written)
-    graph.name.append(result.name or None)
+    writes = event.kind == "inplace" and not event.written.endswith("_")
+    graph.call.append(event.written + IN_PLACE * writes)
+    names = [result.name for result in results]
+    graph.name.append((", ".join(name or "_" for name in names) if any(names[1:]) else names[0]) or None)
     graph.scope.append(str(event.data.get("scope") or ""))
     graph.source.append(event.source)
     graph.seq.append(row)
-    _put_tensor(graph, result.shape, result.dtype)
+    _put_tensor(graph, results[0].shape, results[0].dtype)
 
 
 def _put_leaf(graph: Graph, recording: Recording, tensor: int, names: dict[int, tuple[str, str]]) -> None:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 NODE_COLUMNS = ("op", "kind", "name", "scope", "shape", "dtype", "source", "call", "saved_bytes", "seq")
 """Names of the columns that have one entry per node, and of a node's attributes in networkx."""
+FORWARD_ONLY = "forward only, nothing was differentiated"
+"""Label of a graph that was made of calls."""
+IN_PLACE = " (in place)"
+"""Ending of a ``call`` that wrote into its operand without a name that says so: ``ReLU (in place)``."""
 EDGE_COLUMNS = ("edge_source", "edge_target", "edge_input_nr", "edge_output_nr")
 """Names of the columns that have one entry per edge."""
 

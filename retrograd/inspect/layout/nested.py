@@ -23,8 +23,8 @@ from .pages import ALMOST, SCREEN, fill
 class End(NamedTuple):
     """Where a piece of an edge begins or ends: at a ``box`` or ``frame`` inside, or at a port to the outside.
 
-    A port at the ``bottom`` is named by the box to which its lines lead; one at the ``top`` by the box from which they
-    come, or by a negative number for all lines from one frame to one box.
+    A port is for one value: at the ``bottom`` with the value's number, at the ``top`` with one for each box or frame
+    from which it comes.
     """
 
     kind: str
@@ -38,6 +38,8 @@ class Piece(NamedTuple):
 
     start: End
     end: End
+    value: int = 0
+    """What runs along it into a box; edges of other values go their own way."""
     twin: int = 0
     """Number among the parallel edges of two boxes."""
 
@@ -85,8 +87,8 @@ class Part:
         count = len(self.members) + len(self.tops) + len(self.bottoms)
         sources = [self.node(piece.start) for piece in self.pieces]
         targets = [self.node(piece.end) for piece in self.pieces]
-        # Lines that enter a frame at different ports must not share their way.
-        numbers = [piece.end.port + 1 for piece in self.pieces]
+        # Lines that enter a frame at different ports must not share their way, nor those of different values.
+        numbers = [piece.end.port if piece.end.kind == "frame" else piece.value for piece in self.pieces]
         made = Net(count, sources, targets, numbers, tops=len(self.tops), bottoms=len(self.bottoms))
         made.roots = [*range(made.first_top, made.first_bottom), *range(len(self.members))]
         return made
@@ -125,13 +127,17 @@ def layout(
     """Place the boxes of a view, cards of the given ``sizes``, in their frames, and route its edges.
 
     ``label_widths`` keeps edges so far apart that their labels have room; frames are as wide as ``title_widths``.
-    ``strands`` are edges of different looks in a view without frames: only those of one strand share their way.
+    ``strands`` are edges of different looks: only those of one strand and one value share their way.
     No recursion; linear but for the depth of frames.
     """
+    values = view.values()
+    if strands:
+        count = max(strands) + 1
+        values = [value * count + strand for value, strand in zip(values, strands, strict=True)]
     if len(view.frames) == 1:
-        return _flat(view, sizes, label_widths, strands or [0] * len(view.edges))
+        return _flat(view, sizes, label_widths, values)
     work = _Nested(view, sizes, title_widths or [0.0] * len(view.frames))
-    work.split_edges(label_widths or [0.0] * len(view.edges))
+    work.split_edges(label_widths or [0.0] * len(view.edges), values)
     for part in work.parts:  # outer ones first
         work.order_ports(part)
     best = work.placed(_ENDLESS, _ENDLESS)
@@ -141,14 +147,10 @@ def layout(
     return work.assembled(best)
 
 
-def _flat(
-    view: View, sizes: Sequence[Size], label_widths: Sequence[float] | None, strands: Sequence[int]
-) -> NestedLayout:
+def _flat(view: View, sizes: Sequence[Size], label_widths: Sequence[float] | None, values: list[int]) -> NestedLayout:
     """Return the drawing of a view without frames: one net."""
     roots = list(range(len(view.boxes)))
-    count = max(strands, default=0) + 1
-    numbers = [number * count + strand for number, strand in zip(view.output_numbers(), strands, strict=True)]
-    made = layout_net(Net(len(view.boxes), view.sources, view.targets, numbers, roots), sizes, label_widths)
+    made = layout_net(Net(len(view.boxes), view.sources, view.targets, values, roots), sizes, label_widths)
     sheet = Box(0.0, 0.0, made.width, made.height)
     return NestedLayout(made.boxes, [sheet], made.edges, made.width, made.height)
 
@@ -206,26 +208,27 @@ class _Nested:
         meeting, _ = out.pop(), into.pop()
         return out, meeting, into
 
-    def split_edges(self, label_widths: Sequence[float]) -> None:
+    def split_edges(self, label_widths: Sequence[float], values: Sequence[int]) -> None:
         """Divide every edge into the pieces of its way: out of frames, across, into frames."""
         twins: dict[tuple[int, int], int] = {}
-        # Lines from one frame to one box have met on leaving it, and enter as one.
-        entries: dict[tuple[int, int], int] = {}
-        for source, target, label in zip(self.view.sources, self.view.targets, label_widths, strict=True):
+        # Lines of one value from one frame have met on leaving it, and enter as one.
+        entries: dict[tuple[str, int, int], int] = {}
+        ends = zip(self.view.sources, self.view.targets, strict=True)
+        for (source, target), label, value in zip(ends, label_widths, values, strict=True):
             twin = twins[source, target] = twins.get((source, target), -1) + 1
             out, meeting, into = self._frames_between(source, target)
             way = []
             start, end = End("box", source), End("box", target)
             for frame in out:
-                way.append((frame, self.parts[frame].link(Piece(start, End("bottom", target)), label)))
-                start, label = End("frame", frame, target), 0.0
+                way.append((frame, self.parts[frame].link(Piece(start, End("bottom", value)), label)))
+                start, label = End("frame", frame, value), 0.0
             inward = []
-            entry = entries.setdefault((out[-1], target), -1 - len(entries)) if out else source
+            entry = entries.setdefault((start.kind, start.number, value), len(entries))
             for frame in into:
-                inward.append((frame, self.parts[frame].link(Piece(End("top", entry), end), 0.0)))
+                inward.append((frame, self.parts[frame].link(Piece(End("top", entry), end, value), 0.0)))
                 end = End("frame", frame, entry)
             plain = twin if not (out or into) else 0
-            way.append((meeting, self.parts[meeting].link(Piece(start, end, plain), label)))
+            way.append((meeting, self.parts[meeting].link(Piece(start, end, value, plain), label)))
             self.ways.append(way + inward[::-1])
 
     def order_ports(self, part: Part) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
 from ...errors import LayoutError, UsageError
+from ..graphs.graph import FORWARD_ONLY
 from ..graphs.graph_diff import STATUSES
 from ..layout import Point, Size, graphviz_, nested
 from ..layout.dot_program import has_dot, require_dot
@@ -30,7 +32,11 @@ from .svg_groups import (
 )
 
 _BELOW = (17.0, 29.0, 41.0)
-"""Possible distances of a label below the start of its line."""
+"""Possible distances of a label below the start of its line,"""
+_ABOVE = (14.0, 26.0)
+"""and of one above its end."""
+_NEAR_END = 48.0
+"""How close to its end a line's label says enough."""
 _LABEL_HIGH = 11.0
 
 
@@ -40,11 +46,26 @@ class LabelPlaces:
     def __init__(self) -> None:
         self._rows: dict[int, list[tuple[float, float, float]]] = {}
         """Height in steps -> labels there: left and right end, and height."""
+        self._said: set[tuple[Point, str]] = set()
+        """Ports and what stands there: lines of one value that leave as one have one label."""
 
-    def find(self, points: list[Point], width: float) -> Point | None:
-        """Return the place of a label of this width, None where there is none: it would only cover others."""
-        for below in _BELOW:
-            x, y = _label_point(points, below)
+    def find(self, points: list[Point], word: str) -> Point | None:
+        """Return the place of a label, None where there is none: it would only cover others."""
+        return self._free(points[0], word, (_label_point(points, below) for below in _BELOW)) if word else None
+
+    def find_at_end(self, points: list[Point], word: str, other: Point | None) -> Point | None:
+        """Return the place of a label at a line's end, None where there is none or the ``other`` one says the same."""
+        x, y = points[-1]
+        near = other is not None and abs(other[0] - x) < _NEAR_END and 0 <= y - other[1] < _NEAR_END
+        return None if near or not word else self._free((x, y), word, ((x, y - above) for above in _ABOVE))
+
+    def _free(self, port: Point, word: str, places: Iterable[Point]) -> Point | None:
+        """Return the first place where nothing stands yet; at one port nothing is said twice."""
+        if (port, word) in self._said:
+            return None
+        self._said.add((port, word))
+        width = text_width(word, LABEL_SIZE)
+        for x, y in places:
             row, left, right = round(y / _LABEL_HIGH), x - width / 2 - 2, x + width / 2 + 2
             near = chain.from_iterable(self._rows.get(row + step, ()) for step in (-1, 0, 1))
             if not any(begin < right and left < end and abs(y - at) < _LABEL_HIGH for begin, end, at in near):
@@ -100,7 +121,7 @@ class Drawing:
     note: str = ""
     """What a headline adds about how it was drawn."""
     direction: str = "backward"
-    """As ``RenderOptions.direction``."""
+    """As ``RenderOptions.direction``, or ``values`` where there are no gradients."""
 
 
 def draw(scene: Scene, options: RenderOptions, prefix: str = "") -> Drawing:
@@ -125,7 +146,8 @@ def draw(scene: Scene, options: RenderOptions, prefix: str = "") -> Drawing:
         kinds |= {"leaf"}
     if any(box in scene.root_names for box, card in enumerate(cards) if card.kind == "closed"):
         kinds |= {"root"}
-    return Drawing("\n".join(parts), layout.width, layout.height, kinds, colours, note, scene.direction)
+    direction = "values" if scene.whole.label == FORWARD_ONLY else scene.direction
+    return Drawing("\n".join(parts), layout.width, layout.height, kinds, colours, note, direction)
 
 
 def _edge_labels(scene: Scene) -> list[str]:
@@ -176,7 +198,7 @@ def _layout(
         for title, ending in titles
     ]
     looks = ("", *STATUSES)
-    strands = [looks.index(scene.edge_status(edge)) for edge in range(len(label_widths))] if scene.differences else None
+    strands = [2 * looks.index(scene.edge_status(edge)) + scene.is_cut(edge) for edge in range(len(label_widths))]
     return nested.layout(scene.view, sizes, label_widths, widths, strands), note
 
 
@@ -199,20 +221,31 @@ def _frames(scene: Scene, layout: nested.NestedLayout, titles: list[tuple[str, s
 
 def _edges(scene: Scene, layout: nested.NestedLayout, words: list[str], prefix: str) -> list[str]:
     """Return the groups of all edges."""
-    seen, places = scene.seen, LabelPlaces()
+    seen = scene.seen
+    spots = _label_spots(scene, layout, words)
     found = []
     for edge, ends in followed(enumerate(zip(seen.edge_source, seen.edge_target, strict=True))):
         status, is_cut = scene.edge_status(edge), scene.is_cut(edge)
         giver = ends[0] if scene.is_forward else ends[1]
-        points, word = layout.edges[edge], words[edge]
-        at = places.find(points, text_width(word, LABEL_SIZE)) if word else None
         css = "edge cut" if is_cut else f"edge {status}".rstrip()
         link = f"{prefix}{scene.ids[giver]}" if seen.kind[giver] == "leaf" else ""
         tail = tip_name(prefix, "back") if scene.direction == "both" and not is_cut else ""
         heads = (scene.heads[ends[0]], scene.heads[ends[1]])
-        tips = (tip_name(prefix, status), tail)
-        found.append(edge_group(heads, points, (word, at), _edge_tooltip(scene, edge, ends), tips, css, link))
+        tips, tooltip = (tip_name(prefix, status), tail), _edge_tooltip(scene, edge, ends)
+        found.append(edge_group(heads, layout.edges[edge], spots[edge], tooltip, tips, css, link))
     return found
+
+
+def _label_spots(
+    scene: Scene, layout: nested.NestedLayout, words: list[str]
+) -> list[tuple[tuple[str, Point | None], ...]]:
+    """Return the labels of all edges with their places: one at the start, and one for an output at the end."""
+    places = LabelPlaces()
+    starts = [places.find(points, word) for points, word in zip(layout.edges, words, strict=True)]
+    outputs = [scene.output_word(edge) for edge in range(len(words))]
+    ends = [places.find_at_end(*known) for known in zip(layout.edges, outputs, starts, strict=True)]
+    pairs = zip(words, starts, strict=True), zip(outputs, ends, strict=True)
+    return list(zip(*pairs, strict=True))
 
 
 def _edge_tooltip(scene: Scene, edge: int, ends: tuple[int, int]) -> str:

@@ -6,7 +6,7 @@ import re
 from importlib import resources
 
 _SLOT = re.compile(r"\{\{([\w.]+)\}\}")
-_SPARED = re.compile(r"^ *//(?: .*)?\n|^ +", re.MULTILINE)
+_SPARED = re.compile(r"^ *//(?: .*)?\n|^ +|  // .*$", re.MULTILINE)
 """Comments and indents of scripts."""
 
 
@@ -17,5 +17,5 @@ def filled(name: str, parts: dict[str, str]) -> str:
     """
     page = (resources.files("retrograd.inspect.render") / "assets" / name).read_text(encoding="utf-8")
     if name.endswith(".js"):
-        page = _SPARED.sub("", page)  # 25 kB
+        page = _SPARED.sub("", page)  # 28 kB
     return _SLOT.sub(lambda found: filled(found[1], parts) if "." in found[1] else parts[found[1]], page)

@@ -111,11 +111,21 @@ def headline(snapshot: Graph, title: str = "") -> str:
 
 
 def edge_text(snapshot: Graph, edge: int) -> str:
-    """Return an edge's label: the shape of the gradient that flows along it, and the output number if not 0."""
-    target = snapshot.edge_target[edge]
-    number = snapshot.edge_output_nr[edge]
-    # The snapshot knows the shape of each node's first output only.
-    return f"output {number}" if number else shape_text(snapshot.shape[target])
+    """Return an edge's label: which of several outputs it enters, and the shape of the first."""
+    name = output_text(snapshot, edge)
+    if snapshot.edge_output_nr[edge]:  # the snapshot knows the shape of each node's first output only
+        return name
+    return f"{name} {shape_text(snapshot.shape[snapshot.edge_target[edge]])}".strip()
+
+
+def output_text(snapshot: Graph, edge: int) -> str:
+    """Return which of several outputs an edge enters, by the program's name for it or by number; "" for one alone."""
+    target, number = snapshot.edge_target[edge], snapshot.edge_output_nr[edge]
+    names = snapshot.name[target]
+    known = clean(names).split(", ") if names and ", " in names and snapshot.kind[target] != "leaf" else []
+    if number < len(known) and known[number] != "_":
+        return known[number]
+    return f"output {number}" if number or known else ""
 
 
 @functools.lru_cache(maxsize=16384)

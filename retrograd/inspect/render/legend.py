@@ -21,12 +21,14 @@ _ARROWS = {
     "backward": "→ direction of gradients",
     "forward": "→ direction of values; gradients come back, except over dashed lines",
     "both": "→ values, ← gradients, which do not come back over dashed lines",
+    "values": "→ direction of values",
 }
 
 
 def legend(drawing: Drawing) -> tuple[str, float]:
     """Return the legend of a drawing and its width."""
-    entries = [(kind, words) for kind, words in _KINDS.items() if kind in drawing.kinds]
+    kinds = _KINDS | {"root": "result"} if drawing.direction == "values" else _KINDS
+    entries = [(kind, words) for kind, words in kinds.items() if kind in drawing.kinds]
     if drawing.scale.name:
         bounds = drawing.scale.bounds()
         entries = [

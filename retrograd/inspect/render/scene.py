@@ -17,7 +17,6 @@ from ..graphs.graph_diff import Differences
 from ..program.places import full_place, inside_words
 from . import labels
 from .base import MOST_CARDS, RenderOptions, capped
-from .labels import shape_text
 from .marks import GHOST, Note, marked
 from .reached import Reached
 from .titles import titles
@@ -88,8 +87,7 @@ class Scene:
             if cut is not None:
                 found.append(cut)
                 continue
-            number = original.edge_output_nr[last]
-            words = f"output {number}" if number else shape_text(original.shape[original.edge_target[last]])
+            words = labels.edge_text(original, last)
             found.append(f"{words} (×{count})".strip() if count > 1 else words)
         return found
 
@@ -113,6 +111,11 @@ class Scene:
         columns = (original.edge_source, original.edge_target, original.edge_input_nr, original.edge_output_nr)
         source, target, input_nr, output_nr = (column[number] for column in columns)
         return self.differences.edges.get((source, target, input_nr, output_nr), "")
+
+    def output_word(self, edge: int) -> str:
+        """Return which of several outputs of a card an edge enters; where values flow down its label says so there."""
+        folded = self.view.folded
+        return "" if self.is_forward else labels.output_text(folded.original, folded.last_edges[self.view.edges[edge]])
 
     def is_cut(self, edge: int) -> bool:
         """Whether values take an edge, and no gradient."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..layout import Box, Point
 from . import labels
@@ -116,20 +116,19 @@ def frame_group(name: str, box: Box, title: tuple[str, str], tooltip: str, *, li
 def edge_group(
     ends: tuple[int, int],
     points: list[Point],
-    label: tuple[str, Point | None],
+    words: Iterable[tuple[str, Point | None]],
     tooltip: str,
     tips: tuple[str, str],
     css: str = "edge",
     link: str = "",
 ) -> str:
-    """Return the group of one edge: what it joins, its line, its label (which may lead to an id).
+    """Return the group of one edge: what it joins, its line, its labels (which may lead to an id).
 
-    The label comes with its place, if it has one; ``tips`` are the ids of the arrow heads at end and start, or "".
+    Labels come with their places, if they have one; ``tips`` are the ids of the arrow heads at end and start, or "".
     """
-    written = ""
-    if label[0] and label[1] is not None:
-        x, y = label[1]
-        written = f'<text x="{number(x)}" y="{number(y + 3.5)}">{text(label[0])}</text>'
+    written = "".join(
+        f'<text x="{number(at[0])}" y="{number(at[1] + 3.5)}">{text(word)}</text>' for word, at in words if word and at
+    )
     if link and written:
         written = f'<a href="#{link}">{written}</a>'
     back = f' marker-start="url(#{tips[1]})"' if tips[1] else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..fold.plumbing import is_plumbing
-from ..graphs.graph import Graph
+from ..graphs.graph import IN_PLACE, Graph
 from ..operators import canonical
 from . import labels
 
@@ -27,7 +27,7 @@ def titles(snapshot: Graph) -> list[str]:
         above = number
         if not name or snapshot.kind[node] != "op":
             continue
-        if canonical(op) == canonical(name):
+        if canonical(op) == canonical(name.removesuffix(IN_PLACE)):
             found[node] = name
         elif not rearranges[op] and known_for in ("", op):
             found[node], known_for = name, op

@@ -127,6 +127,9 @@ class Origins(Protocol):
     def cuts(self, numbers: list[int | None]) -> list[Cut]:
         """Return where values went on into the nodes with these numbers, and gradients do not."""
 
+    def targets(self, number: int) -> tuple[str, ...]:
+        """Return what the program assigns the results of a node's call to, if it does so at once and to names."""
+
     def pattern(self, first: int, last: int) -> Any:
         """Return what is equal for two ranges of numbers only if the n-th of both have one origin, or None."""
 

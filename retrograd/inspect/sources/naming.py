@@ -11,6 +11,7 @@ from ..graphs.graph import Graph
 from ..program.frames import user_frames
 from ..program.loops import loop_variables
 from ..program.names import Found, ParameterName, frame_variables, parameter_names, search
+from ..program.spelling import is_name
 from ..references import Reference
 from .base import Node, Origins
 
@@ -112,6 +113,8 @@ class Naming:
     """Modules that are being watched, with their names."""
     memory: NameMemory | None = None
     """What is known from earlier runs under the same watch."""
+    origins: Origins | None = None
+    """Where the nodes of a watched program come from."""
 
     def __init__(
         self, tensor_type: type, roots: list[Any], frame: FrameType | None, params: Mapping[str, Any] | None
@@ -129,7 +132,7 @@ class Naming:
         if self._frame is not None:
             found, parameters = self._search(leaves)
             names = {**found.variables, **{key: name.name for key, name in parameters.items()}, **names}
-            _name_intermediates(snapshot, order, found.tensors)
+            _name_intermediates(snapshot, _names_of_outputs(snapshot, order, found.tensors, self.origins))
             self._name_roots(snapshot, found)
             if self.modules:  # else operators have no scope, and a leaf would stand in one alone
                 self._place(snapshot, leaves, parameters)
@@ -179,22 +182,33 @@ class Naming:
                 snapshot.scope[place] = parameters[id(leaf)].scope
 
 
-def _name_intermediates(snapshot: Graph, order: list[Node], tensors: list[tuple[str, Any]]) -> None:
-    """Name the nodes whose outputs are variables of the user.
+def _names_of_outputs(
+    snapshot: Graph, order: list[Node], tensors: list[tuple[str, Any]], origins: Origins | None
+) -> dict[int, dict[int, str]]:
+    """Return per node the names of its outputs by number: variables of the user, else what their line assigns them to.
 
     Asking a view that was written to for its ``grad_fn`` would make the engine build a node there and then, so
     such views are left alone.
     """
-    if not tensors:
-        return
-    places = {node: place for place, node in enumerate(order)}
     found: dict[int, dict[int, str]] = {}
+    places = {node: place for place, node in enumerate(order)} if tensors else {}
     for name, tensor in tensors:
         if tensor._is_view() and tensor._version:
             continue
         node = tensor.grad_fn
         place = None if node is None else places.get(node)
-        if place is not None and snapshot.name[place] is None and snapshot.kind[place] != "leaf":
+        if place is not None:
             found.setdefault(place, {}).setdefault(tensor.output_nr, name)
-    for place, names in found.items():  # of several outputs all that have a name: ``q, k, v``
-        snapshot.name[place] = ", ".join(names[number] for number in sorted(names))
+    for place in {target for _, target, _, output in snapshot.edges() if output} if origins else ():
+        number = snapshot.seq[place]
+        for output, name in enumerate(() if number is None else origins.targets(number)):  # type: ignore[union-attr]
+            if is_name(name) and ", " not in name:
+                found.setdefault(place, {}).setdefault(output, name)
+    return found
+
+
+def _name_intermediates(snapshot: Graph, names: dict[int, dict[int, str]]) -> None:
+    """Name nodes after their outputs: of several all, in order, with ``_`` for one without a name: ``q, _, v``."""
+    for place, found in names.items():
+        if snapshot.name[place] is None and snapshot.kind[place] != "leaf":
+            snapshot.name[place] = ", ".join(found.get(number, "_") for number in range(max(found) + 1))

@@ -12,8 +12,10 @@ from bisect import bisect_right
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from ..graphs.graph import Cut, SourceLine
-from ..program.frames import place_key, source_line
+from ..graphs.graph import IN_PLACE, Cut, SourceLine
+from ..operators import canonical, traits_of
+from ..program.frames import is_users, place_key, source_line
+from ..program.spelling import spelling_in
 from .severed import SeveredTensors, Taken
 
 _KEEP = 1_000_000
@@ -89,16 +91,16 @@ class Marks:
         """Number of a call's last node -> what went into it without a gradient, although it could have had one."""
         self._places: dict[tuple[object, ...], int] = {}
         self._texts: list[Origin] = [_UNKNOWN]
-        self._codes: list[CodeType] = []
-        """The code objects whose ids are in use: kept, so that their ids stay their own."""
+        self._codes: list[tuple[CodeType, int] | None] = [None]
+        """Per entry the code object and its instruction; so their ids, which are in use, stay their own."""
 
-    def note(self, before: int, after: int, frame: FrameType | None, call: str = "") -> None:
+    def note(self, before: int, after: int, frame: FrameType | None, call: str = "", *, in_place: bool = False) -> None:
         """Note that nodes ``before`` to ``after - 1`` were made by a call at the current line of this user frame."""
         if before < self.end:
             before = self.end
         elif before > self.end:
             self.gap(before, self.line)
-        self.gap(after, frame, call)
+        self.gap(after, frame, call, in_place=in_place)
 
     def follow(self, frame: FrameType, call: str = "") -> None:
         """Note that the node with the next number was made by the current line of this user frame."""
@@ -107,11 +109,13 @@ class Marks:
         self._push(self.end, known or self._place(frame, call))
         self.end += 1
 
-    def gap(self, upto: int, frame: FrameType | None, call: str = "") -> None:
+    def gap(self, upto: int, frame: FrameType | None, call: str = "", *, in_place: bool = False) -> None:
         """Account for nodes before ``upto`` that nobody saw being made."""
         end, call = self.end, self.word or call
         if upto <= end:
             return
+        if in_place and call and not call.endswith("_"):
+            call += IN_PLACE
         if upto > end + 1 and call:
             self._push(end, self._place(frame, ""))
             end = upto - 1
@@ -123,6 +127,19 @@ class Marks:
         if self.first <= number < self.end:
             return self._texts[self.entries[bisect_right(self.starts, number) - 1]]
         return _UNKNOWN
+
+    def targets(self, number: int) -> tuple[str, ...]:
+        """Return what the program assigns the results of the call to that made a node, if it does so at once."""
+        if not self.first <= number < self.end:
+            return ()
+        entry = self.entries[bisect_right(self.starts, number) - 1]
+        place, call = self._codes[entry], self._texts[entry].call
+        if place is None or not call or not is_users(place[0]):
+            return ()
+        spelling = spelling_in(*place)
+        # A layer or function of a library may have made the node on its way to the results that the line takes.
+        own = canonical(spelling.form) == canonical(call) or traits_of(spelling.form) == traits_of(call) != frozenset()
+        return spelling.targets if own else ()
 
     def find_all(self, numbers: list[int | None]) -> list[Origin]:
         """Return what ``find`` does for each of several nodes."""
@@ -155,14 +172,12 @@ class Marks:
 
     def _place(self, frame: FrameType | None, call: str) -> int:
         """Return the entry for a call from a frame's current line under the scope in force."""
-        code = None if frame is None else frame.f_code
         key = (*place_key(frame), self.scope, call)
         entry = self._places.get(key)
         if entry is None:
             entry = self._places[key] = len(self._texts)
             self._texts.append(Origin(source_line(frame), self.scope, call))
-            if code is not None:
-                self._codes.append(code)
+            self._codes.append(None if frame is None else (frame.f_code, frame.f_lasti))
         return entry
 
 
@@ -205,6 +220,12 @@ class OriginTables:
             tables = sorted(known, key=lambda marks: marks is not mine)
             found = [_UNKNOWN if number is None else _first_known(tables, number) for number in numbers]
         return [origin.line for origin in found], [origin.scope for origin in found], [one.call for one in found]
+
+    def targets(self, number: int) -> tuple[str, ...]:
+        """Return what the program assigns the results of a node's call to, nothing where that is not known."""
+        mine = self.local.marks
+        tables = sorted(self._all, key=lambda marks: marks is not mine)
+        return next(filter(None, (marks.targets(number) for marks in tables)), ())
 
     def cuts(self, numbers: list[int | None]) -> list[Cut]:
         """Return where values entered a graph without gradients; ``numbers`` are the sequence numbers of its nodes."""

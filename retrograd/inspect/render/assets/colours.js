@@ -131,7 +131,7 @@ function showLegend() {
   if (graph.boxCount > 1) present.add("box");
   for (const [kind, words] of Object.entries(KINDS)) {
     if (!present.has(kind)) continue;
-    legend.append(swatch(colours[kind] || colours.muted, colours[`${kind}-rim`] || colours.rim, words));
+    legend.append(swatch(colours[kind] || colours.muted, colours[`${kind}-rim`] || colours.rim, kind === "root" && graph.valuesOnly ? "result" : words));
   }
-  legend.append(make("span", ARROWS[viewNow()]));
+  legend.append(make("span", graph.valuesOnly ? "lines show the direction of values" : ARROWS[viewNow()]));
 }

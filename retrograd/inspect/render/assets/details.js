@@ -1,6 +1,7 @@
 // ---- details: everything known about what is chosen. Every text enters the page through textContent, never as markup.
 
 const details = byId("details");
+const roleOf = (node, root) => (state.graph.valuesOnly ? (root ? "result" : "") : root ? "backward starts here" : ROLES[state.graph.of("kind", node)]);
 const ROLES = { ghost: "not in the graph: it was cut off", leaf: "gradient is accumulated here", function: "custom Function", copy: "write into a view" };
 const AROUND = 2, MOST_LINKS = 100;
 
@@ -24,7 +25,7 @@ function describe() {
 function describeNode(node) {
   const { graph } = state, root = graph.rootNames.has(node);
   const about = findingsOf(node);
-  details.append(make("h2", graph.title(node)), quiet([`n${node}`, root ? "backward starts here" : ROLES[graph.of("kind", node)]].filter(Boolean).join(" · ")));
+  details.append(make("h2", graph.title(node)), quiet([`n${node}`, roleOf(node, root)].filter(Boolean).join(" · ")));
   about.forEach((finding) => details.append(findingCard(finding)));
   details.append(actions(node), facts(nodeFacts(node)));
   const known = Object.keys(measures()).filter((name) => name !== "saved_bytes" && measured(name, node) !== undefined);
@@ -98,8 +99,8 @@ function sourceLines(file, line, name) {
 function neighbours(node) {
   const { graph } = state, { source, target, input, output } = graph.edges;
   const port = (edge) => (output[edge] ? `, output ${output[edge]}` : "");
-  listNodes("Gradient goes to (next_functions)", graph.down.row(node), (edge) => [target[edge], `input ${input[edge]}${port(edge)}: `]);
-  listNodes("Gradient comes from", graph.up.row(node), (edge) => [source[edge], `input ${input[edge]}${port(edge)} of `]);
+  listNodes(graph.valuesOnly ? "Takes" : "Gradient goes to (next_functions)", graph.down.row(node), (edge) => [target[edge], `input ${input[edge]}${port(edge)}: `]);
+  listNodes(graph.valuesOnly ? "Is taken by" : "Gradient comes from", graph.up.row(node), (edge) => [source[edge], `input ${input[edge]}${port(edge)} of `]);
 }
 
 function listNodes(heading, items, entry) {

@@ -29,7 +29,7 @@ function paintScene(context, scale, rectangle, links = state.scene.grid.linksIn(
   paintLinks(context, scale, links, lit ? DIM : 1);
   paintAccent(context, scale);
   paintHover(context, scale);
-  if (scale >= LABELS_FROM && !lit) paintLabels(context, links);
+  if (scale >= TEXT_FROM && !lit) paintLabels(context, links, scale >= LABELS_FROM);
   if (!lit) { paintCards(context, scale, cards); return; }
   context.globalAlpha = DIM;
   paintCards(context, scale, cards.filter((card) => !lit[card]));

@@ -85,28 +85,40 @@ function paintBackTips(context, links) {
   context.fill();
 }
 
-// The shape of the gradient at the start of a line, where it is not crowded.
-function paintLabels(context, links) {
-  const { scene } = state, { colours } = looks;
+// What a line carries at its start, where it is not crowded: the shape of the gradient, and the name of one of several
+// outputs, which stands at the card that has them as well. From afar only the names.
+function paintLabels(context, links, all) {
+  const { scene } = state, { colours } = looks, fan = new Map(), places = new Map(), said = new Set();
   context.font = `9.5px ${FONT}`;
   context.textAlign = "center";
   context.lineWidth = 4;
   context.lineJoin = "round";
-  const fan = new Map(), places = new Map();
+  const label = (text, port, spots) => {
+    const key = `${port} ${text}`, width = context.measureText(text).width;
+    if (!text || said.has(key)) return;  // lines of one value that leave as one have one label
+    said.add(key);
+    const place = spots.find(([x, y]) => !taken(places, x, y, width));
+    if (!place) return;
+    context.strokeStyle = colours.paper;
+    context.strokeText(text, place[0], place[1] + 3.5);
+    context.fillStyle = colours.muted;
+    context.fillText(text, place[0], place[1] + 3.5);
+  };
   // A line that passes the edge of an open box has its label where it began.
-  const begun = links.filter((link) => scene.sourceOf(link) >= 0 && !scene.isOpen(scene.sourceOf(link)));
+  const isCard = (card) => card >= 0 && !scene.isOpen(card), begun = links.filter((link) => isCard(scene.sourceOf(link)));
   for (const link of begun) fan.set(scene.sourceOf(link), (fan.get(scene.sourceOf(link)) || 0) + 1);
   for (const link of begun) {
-    const text = linkLabel(link);
+    const text = all || (scene.graph.turned && outputText(scene.graph, scene.graph.links.edge[link])) ? linkLabel(link) : "";
     if (!text || fan.get(scene.sourceOf(link)) > 12) continue;
-    const points = linkPoints(scene, link), width = context.measureText(text).width;
-    const place = LABELS_BELOW.map((below) => labelPoint(points, below)).find(([x, y]) => !taken(places, x, y, width));
-    if (!place) continue;
-    const [x, y] = place;
-    context.strokeStyle = colours.paper;
-    context.strokeText(text, x, y + 3.5);
-    context.fillStyle = colours.muted;
-    context.fillText(text, x, y + 3.5);
+    const points = linkPoints(scene, link);
+    label(text, points.slice(0, 2), LABELS_BELOW.map((below) => labelPoint(points, below)));
+  }
+  if (scene.graph.turned) return;
+  for (const link of links.filter((link) => isCard(scene.targetOf(link)))) {
+    const text = outputText(scene.graph, scene.graph.links.edge[link]);
+    if (!text) continue;
+    const [x, y] = linkPoints(scene, link).slice(-2);
+    label(text, [x, y], [[x, y - 14], [x, y - 26]]);
   }
 }
 
@@ -123,8 +135,15 @@ function taken(places, x, y, width) {
 function linkLabel(link) {
   const { graph } = state, count = graph.links.count[link], edge = graph.links.edge[link];
   if (graph.cutWords.has(edge)) return graph.cutWords.get(edge);
-  const output = graph.edges.output[edge], text = output ? `output ${output}` : graph.of("shape", graph.edges.target[edge]);
-  return count > 1 ? `${text} (×${count})`.trim() : text;
+  const words = [outputText(graph, edge), graph.edges.output[edge] ? "" : graph.of("shape", graph.edges.target[edge])];
+  return `${words.join(" ").trim()}${count > 1 ? ` (×${count})` : ""}`.trim();
+}
+
+// Which of several outputs an edge enters, by the program's name for it or by number; "" for one alone.
+function outputText(graph, edge) {
+  const node = graph.edges.target[edge], output = graph.edges.output[edge], names = graph.isLeaf(node) ? [] : clean(graph.of("name", node)).split(", ");
+  if (names.length > 1 && output < names.length && names[output] !== "_") return names[output];
+  return output || names.length > 1 ? `output ${output}` : "";
 }
 
 // A point of a line a little below its start.

@@ -23,8 +23,11 @@ const listeners = {};
 const when = (what, act) => (listeners[what] ??= []).push(act);
 const changed = (what) => (listeners[what] || []).forEach((act) => act());
 
-// The view that is drawn: a graph whose forward was not recorded is drawn as gradients go.
-const viewNow = () => (state.data.structures[state.data.steps[state.step].structure].forward ? state.view : "backward");
+// The view that is drawn: a graph whose forward was not recorded is drawn as gradients go, one without gradients as values do.
+function viewNow() {
+  const { forward, valuesOnly } = state.data.structures[state.data.steps[state.step].structure];
+  return valuesOnly ? "forward" : forward ? state.view : "backward";
+}
 
 const measures = () => state.data.steps[state.step].measures;
 

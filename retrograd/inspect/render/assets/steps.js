@@ -53,7 +53,8 @@ function showView(name) {
 const VIEWS = { both: "both ways", forward: "forward", backward: "backward" };
 
 function fillViews() {
-  const select = byId("direction"), known = state.data.structures[state.data.steps[state.step].structure].forward;
+  const select = byId("direction"), { forward: known, valuesOnly } = state.data.structures[state.data.steps[state.step].structure];
+  select.parentElement.hidden = valuesOnly;
   select.replaceChildren(...Object.entries(VIEWS).map(([name, words]) => {
     const option = make("option", name === "backward" || known ? words : `${words} (not recorded)`);
     option.value = name;

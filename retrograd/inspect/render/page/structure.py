@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...fold import Folded, Opening, View, expand, first_opening, fold, view
-from ...graphs.graph import Graph, SourceLine
+from ...graphs.graph import FORWARD_ONLY, Graph, SourceLine
 from ...layout import Size, nested
 from ...layout.text_size import text_width
 from ...progress import followed
@@ -161,12 +161,13 @@ def _picture(seen: View, groups: Groups, sizes: list[Size], cuts: dict[int, str]
     """Lay out one view."""
     folded = seen.folded
     cards = [box.begin if box.scope < 0 else len(folded) + groups.of_scope[box.scope] for box in seen.boxes]
-    pairs = zip(seen.edges, seen.counts, strict=True)
-    words = [cuts.get(folded.first_edges[edge]) or link_label(folded, edge, count) for edge, count in pairs]
+    cut = [cuts.get(folded.first_edges[edge], "") for edge in seen.edges]
+    pairs = zip(cut, seen.edges, seen.counts, strict=True)
+    words = [word or link_label(folded, edge, count) for word, edge, count in pairs]
     frames = [groups.of_scope[frame.scope] for frame in seen.frames[1:]]
     titles = [text_width(groups.names[box], _FRAME_SIZE, bold=True) + _BESIDE_TITLE for box in frames]
     widths = [text_width(word, _LABEL_SIZE) for word in words]
-    layout = nested.layout(seen, [sizes[card] for card in cards], widths, [0.0, *titles])
+    layout = nested.layout(seen, [sizes[card] for card in cards], widths, [0.0, *titles], [bool(word) for word in cut])
     numbers = np.asarray(cards, dtype=np.int64)
     columns = [np.asarray(column, dtype=np.int64) for column in (seen.sources, seen.targets, seen.edges, seen.counts)]
     links = Links(np.full(len(words), _NO_BOX), numbers[columns[0]], numbers[columns[1]], *columns[2:])
@@ -200,6 +201,7 @@ def structure_data(
         },
         "cuts": [[edge, safe(words)] for edge, words in cuts.items()],
         "roots": [[node, safe(name or "")] for node, name in zip(snapshot.roots, snapshot.root_names, strict=False)],
+        "valuesOnly": snapshot.label == FORWARD_ONLY,  # nothing was differentiated
         "forward": any(snapshot.call),  # whether forward was recorded, so that cards can be read that way
         **_drawing_data(_folded(snapshot, options), options, packing, cuts, notes),
     }

@@ -114,7 +114,7 @@ class EngineGraphs:
             snapshot.label = label
             add_origins(snapshot, LINES.tables)
             naming = Naming(TensorBase, roots, frame if find_names else None, params)
-            naming.modules, naming.memory = LINES.modules(), LINES.memory
+            naming.modules, naming.memory, naming.origins = LINES.modules(), LINES.memory, LINES.tables
             naming.add_to(snapshot, order, leaves)
             return Walked(snapshot, order, facts.saved_once)
 

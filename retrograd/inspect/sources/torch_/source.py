@@ -117,7 +117,7 @@ class TorchSource:
                 fill_from_nodes(snapshot, order)
             add_origins(snapshot, WATCHER.origins())
             naming = Naming(torch.Tensor, roots, frame if find_names else None, params)
-            naming.modules, naming.memory = WATCHER.modules(), WATCHER.memory
+            naming.modules, naming.memory, naming.origins = WATCHER.modules(), WATCHER.memory, WATCHER.origins()
             naming.add_to(snapshot, order, leaves)
             _name(table, snapshot, leaves, torch.nn.Parameter)
             if repeats is not None:

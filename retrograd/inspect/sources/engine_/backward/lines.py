@@ -100,7 +100,7 @@ class Lines:
         if self.tables is not None and node is not None:
             marks, caller = self.tables.here(self._begin), caller_of(getframe(1))
             call = caller.function or f"{spelled(op.name)}_"
-            marks.note(marks.end, peek_number(), user_frame(getframe(1)), call)
+            marks.note(marks.end, peek_number(), user_frame(getframe(1)), call, in_place=True)
 
     def backward_began(self, roots: list[tuple[Node, int]]) -> None:
         """Nodes made from here on belong to the run."""

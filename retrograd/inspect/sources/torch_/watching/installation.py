@@ -180,7 +180,8 @@ class EnteredScopes:
             if here.stack and here.mode is not None and self._tracing() is None:
                 if here.mode.marks.muted and not here.stack[-1].muted:
                     here.mode.severing.passed(module, args, output, here.mode.marks)
-                self._scopes.leave(module, here.mode.marks, here.stack)
+                in_place = any(output is one for one in args)
+                self._scopes.leave(module, here.mode.marks, here.stack, in_place=in_place)
         except Exception as problem:
             note_problem(problem)
 

@@ -68,7 +68,8 @@ def _mode_class() -> type:
                 finally:
                     after = counter()
                     if after != self.marks.end:
-                        _note(self.marks, before, after, getframe(1), rule)
+                        in_place = any(came is one for one in (*args, *kwargs.values()))
+                        _note(self.marks, before, after, getframe(1), rule, in_place=in_place)
                     if heard is not None:
                         heard.result = None if came is PENDING else came
                         caller.end(heard, getframe(1), after, self.listeners, self.inside)
@@ -96,13 +97,13 @@ def _follow(mode: Any, rule: Rule, args: Any, kwargs: Any, result: Any, before: 
         note_problem(problem)
 
 
-def _note(marks: Marks, before: int, after: int, caller: FrameType, rule: Rule) -> None:
+def _note(marks: Marks, before: int, after: int, caller: FrameType, rule: Rule, *, in_place: bool) -> None:
     """Note the nodes of one call, and those made since the last one: a custom Function is not seen itself."""
     try:
         if before > marks.end:
             marks.gap(before, applying_frame(caller, _defines_apply) or marks.line)
         frame = user_frame(caller) if marks.settled is None else marks.settled.frame
-        marks.note(before, after, frame, rule.written or rule.op)
+        marks.note(before, after, frame, rule.written or rule.op, in_place=in_place)
     except Exception as problem:
         note_problem(problem)
 

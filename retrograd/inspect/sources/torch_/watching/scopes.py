@@ -162,9 +162,9 @@ class Scopes:
             return True
         return False
 
-    def leave(self, module: Any, marks: Marks, stack: list[Running]) -> None:
+    def leave(self, module: Any, marks: Marks, stack: list[Running], *, in_place: bool) -> None:
         """A module has ended, also by an exception; modules above it that never said so have ended, too."""
-        self._leave(id(module), marks, stack)
+        self._leave(id(module), marks, stack, in_place=in_place)
         if marks.settled is not None and attributes_of(module)["_forward_hooks"]:
             marks.line = marks.settled = None  # its hooks are about to run: lines of their own
 
@@ -178,12 +178,12 @@ class Scopes:
         """It has ended."""
         self._leave(name, marks, stack)
 
-    def _leave(self, identity: int | str, marks: Marks, stack: list[Running]) -> None:
+    def _leave(self, identity: int | str, marks: Marks, stack: list[Running], *, in_place: bool = False) -> None:
         if not stack or (stack[-1].identity != identity and all(entry.identity != identity for entry in stack)):
             return
         made = self._counter()
         if made > marks.end:
-            marks.gap(made, marks.line)
+            marks.gap(made, marks.line, in_place=in_place)
         while stack:
             entry = stack.pop()
             entry.leave(marks)

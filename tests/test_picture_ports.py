@@ -1,0 +1,141 @@
+"""Outputs of a card are told apart by name and port, writes in place are said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import retrograd as rg
+from retrograd.inspect.fold import everything, first_opening, fold, view
+from retrograd.inspect.graphs.graph import Graph
+from retrograd.inspect.layout import Size, nested
+from retrograd.inspect.render import labels
+from retrograd.inspect.render.titles import titles, writes_in_place
+
+
+@pytest.fixture(params=["retrograd", "torch"])
+def torch(request: pytest.FixtureRequest) -> Any:
+    """Each engine."""
+    return rg if request.param == "retrograd" else pytest.importorskip("torch")
+
+
+def graph_of(run: Callable[[], Any]) -> Graph:
+    """The graph of a loss, as a watched program records it."""
+    with rg.debug(level="graph") as trace:
+        run().backward()
+    return trace.graph
+
+
+def autoencoder(torch: Any) -> Any:
+    """A loss that uses both halves of what an encoder gives, in two places each."""
+    nn = torch.nn
+
+    class Coder(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.enc, self.dec = nn.Linear(6, 8), nn.Sequential(nn.Linear(4, 6), nn.ReLU())
+
+        def forward(self, x: Any) -> Any:
+            mu, logvar = self.enc(x).chunk(2, dim=1)
+            return self.dec(mu + torch.exp(0.5 * logvar)), mu, logvar
+
+    x = torch.ones(3, 6)
+    out, mean, spread = Coder()(x)
+    return ((out - x) ** 2).sum() + (mean**2).sum() + (spread.exp() - spread).sum()
+
+
+def carried(graph: Graph) -> set[str]:
+    """What lines say of outputs of cards that have several."""
+    return {labels.output_text(graph, edge) for edge in range(graph.edge_count)} - {""}
+
+
+def of_local_names(torch: Any, line: str, file: Path) -> set[str]:
+    """What is said of outputs that a function calls by a line of its own, which is over when backward begins."""
+    space: dict[str, Any] = {"torch": torch}
+    parts = re.findall(r"\b[abc]\b", line.partition("=")[0]) or ["parts"]
+    total = " + ".join(f"({name} * {number}).sum()" for number, name in enumerate(parts, 2))
+    if parts == ["parts"]:
+        total = "sum((part * part).sum() for part in parts)"
+    file.write_text(f"def run(w):\n    {line}\n    return {total}\n")
+    exec(compile(file.read_text(), str(file), "exec"), space)
+    w = torch.ones(3, 6, requires_grad=True)
+    return carried(graph_of(lambda: space["run"](w * 2)))
+
+
+def test_outputs_are_called_as_the_program_calls_them(torch: Any, tmp_path: Path) -> None:
+    """Lines from a card of two outputs say which is which, in drawing and page, by names of a call that is over."""
+    graph = graph_of(lambda: autoencoder(torch))
+
+    assert carried(graph) == {"mu", "logvar"} or carried(graph) == {"mean", "spread"}
+    graph.save(tmp_path / "out.svg")
+    words = re.findall(r"<text[^>]*>([^<]*)</text>", (tmp_path / "out.svg").read_text())
+    assert {word.split()[0] for word in words if word} >= carried(graph)
+
+
+@pytest.mark.parametrize("view_of", [lambda seen: seen, lambda seen: seen.turned()])
+def test_lines_of_different_values_share_no_port(torch: Any, view_of: Callable[[Any], Any]) -> None:
+    """Whether gradients or values run down: what begins or ends at one place of a card is one value."""
+    folded = fold(graph_of(lambda: autoencoder(torch)))
+    for opening in (first_opening(folded), everything(folded), first_opening(folded, 4)):
+        seen = view_of(view(folded, opening.opened, opening.unrolled))
+        made = nested.layout(seen, [Size(120.0, 60.0)] * len(seen.boxes))
+        values = seen.values()
+        for end in (0, -1):
+            known: dict[Any, int] = {}
+            for points, value in zip(made.edges, values, strict=True):
+                assert known.setdefault(points[end], value) == value
+
+
+def calls(graph: Graph) -> dict[str, bool]:
+    """Per title whether its card says that it writes in place."""
+    named = titles(graph)
+    return {name: "in place" in name or writes_in_place(graph, node) for node, name in enumerate(named) if name}
+
+
+WRITES = {
+    "torch.nn.functional.relu(h, inplace=True)": True,
+    "torch.nn.functional.leaky_relu(h, 0.1, True)": True,
+    "torch.nn.functional.relu(input=h, inplace=True)": True,
+    "torch.nn.ReLU(True)(h)": True,
+    "torch.nn.Sequential(torch.nn.Identity(), torch.nn.ELU(inplace=True))(h)": True,
+    "h.tanh_()": True,
+    "torch.nn.functional.relu(h)": False,
+    "torch.nn.ReLU()(h)": False,
+    "torch.nn.Sequential(torch.nn.Identity(), torch.nn.ELU())(h)": False,
+    "torch.tanh(h)": False,
+}
+
+
+@pytest.mark.parametrize("line", WRITES)
+def test_a_call_that_writes_in_place_says_so(torch: Any, line: str) -> None:
+    """However it was asked for: by keyword, by place, by a layer or by name; twins that do not write say nothing."""
+    space = {"torch": torch, "h": None}
+
+    def run() -> Any:
+        space["h"] = torch.ones(3, requires_grad=True) * 2 + 1
+        return (eval(line, space) * 3).sum()
+
+    said = calls(graph_of(run))
+    assert any(said.values()) is WRITES[line], said
+
+
+LINES = {
+    "a, b = w.chunk(2, 1)": {"a", "b"},
+    "a, b, c = torch.split(w, 2, dim=1)": {"a", "b", "c"},
+    "[a, b, c] = w.unbind(0)": {"a", "b", "c"},
+    "a, _, b = (w + 1).unbind(0)": {"a", "b"},
+    "parts = w.chunk(2, 1)": {"output 1"},
+    "a, b = [part * 2 for part in w.chunk(2, 1)]": {"output 1"},
+    "a, *b = w.unbind(0); b = b[0]": {"output 1"},
+    "a, b = (w * 2, w * 3)": set[str](),
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_names_are_those_of_the_line_that_takes_the_outputs_apart(torch: Any, tmp_path: Path, line: str) -> None:
+    """Only a line that assigns the outputs of this call to names names them; all others are told apart by number."""
+    assert of_local_names(torch, line, tmp_path / "made.py") == LINES[line]
