@@ -18,10 +18,10 @@ from ...facts.runs import Run
 from ...queries.depth import grown
 from ...text.spelling import is_name
 from ...text.words import at, listed
-from ...thresholds import HALF_OF_IT, LAYERS_ASKED, NOTHING, SMALLEST_NORMAL_HALF
-from .constant_results import Losses, both_zero, constant_results, lost_in, switched_off, vanished_value
+from ...thresholds import HALF_OF_IT, LAYERS_ASKED, NOTHING, SMALLEST_NORMAL_HALF, STEADY
+from .constant_results import Losses, both_zero, constant_results, is_zero, lost_in, switched_off, vanished_value
 from .straight_pieces import straight_pieces
-from .zero_layers import zero_layers
+from .zero_values import zero_layers, zero_values
 from .zeroing_hooks import zeroing_hooks
 
 _DRAWN = (
@@ -63,6 +63,26 @@ def hinge_of_infinity(flow: Flow, row: int, leaves: list[int]) -> Case | None:
     )
 
 
+def _hinge_of_all(flow: Flow, run: Run, row: int, leaves: list[int]) -> Case | None:
+    """Return the case of a hinge that is off from the first pass to the last, so that no gradient is ever but zero."""
+    event, passes = flow.events[row], sum(one.accumulates for one in flow.runs)
+    taught = any(not is_zero(norms) for arrived in flow.norms_of.values() for norms in arrived)
+    if taught or min(passes, len(flow.optimizer_steps)) < STEADY:
+        return None
+    low, high = _limits(flow, row)
+    return Case(
+        kind="zero-gradient",
+        message=f"{event.op}{at(event.source)} is flat for the whole loss in each of {passes} backward passes"
+        f"{_between(low, high)}, so every gradient is zero and nothing is trained: {listed(map(flow.name, leaves))}.",
+        remedy=f"see what {event.op} is given: the margin that is taken off, or the bound, must lie below the loss",
+        source=event.source,
+        op=event.op,
+        subjects=frozenset(leaves),
+        marks=flow.marks(run, [row], "flat here"),
+        evidence={"input": [low, high], "passes": passes},
+    )
+
+
 def _makes_infinity(flow: Flow, call: int) -> bool:
     """Whether something infinite came out of a call and none of what is known to have gone in was."""
     made = [end for limits in flow.events[call].data.get("range", ()) for end in limits or ()]
@@ -99,7 +119,8 @@ def find(flow: Flow) -> Iterator[Case]:
         snapshot = flow.graph_of(run)
         if not {"order", "grad_norm", "out_norm", "out_zero_share"} <= set(snapshot.measures):
             continue
-        found = [*constant_results(flow, run, snapshot), *_zeroed(flow, run, snapshot)]
+        found = [*constant_results(flow, run, snapshot), *zero_values(flow, run, snapshot)]
+        found += _zeroed(flow, run, snapshot)
         found = found or list(zero_layers(flow, run, snapshot))
         found = found or list(_mostly_lost(flow, run, snapshot))
         found = found or list(grown(flow, run, snapshot))
@@ -153,7 +174,7 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int], st
     if not leaves:
         return None
     if is_a(event.op, Trait.FLAT, Trait.EXTREME) and _is_hinge(flow, row, run):
-        return hinge_of_infinity(flow, row, leaves)
+        return hinge_of_infinity(flow, row, leaves) or _hinge_of_all(flow, run, row, leaves)
     they_get = f"{listed(flow.name(leaf) for leaf in leaves)} get{_s(leaves)}"
     explained = _explained(event, limits, they_get) or vanished_value(flow, row, limits, they_get)
     explained = explained or both_zero(flow, row, they_get)

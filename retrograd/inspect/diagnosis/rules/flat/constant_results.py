@@ -274,13 +274,13 @@ def both_zero(flow: Flow, row: int, they_get: str) -> Explained | None:
         return None
     learning = [one for one in given if flow.has_history(one, row) or flow.requires_grad(one, row)]
     factors = [one for one in learning if len(flow.facts(one).shape) > 1] if len(given) > 2 else learning  # no bias
-    if len(factors) < 2 or not all(_is_zero_now(flow, one, row) for one in factors[:2]):
+    if len(factors) < 2 or not all(is_zero_now(flow, one, row) for one in factors[:2]):
         return None
     message = f"both factors of {event.op}{at(event.source)} are zero in every entry, so {they_get} a gradient of zero."
     return "zero-gradient", message, "start one of the two factors with other numbers than zeros; the other may be zero"
 
 
-def _is_zero_now(flow: Flow, tensor: int, row: int) -> bool:
+def is_zero_now(flow: Flow, tensor: int, row: int) -> bool:
     """Whether a tensor, or what it is a view of, has no entry but zeros before a row."""
     of = flow.facts(tensor).view_of
     ends = limits_of(flow, tensor, row) or (None if of is None else limits_of(flow, of, row))
