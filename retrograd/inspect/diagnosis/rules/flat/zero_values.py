@@ -24,7 +24,7 @@ _ENTRIES_AGAIN = (Trait.PART, Trait.INDEXING, Trait.FILLING, Trait.CREATION, Tra
 
 
 def zero_values(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
-    """Yield a case for each call that makes zeros of all it is given, pass after pass, and so keeps leaves from learning.
+    """Yield a case for each call that makes zeros of all it is given, pass after pass, and what learns nothing for it.
 
     A factor that begins as zero, or that data or masks make so, is none.
     """
