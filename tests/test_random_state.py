@@ -11,7 +11,7 @@ import pytest
 from both_engines import differential, raises
 
 import retrograd
-from retrograd.engine.streams.twister import Twister
+from retrograd.engine.streams.state import Twister
 
 
 @differential

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from retrograd.engine.nodes.references import getrefcount, never_alone
+from retrograd.engine.nodes.edges import getrefcount, never_alone
 
 PROGRAM = """
 import sys

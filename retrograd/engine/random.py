@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..locks import once, reentrant_lock
-from .streams.state import State, packed, unpacked
-from .streams.twister import Twister, Words
+from .streams.state import State, Twister, Words, packed, unpacked
 from .tensors.base import TensorBase, wrap
 from .tensors.devices import CPU
 

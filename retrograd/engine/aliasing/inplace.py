@@ -37,7 +37,7 @@ from ..tensors.base import TensorBase, wrap
 from ..tensors.batches import note_write
 from ..tensors.bits import assign, bits_of
 from ..tensors.common_dtype import is_castable
-from ..tensors.dtype_names import c_name, scalar_name
+from ..tensors.dtypes import c_name, scalar_name
 from .history import rebase_history
 from .overlapping import TOLERATED, check_operands, check_repeated, last_written
 from .strided import address

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..nodes.references import getrefcount
+from ..nodes.edges import getrefcount
 from ..tensors.base import TensorBase
 from ..tensors.bits import memory_of
 from .owners import owner_of

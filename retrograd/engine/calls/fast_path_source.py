@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..nodes.row_node_source import keep_numbers, ufuncs
-from ..nodes.saved_facts import KINDS, parts
+from ..nodes.saved_display import KINDS, parts
 from .formula import Formula, formula_of
 from .result_layout import BARE_LAYOUTS
 

@@ -19,7 +19,7 @@ from ..tensors.argument_checks import type_name_of
 from ..tensors.base import TensorBase, set_array
 from ..tensors.bits import assign
 from ..tensors.common_dtype import is_castable
-from ..tensors.dtype_names import c_name, scalar_name
+from ..tensors.dtypes import c_name, scalar_name
 from ..warning import warn
 from .out_rules import USUAL, Out, OutDtype
 

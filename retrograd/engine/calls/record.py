@@ -10,13 +10,13 @@ from .. import observe
 from ..aliasing.views import gradient_edge, requires_grad
 from ..nodes.opnode import OpNode
 from ..nodes.saved import INFERENCE_SAVE, SavedTensor
-from ..nodes.saved_facts import parts, read
+from ..nodes.saved_display import parts, read
 from ..overriding.dispatch_classes import count, dispatches
 from ..switches.state import STATE
 from ..table.op import OpDef
 from ..tensors.absent import AbsentMemory
 from ..tensors.base import LAZY, TensorBase, is_inference, wrap
-from ..tensors.dtype_names import scalar_name
+from ..tensors.dtypes import scalar_name
 from ..tensors.narrow import LOADED
 
 

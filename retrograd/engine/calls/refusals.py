@@ -10,7 +10,7 @@ import numpy as np
 from ..table.op import OpDef
 from ..tensors import narrow
 from ..tensors.base import TensorBase
-from ..tensors.dtype_names import c10_name, scalar_name
+from ..tensors.dtypes import c10_name, scalar_name
 from ..tensors.narrow import kind_of
 
 _ORDER = "buifc"

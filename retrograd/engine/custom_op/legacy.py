@@ -13,9 +13,9 @@ from ..warning import warn
 from . import registry as op_registry
 from .fake_mode import refuse_context
 from .legacy_autograd import autograd_kernel_indirection, construct_autograd_kernel
-from .legacy_base import FuncAndLocation
-from .legacy_checks import (
+from .legacy_rules import (
     SUPPORTED_DEVICES,
+    FuncAndLocation,
     check_device,
     check_differentiability,
     checked_name,

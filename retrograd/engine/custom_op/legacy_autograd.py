@@ -11,8 +11,7 @@ from ..function.function import Function
 from ..pytree import trees
 from ..switches.modes import is_grad_enabled
 from ..tensors.tensor import Tensor
-from .legacy_base import Declared
-from .legacy_gradients import grad_inputs_dict_to_flat_tuple, validate_grad_inputs_dict
+from .legacy_rules import Declared, grad_inputs_dict_to_flat_tuple, validate_grad_inputs_dict
 from .registry import AutogradKernel, Kernel
 from .schema import FunctionSchema
 

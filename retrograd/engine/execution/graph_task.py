@@ -15,9 +15,9 @@ import numpy as np
 
 from .. import observe
 from ..calls.refusals import shapes_in, size_mismatch
+from ..nodes.edges import arrived
 from ..nodes.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from ..nodes.node import GraphNode, Port, edge_parts
-from ..nodes.totals import arrived
 from ..switches import state
 from ..switches.anomaly import check_for_nan, explain_failure
 from ..switches.state import STATE, set_grad_enabled_here

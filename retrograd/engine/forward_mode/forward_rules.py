@@ -14,7 +14,7 @@ import numpy as np
 
 from ..aliasing.views import gradient_edge
 from ..execution.execute import run_backward
-from ..nodes.saved_facts import parts, read
+from ..nodes.saved_display import parts, read
 from ..switches.state import STATE, set_grad_enabled_here
 from ..table.op import OpDef
 from ..table.registry import F

@@ -13,9 +13,9 @@ from ..table.registry import F
 from ..tensors.tensor import Tensor
 from ..transforms.randomness import drawing_refused
 from ..warning import warn
-from .analytic import tangents_of
 from .case import Case, GradcheckError
 from .elements import Array, array_of, flat_copy, tensor_like
+from .jacobians import tangents_of
 
 _BATCHED_ADVICE = (
     "gradcheck or gradgradcheck failed while testing batched gradient computation. Batched gradients are computed "

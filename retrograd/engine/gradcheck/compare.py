@@ -10,10 +10,16 @@ import numpy as np
 
 from ..tensors.base import wrap
 from ..tensors.tensor import Tensor
-from .analytic import forward_direction, forward_jacobian, reverse_direction, reverse_jacobian
 from .case import Case, GradcheckError
 from .elements import Array, positions_of
-from .numeric import numerical_direction, numerical_jacobian
+from .jacobians import (
+    forward_direction,
+    forward_jacobian,
+    numerical_direction,
+    numerical_jacobian,
+    reverse_direction,
+    reverse_jacobian,
+)
 
 Direction: TypeAlias = Array | tuple[Array, Array]
 

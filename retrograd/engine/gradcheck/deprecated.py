@@ -10,10 +10,9 @@ import numpy as np
 from ..tensors.base import wrap
 from ..tensors.tensor import Tensor
 from ..warning import warn
-from .analytic import Reverse
 from .case import as_tuple
 from .elements import Array, one_hots
-from .numeric import jacobian_of_target
+from .jacobians import Reverse, jacobian_of_target
 
 
 def get_numerical_jacobian(

@@ -8,8 +8,7 @@ from typing import Any
 
 from ..table.methods import FUNCTIONS
 from ..tensors.convert import checked_dim
-from ..tensors.dtypes import bool_
-from ..tensors.limits import iinfo
+from ..tensors.dtypes import bool_, iinfo
 
 
 def filled(function: str, input: Any, mask: Any, order: Any = 2.0) -> Any:  # noqa: A002

@@ -23,11 +23,10 @@ from ..table.registry import F
 from ..tensors.base import LAZY, TensorBase, tensor_class, wrap
 from ..tensors.bits import assign, bits_of
 from ..tensors.layouts import contiguous_format
+from .edges import getrefcount, total
 from .hooks import call_hook
 from .node import LEAF_NUMBER, NODE_CLASSES, NOTHING, GraphNode
 from .node_call import call_node
-from .references import getrefcount
-from .totals import total
 
 _lock = reentrant_lock()
 

@@ -1,7 +1,8 @@
-"""``GradientEdge``: refers to a point of the graph without its tensor."""
+"""Edges between nodes, references to them, and their total number."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NamedTuple
 
 from ..aliasing.views import grad_fn_of, gradient_edge
@@ -9,6 +10,35 @@ from ..switches.state import STATE, set_grad_enabled_here
 from ..table.registry import F
 from ..tensors.base import TensorBase
 from .node import GraphNode, edge_parts, edge_to
+
+# Reference counts of objects, used where the count shows whether anyone else holds an object.
+
+
+def never_alone(_: object) -> int:
+    """Stand in for ``sys.getrefcount``: whatever it is asked about has other holders, so it is copied, not taken."""
+    return sys.maxsize
+
+
+# From 3.14 on a local variable lends its reference to the call instead of counting one more, so the numbers that the
+# callers compare with would take what the program holds for free.
+getrefcount = sys.getrefcount if sys.version_info < (3, 14) else never_alone
+
+
+# Adds up gradients, some of which may be sparse.
+
+
+def total(have: Any, g: Any) -> Any:
+    """The sum of two gradients that are tensors; a sparse one is added to a dense one, whichever came first."""
+    return g + have if have.is_sparse and not g.is_sparse else have + g
+
+
+def arrived(have: Any, g: Any, create_graph: bool) -> Any:
+    """The sum of what has arrived at a node and what arrives now; without a graph PyTorch adds sparse ones to the new
+    one, so that their entries stand behind its entries."""
+    return g + have if have.is_sparse and not create_graph else total(have, g)
+
+
+# `GradientEdge`: refers to a point of the graph without its tensor.
 
 
 class GradientEdge(NamedTuple):

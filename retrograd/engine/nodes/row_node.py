@@ -25,9 +25,9 @@ from ..frames import ENGINE
 from ..switches.state import STATE
 from ..tensors.base import TensorBase, parameter_class, tensor_class
 from ..tensors.numbers_ import Number
+from .edges import getrefcount
 from .node import NOTHING
 from .opnode import FREED, OpNode
-from .references import getrefcount
 from .row_node_source import NodeClassSource
 from .saved import SECOND_TIME, SavedTensor
 

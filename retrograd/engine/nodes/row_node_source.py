@@ -10,7 +10,7 @@ from ..calls.formula import Formula, formula_of
 from ..kernels.formula_kernels import KERNELS
 from ..tensors.numbers_ import Number
 from ..tensors.sig import intern_sig
-from .saved_facts import parts
+from .saved_display import parts
 
 
 def ufuncs(formula: Formula) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .classes import FieldNames
+from .specs import FieldNames
 from .trees import IsLeaf, TreeSpec, tree_flatten, tree_unflatten
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..calls.refusals import refuse_kind
-from ..tensors.dtype_names import scalar_name
+from ..tensors.dtypes import scalar_name
 from ..tensors.narrow import kind_of
 
 Forward = Callable[..., Any]

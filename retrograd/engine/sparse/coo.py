@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..nodes.references import getrefcount
+from ..nodes.edges import getrefcount
 from ..overriding.subclasses import make_wrapper_subclass
 from ..table.registry import F
 from ..tensors.base import set_array

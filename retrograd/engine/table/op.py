@@ -20,8 +20,7 @@ from ...locks import once
 from ..nodes.node import NODE_CLASSES
 from ..nodes.opnode import OpNode
 from ..nodes.row_node import make_node_class
-from ..nodes.saved_display import show_saved_values
-from ..nodes.saved_facts import parts
+from ..nodes.saved_display import parts, show_saved_values
 from .facts import RowError, RowFacts, Rule
 
 _QUALIFIED = {

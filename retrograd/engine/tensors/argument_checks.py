@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .base import TensorBase
-from .dtype_names import scalar_name
+from .dtypes import scalar_name
 
 _HEAP = 1 << 9
 """``Py_TPFLAGS_HEAPTYPE``: the class was made while Python runs."""

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .dtype_names import scalar_name
-from .dtypes import bool_, complex64, complex128, default_complex, get_default_dtype, int64
+from .dtypes import bool_, complex64, complex128, default_complex, get_default_dtype, int64, scalar_name
 from .narrow import LOADED, is_eight_bits, kind_of
 
 _KIND_RANK: Final = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}

@@ -21,8 +21,7 @@ from .argument_checks import type_name_of
 from .base import TensorBase, tensor_class, wrap
 from .bits import CONJUGATE, class_of
 from .common_dtype import promote_types, scalar_dtype
-from .dtype_names import scalar_name
-from .dtypes import get_default_dtype
+from .dtypes import get_default_dtype, scalar_name
 from .narrow import LOADED, cast, kind_of
 from .size import Size
 

@@ -1,14 +1,47 @@
-"""Data types under PyTorch's names, the NumPy dtype of each, and the default one."""
+"""Data types, their names and their limits."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
 
 from . import narrow
-from .narrow import kind_of
+from .narrow import EIGHT_BITS, kind_of, limits
 from .size import Size as Size  # pickles look for it in this module
+
+# Names of dtypes in PyTorch's messages: its kernels, its compiler and c10 each have their own.
+
+_SCALAR_NAMES = {
+    "f2": "Half", "f4": "Float", "f8": "Double", "c8": "ComplexFloat", "c16": "ComplexDouble", "i1": "Char",
+    "i2": "Short", "i4": "Int", "i8": "Long", "u1": "Byte", "b1": "Bool",
+}  # fmt: skip
+_NARROW_NAMES = {
+    "bfloat16": "BFloat16",
+    **{f"float8_{digits}": f"Float8_{digits}" for digits in EIGHT_BITS},
+}
+
+
+def scalar_name(dtype: Any) -> str:
+    """What PyTorch's kernels call a NumPy dtype: ``Float``, ``Long``."""
+    return _SCALAR_NAMES.get(dtype.str[1:]) or _NARROW_NAMES.get(dtype.name, str(dtype))
+
+
+_C_NAMES = {"float32": "float", "float64": "double", "int32": "int", "bfloat16": "c10::BFloat16"}
+
+
+def c_name(numpy: Any) -> str:
+    """What messages that ask the compiler call a NumPy dtype: ``double``, ``long int``."""
+    return {**_C_NAMES, "int64": "long int"}.get(numpy.name, str(numpy.name))
+
+
+def c10_name(numpy: Any) -> str:
+    """What c10 calls a NumPy dtype in messages about numbers that do not fit: ``c10::Half``, ``int64_t``."""
+    return {**_C_NAMES, "float16": "c10::Half"}.get(numpy.name, f"{numpy.name}_t")
+
+
+# Data types under PyTorch's names, the NumPy dtype of each, and the default one.
 
 
 class dtype:  # noqa: N801 - torch's name
@@ -149,3 +182,44 @@ def to_numpy_dtype(d: Any) -> np.dtype[Any]:
     if isinstance(d, type) and d in PYTHON_TYPES:
         return PYTHON_TYPES[d].dtype
     raise TypeError(f"dtype must be a torch.dtype, not {type(d).__name__}; write for example dtype=torch.float32")
+
+
+# `finfo` and `iinfo`: the limits of number types, as `torch` names them.
+
+
+class finfo:  # noqa: N801  (torch's name)
+    """Limits of a floating dtype: ``bits eps max min tiny smallest_normal resolution``."""
+
+    __module__ = "retrograd"
+
+    def __init__(self, type: dtype | None = None) -> None:  # noqa: A002
+        kind = to_numpy_dtype(get_default_dtype() if type is None else type)
+        if kind_of(kind) not in "fc":
+            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{type}'")
+        found = limits(kind)
+        self.dtype = found.dtype.name
+        self.bits = int(found.bits)
+        self.eps, self.max, self.min = float(found.eps), float(found.max), float(found.min)
+        self.tiny = self.smallest_normal = float(found.tiny)
+        self.resolution = 10.0 ** -int(found.nmant * math.log10(2))
+
+    def __repr__(self) -> str:
+        names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        limits = ", ".join(f"{name}={getattr(self, name):.6g}" for name in names)
+        return f"finfo({limits}, dtype={self.dtype})"
+
+
+class iinfo:  # noqa: N801  (torch's name)
+    """Limits of an integer dtype: ``bits max min``."""
+
+    __module__ = "retrograd"
+
+    def __init__(self, type: dtype) -> None:  # noqa: A002
+        if kind_of(type.numpy) not in "iu":
+            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type}'")
+        found = np.iinfo(type.numpy)
+        self.dtype = type.numpy.name
+        self.bits, self.max, self.min = int(found.bits), int(found.max), int(found.min)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

@@ -8,7 +8,7 @@ from .. import observe
 from ..switches.state import STATE
 from ..warning import warn
 from .base import LAZY, TensorBase
-from .dtype_names import c_name, scalar_name
+from .dtypes import c_name, scalar_name
 
 _NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtype_names import c10_name
+from .dtypes import c10_name
 from .narrow import kind_of, limits
 from .sig import Sig
 

@@ -30,8 +30,7 @@ from . import convert, copying, detaching, gradient
 from .argument_checks import check_bool
 from .base import LAZY, PLAIN_CLASSES, Hook, TensorBase, is_inference, set_array, set_tensor_class
 from .devices import CPU, device
-from .dtype_names import c_name, scalar_name
-from .dtypes import dtype
+from .dtypes import c_name, dtype, scalar_name
 from .printing import tensor_repr
 from .size import Size
 

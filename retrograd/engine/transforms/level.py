@@ -9,7 +9,7 @@ from typing import Any
 from ..aliasing.views import gradient_edge
 from ..execution.backward import grad as gradients_of
 from ..forward_mode.forward_ad import keep_tangent, make_dual, tangent_of
-from ..graph.saved_hooks import disable_saved_tensors_hooks
+from ..graph.hooks import disable_saved_tensors_hooks
 from ..pytree.trees import tree_flatten, tree_map, tree_unflatten
 from ..switches.modes import enable_grad, inference_mode
 from ..switches.state import STATE

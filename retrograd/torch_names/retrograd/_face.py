@@ -50,7 +50,7 @@ from .engine.tensors.devices import device
 from .engine.tensors.devices import device as _device
 from .engine.tensors.dtypes import ALIASES as _DTYPE_ALIASES
 from .engine.tensors.dtypes import ALL as _ALL_DTYPES
-from .engine.tensors.dtypes import dtype, get_default_dtype, set_default_dtype
+from .engine.tensors.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
 from .engine.tensors.layouts import (
     channels_last,
     channels_last_3d,
@@ -60,7 +60,6 @@ from .engine.tensors.layouts import (
     preserve_format,
     strided,
 )
-from .engine.tensors.limits import finfo, iinfo
 from .engine.tensors.narrow import NAMES as _NARROW
 from .engine.tensors.printing import set_printoptions
 from .engine.tensors.size import Size

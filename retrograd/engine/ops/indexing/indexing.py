@@ -9,7 +9,7 @@ import numpy as np
 from ...table.registry import F
 from ...table.rows import linear
 from ...tensors.base import TensorBase
-from ...tensors.dtype_names import scalar_name
+from ...tensors.dtypes import scalar_name
 from ...warning import warn
 
 

@@ -17,7 +17,7 @@ from ...rules.half_slopes import slope_rounded_once
 from ...table.registry import F
 from ...table.rows import elementwise, function
 from ...tensors.base import TensorBase
-from ...tensors.dtype_names import scalar_name
+from ...tensors.dtypes import scalar_name
 from ...tensors.narrow import limits
 from ...tensors.numbers_ import checked_number, held, real_number
 from ..pointwise.arithmetic import conj, zero_gradient

@@ -13,7 +13,7 @@ from ...tensors.absent import AbsentMemory
 from ...tensors.base import TensorBase, wrap
 from ...tensors.dtypes import numpy_dtype_of
 from ..pointwise.arithmetic import conj, raw
-from ..reductions.element_products import product_of_others
+from ..reductions.sums import product_of_others
 from .products import adjoint
 from .solving import FACTORS, creates_graph
 

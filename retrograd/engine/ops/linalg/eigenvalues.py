@@ -11,7 +11,7 @@ from ...rules.matrix_checks import LinAlgError, check_square, takes_empty
 from ...table.registry import F
 from ...table.rows import function
 from ...tensors.absent import AbsentMemory
-from ...tensors.dtype_names import scalar_name
+from ...tensors.dtypes import scalar_name
 from ..pointwise.arithmetic import conj, raw
 from .products import adjoint
 from .singular_values import absent, gaps, refuse_phase

@@ -1,4 +1,4 @@
-"""Losses element by element, with their reduction: differences and probabilities."""
+"""Losses of elements and of classes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels.ctc import backward_scores, by_class, forward_scores, label_rows, log_likelihoods
 from ...kernels.halves import rounded_once
 from ...kernels.sums import summed
 from ...rules.backward_operators import backward_operator
 from ...rules.by_number import over
 from ...rules.half_slopes import slope_rounded_once
 from ...table.registry import F
-from ...table.rows import function
+from ...table.rows import function, no_forward_mode, underivable
+from ...tensors.base import TensorBase, wrap
+from ...tensors.dtypes import numpy_dtype_of
 from ..reductions.reduce import mean_of
+
+# Losses element by element, with their reduction: differences and probabilities.
 
 
 def reduce_array(values: Any, reduction: str) -> Any:
@@ -202,3 +207,154 @@ function(
     tensors="self target weight pos_weight", self=_bce_logits_self, target=_bce_logits_target,
     kinds="f", layout="operands",
 )  # fmt: skip
+
+
+# Losses by margins between classes: input (N, C) or (C,).
+
+
+def _class_rows(self: Any, target: Any) -> tuple[Any, Any]:
+    return np.reshape(self, (-1, self.shape[-1] if self.ndim else 1)), np.reshape(target, (-1,))
+
+
+def _margins(self: Any, target: Any, margin: float) -> Any:
+    """``margin - x[y] + x[i]`` for all classes but the right one, whose entry is minus infinity."""
+    rows = np.arange(len(target))
+    out = margin - self[rows, target][:, None] + self
+    out[rows, target] = -np.inf
+    return out
+
+
+def _multi_margin(self: Any, target: Any, p: int, margin: float, weight: Any, reduction: str) -> Any:
+    x, y = _class_rows(self, target)
+    if y.size and (y.min() < 0 or y.max() >= x.shape[1]):
+        raise RuntimeError(f"target out of range: classes are 0 to {x.shape[1] - 1}")
+    loss = np.maximum(_margins(x, y, margin), 0) ** p
+    if weight is not None:
+        loss = loss * weight[y][:, None]
+    per_row = (summed(loss, (1,)) / x.shape[1]).astype(self.dtype)
+    return reduce_array(per_row if target.ndim else per_row[0], reduction)
+
+
+def _one_hot(target: Any, classes: int, like: Any) -> Any:
+    """1 at the class of each row."""
+    numbers = np.asarray(target._array if hasattr(target, "_array") else target).reshape(-1)
+    out = np.zeros((numbers.size, classes), like)
+    out[np.arange(numbers.size), numbers] = 1
+    return out
+
+
+def _multi_margin_slope(g: Any, self: Any, target: Any, p: int, margin: float, weight: Any, reduction: str) -> Any:
+    """The gradient of ``multi_margin_loss`` with respect to the scores ``(N, C)`` or ``(C,)``."""
+    flat = len(self.shape) < 2
+    x = F.reshape(self, (1, -1)) if flat else self
+    rows, classes = x.shape
+    right = _one_hot(target, classes, numpy_dtype_of(self))
+    hot = wrap(right) if isinstance(self, TensorBase) else right
+    reach = F._sum_dim(-(x * hot), 1, True) + x + margin
+    active = F._where((reach > 0) & (hot == 0), reach, F.zeros_like(x))
+    slope = 2 * active if p == 2 else F.sgn(active)
+    if weight is not None:
+        slope = slope * F._sum_dim(hot * weight, 1, True)
+    slope = (slope - hot * F._sum_dim(slope, 1, True)) / (classes * (rows if reduction == "mean" else 1))
+    slope = F.reshape(slope, tuple(self.shape))
+    return slope * (g if flat or reduction != "none" else F.reshape(g, (-1, 1)))
+
+
+function("_multi_margin_loss", _multi_margin, node="MultiMarginLossBackward0", tensors="self target weight",
+         self=_multi_margin_slope, kinds="w")  # fmt: skip
+
+
+def _classes(scores: Any) -> int:
+    return int(scores.shape[-1]) if len(scores.shape) else 1
+
+
+def _multilabel_parts(self: Any, target: Any) -> tuple[Any, Any]:
+    """Which classes are targets (listed up to the first -1), and the list with its valid places."""
+    y = np.asarray(target._array if hasattr(target, "_array") else target).reshape(-1, _classes(target))
+    valid = np.cumprod(y >= 0, axis=1).astype(bool)
+    wanted = np.zeros(y.shape, bool)
+    rows = np.broadcast_to(np.arange(len(y))[:, None], y.shape)
+    wanted[rows[valid], y[valid]] = True
+    return wanted, valid
+
+
+def _multilabel_reach(self: Any, target: Any, valid: Any) -> Any:
+    """``1 - x[y] + x[i]`` for rows x listed targets x classes."""
+    picked = np.take_along_axis(self, np.where(valid, target, 0), 1)
+    return 1 - picked[:, :, None] + self[:, None, :]
+
+
+def _multilabel_active(self: Any, target: Any) -> tuple[Any, Any, Any]:
+    x = np.asarray(self._array if hasattr(self, "_array") else self).reshape(-1, _classes(self))
+    y = np.asarray(target._array if hasattr(target, "_array") else target).reshape(x.shape)
+    wanted, valid = _multilabel_parts(self, target)
+    reach = _multilabel_reach(x, y, valid)
+    return reach, (reach > 0) & valid[:, :, None] & ~wanted[:, None, :], y
+
+
+def _multilabel_margin(self: Any, target: Any, reduction: str) -> Any:
+    reach, active, _ = _multilabel_active(self, target)
+    per_row = (summed(np.where(active, reach, reach.dtype.type(0)), (1, 2)) / _classes(self)).astype(self.dtype)
+    return reduce_array(per_row[0] if self.ndim < 2 else per_row, reduction)
+
+
+def _multilabel_margin_slope(g: Any, self: Any, target: Any, reduction: str) -> Any:
+    _, active, y = _multilabel_active(self, target)
+    slope = active.sum(1).astype(numpy_dtype_of(self))
+    counts = active.sum(2)
+    np.add.at(slope, (np.arange(len(y))[:, None], np.where(counts > 0, y, 0)), -counts)
+    slope = slope / (_classes(self) * (len(y) if reduction == "mean" else 1))
+    slope = slope.reshape(tuple(self.shape)).astype(numpy_dtype_of(self))
+    slope = wrap(slope) if isinstance(g, TensorBase) else slope  # piecewise constant: it has no gradient of its own
+    return slope * (F.reshape(g, (-1, 1)) if len(g.shape) else g)
+
+
+def _is_target(self: Any, target: Any) -> Any:
+    return _multilabel_parts(self, target)[0].reshape(target.shape).astype(self.dtype)
+
+
+function("_multilabel_margin_loss", _multilabel_margin, node="MultilabelMarginLossBackward0", tensors="self target",
+         self=_multilabel_margin_slope, kinds="w", for_hooks={"is_target": _is_target})  # fmt: skip
+
+
+# Connectionist temporal classification as one row, as PyTorch has it.
+
+
+def _ctc_loss(
+    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int, zero_infinity: bool
+) -> tuple[Any, Any]:
+    """Negative log likelihood of each row of labels, and the scores of the forward recursion."""
+    labels = label_rows(targets, target_lengths, blank)
+    alpha = forward_scores(log_probs, labels, target_lengths, blank)
+    return -log_likelihoods(alpha, input_lengths, target_lengths), alpha.swapaxes(0, 1)
+
+
+def _ctc_loss_backward(
+    grad: Any, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, losses: Any, alpha: Any,
+    blank: int, zero_infinity: bool,
+) -> Any:  # fmt: skip
+    """PyTorch's gradient: the one for probabilities that come from a softmax, whose own gradient keeps it as it is.
+
+    It is ``exp(log_probs)`` more than the derivative by ``log_probs`` as free variables.
+    """
+    labels = label_rows(targets, target_lengths, blank)
+    beta = backward_scores(log_probs, labels, input_lengths, target_lengths, blank)
+    through = by_class(alpha.swapaxes(0, 1) + beta, labels, log_probs.shape[2])
+    slope = (np.exp(log_probs) - np.exp(through + losses[:, None] - log_probs)) * grad[:, None]
+    if zero_infinity:
+        slope = np.where(np.isposinf(losses)[:, None], 0, slope)
+    running = np.arange(len(log_probs))[:, None, None] < input_lengths[:, None]
+    return np.where(running, slope, 0).astype(log_probs.dtype)
+
+
+function(
+    "_ctc_loss", _ctc_loss, node="CtcLossBackward0", tensors="log_probs targets", results="result0 result1",
+    nondiff=(1,), kinds="f",
+    log_probs=lambda g, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity, result0, result1: (
+        F._ctc_loss_backward(
+            g[0], log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity
+        )
+    ),
+    jvp=no_forward_mode("_ctc_loss"),
+)  # fmt: skip
+underivable("_ctc_loss_backward", _ctc_loss_backward, tensors="grad log_probs targets losses alpha")

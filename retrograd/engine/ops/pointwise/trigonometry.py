@@ -12,7 +12,7 @@ from ...rules.by_number import minus, number_minus, plus, squared, times
 from ...table.registry import F
 from ...table.rows import elementwise
 from .arithmetic import conj
-from .complex_parts import is_complex
+from .parts import is_complex
 
 elementwise("sin", np.sin, promote="float", self=lambda g, self: g * conj(F.cos(self)), inplace=True)
 elementwise("cos", np.cos, promote="float", self=lambda g, self: g * -conj(F.sin(self)), inplace=True)

@@ -11,8 +11,7 @@ from ...kernels.halves import rounded_once
 from ...kernels.sums import summed
 from ...table.registry import F
 from ...table.rows import function
-from ...tensors.dtype_names import scalar_name
-from ...tensors.dtypes import numpy_dtype_of, to_numpy_dtype
+from ...tensors.dtypes import numpy_dtype_of, scalar_name, to_numpy_dtype
 from .reduce import along, axes_of, unsqueezed
 
 

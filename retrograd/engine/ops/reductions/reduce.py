@@ -14,8 +14,7 @@ from ...table.rows import function, linear, nondifferentiable
 from ...tensors.absent import AbsentMemory
 from ...tensors.base import TensorBase
 from ...tensors.convert import dims_given
-from ...tensors.dtype_names import scalar_name
-from ...tensors.dtypes import to_numpy_dtype
+from ...tensors.dtypes import scalar_name, to_numpy_dtype
 
 
 def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from ...kernels.sums import summed
 from ...table.registry import F
 from ...table.rows import linear, listwise
 from ..reductions.reduce import axes_of, plane_of
-from .slicing import diagonal_of, selected
+from .joining import diagonal_of, selected
 
 linear("flip", lambda self, dims: np.array(np.flip(self, axes_of(dims, self.ndim) if dims else ())), public=False,
        self=lambda g, dims: F.flip(g, dims), layout="copy")  # fmt: skip

@@ -25,7 +25,7 @@ from ...table.public import public
 from ...tensors.argument_checks import type_name_of
 from ...tensors.base import TensorBase, set_array
 from ...tensors.bits import bits_of, mark, memory_of
-from ...tensors.dtype_names import c_name, scalar_name
+from ...tensors.dtypes import c_name, scalar_name
 from ...tensors.layouts import contiguous_format, preserve_format
 from ...tensors.size import Size
 from .storages import UntypedStorage, flat_memory, memory_at

@@ -2,8 +2,7 @@
 
 from ..engine.devices.device_types import DeviceType
 from ..engine.execution.introspection import keeps_graph as _get_current_graph_task_keep_graph
-from ..engine.graph.internals import _make_saved_tensor, _unsafe_set_version_counter
-from ..engine.graph.saved_hooks import (
+from ..engine.graph.hooks import (
     _pop_saved_tensors_default_hooks,
     _push_saved_tensors_default_hooks,
     _saved_tensors_hooks_disable,
@@ -12,6 +11,7 @@ from ..engine.graph.saved_hooks import (
     _saved_tensors_hooks_is_enabled,
     _top_saved_tensors_default_hooks,
 )
+from ..engine.graph.internals import _make_saved_tensor, _unsafe_set_version_counter
 from ..engine.nodes.saved import SavedTensor
 
 __all__ = [

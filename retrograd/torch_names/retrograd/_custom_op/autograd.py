@@ -9,7 +9,7 @@ from ..engine.custom_op.legacy_autograd import (
     save_pytree_for_backward,
     unpack_saved,
 )
-from ..engine.custom_op.legacy_gradients import grad_inputs_dict_to_flat_tuple, validate_grad_inputs_dict
+from ..engine.custom_op.legacy_rules import grad_inputs_dict_to_flat_tuple, validate_grad_inputs_dict
 
 __all__ = [
     "autograd_kernel_indirection",

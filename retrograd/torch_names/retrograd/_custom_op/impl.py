@@ -10,9 +10,9 @@ from ..engine.custom_op.legacy import (
     get_op,
     global_registry,
 )
-from ..engine.custom_op.legacy_base import FuncAndLocation
-from ..engine.custom_op.legacy_checks import (
+from ..engine.custom_op.legacy_rules import (
     SUPPORTED_DEVICES,
+    FuncAndLocation,
     parse_qualname,
     validate_function_matches_schema,
     validate_namespace,

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
 from ..engine.table.public import NAMESPACES
-from ..engine.tensors.limits import finfo
+from ..engine.tensors.dtypes import finfo
 from ..engine.tensors.tensor import Tensor
 
 _TOLERANCE = 1e-6

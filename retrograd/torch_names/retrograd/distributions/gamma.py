@@ -6,7 +6,7 @@ from typing import Any
 
 from ..engine.switches.modes import no_grad
 from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.limits import finfo
+from ..engine.tensors.dtypes import finfo
 from . import constraints
 from .exp_family import ExponentialFamily
 from .exponential import Exponential

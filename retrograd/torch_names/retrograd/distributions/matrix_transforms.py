@@ -7,7 +7,7 @@ from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
 from ..engine.table.public import NAMESPACES
-from ..engine.tensors.limits import finfo
+from ..engine.tensors.dtypes import finfo
 from ..nn import functional
 from . import constraints
 from .transform import Transform

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..engine.switches.modes import enable_grad
 from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.limits import finfo
+from ..engine.tensors.dtypes import finfo
 from ..engine.tensors.tensor import Tensor
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.limits import finfo
+from ..engine.tensors.dtypes import finfo
 from ..engine.tensors.size import Size
 from ..engine.tensors.tensor import Tensor
 from ..nn import functional

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
 from ..engine.table.public import NAMESPACES
-from ..engine.tensors.limits import finfo
+from ..engine.tensors.dtypes import finfo
 from . import constraints
 from .exp_family import ExponentialFamily
 from .gamma import Chi2

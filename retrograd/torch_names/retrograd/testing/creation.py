@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.random import default_generator
-from ..engine.streams.integers import integers
+from ..engine.streams.drawing import integers
 from ..engine.streams.uniform import uniform
 from ..engine.tensors.base import wrap
 from ..engine.tensors.dtypes import dtype as Dtype

@@ -2,13 +2,6 @@
 
 from typing import Any
 
-from ..engine.pytree.classes import (
-    CONSTANT_NODES,
-    ConstantNode,
-    is_constant_class,
-    register_constant,
-    register_dataclass,
-)
 from ..engine.pytree.paths import (
     GetAttrKey,
     KeyEntry,
@@ -22,7 +15,18 @@ from ..engine.pytree.paths import (
     tree_map_with_path,
 )
 from ..engine.pytree.specs import (
+    CONSTANT_NODES,
     DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL,
+    ConstantNode,
+    is_constant_class,
+    is_namedtuple,
+    is_namedtuple_class,
+    is_namedtuple_instance,
+    is_structseq,
+    is_structseq_class,
+    is_structseq_instance,
+    register_constant,
+    register_dataclass,
     treespec_dict,
     treespec_dumps,
     treespec_leaf,
@@ -50,14 +54,6 @@ from ..engine.pytree.trees import (
     tree_map_only_,
     tree_structure,
     tree_unflatten,
-)
-from ..engine.pytree.tuples import (
-    is_namedtuple,
-    is_namedtuple_class,
-    is_namedtuple_instance,
-    is_structseq,
-    is_structseq_class,
-    is_structseq_instance,
 )
 
 PyTree = Any

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..engine.execution.introspection import queue_callback
-from ..engine.graph.multi_hook import register_multi_grad_hook
+from ..engine.graph.hooks import register_multi_grad_hook
 from ..engine.pytree.trees import tree_leaves
 from ..engine.tensors.tensor import Tensor
 from ..nn.modules.module import Module, register_module_forward_hook, register_module_forward_pre_hook

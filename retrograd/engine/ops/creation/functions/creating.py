@@ -25,8 +25,7 @@ from ....tensors.batches import refuse_comparison
 from ....tensors.bits import CONJUGATE, bits_of, memory_of
 from ....tensors.convert import array_from, refuse_foreign_bytes
 from ....tensors.devices import check_present
-from ....tensors.dtype_names import scalar_name
-from ....tensors.dtypes import get_default_dtype, to_numpy_dtype
+from ....tensors.dtypes import get_default_dtype, scalar_name, to_numpy_dtype
 from ....tensors.layouts import preserve_format
 from ....tensors.numbers_ import checked_number
 from ....tensors.size import Size

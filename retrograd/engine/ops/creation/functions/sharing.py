@@ -11,8 +11,7 @@ from ....calls.refusals import refuse
 from ....deprecations import discourage
 from ....table.public import public
 from ....tensors.base import TensorBase
-from ....tensors.dtype_names import scalar_name
-from ....tensors.dtypes import get_default_dtype, to_numpy_dtype
+from ....tensors.dtypes import get_default_dtype, scalar_name, to_numpy_dtype
 from .copying import to
 from .creating import finish, from_numpy, numpy_of, tensor
 

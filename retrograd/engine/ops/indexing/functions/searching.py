@@ -1,4 +1,4 @@
-"""Positions of values in sorted tensors, and positions where values occur."""
+"""Distinct values, positions of values in sorted tensors, sorting."""
 
 from __future__ import annotations
 
@@ -7,10 +7,73 @@ from typing import Any
 import numpy as np
 
 from ....calls.refusals import refuse, refuse_kind
-from ....table.public import public
+from ....return_types import named
+from ....table.public import check_tensor, public
+from ....table.registry import F
 from ....tensors.base import TensorBase, wrap
-from ....tensors.dtype_names import scalar_name
+from ....tensors.convert import checked_dim
+from ....tensors.dtypes import scalar_name
 from ...reductions.reduce import refuse_complex
+
+# Distinct values.
+
+
+def _chosen(found: Any, return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = found
+    extras = ([inverse] if return_inverse else []) + ([counts] if return_counts else [])
+    return (values, *extras) if extras else values
+
+
+def _check_slices(input: Any, dim: Any) -> None:  # noqa: A002
+    """``RuntimeError`` where ``dim`` counts slices of no elements."""
+    if dim is not None and 0 in (n for d, n in enumerate(input.shape) if d != checked_dim(dim, input.ndim)):
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+
+
+@public("unique")
+def unique(
+    input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None  # noqa: A002
+) -> Any:  # fmt: skip
+    """Distinct elements (or slices of ``dim``), sorted."""
+    check_tensor("unique", input)
+    _check_slices(input, dim)
+    row = F._unique if dim is None else F._unique_dim
+    return _chosen(row(input, dim), return_inverse, return_counts)
+
+
+@public("unique_consecutive")
+def unique_consecutive(
+    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None  # noqa: A002
+) -> Any:  # fmt: skip
+    """Elements (or slices of ``dim``) without repetitions of their predecessors."""
+    check_tensor("unique_consecutive", input)
+    _check_slices(input, dim)
+    return _chosen(F._unique_consecutive(input, dim), return_inverse, return_counts)
+
+
+@public(
+    "isin",
+    method=False,
+    out=True,
+    aten="isin.Tensor_Tensor",
+    also={"element": "elements", "test_element": "test_elements"},
+)
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
+    """Which elements are among ``test_elements``."""
+    for v in (elements, test_elements):
+        if isinstance(v, TensorBase):
+            refuse_complex("isin", v._array)
+            if v._sig.kind == "b":
+                raise RuntimeError("Unsupported input type encountered for isin(): Bool")
+        elif isinstance(v, bool):
+            raise RuntimeError("Unsupported input type encountered for isin(): Bool")
+        elif isinstance(v, complex):
+            raise RuntimeError("Unsupported input type encountered for isin(): ComplexDouble")
+    pair = [v._array if isinstance(v, TensorBase) else v for v in (elements, test_elements)]
+    return wrap(np.isin(pair[0], pair[1], invert=invert))
+
+
+# Positions of values in sorted tensors, and positions where values occur.
 
 
 @public("searchsorted", method=False, out=True, aten="searchsorted.Tensor")
@@ -89,3 +152,52 @@ def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bo
 def argwhere(input: Any) -> Any:  # noqa: A002
     """Indices of the elements that are not zero, as rows."""
     return input.nonzero()
+
+
+# Sorting, the largest and the k-th elements.
+
+
+def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, bool, Any]:
+    """``dim``, ``descending`` and ``stable`` (``None`` where it was not mentioned)."""
+    given: dict[str, Any] = {"dim": -1, "descending": False, "stable": None}
+    given.update(zip(("dim", "descending", "stable"), args, strict=False))
+    given.update({("dim" if k == "axis" else k): v for k, v in kwargs.items()})
+    if len(given) > 3:
+        raise TypeError(f"sort() got an unexpected keyword argument '{list(given)[3]}'")
+    return given["dim"], bool(given["descending"]), given["stable"]
+
+
+@public("sort", out=True)
+def sort(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
+    """Elements in order along a dimension, and where they were."""
+    check_tensor("sort", input)
+    dim, descending, stable = _arguments(args, kwargs)
+    row = F._sort if stable is None else F._sort_stable
+    return named("sort", *row(input, dim, descending))
+
+
+@public("argsort", out=True)
+def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:  # noqa: A002
+    """Indices that sort the elements."""
+    check_tensor("argsort", input)
+    return F._argsort(input, dim, descending)
+
+
+@public("msort", out=True)
+def msort(input: Any) -> Any:  # noqa: A002
+    """Elements in order along the first dimension."""
+    return F._sort(input, 0, False)[0]
+
+
+@public("topk", out=True)
+def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:  # noqa: A002
+    """The ``k`` largest (or smallest) elements along ``dim``, and where they are."""
+    check_tensor("topk", input)
+    return named("topk", *F._topk(input, int(k), dim, largest, sorted))
+
+
+@public("kthvalue", out=True)
+def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:  # noqa: A002
+    """The ``k``-th smallest elements along ``dim``, and where they are."""
+    check_tensor("kthvalue", input)
+    return named("kthvalue", *F._kthvalue(input, int(k), dim, keepdim))

@@ -11,7 +11,7 @@ import numpy as np
 from ....aliasing.inplace import call_inplace
 from ....calls.refusals import refuse, refuse_kind
 from ....random import generator_of
-from ....streams.continuous import exponential
+from ....streams.drawing import exponential
 from ....streams.normal import narrowed
 from ....streams.uniform import unit_doubles
 from ....table.public import NN, check_tensor, public
@@ -21,8 +21,7 @@ from ....tensors.base import wrap
 from ....tensors.numbers_ import real_number
 from ....warning import warn
 from ...losses.functions.losses import softmax
-from ...sampling.functions.draw_checks import check_continuous
-from ...sampling.functions.placing import drawn_in
+from ...sampling.functions.drawing import check_continuous, drawn_in
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 

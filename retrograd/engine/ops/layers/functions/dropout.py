@@ -18,9 +18,8 @@ from ....table.public import FUNCTIONS, NN, check_tensor, public
 from ....table.registry import OPS, F
 from ....tensors.base import wrap
 from ....tensors.bits import memory_of
-from ....tensors.dtype_names import scalar_name
-from ...sampling.functions.draw_checks import check_probability
-from ...sampling.functions.placing import drawn_in
+from ....tensors.dtypes import scalar_name
+from ...sampling.functions.drawing import check_probability, drawn_in
 
 _SELU_LOW = 1.7580993408473766
 """Minus the value that SELU tends to."""

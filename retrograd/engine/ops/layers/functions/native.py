@@ -12,7 +12,7 @@ from ....table.public import NAMESPACES, NN, check_tensor, public
 from ....table.registry import F
 from ....tensors.absent import known_values
 from ....tensors.base import wrap
-from ...reductions.functions.older_norms import norm_along, norm_of_all
+from ...reductions.functions.summaries import norm_along, norm_of_all
 from ..normalization import batch_statistics, row_statistics
 
 _NN = NAMESPACES[NN]

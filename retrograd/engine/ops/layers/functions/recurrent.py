@@ -1,18 +1,119 @@
-"""LSTM, GRU and plain recurrent cells, and whole layers of them."""
+"""LSTM, GRU and plain recurrent cells, whole layers of them, and packed sequences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ....calls.refusals import refuse
 from ....table.public import check_tensor, public
 from ....table.registry import F
-from ....tensors.base import TensorBase
-from ....tensors.dtype_names import scalar_name
+from ....tensors.base import TensorBase, wrap
+from ....tensors.dtypes import scalar_name
 from .dropout import dropout
-from .linear import linear
-from .packed_recurrent import run_packed
+from .embedding import linear
+
+# Packed sequences: converts padded `(time, batch, …)` with lengths to the steps of all sequences, and back.
+
+
+def _places(sizes: Any) -> tuple[Any, Any]:
+    """Step and entry of each row of packed data."""
+    steps = np.repeat(np.arange(len(sizes)), sizes)
+    entries = np.concatenate([np.arange(n) for n in sizes]) if len(sizes) else np.zeros(0, np.int64)
+    return steps, entries
+
+
+@public("_pack_padded_sequence", method=False)
+def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool) -> Any:  # noqa: A002
+    """Packed data and how many sequences have each step; lengths must not increase."""
+    check_tensor("_pack_padded_sequence", input)
+    given = np.asarray(lengths._array if isinstance(lengths, TensorBase) else lengths)
+    x = input.transpose(0, 1) if batch_first else input
+    refuse(not x.numel(), "Cannot pack empty tensors.")
+    refuse(given.ndim != 1, f"lengths must be one-dimensional, got {given.ndim} dimensions")
+    refuse(
+        len(given) != x.shape[1],
+        f"Expected `len(lengths)` to be equal to batch_size, but got {len(given)} (batch_size={x.shape[1]})",
+    )
+    refuse(
+        bool((given <= 0).any()),
+        "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0",
+    )
+    refuse(
+        bool((given[1:] > given[:-1]).any()),
+        "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
+        "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do "
+        "not need ONNX exportability.",
+    )
+    refuse(
+        int(given[0]) > x.shape[0], f"Expected lengths of at most {x.shape[0]}, the steps of input, but got {given[0]}"
+    )
+    sizes = (given[None, :] > np.arange(int(given[0]))[:, None]).sum(1)
+    return F._pack_padded(x, *_places(sizes)), wrap(sizes.astype(np.int64))
+
+
+@public("_pad_packed_sequence", method=False)
+def pad_packed_sequence(
+    data: Any, batch_sizes: Any, batch_first: bool, padding_value: float, total_length: int = -1
+) -> Any:
+    """Padded sequences and their lengths."""
+    sizes = batch_sizes._array
+    longest = len(sizes)
+    refuse(
+        0 < total_length < longest,
+        f"Expected total_length to be at least the length of the longest sequence in input, but got "
+        f"total_length={total_length} and max sequence length being {longest}",
+    )
+    shape = (max(longest, total_length), int(sizes[0]) if longest else 0)
+    padded = F._pad_packed(data, *_places(sizes), shape, float(padding_value))
+    lengths = (sizes[:, None] > np.arange(shape[1])).sum(0)
+    return (padded.transpose(0, 1) if batch_first else padded), wrap(lengths.astype(np.int64))
+
+
+# One direction of a recurrent layer over packed data: the batch shrinks as sequences end.
+
+
+def run_packed(step: Any, data: Any, sizes: list[int], state: Any, params: Any, *, backwards: bool) -> tuple[Any, Any]:
+    """Outputs, packed like ``data``, and the last state of each sequence; ``state`` has one row per sequence."""
+    gates = F._split_with_sizes(linear(data, params[0], params[2]), tuple(sizes), 0)
+    run = _from_the_end if backwards else _from_the_start
+    outputs, final = run(step, gates, sizes, state, params)
+    return F.cat(outputs, 0), final
+
+
+def _rows(state: Any, start: int, end: int) -> Any:
+    return tuple(F._slice(s, 0, start, end, 1) for s in state)
+
+
+def _joined(parts: list[Any]) -> Any:
+    return parts[0] if len(parts) == 1 else tuple(F.cat(list(same), 0) for same in zip(*parts, strict=True))
+
+
+def _from_the_start(step: Any, gates: Any, sizes: list[int], state: Any, params: Any) -> tuple[list[Any], Any]:
+    outputs, ended, have = [], [], sizes[0]
+    for gate, n in zip(gates, sizes, strict=True):
+        if n < have:
+            ended.append(_rows(state, n, have))
+            state, have = _rows(state, 0, n), n
+        state = step(gate, state, params)
+        outputs.append(state[0])
+    return outputs, _joined([state, *reversed(ended)])
+
+
+def _from_the_end(step: Any, gates: Any, sizes: list[int], state: Any, params: Any) -> tuple[list[Any], Any]:
+    first, outputs, have = state, [], sizes[-1]
+    state = _rows(first, 0, have)
+    for gate, n in zip(reversed(gates), reversed(sizes), strict=True):
+        if n > have:
+            state, have = _joined([state, _rows(first, have, n)]), n
+        state = step(gate, state, params)
+        outputs.append(state[0])
+    return outputs[::-1], state
+
+
+# LSTM, GRU and plain recurrent cells, and whole layers of them.
 
 Step = Callable[[Any, Any, Any], Any]
 """From the input's part of the gates, the state and the parameters of a direction to the next state."""

@@ -11,9 +11,9 @@ from ....rules.matrix_checks import LinAlgError
 from ....table.public import public
 from ....table.registry import F
 from ....tensors.base import wrap
-from ..cholesky import bad_minors
-from .checks import check_same_dtype
+from ..factorizations import bad_minors
 from .info import zero_info
+from .matrix_functions import check_same_dtype
 
 
 @public("cholesky", namespace="linalg", out=True)

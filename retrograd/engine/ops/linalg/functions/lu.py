@@ -16,8 +16,8 @@ from ....table.registry import F
 from ....tensors.absent import known_values
 from ....tensors.base import wrap
 from ..lu import check_factorable, permutation_of
-from .checks import check_same_dtype
 from .info import first_zero_of_factors
+from .matrix_functions import check_same_dtype
 
 
 @public("lu", namespace="linalg", out=True)

@@ -14,9 +14,8 @@ from ....table.public import public
 from ....table.registry import F
 from ....tensors.layouts import contiguous_format
 from ..solving import no_solution
-from .checks import check_same_dtype
 from .info import first_zero_pivot, zero_info
-from .tolerances import tolerance_of
+from .matrix_functions import check_same_dtype, tolerance_of
 
 
 @public("solve", namespace="linalg", out=True)

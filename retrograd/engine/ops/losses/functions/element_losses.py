@@ -1,4 +1,4 @@
-"""Losses of ``torch.nn.functional`` that compare input and target element by element."""
+"""Losses of torch.nn.functional that compare input and target element by element, also with numbered reductions."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from ....calls.inert import refuse_gradients
 from ....calls.promotion import stand_in
 from ....calls.refusals import refuse
 from ....rules.by_number import plus, times
-from ....table.public import NN, check_tensor, public
+from ....table.public import NAMESPACES, NN, check_tensor, public
 from ....table.registry import F
 from ....tensors.base import TensorBase
-from ....tensors.dtype_names import scalar_name
-from ....tensors.dtypes import get_default_dtype
+from ....tensors.dtypes import get_default_dtype, scalar_name
 from ....tensors.narrow import kind_of
 from ....tensors.numbers_ import real_argument
 from ....warning import warn
 from ...shapes.functions.broadcasting import broadcast_pair
 from .losses import check_reduction, reduced, reduction_of
-from .lower_bounds import at_least
+from .margin_losses import at_least
+
+# Losses of `torch.nn.functional` that compare input and target element by element.
 
 
 def same_shapes(name: str, input: Any, target: Any) -> tuple[Any, Any]:  # noqa: A002
@@ -233,3 +234,33 @@ def _variance_for(input: Any, var: Any) -> Any:  # noqa: A002
     if all(n in (1, m) for n, m in zip(have, want, strict=False)) and len(have) == len(want):
         return var
     raise ValueError(f"var is of incorrect size: {have} beside an input of {want}")
+
+
+# Losses that torch also has outside of `nn.functional`, where the reduction is a number (default 0: none).
+
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+def _numbered(name: str, parameters: str) -> None:
+    """Publish ``torch.<name>``; ``parameters`` in torch's order, ``reduction`` among them."""
+    loss = NAMESPACES[NN][name]
+    names = parameters.split()
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        reduction = given.pop("reduction", 0)
+        return loss(**given, reduction=reduction if isinstance(reduction, str) else _REDUCTIONS[reduction])
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = loss.__doc__
+    public(name, method=False)(call)
+
+
+_numbered("binary_cross_entropy_with_logits", "input target weight pos_weight reduction")
+_numbered("cosine_embedding_loss", "input1 input2 target margin reduction")
+_numbered("ctc_loss", "log_probs targets input_lengths target_lengths blank reduction zero_infinity")
+_numbered("hinge_embedding_loss", "input target margin reduction")
+_numbered("kl_div", "input target reduction log_target")
+_numbered("margin_ranking_loss", "input1 input2 target margin reduction")
+_numbered("poisson_nll_loss", "input target log_input full eps reduction")
+_numbered("triplet_margin_loss", "anchor positive negative margin p eps swap reduction")

@@ -1,4 +1,4 @@
-"""Losses of ``torch.nn.functional``."""
+"""Losses of torch.nn.functional over classes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ import numpy as np
 from ....calls.inert import refuse_gradients
 from ....calls.refusals import refuse
 from ....rules.by_number import over, plus, times
-from ....table.public import NN, check_tensor, public
+from ....table.public import NAMESPACES, NN, check_tensor, public
 from ....table.registry import F
 from ....tensors.argument_checks import check_scalar_type
-from ....tensors.base import TensorBase
+from ....tensors.base import TensorBase, wrap
 from ....tensors.batches import between_batches
 from ....tensors.convert import checked_dim
-from ....tensors.dtype_names import scalar_name
+from ....tensors.dtypes import scalar_name
 from ....tensors.narrow import kind_of
 from ....tensors.numbers_ import real_argument
 from ....warning import warn
+
+# Losses of `torch.nn.functional`.
 
 _REDUCTIONS = ("none", "mean", "sum")
 
@@ -239,3 +241,123 @@ def reduced(loss: Any, reduction: str) -> Any:
         return loss
     check_reduction(reduction)
     return loss.mean() if reduction == "mean" else loss.sum()
+
+
+# Cross entropy of scores that a linear map gives, also of several sets of classes for each row.
+
+
+@public("linear_cross_entropy", namespace=NN)
+def linear_cross_entropy(
+    input: Any, linear_weight: Any, target: Any, *, linear_bias: Any = None, weight: Any = None,  # noqa: A002
+    reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
+) -> Any:  # fmt: skip
+    """Cross entropy of ``linear(input, linear_weight, linear_bias)``; ``options`` would only trade time for memory."""
+    check_tensor("linear_cross_entropy", input)
+    _check_sides(input, linear_weight, linear_bias)
+    classes, *places, features = linear_weight.shape
+    if places:
+        linear_weight = linear_weight.reshape(-1, features)
+        linear_bias = None if linear_bias is None else linear_bias.reshape(-1)
+    scores = NAMESPACES[NN]["linear"](input, linear_weight, linear_bias)
+    scores = scores.reshape(*input.shape[:-1], classes, *places)
+    refuse(
+        ignore_index is not None and tuple(target.shape) == tuple(scores.shape),
+        "ignore_index cannot be specified when target contains probabilities",
+    )
+    return cross_entropy(
+        scores, target, weight, ignore_index=-100 if ignore_index is None else ignore_index, reduction=reduction,
+        label_smoothing=label_smoothing,
+    )  # fmt: skip
+
+
+def _check_sides(rows: Any, weight: Any, bias: Any) -> None:
+    """``RuntimeError`` for shapes that do not belong together."""
+    refuse(not 1 <= rows.ndim <= 2, f"expected input with dimensionality 1 or 2, got {rows.ndim}")
+    refuse(weight.ndim < 2, f"expected linear_weight with dimensionality at least 2, got {weight.ndim}")
+    refuse(
+        rows.shape[-1] != weight.shape[-1],
+        "expected equal input and linear_weight last dimensions (in_features), got "
+        f"{rows.shape[-1]} and {weight.shape[-1]}, respectively",
+    )
+    outer = tuple(weight.shape[:-1])
+    refuse(
+        bias is not None and tuple(bias.shape) != outer,
+        f"expected linear_bias shape {outer}, got {() if bias is None else tuple(bias.shape)}",
+    )
+    refuse(
+        len(outer) > 1 and rows.ndim == 1,
+        f"K-dimensional loss defined by linear_weight shape {tuple(weight.shape)} requires batched input, "
+        f"(N, {rows.shape[-1]}), got unbatched input with shape {tuple(rows.shape)}",
+    )
+
+
+# Connectionist temporal classification: what labels and lengths must be, and the reductions.
+
+
+def _lengths(name: str, values: Any, batch: int, most: int | None = None) -> Any:
+    """Lengths as an array, one for each sequence of the batch."""
+    found = np.asarray(values._array if isinstance(values, TensorBase) else values).reshape(-1)
+    if found.size and found.dtype.kind not in "iu":
+        raise RuntimeError(f"{name} must be integral")
+    if len(found) != batch:
+        raise RuntimeError(f"{name} must be of size batch_size: {len(found)} lengths for {batch} sequences")
+    if found.size and found.min() < 0:
+        raise RuntimeError(f"Expected {name} to have value at least 0, but got value {found.min()}")
+    if most is not None and found.size and found.max() > most:
+        raise RuntimeError(
+            f"Expected {name} to have value at most {most}, but got value {found.max()} (while checking arguments for "
+            "ctc_loss_cpu)"
+        )
+    return found.astype(np.int64)
+
+
+def _check_labels(targets: Any, lengths: Any, blank: int, classes: int) -> None:
+    """``RuntimeError`` unless the blank is a class and the targets are as long as their lengths say."""
+    if not 0 <= blank < classes:
+        raise RuntimeError(f"blank must be in label range, 0 to {classes - 1}, but got {blank}")
+    if targets.ndim == 1:
+        need, dim, fits = int(lengths.sum()), 0, targets.shape[0] == lengths.sum()
+    else:
+        need, dim = int(lengths.max(initial=0)), 1
+        fits = targets.ndim == 2 and targets.shape[0] == len(lengths) and targets.shape[1] >= need
+    if not fits:
+        raise RuntimeError(
+            f"Expected tensor to have size {'at least ' * dim}{need} at dimension {dim}, but got sizes "
+            f"{list(targets.shape)} for argument #2 'targets' (while checking arguments for ctc_loss_cpu)"
+        )
+
+
+@public("ctc_loss", namespace=NN)
+def ctc_loss(
+    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Any:  # fmt: skip
+    """Negative log probability of the targets, summed over all alignments (A. Graves et al., ICML 2006).
+
+    ``log_probs`` is ``(T, N, C)`` or ``(T, C)``; targets are ``(N, S)`` or joined in one row.  As in PyTorch, the
+    gradient is that of log probabilities that come from a ``log_softmax``.
+    """
+    reduction = reduction_of(reduction, None, None)
+    check_tensor("ctc_loss", log_probs, name="log_probs")
+    check_tensor("ctc_loss", targets, 2, "targets")
+    if log_probs._sig.numpy.name not in ("float32", "float64"):
+        raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{scalar_name(log_probs._sig.numpy)}'")
+    if not log_probs.numel():
+        raise RuntimeError("log_probs tensor must not be empty")
+    single = log_probs.ndim == 2
+    logs = F.unsqueeze(log_probs, 1) if single else log_probs
+    if logs.ndim != 3:
+        raise RuntimeError(
+            f"Expected 3-dimensional tensor, but got {logs.ndim}-dimensional tensor for argument #1 'log_probs' (while "
+            "checking arguments for ctc_loss_allocate_outputs)"
+        )
+    time, batch, classes = logs.shape
+    steps = _lengths("input_lengths", input_lengths, batch, time)
+    lengths = _lengths("target_lengths", target_lengths, batch)
+    _check_labels(targets, lengths, blank, classes)
+    loss = F._ctc_loss(logs, targets, steps, lengths, blank, zero_infinity)[0]
+    if zero_infinity:
+        loss = F._where(F.isposinf(loss.detach()), F.zeros_like(loss), loss)
+    if reduction == "mean":
+        return (loss / wrap(np.maximum(lengths, 1).astype(loss._sig.numpy)).to(loss.device)).mean()
+    return loss.sum() if reduction == "sum" else loss[0] if single else loss

@@ -11,7 +11,7 @@ from ....table.public import check_tensor, public
 from ....table.registry import F
 from ....tensors.base import TensorBase
 from ....tensors.convert import checked_dim
-from ....tensors.dtype_names import scalar_name
+from ....tensors.dtypes import scalar_name
 
 
 def _check(x: Any, zero_point: Any, quant_min: int, quant_max: int) -> None:

@@ -10,7 +10,7 @@ from ....table.public import check_tensor, public
 from ....table.registry import OPS, F
 from ....tensors.base import TensorBase
 from ....tensors.convert import checked_dim, dims_given
-from ....tensors.dtype_names import scalar_name
+from ....tensors.dtypes import scalar_name
 
 # -- differences and areas
 

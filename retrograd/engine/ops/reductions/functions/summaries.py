@@ -1,17 +1,206 @@
-"""Products, spreads, medians and other reductions with torch's overloads."""
+"""Reductions with torch's overloads: sums, products, spreads, medians, segments, vector norms."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any
 
+import numpy as np
+
+from ....calls.fast_path import MISSING
+from ....calls.out_rules import Out
+from ....calls.refusals import refuse_kind
 from ....return_types import named
-from ....table.public import check_dim, check_tensor, public
+from ....table.public import as_tensor_operand, check_dim, check_tensor, public
 from ....table.registry import OPS, F
-from ....tensors.dtype_names import scalar_name
-from ....tensors.dtypes import to_numpy_dtype
+from ....tensors.absent import known_values
+from ....tensors.base import TensorBase, wrap
+from ....tensors.dtypes import scalar_name, to_numpy_dtype
 from ....tensors.narrow import kind_of
 from ....tensors.numbers_ import real_number
 from ....warning import warn
+from ...linalg.functions.matrix_functions import nuclear_norm
+
+# Vector norms as recorded by PyTorch's functions that predate `linalg.vector_norm`.
+
+_OF_ALL = OPS["_vector_norm"].with_node("NormBackward0")
+_ALONG = OPS["_vector_norm"].with_node("NormBackward1")
+
+
+def norm_of_all(x: Any, p: Any) -> Any:
+    """The ``p``-norm of all elements."""
+    return _OF_ALL(x, p, None, False)
+
+
+def norm_along(x: Any, p: Any, dims: Any, keepdim: bool = False) -> Any:
+    """The ``p``-norm along dimensions."""
+    return _ALONG(x, p, dims, keepdim)
+
+
+# Norms of vectors and of all elements.
+
+
+@public("vector_norm", namespace="linalg", out=True)
+def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002
+    """The ``ord``-norm of vectors; without ``dim``, of all elements."""
+    check_tensor("linalg_vector_norm", x)
+    return F._vector_norm(x, _number(ord), dim if not isinstance(dim, list) else tuple(dim), keepdim, dtype)
+
+
+def _number(order: Any) -> Any:
+    order = order.item() if isinstance(order, TensorBase) else order
+    return order if isinstance(order, (int, float, complex)) else float(order)
+
+
+@public("norm", out=Out(exact=True))
+def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002
+    """The ``p``-norm of all elements or along ``dim``; ``"nuc"`` sums singular values."""
+    check_tensor("norm", input)
+    dim = tuple(dim) if isinstance(dim, (list, tuple)) else dim
+    if p == "nuc":
+        return nuclear_norm(input, dim, keepdim)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
+    if p == "fro" and isinstance(dim, tuple) and len(dim) > 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
+    order = 2 if p in ("fro", None) else _number(p)
+    if input.is_sparse and not dim:
+        input = input.coalesce().values()  # noqa: A001
+    return F._vector_norm(input, order, dim, keepdim, dtype)
+
+
+@public("frobenius_norm", method=False, out=True)
+def frobenius_norm(input: Any, dim: Any, keepdim: bool = False) -> Any:  # noqa: A002
+    """The square root of the sum of squares."""
+    if not isinstance(dim, int) and len(dim) > 2:
+        raise RuntimeError(f"Expected at most 2 dimensions, but got {len(dim)} dimensions instead.")
+    return norm_along(input, 2.0, dim, keepdim)
+
+
+# Reductions with torch's overloads.
+
+
+@public("sum", out=True, row="sum", also={"axis": "dim"})
+def sum(input: Any, dim: Any = MISSING, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A001, A002
+    """Sum over all elements or over ``dim``."""
+    check_tensor("sum", input)
+    if dim is MISSING:
+        return F.sum(input, dtype)
+    return F._sum_dim(input, dim, keepdim, dtype)
+
+
+@public("mean", out=True, row="mean", also={"axis": "dim"})
+def mean(input: Any, dim: Any = MISSING, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002
+    """Mean over all elements or over ``dim``; floating and complex dtypes only."""
+    check_tensor("mean", input)
+    if dim is MISSING:
+        return F.mean(input, dtype)
+    return F._mean_dim(input, dim, keepdim, dtype)
+
+
+def _extreme(name: str, pairwise: str) -> Any:
+    """The public function ``max`` or ``min``."""
+
+    def reduce(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:  # noqa: A002
+        check_tensor(name, input)
+        if isinstance(dim, TensorBase) or other is not None:
+            return getattr(F, pairwise)(input, as_tensor_operand(dim if other is None else other))
+        check_dim(name, dim)
+        if dim is None:
+            return getattr(F, f"_{name}_all")(input)
+        return named(name, *getattr(F, f"_{name}_dim")(input, dim, keepdim))
+
+    reduce.__name__ = reduce.__qualname__ = name
+    reduce.__doc__ = f"The {name}imum of all elements, along ``dim`` (with indices), or of two tensors."
+    return reduce
+
+
+public("max", out=True)(_extreme("max", "maximum"))
+public("min", out=True)(_extreme("min", "minimum"))
+
+
+# Reductions of consecutive segments of a dimension.
+
+_EMPTY = {"sum": 0.0, "prod": 1.0, "mean": math.nan, "max": -math.inf, "min": math.inf}
+
+
+@public("segment_reduce", method=False)
+def segment_reduce(
+    data: Any,
+    reduce: str,
+    *,
+    lengths: Any = None,
+    indices: Any = None,
+    offsets: Any = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Any = None,
+) -> Any:
+    """Sum, product, mean, maximum or minimum of consecutive segments of a dimension.
+
+    ``lengths`` (or ``offsets``) have the shape of ``data`` up to ``axis``, where they say how long the segments are (or
+    where they begin, and the last one ends).  ``initial`` stands before each segment; ``unsafe`` leaves out the test
+    that lengths are not negative and that segments reach to the end.  Raises ``RuntimeError`` where they do not fit.
+    """
+    check_tensor("segment_reduce", data, name="data")
+    refuse_kind("_segment_reduce_cpu", data._sig.numpy, "f")
+    if reduce not in _EMPTY:
+        raise RuntimeError(f"segment_reduce(): reduce must be one of {', '.join(_EMPTY)}, but got {reduce}")
+    if (lengths is None) == (offsets is None):
+        raise RuntimeError("segment_reduce(): exactly one of lengths and offsets must be given")
+    given = lengths if offsets is None else offsets
+    refuse_kind("_segment_reduce_lengths_cpu_kernel1", given._sig.numpy, "iu")
+    if given.ndim != axis + 1:
+        raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of lengths but got {axis}.")
+    counts = None if lengths is None else _counts(lengths, data.shape[axis])
+    if counts is not None and not unsafe and (counts < 0).any():
+        raise RuntimeError("lengths contains negative value!")
+    to_the_end = lengths is not None and not unsafe
+    ends = known_values(offsets) if counts is None else _ends(counts)
+    return _rows_reduced(data, ends, reduce, initial, to_the_end)
+
+
+def _counts(lengths: Any, size: int) -> Any:
+    """The lengths of segments; of those that nobody knows the first has all."""
+    counts = known_values(lengths)
+    if lengths.is_meta:
+        counts = counts.copy()
+        counts[..., :1] = size
+    return counts
+
+
+def _ends(lengths: Any) -> Any:
+    """Where segments begin and end, of their lengths along the last dimension."""
+    before = np.zeros((*lengths.shape[:-1], 1), np.int64)
+    return np.concatenate([before, lengths], -1).cumsum(-1)
+
+
+def _rows_reduced(data: Any, ends: Any, reduce: str, initial: Any, to_the_end: bool) -> Any:
+    """Reduce the segments of each row of ``data`` down to the dimension in which ``ends`` tell them apart."""
+    if ends.ndim > 1:
+        rows = range(data.shape[0])
+        return F.stack([_rows_reduced(data[i], ends[i], reduce, initial, to_the_end) for i in rows], 0)
+    size, points = data.shape[0], ends.tolist()
+    if (to_the_end and points[-1] != size) or points[-1] > size or any(b < a for a, b in itertools.pairwise(points)):
+        raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(0)")
+    return F.stack([_reduced(data, reduce, a, b, initial) for a, b in itertools.pairwise(points)], 0)
+
+
+def _reduced(data: Any, reduce: str, start: int, end: int, initial: Any) -> Any:
+    part = F._slice(data, 0, start, end)
+    if start == end or initial is not None:
+        first = np.full((1, *data.shape[1:]), _EMPTY[reduce] if initial is None else initial, data._sig.numpy)
+        part = F.cat([wrap(first).to(data.device), part], 0)
+    if reduce in ("max", "min"):
+        return (F.amax if reduce == "max" else F.amin)(part, 0, False)
+    if reduce == "prod":
+        return F._prod_dim(part, 0, False, None)
+    total = F._sum_dim(part, 0)
+    return total / (end - start) if reduce == "mean" and end > start else total
+
+
+# Products, spreads, medians and other reductions with torch's overloads.
 
 
 @public("prod", out=True)

@@ -11,8 +11,7 @@ from ....execution.fit import is_expandable_to
 from ....table.public import public
 from ....table.registry import F
 from ....tensors.size import Size
-from .sizes import ints_of
-from .tensor_arguments import tensors_of
+from .reshaping import ints_of, tensors_of
 
 
 def broadcast_pair(a: Any, b: Any) -> tuple[Any, Any]:

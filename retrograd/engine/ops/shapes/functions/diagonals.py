@@ -10,8 +10,7 @@ import numpy as np
 from ....table.public import check_tensor, public
 from ....table.registry import F
 from ....tensors.base import wrap
-from ....tensors.dtype_names import scalar_name
-from ....tensors.dtypes import to_numpy_dtype
+from ....tensors.dtypes import scalar_name, to_numpy_dtype
 
 
 @public("diag", out=True)

@@ -12,7 +12,7 @@ from ....table.public import public
 from ....table.registry import F
 from ....tensors.argument_checks import type_name_of
 from ....tensors.base import TensorBase, wrap
-from .tensor_arguments import tensors_of
+from .reshaping import tensors_of
 
 
 @public("meshgrid", method=False)

@@ -10,8 +10,8 @@ from ....kernels.sliding import Sizes, sizes_of, transposed_size, window_count, 
 from ....table.public import NN, check_tensor, public
 from ....table.registry import F
 from ....tensors.convert import checked_dim
-from ....tensors.dtype_names import c_name, scalar_name
-from .window_checks import check_filled, check_padding, check_positive
+from ....tensors.dtypes import c_name, scalar_name
+from .pooling import check_filled, check_padding, check_positive
 
 
 def batched(x: Any, dims: int, what: str) -> tuple[Any, bool]:

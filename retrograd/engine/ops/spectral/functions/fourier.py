@@ -12,8 +12,7 @@ from ....calls.refusals import refuse
 from ....table.public import check_tensor, public
 from ....table.registry import F
 from ....tensors.convert import checked_dim, dims_given
-from ....tensors.dtype_names import scalar_name
-from ....tensors.dtypes import get_default_dtype
+from ....tensors.dtypes import get_default_dtype, scalar_name
 from ...creation.functions.creating import finish, numpy_of
 
 Dims = tuple[int, ...]

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...engine.ops.layers.functions.head_masks import canonical_masks
+from ...engine.ops.layers.functions.attention import canonical_masks
 from ...engine.switches.state import STATE
 from ...engine.table.methods import FUNCTIONS
 from ...engine.warning import warn

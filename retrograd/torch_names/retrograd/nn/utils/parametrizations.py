@@ -7,7 +7,7 @@ from typing import Any
 from ...engine.switches.modes import no_grad
 from ...engine.table.methods import FUNCTIONS
 from ...engine.table.public import NAMESPACES
-from ...engine.tensors.limits import finfo
+from ...engine.tensors.dtypes import finfo
 from .. import functional
 from ..module import Module
 from ..modules.conv import _ConvTransposeNd

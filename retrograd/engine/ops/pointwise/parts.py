@@ -1,4 +1,4 @@
-"""Complex numbers and their parts: angle, conjugate, real and imaginary part."""
+"""Parts of complex numbers and of floats; fake quantization."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import numpy as np
 from ...table.registry import F
 from ...table.rows import elementwise, linear
 from ...tensors.dtypes import numpy_dtype_of
+from .arithmetic import conj
+
+# Complex numbers and their parts: angle, conjugate, real and imaginary part.
 
 
 def _angle(self: Any) -> Any:
@@ -112,3 +115,88 @@ elementwise(
     angle=lambda g, result: F.real(F.conj(g) * (1j * result)),
     jvp=_polar_jvp, kinds="w",
 )  # fmt: skip
+
+
+# Signs and exponents of floating-point numbers, and their neighbours.
+
+LOG2 = math.log(2)
+
+
+def _copysign(self: Any, other: Any) -> Any:
+    """``|self|`` with the sign of ``other``."""
+    return np.copysign(self, other)
+
+
+def _copysign_grad(g: Any, self: Any, result: Any) -> Any:
+    return g * F._kept(result / self, self == 0, False)
+
+
+elementwise("_copysign_tensor", _copysign, node="CopysignBackward0", promote="float", self=_copysign_grad,
+            other=lambda g: F.zeros_like(g))  # fmt: skip
+elementwise("_copysign_number", _copysign, node="CopysignBackward1", tensors="self other", promote="float",
+            self=_copysign_grad)  # fmt: skip
+
+
+def _ldexp(self: Any, other: Any) -> Any:
+    """``self * 2 ** other``."""
+    return self * np.exp2(other.astype(np.result_type(self, np.float16)))
+
+
+elementwise(
+    "ldexp", _ldexp, tensors="self other", promote="float", inplace=True, numbers=False,
+    self=lambda g, other: g * conj(F.exp2(other)), other=lambda g, result: g * conj(result) * LOG2,
+)  # fmt: skip
+
+
+def _frexp(self: Any) -> Any:
+    mantissa, exponent = np.frexp(self)
+    return mantissa, exponent.astype(np.int32)
+
+
+elementwise(
+    "_frexp", _frexp, node="FrexpBackward0", results="mantissa exponent", nondiff=(1,), promote="",
+    self=lambda g, exponent: g[0] / F.exp2(exponent),
+    jvp=lambda primal, tangents, results: (tangents[0] / F.exp2(results[1]), None),
+)  # fmt: skip
+elementwise(
+    "nextafter",
+    np.nextafter,
+    self=lambda g, self, other: F._kept(g, self == other, False),
+    other=lambda g: F.zeros_like(g),
+    inplace=True,
+    numbers=False,
+    kinds="f",
+    as_given=True,
+)
+
+
+# Fake quantization: rounds values as if to scaled integers; gradients pass where nothing was clamped.
+
+
+def _steps(self: Any, scale: Any, zero_point: Any) -> Any:
+    """How many steps of ``scale`` each value is away from what ``zero_point`` stands for; the scale is a float32."""
+    return zero_point + np.rint(self * (np.float32(1) / np.asarray(scale, np.float32)))
+
+
+def _fake_quantized(self: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> Any:
+    """The values that whole steps stand for, of as many steps as fit between the limits, and where they did fit.
+
+    NaN counts as the lower limit.
+    """
+    steps = _steps(self, scale, zero_point)
+    fitting = np.fmin(np.fmax(steps, quant_min), quant_max)
+    factor = np.asarray(scale, np.float32)
+    wide = self.dtype if factor.ndim else np.float32  # PyTorch's kernel for one scale multiplies in single precision
+    values = ((fitting - zero_point).astype(wide) * factor).astype(self.dtype)
+    return values, (steps >= quant_min) & (steps <= quant_max)
+
+
+def _passed(g: Any, mask: Any) -> Any:
+    return g * mask
+
+
+for _how in ("PerTensorAffineCachemask", "PerTensorAffineCachemaskTensorQparams", "PerChannelAffineCachemask"):
+    elementwise(
+        f"_FakeQuantize{_how}", _fake_quantized, node=f"FakeQuantize{_how}Backward0", tensors="self", public=False,
+        aux=("mask",), self=_passed, kinds="f",
+    )  # fmt: skip

@@ -1,10 +1,4 @@
-"""Max pools: the largest element of each window, in one to three dimensions, and their transposes.
-
-A pool works on the last dimensions; whatever stands before them is batch.  ``how`` of a max pool is ``(kernel, stride,
-padding, dilation, count of windows)``.  Which element of a window won is kept as one small number per window
-(``positions``), counted as ``sliding.taps`` runs through the window: cheaper to find and to keep than torch's indices,
-which are worked out where a program asks for them, and for the way back.
-"""
+"""Max pools and average pools."""
 
 from __future__ import annotations
 
@@ -14,15 +8,84 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.sliding import Sizes, overhang, padded, taps, window_span
+from ...kernels.halves import rounded_once
+from ...kernels.sliding import Sizes, inner, overhang, padded, taps, window_span
 from ...table.registry import F
 from ...table.rows import function, linear, nondifferentiable
 from ..pointwise.arithmetic import zero_gradient
 
+# Average pools and their transposes.
+
+AvgHow = tuple[Sizes, Sizes, Sizes, Sizes, bool, Any]
+"""``(kernel, stride, padding, count of windows, count_include_pad, divisor_override)``."""
+
+
+def _overhang(spatial: Sizes, how: AvgHow) -> Sizes:
+    kernel, stride, padding, count, *_ = how
+    return overhang(spatial, kernel, stride, padding, count)
+
+
+def _divisor(spatial: Sizes, how: AvgHow, dtype: Any) -> Any:
+    """How many elements each window counts: a number, or an array where windows differ."""
+    kernel, stride, padding, count, include_pad, override = how
+    if override:
+        return dtype.type(override)
+    whole: Any = 1
+    for i, n in enumerate(spatial):
+        start = np.arange(count[i]) * stride[i] - padding[i]
+        end = np.minimum(start + kernel[i], n + padding[i])
+        length = end - start if include_pad else np.minimum(end, n) - np.maximum(start, 0)
+        whole = whole * length.reshape(-1, *(1,) * (len(spatial) - 1 - i))
+    return np.asarray(whole).astype(dtype)
+
+
+@rounded_once()
+def _avg_pool(self: Any, how: AvgHow, asked: Any = None) -> Any:
+    """The mean of each window."""
+    kernel, stride, padding, count, *_ = how
+    spatial = self.shape[self.ndim - len(kernel) :]
+    xp = padded(self, padding, _overhang(spatial, how))
+    out = None
+    for tap in taps(kernel, stride, (1,) * len(kernel), count):
+        out = xp[tap].copy() if out is None else np.add(out, xp[tap], out=out)
+    divisor = _divisor(spatial, how, self.dtype)
+    return out / divisor if self.dtype.kind in "fc" else np.trunc(out / divisor).astype(self.dtype)
+
+
+def _avg_pool_back(grad: Any, self: Any, how: AvgHow) -> Any:
+    kernel, stride, padding, count, *_ = how
+    spatial = self.shape[self.ndim - len(kernel) :]
+    share = grad / _divisor(spatial, how, grad.dtype)
+    whole = tuple(n + p + a for n, p, a in zip(spatial, padding, _overhang(spatial, how), strict=True))
+    out = np.zeros(grad.shape[: grad.ndim - len(kernel)] + whole, grad.dtype)
+    for tap in taps(kernel, stride, (1,) * len(kernel), count):
+        out[tap] += share
+    return np.ascontiguousarray(out[inner(padding, spatial)])
+
+
+def _rows(dims: int, kinds: str) -> None:
+    """The pool and its transpose, which takes the input for its size: the input's second gradient is zeros."""
+    name, back = f"_avg_pool{dims}d", f"_avg_pool{dims}d_backward"
+    linear(
+        name, _avg_pool, node=f"AvgPool{dims}DBackward0", keeps="asked", kinds=kinds, layout="format",
+        self=lambda g, self, how: getattr(F, back)(g, self, how),
+    )  # fmt: skip
+    function(
+        back, _avg_pool_back, node=f"AvgPool{dims}DBackwardBackward0", tensors="grad self",
+        grad=lambda g, how: getattr(F, name)(g, how), self=zero_gradient,
+    )  # fmt: skip
+
+
+_rows(2, "fl")
+_rows(3, "wl")
+
+
+# Max pools: the largest element of each window, in one to three dimensions, and their transposes.
+
 MaxHow = tuple[Sizes, Sizes, Sizes, Sizes, Sizes]
 
 
-def _overhang(spatial: Sizes, how: MaxHow) -> Sizes:
+def _max_overhang(spatial: Sizes, how: MaxHow) -> Sizes:
     kernel, stride, padding, dilation, count = how
     return overhang(spatial, window_span(kernel, dilation), stride, padding, count)
 
@@ -36,7 +99,7 @@ def _max_windows(x: Any, how: MaxHow) -> tuple[Any, Any]:
     kernel, stride, padding, dilation, count = how
     spatial = x.shape[x.ndim - len(kernel) :]
     lowest = _lowest(x.dtype)
-    xp = padded(x, padding, _overhang(spatial, how), lowest)
+    xp = padded(x, padding, _max_overhang(spatial, how), lowest)
     counter = np.dtype(np.uint8) if math.prod(kernel) <= 256 else np.dtype(np.uint32)
     best: Any = None
     for k, tap in enumerate(taps(kernel, stride, dilation, count)):
@@ -58,7 +121,7 @@ def _max_windows(x: Any, how: MaxHow) -> tuple[Any, Any]:
 def _positions_exactly(xp: Any, spatial: Sizes, how: MaxHow) -> Any:
     """As torch has it, the last NaN of a window wins, and padding never does."""
     kernel, stride, padding, dilation, count = how
-    within = padded(np.ones(spatial, bool), padding, _overhang(spatial, how))
+    within = padded(np.ones(spatial, bool), padding, _max_overhang(spatial, how))
     best = np.full((*xp.shape[: xp.ndim - len(kernel)], *count), _lowest(xp.dtype), xp.dtype)
     positions, found = np.zeros(best.shape, np.uint32), np.zeros(count, bool)
     for k, tap in enumerate(taps(kernel, stride, dilation, count)):
