@@ -140,6 +140,37 @@ def test_a_graph_alone_is_drawn_as_gradients_go(chromium: Browser, tmp_path: Pat
     assert rows(cards(chromium))[0] == ["n0"]
 
 
+def in_window(page: Browser) -> int:
+    """How many operators' cards have their middle on the screen."""
+    frame = "document.getElementById('stage').getBoundingClientRect()"
+    left, top, right, bottom = page.run(f"[{frame}.left, {frame}.top, {frame}.right, {frame}.bottom]")
+    middles = page.run(
+        "retrograd.cards().filter(([name]) => name[0] === 'n')"
+        ".map(([, , x0, y0, x1, y1]) => retrograd.screen((x0 + x1) / 2, (y0 + y1) / 2))"
+    )
+    return sum(left <= x <= right and top <= y <= bottom for x, y in middles)
+
+
+def test_a_page_opens_with_the_whole_graph_or_says_what_is_out_of_view(
+    chromium: Browser, tmp_path: Path, heads: Recording
+) -> None:
+    """All cards are on the screen if their titles can be read; of a larger graph a note counts the others by side."""
+    chromium.open(write(tmp_path, heads))
+    assert in_window(chromium) == len(cards(chromium))
+    assert chromium.run("document.getElementById('outside').hidden")
+
+    x = rg.randn(3, requires_grad=True)
+    parts = [x.exp().sin().cos().tanh().neg().sum() for _ in range(40)]
+    chromium.open(write(tmp_path, Recording(graphs=[rg.walk(sum(parts))]), max_boxes=300))
+    said = [int(count) for count in re.findall(r"\d+", chromium.run("document.getElementById('outside').textContent"))]
+    assert said
+    assert sum(said) + in_window(chromium) == len(cards(chromium))
+    chromium.run("document.getElementById('outside').click()")
+    chromium.next_frame()
+    assert in_window(chromium) == len(cards(chromium))
+    assert chromium.run("document.getElementById('outside').hidden")
+
+
 def gated() -> tuple[Recording, tuple[Finding, ...]]:
     """A run whose gate gets no gradient because it was detached, and what the diagnosis says of it."""
     enc, gate, dec = rg.nn.Linear(4, 6), rg.nn.Linear(6, 6), rg.nn.Linear(6, 1)

@@ -14,7 +14,7 @@ from .net import Net, net_of
 from .ordering import reduce_crossings
 from .pages import SCREEN, cut_into_pages
 from .routes import lane_users, routes
-from .sheet import Placed, lay_out_pages, layer_extents
+from .sheet import Placed, close_up, lay_out_pages, layer_extents
 
 
 def layout(snapshot: Graph, sizes: Sequence[Size], label_widths: Sequence[float] | None = None) -> Layout:
@@ -42,6 +42,9 @@ def layout_net(
     placed = Placed(layered, sizes, anchors, centres)
     extents = layer_extents(placed, bands)
     cuts = cut_into_pages(bands, extents, _passing(layered, net), screen, (int(layered.tops), int(layered.bottoms)))
+    if bands.pages and bands.pages[-1]:
+        close_up(placed, bands)
+        extents = layer_extents(placed, bands)
     sheet = lay_out_pages(placed, bands, extents, lane_users(layered, net, bands.pages))
     tick()
     labels = label_widths if label_widths is not None else [0.0] * net.edge_count

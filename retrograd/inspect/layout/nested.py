@@ -101,6 +101,8 @@ _WITHIN = 1400.0
 """Width of the screen that a frame should fit in a drawing that is too tall,"""
 _HEIGHTS = (750.0, 600.0, 900.0)
 """and its heights that are tried (in large drawings only the first); the best one counts."""
+_APART = 8
+"""Different values into one box whose lines each have a way and a port of their own; more run side by side as one."""
 _FEW = 1000
 _SPARED = 12.0
 """What a frame needs less of a drawing's margin, above and below."""
@@ -130,7 +132,7 @@ def layout(
     ``strands`` are edges of different looks: only those of one strand and one value share their way.
     No recursion; linear but for the depth of frames.
     """
-    values = view.values()
+    values = _kept_apart(view.values(), view.targets)
     if strands:
         count = max(strands) + 1
         values = [value * count + strand for value, strand in zip(values, strands, strict=True)]
@@ -145,6 +147,16 @@ def layout(
         heights = _HEIGHTS if len(view.boxes) <= _FEW else _HEIGHTS[:1]
         best = min((work.placed(Size(_WITHIN, height), SCREEN) for height in heights), key=_Placing.cost)
     return work.assembled(best)
+
+
+def _kept_apart(values: list[int], targets: Sequence[int]) -> list[int]:
+    """Return the values of edges, with one for all that lead to a box which too many different ones lead to."""
+    known: dict[int, set[int]] = {}
+    for value, target in zip(values, targets, strict=True):
+        known.setdefault(target, set()).add(value)
+    crowded = [target for target, found in known.items() if len(found) > _APART]
+    joined = {target: len(values) + number for number, target in enumerate(crowded)}  # no value has such a number
+    return [joined.get(target, value) for value, target in zip(values, targets, strict=True)]
 
 
 def _flat(view: View, sizes: Sequence[Size], label_widths: Sequence[float] | None, values: list[int]) -> NestedLayout:

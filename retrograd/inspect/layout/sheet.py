@@ -15,6 +15,8 @@ _LANES = 40
 """Lanes of one corridor; further edges share them."""
 _CORRIDOR = 36.0
 _TURN_ROOM = 30.0
+_GAP = 48.0
+"""How far apart things of one page stand at most, where nothing of it stands between them."""
 _TURN_STEP, _TURN_STEPS = 6.0, 48.0
 """How far apart lines turn that run from page to page, and how far all of them together."""
 
@@ -108,6 +110,23 @@ class Placed:
     sizes: Sequence[Size]
     anchors: Sequence[float]
     centres: list[float]
+
+
+def close_up(placed: Placed, bands: Bands) -> None:
+    """Narrow the gaps that run through all layers of a page: what stood in them went to another page."""
+    spans: dict[int, list[tuple[float, float, int]]] = {}
+    for vertex, centre in enumerate(placed.centres):
+        left = right = centre
+        if vertex < placed.layered.nodes:
+            left -= placed.anchors[vertex]
+            right = left + placed.sizes[vertex].width
+        spans.setdefault(bands.pages[placed.layered.ranks[vertex]], []).append((left, right, vertex))
+    for page in spans.keys() - {bands.pages[rank] for rank in bands.grids}:
+        shift, reach = 0.0, float("inf")
+        for left, right, vertex in sorted(spans[page]):
+            shift += max(left - reach - _GAP, 0.0)
+            reach = right if reach == float("inf") else max(right, reach)
+            placed.centres[vertex] -= shift
 
 
 def lay_out_pages(placed: Placed, bands: Bands, extents: Sequence[Extent], users: list[Lane]) -> Sheet:

@@ -100,6 +100,8 @@ function watchKeys() {
   byId("zoom-in").addEventListener("click", () => zoom(1.25));
   byId("zoom-out").addEventListener("click", () => zoom(0.8));
   byId("fit").addEventListener("click", fit);
+  outside.addEventListener("click", (event) => { event.stopPropagation(); fit(); });
+  outside.addEventListener("pointerdown", (event) => event.stopPropagation());
   byId("theme").addEventListener("click", nextTheme);
   byId("help-button").addEventListener("click", showHelp);
 }

@@ -8,6 +8,7 @@ function rebuild(anchor = -1) {
   state.hover = [];
   if (before) {
     const after = placeOf(anchor);
+    view.moved = true;
     view.x += before[0] - after[0];
     view.y += before[1] - after[1];
   }

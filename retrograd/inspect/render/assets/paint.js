@@ -1,7 +1,7 @@
 // ---- paint: the scene on a canvas, with as much detail as can be read at the scale.
 
 const FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Noto Sans', 'DejaVu Sans', sans-serif";
-const TEXT_FROM = 0.42, CURVES_FROM = 0.12, ROUND_FROM = 0.3, LABELS_FROM = 0.7;  // scales
+const TEXT_FROM = 0.38, WORDS_FROM = 0.75, CURVES_FROM = 0.12, ROUND_FROM = 0.3, LABELS_FROM = 0.7;  // scales
 const MANY = 2000;  // cards on the screen above which the picture made ahead is shown instead
 const MANY_LINES = 2500;  // lines above which they are taken from that picture, and only cards are painted
 const DIM = 0.22;
@@ -20,6 +20,22 @@ function paint() {
   else paintAccent(context, view.scale);
   paintBorder(context, view.scale);
   stage.dataset.scale = view.scale.toFixed(4);
+  sayOutside(rectangle);
+}
+
+// How many cards lie on which side of what is seen.
+function sayOutside([left, top, right, bottom]) {
+  const { cards, x, y, width, height } = state.scene, sides = { left: 0, above: 0, right: 0, below: 0 };
+  if (cards.length > MANY) { outside.hidden = true; return; }
+  for (const card of cards) {
+    const [middle, level] = [x[card] + width[card] / 2, y[card] + height[card] / 2];
+    const side = middle < left ? "left" : middle > right ? "right" : level < top ? "above" : level > bottom ? "below" : "";
+    if (side) sides[side]++;
+  }
+  const words = Object.entries(sides).filter(([, count]) => count).map(([side, count]) => `${count} ${side}`);
+  outside.hidden = !words.length;
+  const text = `Out of view: ${words.join(", ")}`;
+  if (outside.textContent !== text) outside.textContent = text;
 }
 
 // What lies in a rectangle of the sheet; the context is set to the sheet's coordinates.
@@ -53,12 +69,12 @@ function paintOpenBoxes(context, scale, [left, top, right, bottom]) {
     context.stroke();
     if (scale < TEXT_FROM / 2) return;
     context.fillStyle = colours.muted;
-    context.font = `600 12px ${FONT}`;
     context.textAlign = "left";
     // The name stays on the screen while its box is larger than the screen.
-    const at = Math.min(Math.max(x + 10, left + 10 / scale), x + wide - 60);
+    const at = Math.min(Math.max(x + 10, left + 10 / scale), x + wide - 60), name = `▾ ${graph.boxes.name[box]}`;
     const room = wide - 24 - (canRoll(graph, box) ? (state.block[box] < 0 ? 36 : PAGER) : 0);
-    context.fillText(fitted(context, `▾ ${graph.boxes.name[box]}`, room), at, y + 20);
+    context.font = `600 ${sizeFor(context, name, 600, room, [12, clamp(11 / scale, 12, 20)])}px ${FONT}`;
+    context.fillText(fitted(context, name, room), at, y + 20);
     if (scale >= TEXT_FROM) paintPager(context, box, x + wide, y);
   });
 }

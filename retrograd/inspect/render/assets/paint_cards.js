@@ -17,7 +17,8 @@ function paintCards(context, scale, cards) {
     context.setLineDash([]);
     context.fillStyle = strip;
     context.fillRect(x, y + 4, 4, high - 8);
-    if (scale >= TEXT_FROM) paintWords(context, card, x, y, wide, high);
+    if (scale >= WORDS_FROM) paintWords(context, card, x, y, wide, high);
+    else if (scale >= TEXT_FROM) paintLargeWords(context, card, x, y, wide, high, scale);
   }
 }
 
@@ -33,6 +34,39 @@ function paintBlocks(context, cards, scale) {
     context.fillStyle = colour;
     for (const card of group) context.fillRect(scene.x[card], scene.y[card], Math.max(scene.width[card], least), Math.max(scene.height[card], least));
   }
+}
+
+const LEAST_PIXELS = 6.5;  // of lines below a title
+
+// From some way off: what a card is called as large as it can be read and has room for, then its line, place and findings.
+function paintLargeWords(context, card, x, y, wide, high, scale) {
+  const { graph } = state, { colours } = looks, thing = graph.thingOf(card), box = graph.isBox(card), room = wide - 18;
+  const title = box ? `▸ ${graph.title(thing)}` : graph.title(thing) + graph.useText(card), flag = state.flags && state.flags[card] ? "! " : "";
+  const words = [[flag + title, 600, 11, 13, 26, colours.ink], ...(state.notes.get(card) || []).map(([severity, line]) => [line, 400, 9, 11, 18, colours[severity]])];
+  words.push([box ? boxLine(graph.boxOf(card)) : graph.line(thing), 400, 9, 11, 18, colours.ink], [box ? "" : graph.place(thing), 400, 9, 11, 18, colours.muted]);
+  const lines = [];
+  let used = 0;
+  for (const [text, weight, wanted, least, most, colour] of words.filter(([text]) => text)) {
+    const size = sizeFor(context, text, weight, room, [least, clamp(wanted / scale, least, most)]);
+    if (lines.length && used + 1.25 * size > high - 6) break;
+    if (lines.length && size * scale < LEAST_PIXELS) continue;
+    used += 1.25 * size;
+    lines.push([text, weight, size, colour]);
+  }
+  let at = y + (high - used) / 2;
+  context.textAlign = "left";
+  for (const [text, weight, size, colour] of lines) {
+    context.fillStyle = colour;
+    context.font = `${weight} ${size}px ${FONT}`;
+    context.fillText(fitted(context, text, room), x + 11, at + size);
+    at += 1.25 * size;
+  }
+}
+
+// The size of a text that fits a width, between two bounds.
+function sizeFor(context, text, weight, room, [least, most]) {
+  context.font = `${weight} ${least}px ${FONT}`;
+  return Math.floor(2 * clamp((least * room) / Math.max(context.measureText(text).width, 1), least, most)) / 2;
 }
 
 function paintWords(context, card, x, y, wide, high) {
@@ -107,7 +141,7 @@ function boxLine(box) {
 // A text that fits: its middle gives way, because names are told apart by their ends.
 const fits = new Map();
 function fitted(context, text, room) {
-  const key = `${context.font[0]}${Math.round(room)} ${text}`;
+  const key = `${context.font.slice(0, 12)}${Math.round(room)} ${text}`;
   if (fits.has(key)) return fits.get(key);
   let made = text.slice(0, 400);
   for (let keep = made.length; keep > 1 && context.measureText(made).width > room; keep--) {

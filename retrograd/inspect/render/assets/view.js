@@ -1,8 +1,9 @@
 // ---- view: which part of the sheet is on the screen. Screen = sheet * scale + (x, y).
 
-const stage = byId("stage"), canvas = byId("canvas");
-const view = { x: 0, y: 0, scale: 1 };
+const stage = byId("stage"), canvas = byId("canvas"), outside = byId("outside");
+const view = { x: 0, y: 0, scale: 1, moved: false };  // moved: by the reader, so that it stays when the window changes
 const NEAREST = 4, PAD = 24;
+const TOLD_FROM = 0.42;  // scale from which a drawing as a whole tells enough: titles are written larger there
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
 const fitScale = () => {
@@ -21,7 +22,8 @@ const fit = () => centre(clamp(fitScale(), 1e-5, 1.25));
 // A drawing opens as a whole if it can be read then, else at its root.
 function openingView() {
   const whole = fitScale();
-  if (whole >= 0.5 || state.scene.cards.length > 3000) { fit(); return; }
+  view.moved = false;
+  if (whole >= TOLD_FROM || state.scene.cards.length > 3000) { fit(); return; }
   const { width, height } = state.scene.sheet;
   const scale = clamp((stage.clientWidth - PAD) / width, 0.55, 1);
   centre(scale);
@@ -35,6 +37,7 @@ function openingView() {
 
 function zoom(factor, x = stage.clientWidth / 2, y = stage.clientHeight / 2) {
   const scale = clamp(view.scale * factor, Math.min(fitScale() / 2, 0.05), NEAREST);
+  view.moved = true;
   view.x = x - ((x - view.x) * scale) / view.scale;
   view.y = y - ((y - view.y) * scale) / view.scale;
   view.scale = scale;
@@ -42,6 +45,7 @@ function zoom(factor, x = stage.clientWidth / 2, y = stage.clientHeight / 2) {
 }
 
 function move(dx, dy) {
+  view.moved = true;
   view.x += dx;
   view.y += dy;
   schedule();
@@ -82,5 +86,6 @@ function sizeCanvas() {
   const ratio = window.devicePixelRatio || 1;
   canvas.width = Math.max(1, Math.round(stage.clientWidth * ratio));
   canvas.height = Math.max(1, Math.round(stage.clientHeight * ratio));
+  if (state.scene && !view.moved) openingView();
   if (state.scene) paint();
 }

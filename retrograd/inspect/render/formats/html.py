@@ -35,7 +35,7 @@ _TOGETHER = 5_000
 """Nodes of all graphs of a page that was asked for the last one only."""
 _STILL_NODES = 20_000
 """Nodes of the folded drawing for readers without scripts,"""
-_STILL_BOXES = 120
+_STILL_BOXES = 100
 """and the boxes that it may have; of a graph with more, the nodes nearest to the roots."""
 
 
