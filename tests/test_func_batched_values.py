@@ -216,4 +216,4 @@ def test_nothing_is_left_behind() -> None:
     assert type(result) is retrograd.Tensor
     assert [v.item() for v in kept] == [0.0, 1.0, 2.0]
     assert (kept[1] + 1).item() == 2.0
-    assert (state.MODE, state.STATE.batches) == (before, 0)
+    assert (state.MODE, state.STATE.batches) == (before, ())

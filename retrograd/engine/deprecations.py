@@ -74,6 +74,12 @@ _TEXTS: Final = {
         "{0}: Received a {1}-D input to {0}, which is deprecated and will result in an error in a future release. To "
         "retain the behavior and silence this warning, please use dropout instead."
     ),
+    "three dimensions": (
+        "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
+        "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
+        "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
+        "channel-wise dropout behavior, please switch to using dropout1d instead."
+    ),
     "TypedStorage": (
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
         "class. This should only matter to you if you are using storages directly.  To access UntypedStorage directly, "

@@ -12,7 +12,9 @@ import numpy as np
 
 from ..locks import once, reentrant_lock
 from .streams.state import State, Twister, Words, packed, unpacked
+from .switches.state import STATE
 from .tensors.base import TensorBase, wrap
+from .tensors.batches import check_drawing
 from .tensors.devices import CPU
 
 
@@ -182,8 +184,14 @@ def fork_rng(devices: Any = None, enabled: bool = True, **_settings: Any) -> Ite
         yield
 
 
-def generator_of(generator: Any) -> Generator:
-    """The generator given, or else the process's; ``TypeError`` for what is none."""
+def generator_of(generator: Any, *, into: Any = None, by: tuple[Any, ...] = ()) -> Generator:
+    """The generator given, or else the process's; ``TypeError`` for what is none.
+
+    ``into`` is a tensor that will be overwritten by what is drawn, ``by`` has parameters of the distribution: ``vmap``
+    refuses some of them.
+    """
+    if STATE.batches:
+        check_drawing(into, by)
     if generator is None:
         return default_generator
     if not isinstance(generator, Generator):

@@ -34,7 +34,7 @@ from ..switches.state import STATE
 from ..table.op import OpDef
 from ..table.registry import F
 from ..tensors.base import TensorBase, wrap
-from ..tensors.batches import note_write
+from ..tensors.batches import check_write
 from ..tensors.bits import assign, bits_of
 from ..tensors.common_dtype import is_castable
 from ..tensors.dtypes import c_name, scalar_name
@@ -94,7 +94,7 @@ def _checked(op: OpDef, args: tuple[Any, ...]) -> Any:
     records = _records(op, operands)
     check_inplace(t, records)
     if state.MODE and STATE.batches:
-        note_write(t, operands)
+        check_write(t, operands)
     if watchers.DISPATCHING and asked_of(operands):
         return _recorded(op, args, args, operands, records)
     check_operands(op.name, t._array, _read_beside(args))

@@ -21,6 +21,7 @@ from ..switches.modes import ModeContext
 from ..switches.state import STATE
 from ..table.registry import F
 from ..tensors.base import TensorBase, wrap
+from ..tensors.batches import spread
 
 
 class Level:
@@ -211,6 +212,8 @@ def _laid_out_like(t: TensorBase, tangent: Any) -> Any:
     else:
         base = wrap(np.zeros_like(view.base._array, dtype=tangent._sig.numpy))
         made = replay(view.replay, base)
+    if STATE.batches:
+        spread((t, tangent), (made,))
     made.copy_(tangent)
     return made
 

@@ -61,8 +61,8 @@ class ThreadState(threading.local):
     saved_hooks_disabled: str | None = None
     device: Any = None
     """The device that new tensors are made on where none is given; ``None`` for the CPU."""
-    batches: int = 0
-    """How many batches ``vmap`` is going through."""
+    batches: tuple[Any, ...] = ()
+    """The batches that ``vmap`` is going through, the outermost first."""
     updating: object = None
     """The observers (``observe.PRESENT``) that were told that an optimizer is at work."""
     repeating: bool = False

@@ -6,12 +6,10 @@ Outside ``vmap`` nothing looks for marks.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from ..aliasing.storage import Storage
 from ..aliasing.versions import storage_of
 from ..switches.state import STATE, enter_mode, leave_mode
 from .base import TensorBase, tensor_class
@@ -33,47 +31,33 @@ def batched_class() -> type[Any]:
 class Batch:
     """One run of ``vmap``."""
 
-    def __init__(self, part: int) -> None:
+    def __init__(self, part: int, randomness: str) -> None:
         self.is_open = True
+        self.randomness = randomness
         self.part = part
         """How many entries PyTorch would compute by one call."""
         self.entry = 0
         """The number of the entry that is computed."""
-        self._written: dict[int, tuple[weakref.ref[Storage], int]] = {}
-
-    def note_write(self, storage: Storage) -> None:
-        """An entry is written to memory that is none's; ``RuntimeError`` where that outlives the entry.
-
-        Memory that was written for an earlier entry and is still there was made outside: it is shared by all of them.
-        """
-        known, entry = self._written.get(id(storage), (None, 0))
-        if known is not None and known() is storage and entry != self.entry:
-            raise RuntimeError(
-                "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
-                "extra_args that has more elements than `self`: `other` is being vmapped over, and `self`, which was "
-                "made outside, is not. Use the out-of-place operator, or pass `self` as an argument of the function."
-            )
-        self._written[id(storage)] = weakref.ref(storage), self.entry
 
 
 @contextmanager
-def open_batch(part: int) -> Iterator[Batch]:
+def open_batch(part: int, randomness: str) -> Iterator[Batch]:
     """A batch whose entries keep their mark until the end of the block."""
-    batch = Batch(part)
-    STATE.batches += 1
+    batch = Batch(part, randomness)
+    STATE.batches = (*STATE.batches, batch)
     enter_mode()
     try:
         yield batch
     finally:
         batch.is_open = False
-        STATE.batches -= 1
+        STATE.batches = STATE.batches[:-1]
         leave_mode()
 
 
 @contextmanager
 def between_batches() -> Iterator[None]:
     """Within the block entries are plain tensors, as for code that a program brings for whole batches."""
-    before, STATE.batches = STATE.batches, 0
+    before, STATE.batches = STATE.batches, ()
     try:
         yield
     finally:
@@ -135,13 +119,34 @@ def spread(sources: Iterable[Any], results: Iterable[Any]) -> None:
         mark(t, found | next((marks for storage, marks in marked if storage is own), {}))
 
 
-def note_write(t: Any, operands: Iterable[Any]) -> None:
-    """Look at a write of ``operands`` into a tensor; ``RuntimeError`` where entries would share its memory."""
+def check_write(t: Any, operands: Iterable[Any]) -> None:
+    """``RuntimeError`` for a write of entries into a tensor that all entries share, wherever it was made."""
     of_operands: frozenset[Batch] = frozenset()
     for operand in operands:
         of_operands |= batches_of(operand)
-    for batch in of_operands - batches_of(t):
-        batch.note_write(storage_of(t))
+    if of_operands - batches_of(t):
+        raise RuntimeError(
+            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+            "extra_args that has more elements than `self`: `other` is being vmapped over, and `self` is not. Use the "
+            "out-of-place operator, make `self` of an entry (for example other.new_zeros(...)), or pass it to the "
+            "function."
+        )
+
+
+def check_drawing(into: Any, by: Iterable[Any]) -> None:
+    """``RuntimeError`` where ``randomness`` cannot be: alike by parameters that differ, or different in one tensor."""
+    own: frozenset[Batch] = frozenset() if into is None else batches_of(into)
+    for batch in STATE.batches:
+        if batch.randomness == "different" and into is not None and batch not in own:
+            raise RuntimeError(
+                "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
+                "randomness. Fill a tensor made of an entry, for example x.new_empty(...)."
+            )
+        if batch.randomness == "same" and any(isinstance(p, TensorBase) and batch in batches_of(p) for p in by):
+            raise RuntimeError(
+                "Vmap does not currently support same randomness with a batched tensor input. Draw uniform or normal "
+                "numbers with rand or randn and transform them."
+            )
 
 
 def is_batched(*values: Any) -> bool:

@@ -11,6 +11,8 @@ from .dtypes import bool_, complex64, complex128, default_complex, get_default_d
 from .narrow import LOADED, is_eight_bits, kind_of
 
 _KIND_RANK: Final = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+_BARE_UNSIGNED: Final = frozenset(np.dtype(code) for code in ("u2", "u4", "u8"))
+"""Unsigned integers that may be cast, but have no place among the others."""
 
 
 def promote_types(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
@@ -22,6 +24,11 @@ def promote_types(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
             f"Promotion for Float8 Types is not supported, attempted to promote {scalar_name(a)} and {scalar_name(b)}"
         )
     rank_a, rank_b = _KIND_RANK[kind_of(a)], _KIND_RANK[kind_of(b)]
+    if (a in _BARE_UNSIGNED or b in _BARE_UNSIGNED) and 2 not in (rank_a, rank_b):
+        raise RuntimeError(
+            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+            f"{scalar_name(a)} and {scalar_name(b)}. Convert one of them with .to(dtype)"
+        )
     if rank_a == rank_b:
         return _wider(a, b) if a in LOADED or b in LOADED else np.promote_types(a, b)
     low, high = (a, b) if rank_a < rank_b else (b, a)

@@ -12,6 +12,7 @@ from .. import observe
 from ..aliasing.owners import share
 from ..aliasing.views import requires_grad
 from ..calls.quiet import quietly
+from ..calls.refusals import size_mismatch
 from ..execution import watchers
 from ..overriding.asked_functions import is_asked, scalar_of
 from ..overriding.dispatch_classes import is_dispatching
@@ -364,7 +365,7 @@ def formatted(t: Any, spec: str) -> str:
 
 def to_index(t: Any) -> int:
     """A one-element integer tensor as an index."""
-    value = item(t)
+    value = item(t) if t._array.size == 1 else None
     if not isinstance(value, int):
         raise TypeError("only integer tensors of a single element can be converted to an index")
     return int(value)
@@ -390,4 +391,7 @@ def contains(t: Any, value: Any) -> bool:
     wanted = value._array if isinstance(value, TensorBase) else value
     if not isinstance(value, TensorBase) and t._array.dtype in LOADED:
         wanted = t._array.dtype.type(value)
-    return bool(np.any(t._array == wanted))
+    try:
+        return bool(np.any(t._array == wanted))
+    except ValueError as error:
+        raise size_mismatch([t._sig.shape, np.shape(wanted)], error) from None

@@ -147,6 +147,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
                 f"function. cotangents: {given_spec}, primal output: {spec}"
             )
+        for leaf in flat:
+            if not (leaf is None or isinstance(leaf, Tensor)):
+                raise TypeError(f"gradients can be either Tensors or None, but got {type(leaf).__name__}")
         recorded = STATE.grad_enabled
         with recording("vjp"):
             return level.gradients(leaves, flat, recorded)

@@ -56,7 +56,7 @@ def vmap(
         rule = rule_of(func)
         if rule is not None:
             return by_rule(rule, VmapInfo(batch.size, randomness), batch.dims, args, out_dims)
-        with transforming("vmap"), open_batch(part) as run, opened(batch.repetition()) as repetition:
+        with transforming("vmap"), open_batch(part, randomness) as run, opened(batch.repetition()) as repetition:
             results = batch.results(func, randomness, run, repetition)
         return _stacked(_name_of(func), results, out_dims, batch.size, run)
 

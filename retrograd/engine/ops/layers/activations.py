@@ -430,7 +430,9 @@ elementwise("logsigmoid", lambda self: -_log_one_plus_exp(-self), node="LogSigmo
 
 def _halves(self: Any, dim: int) -> tuple[Any, Any]:
     if self.ndim == 0:
-        raise RuntimeError("glu does not support 0-dimensional tensors")
+        raise RuntimeError(
+            "glu does not support scalars because halving size must be even: the tensor has 0 dimensions"
+        )
     axis = axes_of(dim, self.ndim)[0]
     n = self.shape[axis]
     if n % 2:

@@ -24,13 +24,13 @@ class FunctionalModuleWithBuffers(Module):
 
     def __init__(self, model: Module, param_names: Sequence[str], buffer_names: Sequence[str]) -> None:
         super().__init__()
-        self.__dict__["stateless_model"] = model
+        self.stateless_model = model
         self.param_names, self.buffer_names = tuple(param_names), tuple(buffer_names)
 
     def forward(self, params: Any, buffers: Any, *args: Any, **kwargs: Any) -> Any:
         """The module's results with these in the place of its own."""
         given = dict(zip((*self.param_names, *self.buffer_names), (*params, *buffers), strict=True))
-        return functional_call(self.__dict__["stateless_model"], given, args, kwargs)
+        return functional_call(self.stateless_model, given, args, kwargs)
 
 
 class FunctionalModule(FunctionalModuleWithBuffers):
@@ -87,6 +87,5 @@ def combine_state_for_ensemble(models: Sequence[Module]) -> tuple[FunctionalModu
         raise RuntimeError("combine_state_for_ensemble: Expected all models to be of the same class.")
     parts = [_taken(model, False) for model in models]
     stacked = [_stacked([part[place] for part in parts]) for place in (1, 2)]
-    params = tuple(p.requires_grad_() for p in stacked[0])
     stateless, names, buffers = parts[0]
-    return FunctionalModuleWithBuffers(stateless, tuple(names), tuple(buffers)), params, stacked[1]
+    return FunctionalModuleWithBuffers(stateless, tuple(names), tuple(buffers)), stacked[0], stacked[1]

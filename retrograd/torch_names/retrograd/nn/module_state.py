@@ -175,7 +175,8 @@ def load_state_dict(self: Any, state_dict: Any, strict: bool = True, assign: boo
     report = _IncompatibleKeys([], [])
     faults: list[str] = []
     versions = getattr(state_dict, "_metadata", {})
-    _load(self, OrderedDict(state_dict), "", versions, {"assign_to_params_buffers": assign}, (report, faults))
+    options = {"assign_to_params_buffers": True} if assign else {}
+    _load(self, OrderedDict(state_dict), "", versions, options, (report, faults))
     if strict and report.unexpected_keys:
         faults.insert(0, f"Unexpected key(s) in state_dict: {_listed(report.unexpected_keys)}. ")
     if strict and report.missing_keys:
@@ -307,12 +308,13 @@ def _listed(names: list[str]) -> str:
 
 def member(module: Any, target: str, kind: str = "") -> Any:
     """The parameter, buffer or module with a dotted name; ``AttributeError`` where there is none of the kind."""
-    found = owner = module
+    found, owner, last = module, module, ""
     for part in target.split(".") if target else ():
+        if found is not module and not hasattr(found, "named_modules"):
+            raise AttributeError(f"`{last}` is not an nn.Module")
         if not hasattr(found, part):
             raise AttributeError(f"{type(found).__name__} has no attribute `{part}`")
-        found, owner = getattr(found, part), found
-    last = target.rpartition(".")[2]
+        found, owner, last = getattr(found, part), found, part
     if not kind and found is not module and not hasattr(found, "named_modules"):
         raise AttributeError(f"`{last}` is not an nn.Module")
     if kind == "parameter" and not isinstance(found, Parameter):

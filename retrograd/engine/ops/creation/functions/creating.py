@@ -21,7 +21,7 @@ from ....switches.state import STATE
 from ....table.public import SETTERS, check_tensor, property_, public
 from ....table.registry import COMPOSITES, F
 from ....tensors.base import LAZY, TensorBase, set_array, wrap
-from ....tensors.batches import refuse_comparison
+from ....tensors.batches import refuse_comparison, spread
 from ....tensors.bits import CONJUGATE, bits_of, memory_of
 from ....tensors.convert import array_from, refuse_foreign_bytes
 from ....tensors.devices import check_present
@@ -35,9 +35,11 @@ from .copying import to
 _ALLOCATING = (np.empty,)
 
 
-def finish(array: Any, requires_grad: bool = False, *, unwritten: bool = False) -> Any:
-    """A leaf around a fresh array, which may be memory that nobody has written."""
+def finish(array: Any, requires_grad: bool = False, *, unwritten: bool = False, like: Any = None) -> Any:
+    """A leaf around a fresh array, which may be memory that nobody has written; made ``like`` an entry, it is one."""
     t = wrap(array)
+    if like is not None and STATE.batches:
+        spread((like,), (t,))
     if STATE.inference:
         t.need_meta().inference = True
     if requires_grad:
@@ -190,7 +192,7 @@ def _like(make: Any) -> Any:
         check_memory_format(name, memory_format)
         numpy = numpy_of(dtype, input._sig.numpy)
         array = made_like(memory_of(input), memory_format, lambda shape: make(shape, *args, dtype=numpy))
-        return finish(array, requires_grad, unwritten=make in _ALLOCATING)
+        return finish(array, requires_grad, unwritten=make in _ALLOCATING, like=input)
 
     name = create.__name__ = create.__qualname__ = f"{make.__name__}_like"
     create.__doc__ = f"A tensor like ``numpy.{name}``, laid out as ``input`` is or in a memory format."
@@ -215,7 +217,7 @@ def _new(make: Any) -> Any:
         self: Any, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
     ) -> Any:  # fmt: skip
         array = make(sizes_of(size), numpy_of(dtype, self._sig.numpy))
-        return finish(array, requires_grad, unwritten=make in _ALLOCATING)
+        return finish(array, requires_grad, unwritten=make in _ALLOCATING, like=self)
 
     create.__doc__ = f"``torch.{make.__name__}`` with this tensor's dtype."
     return create
@@ -234,7 +236,7 @@ def new_full(
     """``torch.full`` with this tensor's dtype."""
     numpy = numpy_of(dtype, self._sig.numpy)
     value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
-    return finish(np.full(sizes_of((size,)), checked_number(value, numpy), numpy), requires_grad)
+    return finish(np.full(sizes_of((size,)), checked_number(value, numpy), numpy), requires_grad, like=self)
 
 
 @public("new_tensor", function=False)

@@ -375,6 +375,8 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:  # noqa: A002
 @public("nonzero_static", out=True)
 def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:  # noqa: A002
     """Indices of the first ``size`` elements that are not zero, filled up where there are fewer."""
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, but got {size}")
     found = np.argwhere(input._array)[:size]
     out = np.full((size, input.ndim), fill_value, np.int64)
     out[: len(found)] = found

@@ -20,7 +20,7 @@ from ....tensors.absent import known_values
 from ....tensors.base import wrap
 from ....tensors.numbers_ import real_number
 from ....warning import warn
-from ...losses.functions.losses import softmax
+from ...losses.functions.losses import default_dim, softmax
 from ...sampling.functions.drawing import check_continuous, drawn_in
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -124,7 +124,7 @@ def tanhshrink(input: Any) -> Any:  # noqa: A002
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:  # noqa: A002
     """Softmax of ``-input``."""
     check_tensor("softmin", input)
-    return softmax(-input, dim, dtype=dtype)
+    return softmax(-input, default_dim("softmin", input, dim), dtype=dtype)
 
 
 @public("prelu")

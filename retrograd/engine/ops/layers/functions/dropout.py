@@ -40,6 +40,7 @@ def _kept(x: Any, p: float, whole_features: bool) -> Any:
         return drawn_in(shape, lambda count: trials(generator_of(None), count, 1 - p).astype(x._sig.numpy))
 
     if whole_features:
+        refuse(x.ndim < 2, "Feature dropout requires at least 2 dimensions in the input")
         return draw((*tuple(x.shape)[:2], *(1,) * (x.ndim - 2)))
     return made_like(memory_of(x), None, draw)
 
@@ -132,6 +133,8 @@ def _channels(dims: int) -> Any:
             raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input.")
         if dims > 1 and input.ndim not in (dims + 1, dims + 2):
             discourage("dimensions", f"dropout{dims}d", input.ndim)
+        if dims == 2 and input.ndim == 3:
+            discourage("three dimensions")
         if dims == 2 or input.ndim == dims + 2:
             return _drop(input, p, training, inplace=inplace, features=True)
         if inplace:

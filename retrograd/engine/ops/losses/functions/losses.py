@@ -29,13 +29,13 @@ _REDUCTIONS = ("none", "mean", "sum")
 def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:  # noqa: A002
     """Exponentials normalised to sum to 1 along ``dim``."""
     check_tensor("softmax", input)
-    return F._softmax(input if dtype is None else input.to(dtype), _default_dim("softmax", input, dim))
+    return F._softmax(input if dtype is None else input.to(dtype), default_dim("softmax", input, dim))
 
 
 def log_softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:  # noqa: A002
     """Logarithm of the softmax, computed without overflow."""
     check_tensor("log_softmax", input)
-    return F._log_softmax(input if dtype is None else input.to(dtype), _default_dim("log_softmax", input, dim))
+    return F._log_softmax(input if dtype is None else input.to(dtype), default_dim("log_softmax", input, dim))
 
 
 def _with_stacklevel(f: Any) -> Any:
@@ -57,7 +57,7 @@ public("log_softmax", namespace="special")(log_softmax)
 public("log_softmax", namespace=NN)(_with_stacklevel(log_softmax))
 
 
-def _default_dim(name: str, input: Any, dim: int | None) -> int:  # noqa: A002
+def default_dim(name: str, input: Any, dim: int | None) -> int:  # noqa: A002
     if dim is None:
         warn(
             f"Implicit dimension choice for {name} has been deprecated. "

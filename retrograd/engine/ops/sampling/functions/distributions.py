@@ -128,7 +128,7 @@ def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any
     """Exponential with rate ``lambd``."""
     refuse(not lambd > 0.0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     check_continuous(self._sig.numpy, "Exponential")
-    return _filled(self, "exponential", streamed.exponential(generator_of(generator), self.numel(), lambd))
+    return _filled(self, "exponential", streamed.exponential(generator_of(generator, into=self), self.numel(), lambd))
 
 
 @public("cauchy_", function=False, aten="cauchy_.default")
@@ -136,7 +136,7 @@ def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: An
     """Cauchy around ``median``, half of it within ``sigma``."""
     refuse(not sigma > 0.0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     check_continuous(self._sig.numpy, "Cauchy")
-    return _filled(self, "cauchy", streamed.cauchy(generator_of(generator), self.numel(), median, sigma))
+    return _filled(self, "cauchy", streamed.cauchy(generator_of(generator, into=self), self.numel(), median, sigma))
 
 
 @public("log_normal_", function=False, aten="log_normal_.default")
@@ -144,7 +144,7 @@ def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: An
     """The exponential of a normal."""
     refuse(not std > 0.0, f"log_normal_ expects std > 0.0, but found std={std}")
     check_kind("log_normal_cpu", self._sig.numpy)
-    return _filled(self, "log_normal", streamed.log_normal(generator_of(generator), self.numel(), mean, std))
+    return _filled(self, "log_normal", streamed.log_normal(generator_of(generator, into=self), self.numel(), mean, std))
 
 
 @public("geometric_", function=False, aten="geometric_.default")
@@ -152,7 +152,7 @@ def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
     """The number of trials until the first success with probability ``p``."""
     check_kind("geometric_cpu", self._sig.numpy, "iuf")
     refuse(not 0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
-    return _filled(self, "geometric", streamed.geometric(generator_of(generator), self.numel(), p))
+    return _filled(self, "geometric", streamed.geometric(generator_of(generator, into=self), self.numel(), p))
 
 
 def _end(numpy: Any) -> int:
@@ -171,7 +171,7 @@ def random_(self: Any, *bounds: int, generator: Any = None, **named: Any) -> Any
     if high is not None:
         check_integers(self._sig.numpy, int(low), int(high))
     check_kind("random_kernel_cpu", self._sig.numpy, "biuf")
-    source, count = generator_of(generator), self.numel()
+    source, count = generator_of(generator, into=self), self.numel()
     if high is not None or low:
         high = _end(self._sig.numpy) if high is None else int(high)
         drawn = integers(source, count, int(low), high)
@@ -205,7 +205,7 @@ def _normal(mean: Any, std: Any, size: Any, how: tuple[Any, ...]) -> Any:
     spread = _value(std)
     given = [t for t in (mean, std) if isinstance(t, TensorBase)]
     check_normal(given[0]._sig.numpy if given else numpy_of(dtype), spread)
-    source = generator_of(generator)
+    source = generator_of(generator, by=(mean, std))
     if not given:
         refuse(size is None, "normal() with numbers as mean and std needs a size")
         numpy = numpy_of(dtype)
@@ -239,7 +239,7 @@ def poisson(input: Any, generator: Any = None) -> Any:  # noqa: A002
         return F._drawn_poisson(input, none_drawn(input))
     refuse(not np.all(input._array >= 0), "invalid Poisson rate, expected rate to be non-negative")
     check_kind("poisson_cpu", input._sig.numpy)
-    drawn = rejection.poisson(generator_of(generator), input._array.astype(np.float64))
+    drawn = rejection.poisson(generator_of(generator, by=(input,)), input._array.astype(np.float64))
     return F._drawn_poisson(input, narrowed(np.asarray(drawn), input._sig.numpy))
 
 
@@ -254,7 +254,7 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
                 f"binomial only supports floating-point dtypes for {name}, got: {scalar_name(t._sig.numpy)}"
             )
     trials, chance = (t._array.astype(np.float64) for t in (count, prob))
-    drawn = rejection.binomial(generator_of(generator), trials, chance)
+    drawn = rejection.binomial(generator_of(generator, by=(count, prob)), trials, chance)
     return F._binomial(count, prob, narrowed(np.asarray(drawn), count._sig.numpy))
 
 
@@ -293,8 +293,8 @@ def multinomial(
     total = weights.sum(1)
     refuse(bool(np.any(total <= 0)), "invalid multinomial distribution (sum of probabilities <= 0)")
     chosen = with_replacement if replacement and num_samples > 1 else without_replacement
-    drawn = chosen(generator_of(generator), np.atleast_2d(input._array), num_samples)
-    return created_into(out, finish(drawn if input.ndim == 2 else drawn[0]), None)
+    drawn = chosen(generator_of(generator, by=(input,)), np.atleast_2d(input._array), num_samples)
+    return created_into(out, finish(drawn if input.ndim == 2 else drawn[0], like=input), None)
 
 
 @public("randint_like", method=False, aten="randint_like.default")
@@ -311,4 +311,4 @@ def randint_like(
     def draw(shape: Any) -> Any:
         return drawn_in(shape, lambda count: integers(generator_of(None), count, int(low), int(high)).astype(numpy))
 
-    return finish(made_like(memory_of(input), memory_format, draw), requires_grad)
+    return finish(made_like(memory_of(input), memory_format, draw), requires_grad, like=input)

@@ -199,7 +199,7 @@ def _drawn_like(
     check_memory_format(draw.__name__ + "like", memory_format)
     numpy = numpy_of(dtype, input._sig.numpy)
     array = made_like(memory_of(input), memory_format, lambda shape: _draw(draw, shape, numpy, generator))
-    return finish(array, requires_grad)
+    return finish(array, requires_grad, like=input)
 
 
 @public("randint", method=False)
@@ -247,7 +247,7 @@ def uniform_(self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any =
     if kind_of(numpy) == "c":  # both parts of each number, one after the other
         numpy, count = np.empty(0, numpy).real.dtype, 2 * count
     check_uniform(numpy, low, to)
-    line = uniform(generator_of(generator), count, numpy, low, to)
+    line = uniform(generator_of(generator, into=self), count, numpy, low, to)
     return _overwrite(self, "uniform", placed(self, line.view(self._sig.numpy)))
 
 
@@ -256,7 +256,7 @@ def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = 
     """Normal with mean ``mean`` and standard deviation ``std``."""
     check_normal(self._sig.numpy, std)
     rows = is_contiguous(self)
-    line = standard_normal(generator_of(generator), self.numel(), self._sig.numpy, mean, std, rows=rows)
+    line = standard_normal(generator_of(generator, into=self), self.numel(), self._sig.numpy, mean, std, rows=rows)
     return _overwrite(self, "normal", placed(self, line))
 
 
@@ -267,7 +267,7 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> A
         return F._drawn_bernoulli(input, none_drawn(input))
     limit = input._array if p is None else p
     check_probability(limit)
-    source = generator_of(generator)
+    source = generator_of(generator, by=(input,))
 
     numpy, shape = input._sig.numpy, tuple(input.shape)
     if p is None:
@@ -280,7 +280,7 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> A
 @public("bernoulli_", function=False, aten="bernoulli_.float")
 def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     """0 or 1 with probability ``p`` of 1."""
-    source = generator_of(generator)
+    source = generator_of(generator, into=self, by=(p,))
     check_probability(getattr(p, "_array", p))
     if not hasattr(p, "_array"):
         check_kind("bernoulli_scalar_cpu_", self._sig.numpy, "biuf")

@@ -39,6 +39,9 @@ def ints_of(values: tuple[Any, ...]) -> tuple[int, ...]:
     """``(0, 1)`` or ``((0, 1),)`` as a tuple of ints."""
     if len(values) == 1 and isinstance(values[0], (tuple, list)):
         values = tuple(values[0])
+    if any(isinstance(value, str) for value in values):
+        at = next(i for i, value in enumerate(values) if isinstance(value, str))
+        raise TypeError(f"sizes failed to unpack the object at pos {at + 1}: type must be tuple of ints,but got str")
     return tuple(map(int, values))
 
 

@@ -71,6 +71,9 @@ class _Numbered(Module):
 
     def extend(self, modules: Iterable[Module]) -> Any:
         """Add modules at the end."""
+        if isinstance(self, ModuleList) and not isinstance(modules, Iterable):
+            kind = type(modules).__name__
+            raise TypeError(f"ModuleList.extend should be called with an iterable, but got {kind}")
         for module in list(modules):
             self.append(module)
         return self
@@ -146,6 +149,10 @@ class ModuleList(_Numbered):
         super().__init__()
         self.extend(modules or ())
 
+    def insert(self, index: int, module: Module) -> None:
+        """Add a module before another; nothing is returned, as by Python's lists."""
+        super().insert(index, module)
+
     def __repr__(self) -> str:
         groups: list[tuple[int, int, str]] = []
         for i, module in enumerate(self):
@@ -216,8 +223,10 @@ class ModuleDict(Module):
             if not isinstance(pair, Iterable):
                 kind = type(pair).__name__
                 raise TypeError(f"ModuleDict update sequence element #{i} should be Iterable; is {kind}")
-            name, module = pair
-            self[name] = module
+            entry = tuple(pair)
+            if len(entry) != 2:
+                raise ValueError(f"ModuleDict update sequence element #{i} has length {len(entry)}; 2 is required")
+            self[entry[0]] = entry[1]
 
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]

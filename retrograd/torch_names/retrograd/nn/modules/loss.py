@@ -96,6 +96,18 @@ class NLLLoss(_WeightedLoss, call="nll_loss"):
     reduction: str = "mean"
 
 
+class NLLLoss2d(NLLLoss, call="nll_loss"):
+    """The older name of ``NLLLoss``."""
+
+    def prepare(self, options: dict[str, Any]) -> None:
+        """Say that it will go."""
+        warnings.warn(
+            "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement.",
+            FutureWarning, stacklevel=3,
+        )  # fmt: skip
+        super().prepare(options)
+
+
 class CrossEntropyLoss(_WeightedLoss, call="cross_entropy"):
     """``NLLLoss`` of the log softmax of scores; targets are classes or probabilities."""
 

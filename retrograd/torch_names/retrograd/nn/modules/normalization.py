@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from ...engine.table.methods import FUNCTIONS
 from ...engine.tensors.parameter import Parameter
+from ...engine.warning import warn
 from .. import functional, init
 from ..module import Module
 from .declared import Layer
@@ -19,7 +20,7 @@ class _Scaling(Module):
 
     def _scale(self, shape: tuple[int, ...], weight: bool, bias: bool, place: dict[str, Any]) -> None:
         for name, wanted in (("weight", weight), ("bias", bias)):
-            self.register_parameter(name, Parameter(FUNCTIONS["empty"](*shape, **place)) if wanted else None)
+            self.register_parameter(name, Parameter(FUNCTIONS["empty"](shape, **place)) if wanted else None)
 
     def _start_scale(self) -> None:
         if self.weight is not None:
@@ -171,6 +172,11 @@ class _InstanceNorm(_NormBase):
                 f"expected input's size at dim={0 if single else 1} to match num_features ({self.num_features}), but "
                 f"got: {channels}."
             )
+        if channels != self.num_features:
+            warn(
+                f"input's size at dim={0 if single else 1} does not match num_features. You can silence this warning "
+                "by not passing in num_features, which is not used because affine=False"
+            )
         batch = input.unsqueeze(0) if single else input
         own = self.training or not self.track_running_stats
         out = functional.instance_norm(
@@ -270,7 +276,7 @@ class RMSNorm(_Scaling):
         super().__init__()
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        empty = FUNCTIONS["empty"](*self.normalized_shape, device=device, dtype=dtype)
+        empty = FUNCTIONS["empty"](self.normalized_shape, device=device, dtype=dtype)
         self.register_parameter("weight", Parameter(empty) if elementwise_affine else None)
         self.reset_parameters()
 

@@ -165,8 +165,20 @@ class ParameterDict(Module):
     def update(self, parameters: Any) -> None:
         """Add values from a mapping or from pairs; those of a plain ``dict`` in the order of their names."""
         pairs = parameters.items() if hasattr(parameters, "items") else parameters
+        if not isinstance(pairs, Iterable):
+            kind = type(parameters).__name__
+            raise TypeError(
+                f"ParametersDict.update should be called with an iterable of key/value pairs, but got {kind}"
+            )
         for name, value in sorted(pairs) if type(parameters) is dict else pairs:
             self[name] = value
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """Another dictionary, with one value under all names."""
+        return ParameterDict([(key, default) for key in keys])
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(list(self._keys))
 
     def copy(self) -> ParameterDict:
         """Another dictionary with the same parameters."""

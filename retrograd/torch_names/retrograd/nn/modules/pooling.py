@@ -182,6 +182,9 @@ class _Fractional(Layer):
             raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
         if None not in ways:
             raise ValueError("only one of output_size and output_ratio may be specified")
+        ratios = ways[1] if isinstance(ways[1], tuple) else (ways[1],)
+        if ways[1] is not None and not all(0 < ratio < 1 for ratio in ratios):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {ways[1]})")
 
 
 class FractionalMaxPool2d(_Fractional, call="fractional_max_pool2d", only=_FRACTIONAL, shown=""):

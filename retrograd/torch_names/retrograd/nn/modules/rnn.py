@@ -171,6 +171,8 @@ class RNNBase(Module):
             raise RuntimeError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {x.shape[-1]}"
             )
+        if not x.shape[1 - at]:
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         self._check_ranks(states, sequence.ndim)
         started = [s if batched else s.unsqueeze(1) for s in states] or self._zeros(x, x.shape[at])
         self._check_states(started, x)

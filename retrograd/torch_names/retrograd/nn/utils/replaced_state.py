@@ -44,7 +44,7 @@ def together(dicts: Any) -> Tensors:
     for names in [dicts] if isinstance(dicts, dict) else dicts:
         if not isinstance(names, dict):
             raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
-        repeated = sorted(given.keys() & names.keys())
+        repeated = [name for name in names if name in given]
         if repeated:
             raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
         given |= names
@@ -105,7 +105,7 @@ def _refuse_keys(kind: str, unknown: Iterable[str], missing: Iterable[str]) -> N
 
 def _places(module: Module) -> Iterator[tuple[str, Place]]:
     """The tables of the module's tree in which parameters and buffers stand, by dotted name."""
-    for path, inner in module.named_modules():
+    for path, inner in module.named_modules(remove_duplicate=False):
         for table in (inner._parameters, inner._buffers):
             for name, value in table.items():
                 if value is not None:

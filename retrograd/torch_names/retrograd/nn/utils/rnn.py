@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partialmethod
 from typing import Any, NamedTuple
 
 from ...engine.table.methods import FUNCTIONS
@@ -21,16 +22,12 @@ class PackedSequence(NamedTuple):
     unsorted_indices: Any = None
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """The same with data of another dtype."""
-        return self._replace(data=self.data.to(*args, **kwargs))
+        """The same with data of another dtype; itself where they have it."""
+        data = self.data.to(*args, **kwargs)
+        return self if data is self.data else self._replace(data=data)
 
-    def double(self) -> PackedSequence:
-        """The same in float64."""
-        return self.to(FUNCTIONS["empty"](0).double().dtype)
-
-    def float(self) -> PackedSequence:
-        """The same in float32."""
-        return self.to(FUNCTIONS["empty"](0).float().dtype)
+    def _cast(self, name: str) -> PackedSequence:
+        return self.to(getattr(FUNCTIONS["empty"](0), name)().dtype)
 
     def cpu(self) -> PackedSequence:
         """The sequence itself."""
@@ -44,6 +41,10 @@ class PackedSequence(NamedTuple):
     def is_pinned(self) -> bool:
         """Whether the data are in memory from which a GPU copies faster."""
         return bool(self.data.is_pinned())
+
+
+for _name in ("double", "float", "half", "long", "int", "short", "char", "byte"):
+    setattr(PackedSequence, _name, partialmethod(PackedSequence._cast, _name))
 
 
 def invert_permutation(permutation: Any) -> Any:

@@ -1,0 +1,115 @@
+"""Small questions that programs ask of modules, transforms and tensors: the same answer or refusal as PyTorch's."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from both_engines import assert_same, plain
+
+import retrograd
+
+real_torch = pytest.importorskip("torch")
+
+
+def _tied(t: Any) -> Any:
+    """A module that stands under two names."""
+    pair = t.nn.Module()
+    pair.first = pair.second = t.nn.Linear(2, 2)
+    return pair
+
+
+def _loaded(t: Any, assign: bool) -> list[Any]:
+    """What a module is told of the options when it loads."""
+    seen: list[Any] = []
+
+    class Layer(t.nn.Linear):  # type: ignore[misc]
+        def _load_from_state_dict(self, given: Any, prefix: str, local: Any, *rest: Any) -> None:
+            seen.append(dict(local))
+            super()._load_from_state_dict(given, prefix, local, *rest)
+
+    layer = Layer(1, 1)
+    layer.load_state_dict(layer.state_dict(), assign=assign)
+    return seen
+
+
+def _batch(t: Any, draw: Callable[[Any], Any], randomness: str) -> Any:
+    return t.func.vmap(draw, randomness=randomness)(t.full((2, 3), 0.5)).shape
+
+
+QUESTIONS: dict[str, Callable[[Any], Any]] = {
+    # containers of modules and parameters
+    "ModuleList.insert": lambda t: t.nn.ModuleList([t.nn.ReLU()]).insert(0, t.nn.Tanh()),
+    "ModuleList of a module": lambda t: t.nn.ModuleList(t.nn.ReLU()),
+    "ModuleDict of triples": lambda t: t.nn.ModuleDict([[1, 2, 3]]),
+    "ParameterDict.fromkeys": lambda t: repr(t.nn.ParameterDict().fromkeys(["q", "r"], t.ones(1))),
+    "ParameterDict backwards": lambda t: list(reversed(t.nn.ParameterDict({"a": t.ones(1), "b": t.ones(1)}))),
+    "ParameterDict of a number": lambda t: t.nn.ParameterDict(3),
+    "beneath a parameter": lambda t: t.nn.Linear(1, 1).get_parameter("weight.x"),
+    "told to a loading module": lambda t: [_loaded(t, False), _loaded(t, True)],
+    # layers
+    "LayerNorm of nothing": lambda t: t.nn.LayerNorm([])(t.ones(2)),
+    "InstanceNorm of other channels": lambda t: t.nn.InstanceNorm1d(3)(t.ones(1, 2, 3)),
+    "fractional pooling": lambda t: t.nn.FractionalMaxPool2d(2, output_ratio=2.0),
+    "recurrence over nothing": lambda t: t.nn.LSTM(2, 3)(t.ones(0, 1, 2)),
+    "dropout2d of a line": lambda t: t.nn.functional.dropout2d(t.ones(2)),
+    "dropout2d of three dimensions": lambda t: t.nn.functional.dropout2d(t.ones(2, 2, 2), training=False),
+    "softmin": lambda t: t.nn.Softmin()(t.ones(2)),
+    "glu of a number": lambda t: t.nn.functional.glu(t.tensor(1.0)),
+    "NLLLoss2d": lambda t: repr(t.nn.NLLLoss2d()),
+    "packed, cast": lambda t: t.nn.utils.rnn.pack_sequence([t.ones(2)]).char().data,
+    "packed, as it was": lambda t: (lambda p: p.to("cpu") is p)(t.nn.utils.rnn.pack_sequence([t.ones(2)])),
+    # functions of modules, transforms
+    "tied tensors": lambda t: t.func.functional_call(
+        _tied(t), {"first.weight": t.zeros(2, 2), "second.weight": t.ones(2, 2)}, t.ones(1, 2)
+    ),
+    "a number as cotangent": lambda t: t.func.vjp(lambda x: x, t.ones(2))[1](3),
+    "an entry into what all share": lambda t: t.func.vmap(lambda x: t.zeros(3).copy_(x))(t.ones(2, 3)),
+    "an entry into its own": lambda t: t.func.vmap(lambda x: x.new_zeros(3).copy_(x))(t.ones(2, 3)),
+    "an entry into one like it": lambda t: t.func.vmap(lambda x: t.full_like(x, 2).add_(x))(t.ones(2, 3)),
+    "different in one tensor": lambda t: _batch(t, lambda x: t.zeros(3).normal_(), "different"),
+    "different in its own": lambda t: _batch(t, lambda x: t.zeros_like(x).uniform_(), "different"),
+    "alike by other chances": lambda t: _batch(t, lambda x: t.bernoulli(x), "same"),
+    "alike by other means": lambda t: _batch(t, lambda x: t.normal(x, 1.0), "same"),
+    # tensors
+    "uint16 and int64": lambda t: t.promote_types(t.uint16, t.int64),
+    "uint16 and bool": lambda t: t.promote_types(t.bool, t.uint16),
+    "uint16 and float": lambda t: t.promote_types(t.uint16, t.float16),
+    "uint16 and complex": lambda t: t.promote_types(t.uint16, t.complex64),
+    "uint16 + int32": lambda t: t.ones(2, dtype=t.uint16) + t.ones(2, dtype=t.int32),
+    "uint16 * number": lambda t: (t.ones(2, dtype=t.uint16) * 2).to(t.int32),
+    "two numbers as an index": lambda t: t.ones(2).__index__(),
+    "three among two": lambda t: t.ones(3) in t.ones(2),
+    "nonzero_static": lambda t: t.nonzero_static(t.ones(2), size=-1),
+}
+
+
+def _answer(engine: Any, question: Callable[[Any], Any]) -> Any:
+    """The value with its warnings, or the refusal: its type and the first words of what it says."""
+    engine.set_warn_always(True)  # PyTorch says some things once per process only
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            value = plain(question(engine))
+    except Exception as refusal:
+        value, caught = f"{type(refusal).__name__}: {_words(refusal)}", []
+    finally:
+        engine.set_warn_always(False)
+    return [
+        value,
+        *(f"{w.category.__name__}: {_words(w.message)}" for w in caught if "torch.jit" not in str(w.message)),
+    ]
+
+
+def _words(said: Any) -> str:
+    return " ".join(re.findall(r"\w+", str(said).replace("retrograd", "torch"))[:4])
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_same_answer(name: str) -> None:
+    """Values, warnings, and types and first words of refusals agree."""
+    wanted, found = (_answer(engine, QUESTIONS[name]) for engine in (real_torch, retrograd))
+    assert_same(wanted, found, f"\n  torch:     {wanted}\n  retrograd: {found}")
