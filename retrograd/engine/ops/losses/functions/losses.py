@@ -58,6 +58,7 @@ public("log_softmax", namespace=NN)(_with_stacklevel(log_softmax))
 
 
 def default_dim(name: str, input: Any, dim: int | None) -> int:  # noqa: A002
+    """The dimension given, or, with a warning, the one that is chosen where none is."""
     if dim is None:
         warn(
             f"Implicit dimension choice for {name} has been deprecated. "
