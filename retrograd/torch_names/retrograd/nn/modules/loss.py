@@ -96,8 +96,14 @@ class NLLLoss(_WeightedLoss, call="nll_loss"):
     reduction: str = "mean"
 
 
-class NLLLoss2d(NLLLoss, call="nll_loss"):
+class NLLLoss2d(_WeightedLoss, call="nll_loss"):
     """The older name of ``NLLLoss``."""
+
+    weight: Any = None
+    size_average: Any = None
+    ignore_index: int = -100
+    reduce: Any = None
+    reduction: str = "mean"
 
     def prepare(self, options: dict[str, Any]) -> None:
         """Say that it will go."""
