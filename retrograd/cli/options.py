@@ -231,6 +231,17 @@ def children_option(command: Function) -> Function:
     return option(command)
 
 
+def digest_option(command: Function) -> Function:
+    """Add the option that lets ranks compare digests while they run."""
+    option = click.option(
+        "--digest",
+        is_flag=True,
+        help="Of a job of many ranks: compare digests of the parameters after each step of an optimizer, in a tree, "
+        "and keep the recordings of rank 0 and of a few ranks on each side where they differ.",
+    )
+    return option(command)
+
+
 class KeepType(click.ParamType):  # type: ignore[type-arg]
     """A number of steps, from 4 on, or ``all``, which is None."""
 

@@ -14,6 +14,7 @@ from ..inspect.process.recorder import error_event, recording
 from ..inspect.recording.events import Recording
 from ..inspect.recording.kept_steps import KEPT
 from ..inspect.sources.patches import Patches
+from ..inspect.sources.torch_.objects.digests import PATIENCE, Digests, digests_compared
 from . import messages
 from .children.child import finish
 from .children.gathered import Children, Process
@@ -85,6 +86,8 @@ class RecordingOptions:
     """Whether all statistics of a gradient is taken in every backward pass."""
     eager: bool = False
     """Whether regions that the program compiles run uncompiled."""
+    digest: bool = False
+    """Whether digests of parameters are compared with other ranks' at each step."""
     children: bool = False
     """Whether the processes that the program starts are recorded, too."""
 
@@ -110,6 +113,7 @@ class RecordedRun:
         self._label = target.label
         self._answering: Answering | None = None
         self._recorded = Recording()
+        self._digests: Digests | None = None
 
     def begin(self) -> None:
         """Begin to watch, and make room for the program."""
@@ -121,6 +125,8 @@ class RecordedRun:
         flushes = _Flushes(options) if options.every else None
         watched = recording(self._label, after_run=flushes, ledger=self._children.ledger, **options.plan())
         recorded = self._recorded = self._watching.enter_context(watched)
+        if options.digest:
+            self._digests = self._watching.enter_context(digests_compared())
         recorded.complete = False
         if options.launch is not None:
             recorded.rank, recorded.world_size = options.launch.rank, options.launch.world_size
@@ -150,7 +156,10 @@ class RecordedRun:
     def _finish(self, ending: Ending) -> int:
         """End the recording and report; return our exit code."""
         with self._run.before.restored():  # we need what the program may have replaced, such as `sorted`
+            compared = None if self._digests is None else self._digests.end(PATIENCE)
             self._stop_watching(ending)
+            if compared is not None:
+                self._recorded.events.append(compared)
             if ending.forked:
                 finish(ending.error)
             self._patches.undo()  # a child's lie above ours

@@ -19,6 +19,7 @@ from ...inspect.diagnosis import SEVERITIES, diagnose, diagnose_together, kinds
 from ...inspect.differences import name_of
 from ...inspect.findings import Dropped, Finding
 from ...inspect.fixes import compatible, unified_diff
+from ...inspect.lineup import digests
 from ...inspect.lineup.dumps import in_order, left_out
 from ...inspect.lineup.job_words import job_sentences
 from ...inspect.lineup.lineup import of_a_job
@@ -41,6 +42,7 @@ from ..options import (
     ScriptCommand,
     check_option,
     children_option,
+    digest_option,
     eager_option,
     keep_option,
     output_options,
@@ -97,6 +99,7 @@ class Asked:
 @keep_option
 @check_option
 @children_option
+@digest_option
 @click.option("--twice", is_flag=True, help="Run SCRIPT twice and name the first operation whose result differs.")
 @click.option(
     "--verify",
@@ -134,7 +137,7 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
     again = _again(asked)
     if again in ("--twice", "--verify"):
         click.get_current_context().exit(_run_again(target, wanted, again))
-    names = ("check", "keep", "eager", "children")
+    names = ("check", "keep", "eager", "digest", "children")
     return _run(target, wanted, RecordingOptions("full", **{name: asked[name] for name in names}))
 
 
@@ -212,7 +215,8 @@ def _of_ranks(ranks: Ranks, wanted: Asked, options: RecordingOptions) -> tuple[M
         return 0 if code == FOUND else code
 
     def report(recorded: Recording, ending: Ending, _processes: Sequence[Process]) -> int:
-        ranks.save(recorded)
+        if not digests.is_left_out(recorded):
+            ranks.save(recorded)
         ranks.done()
         if not ranks.reports:
             return 0
@@ -340,6 +344,8 @@ def _report(
     unseen = [*sentences([recording, *others], found_something=bool(found)), *job_sentences([recording, *others])]
     outcome = Outcome(recording, findings, seconds, meanings, wanted.explain, dropped, unseen, others)
     stream = messages.first_stderr() if to_stderr else sys.stdout
+    if said := digests.sentence([recording, *others]):
+        messages.say(said)
     if wanted.patch is not None:
         _write_patch(findings, wanted.patch)
     if wanted.output is not None:

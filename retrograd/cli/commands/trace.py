@@ -10,16 +10,19 @@ from click.core import ParameterSource
 
 from ...errors import UsageError
 from ...inspect.graphs.forward_graph import with_forward
+from ...inspect.lineup.digests import is_left_out
 from ...inspect.recording.event_data import LEVELS
 from ...inspect.recording.events import Recording
+from ...inspect.render import RenderOptions
 from .. import messages, results
 from ..children.gathered import Process
-from ..launcher import launched
+from ..launcher import Launch, launched
 from ..options import (
     ScriptCommand,
     StepType,
     check_option,
     children_option,
+    digest_option,
     drawing_options,
     eager_option,
     keep_option,
@@ -27,9 +30,9 @@ from ..options import (
     program_options,
     render_options,
 )
-from ..recorded import RecordedRun, RecordingOptions
+from ..recorded import RecordedRun, RecordingOptions, Report
 from ..runner import Ending
-from ..target import choose
+from ..target import Target, choose
 
 _OF_CALLS = ("saved-bytes", "saved_bytes")
 """Measures that only a recording of every call has."""
@@ -61,6 +64,7 @@ _OF_CALLS = ("saved-bytes", "saved_bytes")
 @keep_option
 @check_option
 @children_option
+@digest_option
 @click.option(
     "--flush-every",
     type=click.IntRange(min=1),
@@ -95,19 +99,6 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> Reco
         for output in outputs:
             results.refuse_overwriting(output.shown, [target.text], "program")
 
-    def report(recorded: Recording, ending: Ending, processes: Sequence[Process]) -> int:
-        if not asked["quiet"]:
-            for sentence in results.hidden(recorded):
-                messages.say(sentence)
-        failure = 0
-        # The recording of a rank says where it stopped, also when that was before its first graph.
-        if with_forward(recorded).graphs or (launch is not None and outputs):
-            failure = results.write(recorded, outputs, options, quiet=asked["quiet"])
-        else:
-            files = ", ".join(output.shown for output in outputs)
-            messages.say(results.nothing_recorded(recorded, target, ending, files))
-        return results.write_processes(processes, outputs, options, quiet=asked["quiet"]) or failure
-
     def keep(recorded: Recording) -> None:
         results.write(recorded, outputs, options, quiet=True)
 
@@ -124,6 +115,30 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> Reco
         keep=asked["keep"],
         all_figures=whole,
         eager=asked["eager"],
+        digest=asked["digest"],
         children=asked["children"],
     )
-    return RecordedRun(target, report, recording)
+    return RecordedRun(target, _reporting(target, outputs, options, launch, quiet=asked["quiet"]), recording)
+
+
+def _reporting(
+    target: Target, outputs: list[results.Output], options: RenderOptions, launch: Launch | None, *, quiet: bool
+) -> Report:
+    """Return what writes the outputs of a run and of the processes that it started."""
+
+    def report(recorded: Recording, ending: Ending, processes: Sequence[Process]) -> int:
+        if not quiet:
+            for sentence in results.hidden(recorded):
+                messages.say(sentence)
+        if is_left_out(recorded):
+            return results.write_processes(processes, outputs, options, quiet=quiet)
+        failure = 0
+        # The recording of a rank says where it stopped, also when that was before its first graph.
+        if with_forward(recorded).graphs or (launch is not None and outputs):
+            failure = results.write(recorded, outputs, options, quiet=quiet)
+        else:
+            files = ", ".join(output.shown for output in outputs)
+            messages.say(results.nothing_recorded(recorded, target, ending, files))
+        return results.write_processes(processes, outputs, options, quiet=quiet) or failure
+
+    return report

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..program.places import full_place
 from ..recording.events import Recording
 from .endings import endings
-from .lineup import of_a_job, ranges
+from .lineup import missing_ranks, of_a_job, ranges
 from .run import Run
 
 _SAID = {
@@ -24,9 +24,7 @@ def job_sentences(recordings: Sequence[Recording]) -> list[str]:
     """Say of the ranks of one job which are missing and which did not end well, equal ones together."""
     if not recordings or not all(map(of_a_job, recordings)):
         return []
-    here = {recording.rank or 0 for recording in recordings}
-    world = max(recording.world_size or 0 for recording in recordings)
-    gone = ranges(rank for rank in range(world) if rank not in here)
+    gone = ranges(missing_ranks(recordings))
     missing = [f"there is no recording of {_listed(gone)}: what these did is not known"] if gone else []
     said: dict[str, list[int]] = {}
     for one in endings([Run(recording, "") for recording in recordings]):

@@ -14,6 +14,7 @@ from ..graphs.graph_diff import MAY_DIFFER, TOLERANCE, GraphDiff, diff_graphs
 from ..recording.events import Event, Recording
 from .changed_alone import ChangedAlone, changed_alone
 from .copies import Copies, copies_of
+from .digests import told, writers
 from .divergence import Divergence, divergence
 from .endings import Ending, endings
 from .gradients import NonFinite, NormGap, Partial, first_nonfinite, norm_gaps, partial_gradients
@@ -149,11 +150,10 @@ def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: fl
     found.norms = norm_gaps(runs, tolerance, ranks=ranks)
     found.endings = endings(runs)
     if ranks:
-        told = found.copies = [copies_of(run) for run in runs]
-        found.apart, found.turn, found.alone = replicas_apart(told), other_turn(told), changed_alone(runs)
+        copies = found.copies = [copies_of(run) for run in runs]
+        found.apart, found.turn, found.alone = replicas_apart(copies), other_turn(copies), changed_alone(runs)
         found.unmet = first_unmet(runs)
-        world = max(recording.world_size or 0 for recording in recordings)
-        found.missing = [number for number in range(world) if number not in numbers]
+        found.missing = missing_ranks(recordings)
     if len(runs) == 2:
         found.result = None if ranks else first_other_result(recordings[0], recordings[1], tolerance)
         first = found.divergence.step if ranks and found.divergence is not None else 0  # statistics of ranks may differ
@@ -187,6 +187,16 @@ def ranges(ranks: Iterable[int]) -> list[str]:
             found.append([rank])
     words = ([f"ranks {one[0]}-{one[-1]}"] if len(one) > 2 else [f"rank {rank}" for rank in one] for one in found)
     return [word for of_row in words for word in of_row]
+
+
+def missing_ranks(recordings: Sequence[Recording]) -> list[int]:
+    """Return the ranks of a job that should have left a recording, and of which there is none."""
+    here = {recording.rank for recording in recordings}
+    compared = [data for recording in recordings if (data := told(recording)) is not None and not data.get("stopped")]
+    if compared:
+        return sorted(set.union(*map(writers, compared)) - here)
+    world = max(recording.world_size or 0 for recording in recordings)
+    return [number for number in range(world) if number not in here]
 
 
 def of_a_job(recording: Recording) -> bool:

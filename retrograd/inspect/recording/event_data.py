@@ -48,7 +48,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
-from .job_data import CollectiveData, ErrorData, MissedData, PreparedData
+from .job_data import CollectiveData, DigestsData, ErrorData, MissedData, PreparedData
 from .mode_data import AutocastData, GradModeData, TransformData
 from .training_data import ClipData, ModuleChangeData, OwnersData, ScalingData, StrayData
 
@@ -391,6 +391,7 @@ DATA_OF_KIND: dict[str, type] = {
     "backward-end": BackwardData,
     "collective": CollectiveData,
     "wrapper": CollectiveData,
+    "digests": DigestsData,
     "prepared": PreparedData,
     "missed": MissedData,
     "lost": ErrorData,

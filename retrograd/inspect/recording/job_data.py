@@ -51,6 +51,19 @@ class CollectiveData(TypedDict, total=False):
     static_graph: bool
 
 
+class DigestsData(TypedDict, total=False):
+    """Data of ``digests``: what ranks found when they compared digests of their parameters after each step."""
+
+    steps: int
+    """Steps compared."""
+    sorts: list[list[int]]
+    """If they differ: for each different digest how many ranks have it, and the first of these; most ranks first."""
+    others: int
+    """Ranks with still other digests."""
+    stopped: str
+    """Why nothing was compared any more, if it ended early."""
+
+
 class PreparedData(TypedDict, total=False):
     """Data of ``prepared``; ``Event.op`` is ``compile``, ``prepare``, ``fit`` or ``setup``."""
 

@@ -54,6 +54,11 @@ _NAMES = {
     "transforms": _Name(("_C._functorch.get_interpreter_stack",), _nothing),
     "is_wrapped": _Name(("_C._functorch.is_functorch_wrapped_tensor",), _none),
     "unwrap": _Name(("_C._functorch.get_unwrapped",), lambda tensor: tensor),
+    "default_store": _Name(("distributed.distributed_c10d._get_default_store",), None),
+    "prefix_store": _Name(("_C._distributed_c10d.PrefixStore",), None),
+    "gloo": _Name(("_C._distributed_c10d.ProcessGroupGloo",), None),
+    "gather_options": _Name(("_C._distributed_c10d.GatherOptions",), None),
+    "broadcast_options": _Name(("_C._distributed_c10d.BroadcastOptions",), None),
     "rule_node": _Name(
         ("autograd.function.BackwardCFunction",), None, "custom Functions are taken for operators of PyTorch"
     ),
@@ -88,6 +93,12 @@ class Private:
     transforms: Any
     is_wrapped: Any
     unwrap: Any
+    default_store: Any
+    """Where the processes of a job find each other; None of what a PyTorch without gloo has not."""
+    prefix_store: Any
+    gloo: Any
+    gather_options: Any
+    broadcast_options: Any
     rule_node: Any
     """The class of the nodes of custom Functions."""
 

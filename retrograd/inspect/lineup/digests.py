@@ -1,0 +1,247 @@
+"""Compares digests of the parameters that ranks hold alike, in a tree in which no rank talks to more than a few others.
+
+What is to be sent and received is yielded, so that the same code runs in a job and, for a thousand ranks, in one
+process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import Any, NamedTuple, TypeVar
+
+from ..recording.events import Event, Recording
+
+FANOUT = 16
+"""Ranks that report to one."""
+_SORTS = 8
+"""Different digests that are told apart: messages have one size, however many ranks there are."""
+_WITNESSES = 2
+"""Ranks of each sort that are known by number: these write what they recorded."""
+_ROW = 2 + _WITNESSES
+_NOBODY = _OTHERWISE = -1
+"""No rank; values that are not the same on all ranks."""
+Message = list[int]
+
+
+class Collect(NamedTuple):
+    """Wants what each child reports, of this size."""
+
+    size: int
+
+
+class Report(NamedTuple):
+    """Gives the parent a message."""
+
+    message: Message
+
+
+class Spread(NamedTuple):
+    """Gives all children a message."""
+
+    message: Message
+
+
+class Learn(NamedTuple):
+    """Wants what the parent spreads, of this size."""
+
+    size: int
+
+
+Request = Collect | Report | Spread | Learn
+Result = TypeVar("Result")
+Exchange = Generator[Request, Any, Result]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One rank's place in the tree."""
+
+    rank: int
+    size: int
+
+    @property
+    def parent(self) -> int | None:
+        """The rank that it reports to; None for the first."""
+        return (self.rank - 1) // FANOUT if self.rank else None
+
+    @property
+    def children(self) -> range:
+        """The ranks that report to it."""
+        first = FANOUT * self.rank + 1
+        return range(first, min(first + FANOUT, self.size))
+
+
+def agreed(place: Place, own: Message, merge: Callable[[Sequence[Message]], Message]) -> Exchange[Message]:
+    """Return what all ranks' messages make together, the same on each."""
+    if place.children:
+        own = merge([own, *(yield Collect(len(own)))])
+    if place.parent is not None:
+        yield Report(own)
+        own = yield Learn(len(own))
+    if place.children:
+        yield Spread(own)
+    return own
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How many ranks have which digest."""
+
+    sorts: tuple[tuple[int, tuple[int, ...]], ...]
+    """Number of ranks with one digest, and the first of these, most ranks first."""
+    others: int = 0
+    """Ranks with still other ones."""
+
+    @property
+    def unanimous(self) -> bool:
+        """Whether all ranks have the same."""
+        return len(self.sorts) == 1 and not self.others
+
+
+def counted(place: Place, digest: int) -> Exchange[Verdict]:
+    """Return how many ranks have this digest, and how many which other one."""
+    own = [digest, 1, place.rank, *[_NOBODY] * (_WITNESSES - 1), *[0] * (_ROW * (_SORTS - 1)), 0]
+    message = yield from agreed(place, own, _added)
+    rows = [message[at : at + _ROW] for at in range(0, _ROW * _SORTS, _ROW)]
+    sorts = tuple((row[1], tuple(one for one in row[2:] if one != _NOBODY)) for row in rows if row[1])
+    return Verdict(sorts, message[-1])
+
+
+def _added(messages: Sequence[Message]) -> Message:
+    """Return the counts of several messages as one."""
+    counts, witnesses = dict[int, int](), dict[int, list[int]]()
+    for message in messages:
+        for at in range(0, _ROW * _SORTS, _ROW):
+            digest, count, *first = message[at : at + _ROW]
+            if count:
+                counts[digest] = counts.get(digest, 0) + count
+                witnesses.setdefault(digest, []).extend(one for one in first if one != _NOBODY)
+    ordered = sorted(counts, key=lambda digest: (-counts[digest], min(witnesses[digest])))
+    found: Message = []
+    for digest in ordered[:_SORTS]:
+        first = sorted(witnesses[digest])[:_WITNESSES]
+        found += [digest, counts[digest], *first, *[_NOBODY] * (_WITNESSES - len(first))]
+    found += [0] * (_ROW * _SORTS - len(found))
+    return [*found, sum(message[-1] for message in messages) + sum(counts[one] for one in ordered[_SORTS:])]
+
+
+def _common(messages: Sequence[Message]) -> Message:
+    """Return the values that are the same in all messages."""
+    return [values[0] if len(set(values)) == 1 else _OTHERWISE for values in zip(*messages, strict=True)]
+
+
+@dataclass
+class Comparison:
+    """What one rank knows of its parameters and the others'."""
+
+    place: Place
+    steps: int = 0
+    """Steps of optimizers at which digests were compared."""
+    parted: Verdict | None = None
+    """How they first differed; nothing is compared after that."""
+    _shared: dict[int, list[bool]] = field(default_factory=dict)
+    """By optimizer: which of its parameters were the same on all ranks before its first step."""
+
+    def step(self, optimizer: int, before: Sequence[int | None], after: Sequence[int | None]) -> Exchange[None]:
+        """An optimizer has stepped: a number for what each of its parameters held, and holds."""
+        if self.parted is not None:
+            return
+        if optimizer not in self._shared:
+            self._shared[optimizer] = yield from self._alike(before)
+        shared = self._shared[optimizer]
+        if any(shared):
+            verdict = yield from counted(self.place, _digest([optimizer, *compress(after, shared)]))
+            self.steps += 1
+            self.parted = None if verdict.unanimous else verdict
+
+    def _alike(self, before: Sequence[int | None]) -> Exchange[list[bool]]:
+        """Return which parameters all ranks hold alike: copies, and no parts of something larger."""
+        lengths = yield from counted(self.place, len(before))
+        if not lengths.unanimous:
+            return [False] * len(before)
+        common = yield from agreed(self.place, [_OTHERWISE if one is None else one for one in before], _common)
+        return [one != _OTHERWISE for one in common]
+
+    def event(self, stopped: str = "") -> Event:
+        """Return the event that says what was compared; ``stopped``: why it ended early."""
+        data: dict[str, Any] = {"steps": self.steps}
+        if self.parted is not None:
+            data["sorts"] = [[count, *ranks] for count, ranks in self.parted.sorts]
+            data["others"] = self.parted.others
+        return Event("digests", data={**data, "stopped": stopped} if stopped else data)
+
+
+def _digest(values: Iterable[int | None]) -> int:
+    """Return a number of 62 bits for numbers."""
+    text = ",".join(map(str, values)).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") >> 2
+
+
+def run_together(exchanges: Sequence[Exchange[Any]]) -> int:
+    """Run the exchanges of all ranks in this process, by their ranks; return the number of messages."""
+    reports, spread = dict[int, Message](), dict[int, Message]()
+    answers: dict[int, Any] = dict.fromkeys(range(len(exchanges)))
+    asked: dict[int, Request] = {}
+    sent, size = 0, len(exchanges)
+    while answers or asked:
+        for rank, answer in answers.items():
+            try:
+                asked[rank] = exchanges[rank].send(answer)
+            except StopIteration:
+                continue
+        answers = {}
+        for rank, request in list(asked.items()):
+            place = Place(rank, size)
+            if isinstance(request, Report):
+                reports[rank], answers[rank] = request.message, None
+                sent += 1
+            elif isinstance(request, Spread):
+                spread.update(dict.fromkeys(place.children, request.message))
+                answers[rank] = None
+                sent += len(place.children)
+            elif isinstance(request, Learn) and rank in spread:
+                answers[rank] = spread.pop(rank)
+            elif isinstance(request, Collect) and all(child in reports for child in place.children):
+                answers[rank] = [reports.pop(child) for child in place.children]
+            else:
+                continue
+            del asked[rank]
+        if asked and not answers:
+            raise RuntimeError(f"{len(asked)} ranks wait for others that are done")
+    return sent
+
+
+# -- what a recording says of it
+def told(recording: Recording) -> dict[str, Any] | None:
+    """Return what a rank knows of the comparison, None where there was none."""
+    return next((event.data for event in reversed(recording.events) if event.kind == "digests"), None)
+
+
+def writers(data: dict[str, Any]) -> set[int]:
+    """Return the ranks that keep what they recorded: the first, and some of each sort."""
+    return {0, *(rank for _, *ranks in data.get("sorts", ()) for rank in ranks)}
+
+
+def is_left_out(recording: Recording) -> bool:
+    """Whether this rank's recording tells nothing that others' do not: its parameters stayed like theirs."""
+    data = told(recording)
+    if data is None or data.get("stopped") or not data["steps"] or not recording.complete:
+        return False
+    return recording.rank not in writers(data) and not any(event.kind == "error" for event in recording.events)
+
+
+def sentence(recordings: Iterable[Recording]) -> str:
+    """Say what ranks compared while they ran, "" where they did not."""
+    data = next(filter(None, map(told, recordings)), None)
+    if data is None:
+        return ""
+    steps = f"{data['steps']} optimizer step{'s' * (data['steps'] != 1)}"
+    if "sorts" in data:
+        sides = [f"{count:,} (rank {ranks[0]}{' and others' * (count > 1)})" for count, *ranks in data["sorts"]]
+        rest = f" and {data['others']:,} with other values" if data["others"] else ""
+        return f"after {steps} ranks hold other values in parameters that began alike: {' against '.join(sides)}{rest}"
+    why = f"; {data['stopped']}, so what came later was not compared" if data.get("stopped") else ""
+    return f"parameters that began alike on all ranks were alike after each of {steps}{why}"
