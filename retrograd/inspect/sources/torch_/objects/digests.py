@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from itertools import chain
+from itertools import chain, count
 from queue import SimpleQueue
 from typing import Any
 
@@ -31,7 +31,7 @@ from ..problems import safely, unseen
 from ..watching.own_numbers import own_numbers
 from .owners import StepReader
 
-_LIMIT = 60.0
+_LIMIT = 30.0
 """Seconds that one rank waits for another before it compares no more."""
 _MOST = 1_000
 """Steps that may wait to be compared."""
@@ -39,6 +39,8 @@ _GLANCE, _LONGEST_GLANCE = 0.0005, 0.05
 """Seconds between two looks at a message under way, at first and in the end."""
 PATIENCE = 2.0
 """Seconds that the end of a program waits for what is being compared."""
+_attempts = count()
+"""Comparisons of this process, of each of which other ranks find other addresses."""
 Step = tuple[int, list[int | None], list[int | None]]
 """Number of the optimizer; what its parameters held and hold."""
 
@@ -101,7 +103,7 @@ class Digests:
         if self._thread.is_alive():
             self._stopped = self._stopped or "other ranks had not answered at the end"
             self._over.set()
-            self._thread.join()
+            self._thread.join(PATIENCE)
         return self._comparison.event(self._stopped)
 
     # -- on the program's thread
@@ -182,6 +184,7 @@ class _Channel:
 
     def __init__(self, place: Place, store: Any, over: threading.Event) -> None:
         self._store, self._over = store, over
+        self._attempt = next(_attempts)
         self._below = self._group(place.rank, place, 0) if place.children else None
         parent = place.parent
         self._above = None
@@ -192,11 +195,12 @@ class _Channel:
     def _group(self, name: int, place: Place, own: int) -> Any:
         """Make the group of a rank and its children once all of them are there; making it waits without an end."""
         size = 1 + len(place.children)
-        keys = [f"retrograd-digests/{name}/here{member}" for member in range(size)]
+        at = f"retrograd-digests/{self._attempt}/{name}"
+        keys = [f"{at}/here{member}" for member in range(size)]
         self._store.set(keys[own], "")
         self._wait(lambda: self._store.check(keys))
         names, seconds = private(), timedelta(seconds=_LIMIT)
-        prefix = names.prefix_store(f"retrograd-digests/{name}", self._store)
+        prefix = names.prefix_store(at, self._store)
         return _Group(names.gloo(prefix, own, size, seconds), size, self._wait)
 
     def _wait(self, is_done: Callable[[], bool]) -> None:
