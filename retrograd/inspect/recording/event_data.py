@@ -35,6 +35,7 @@ accumulate     a gradient arrived in a leaf's ``.grad``                     back
 backward-end   a backward pass ended                                        graph
 collective     processes of a job did something together, or met            full
 wrapper        a module was wrapped for several processes                   full
+digests        ranks compared digests of their parameters; at the end       graph
 prepared       modules were given to what trains or compiles them           full
 missed         something that could not be recorded, reported at the        graph
                end; ``Event.op`` says what: ``values``, ``processes``, ...
@@ -58,18 +59,8 @@ LEVELS = ("graph", "backward", "full")
 TENSOR_KEYS = ("tensor", "target", "given", "gradient_of")
 """Keys of ``Event.data`` that hold a tensor, a row of ``Recording.tensors``,"""
 TENSORS_KEYS = (
-    "inputs",
-    "outputs",
-    "saves",
-    "roots",
-    "mutated",
-    "without",
-    "zero",
-    "alike",
-    "still",
-    "gradients_of",
-    "untrained",
-    "left_alone",
+    *("inputs", "outputs", "saves", "roots", "mutated", "without"),
+    *("zero", "alike", "still", "gradients_of", "untrained", "left_alone"),
 )
 """those that hold a list of them,"""
 TENSOR_OF_NAME_KEYS = ("parameters", "unregistered", "operands")
