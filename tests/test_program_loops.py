@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from retrograd.inspect.program.loops import loop_variables
+from retrograd.inspect.program.syntax import loop_variables
 
 PROGRAM = """\
 import torch

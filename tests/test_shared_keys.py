@@ -9,8 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrograd.inspect.recording.shared_keys import sharing_keys
-from retrograd.inspect.recording.shared_parts import shared_texts
+from retrograd.inspect.recording.shared_parts import shared_texts, sharing_keys
 
 KEYS = ("inputs", "names", "grad", "outputs", "output_names", "range", "checksum", "time_us", "nodes", "saves", "stack")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from side_by_side import retrograd
 
-from retrograd.inspect.program.relayed import relayed
+from retrograd.inspect.program.failures import relayed
 
 torch = pytest.importorskip("torch")
 

@@ -13,7 +13,7 @@ from ..inspect.process.recorder import text_of
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _WATCHERS = tuple(
     os.path.join(_PACKAGE, *part)
-    for part in [("cli", ""), ("inspect", "sources", ""), ("inspect", "program", ""), ("inspect", "recorder.py")]
+    for part in [("cli", ""), ("inspect", "sources", ""), ("inspect", "program", ""), ("inspect", "process", "")]
 )
 """Files whose frames are on a program's stack only because it is watched."""
 

@@ -35,6 +35,7 @@ from ...inspect.render.reports.panels import print_findings
 from ...inspect.training.watched_file import is_watched_file
 from ...inspect.writing import check_writable, write_output
 from .. import messages, results
+from ..child_runs import recorded_twice
 from ..children.gathered import Process
 from ..launcher import launched
 from ..lifeline import put_off
@@ -55,7 +56,6 @@ from ..runner import Ending
 from ..stacks import ask, told_text
 from ..target import Target, choose
 from ..trials import recorded_and_tried
-from ..twice import recorded_twice
 
 FOUND = 1
 """Exit code when there is a finding."""

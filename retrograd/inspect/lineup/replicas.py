@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..graphs.columns import Plain
 from ..graphs.graph import SourceLine
 from ..operators.collectives import Shares, shares
-from ..program.arguments import calls_argument, in_class_with
+from ..program.assignments import calls_argument, in_class_with
 from ..recording.events import Event
 from .copies import Copies, sums
 from .parted_by_hand import by_hand, copied, losses_only, silent

@@ -15,10 +15,9 @@ from ...interpreter import LOST
 from ...locks import lock
 from ..finite_differences.check import check_functions
 from ..graphs.graph import Graph, SourceLine
-from ..program.failures import failure_of
+from ..program.failures import failure_of, relayed
 from ..program.frames import last_line, strip_own_frames
 from ..program.random_functions import ELSEWHERE
-from ..program.relayed import relayed
 from ..program.signals import let_pass
 from ..program.texts import lines_of
 from ..recording.event_data import LEVELS

@@ -1,11 +1,4 @@
-"""The syntax trees of source texts, on any thread.
-
-Until Python 3.11.8 and 3.12.2 the interpreter counts the depth of all trees that are being built in one place: two
-threads that parse at once may both get ``SystemError: AST constructor recursion depth mismatch`` (CPython issue
-106905).  So only one of ours parses at a time, and again where the program's own threads came in between.
-
-What Python warns of in a text, ``"\\d"`` say, it warned of when the program was compiled, and must not say twice.
-"""
+"""The syntax trees of source texts, on any thread, and the variables of their loops."""
 
 from __future__ import annotations
 
@@ -17,6 +10,9 @@ from contextlib import contextmanager
 from typing import Literal
 
 from ...locks import reentrant_lock
+from .texts import lines_of
+
+# The syntax trees of source texts, on any thread.
 
 _lock = reentrant_lock()
 """One that a handler of signals may take while its thread has it."""
@@ -64,3 +60,33 @@ def _unwarned() -> Iterator[None]:
         yield
     finally:
         filters.remove(_PASS_OVER)  # type: ignore[attr-defined]
+
+
+# The names of variables in the loops of a file.
+
+_INNER = ("body", "orelse", "finalbody", "handlers", "cases")
+"""Where statements keep those inside them."""
+_files: dict[str, tuple[list[str], frozenset[str]]] = {}
+"""File -> its source, as ``lines_of`` gives it (another list when the file has changed), and the variables."""
+
+
+def loop_variables(file: str) -> frozenset[str]:
+    """Return the variables of a file's ``for`` loops, which name one thing after the other."""
+    lines = lines_of(file)
+    known = _files.get(file)
+    if known is None or (known[0] is not lines and known[0] != lines):
+        targets = [one.target for one in _statements(lines) if isinstance(one, ast.For)]
+        names = frozenset(part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
+        known = _files[file] = lines, names
+    return known[1]
+
+
+def _statements(lines: list[str]) -> Iterator[ast.AST]:
+    """Yield every statement of a source, outer ones first; nothing if it is not Python."""
+    tree = parsed("".join(lines))
+    waiting: list[ast.AST] = [] if tree is None else [tree]
+    while waiting:
+        statement = waiting.pop()
+        yield statement
+        for inner in _INNER:
+            waiting += getattr(statement, inner, ())

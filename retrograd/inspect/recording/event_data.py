@@ -50,8 +50,16 @@ from __future__ import annotations
 from typing import Annotated, TypedDict
 
 from .job_data import CollectiveData, DigestsData, ErrorData, MissedData, PreparedData
-from .mode_data import AutocastData, GradModeData, TransformData
-from .training_data import ClipData, ModuleChangeData, OwnersData, ScalingData, StrayData
+from .training_data import (
+    AutocastData,
+    ClipData,
+    GradModeData,
+    ModuleChangeData,
+    OwnersData,
+    ScalingData,
+    StrayData,
+    TransformData,
+)
 
 LEVELS = ("graph", "backward", "full")
 """Levels of recording: structure only; plus times and statistics of backward; plus every call of forward."""

@@ -28,7 +28,7 @@ from ..operators import canonical
 from ..verbs import Verbs
 from .event_data import LEVELS, NAMES_KEYS, TENSOR_KEYS, TENSORS_KEYS
 from .event_types import data_checked
-from .shared_keys import sharing_keys
+from .shared_parts import sharing_keys
 from .tensor_facts import TensorFacts
 
 SCHEMA = 1

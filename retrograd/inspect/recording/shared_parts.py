@@ -1,7 +1,4 @@
-"""Makes equal parts of a recording one object: events of one line have most values in common.
-
-JSON gives each event its own copy of every name, line and stack of frames, which are most of its memory.
-"""
+"""Makes equal parts of a recording one object: dictionaries share their keys, events of one line their values."""
 
 from __future__ import annotations
 
@@ -11,7 +8,26 @@ from typing import Any
 from ..bounded import BoundedDict
 from ..graphs.columns import Plain
 from .event_data import REPEATED_KEYS
-from .shared_keys import sharing_keys
+
+# Dictionaries that share their keys: a million events with the same keys store only their values.
+
+_classes: BoundedDict[tuple[str, ...], type] = BoundedDict(1_000)
+"""Keys in their order -> the class whose objects have them."""
+
+
+def sharing_keys(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a dictionary equal to ``data``, in the same order, that shares its keys with others."""
+    keys = tuple(data)
+    cls = _classes.get(keys)
+    if cls is None:
+        cls = _classes[keys] = type("Keys", (), {})
+    found: dict[str, Any] = vars(cls())
+    for key, value in data.items():
+        found[key] = value  # noqa: PERF403 - ``update`` would give it keys of its own
+    return found
+
+
+# Makes equal parts of a recording one object: events of one line have most values in common.
 
 _OF_EVENT = ("kind", "op", "source")
 _OF_TENSOR = ("dtype", "name", "source", "shape")

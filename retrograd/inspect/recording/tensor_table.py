@@ -14,7 +14,7 @@ from ...locks import lock
 from ..program.holders import holder_of
 from ..references import Reference
 from .journal import Rows
-from .lent_memory import LentMemory
+from .memory_parts import LentMemory
 from .tensor_facts import TensorFacts
 
 _DEAD = 250

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from ..bounded import BoundedDict
 from ..program.frames import user_frames
-from ..program.loops import loop_variables
 from ..program.modules import attributes_of, held_parameters, inner_modules, is_module
 from ..program.names import (
     MAX_LEVELS,
@@ -19,6 +18,7 @@ from ..program.names import (
     parameter_names,
     search,
 )
+from ..program.syntax import loop_variables
 from ..recording.tensor_table import TensorTable
 from ..references import Reference
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from ..graphs.graph import Graph
 from ..program.frames import user_frames
-from ..program.loops import loop_variables
 from ..program.names import Found, ParameterName, frame_variables, parameter_names, search
 from ..program.spelling import is_name
+from ..program.syntax import loop_variables
 from ..references import Reference
 from .base import Node, Origins
 

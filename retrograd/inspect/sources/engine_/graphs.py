@@ -19,8 +19,7 @@ from ..base import Gradient, Node, Ran, Sink
 from ..collect import collect
 from ..hook_lines import attach, labels_of
 from ..naming import Naming, add_origins
-from .backward.entries import array_of
-from .backward.facts import Facts
+from .backward.facts import Facts, array_of
 from .backward.lines import LINES, Follower
 from .backward.nodes import Nodes
 from .backward.repeats import Repeats
@@ -32,16 +31,12 @@ from .calls.leaves import Leaves
 from .calls.severing import Severing
 from .calls.unheard_writes import UnheardWrites
 from .calls.writes import Writes
-from .objects.autocasts import Autocasts
-from .objects.checkpoints import Checkpoints
-from .objects.functions import Functions
-from .objects.grad_modes import GradModes
+from .objects.functions import Checkpoints, Functions
 from .objects.hooks import Hooks
-from .objects.owners import Owners
+from .objects.modes import Autocasts, FunctionalCalls, GradModes
+from .objects.owners import Clipping, Owners, TrainingCalls
 from .objects.replay import EngineReplay
 from .objects.shared import SharedMemory
-from .objects.training_calls import Clipping, TrainingCalls
-from .objects.transforms import FunctionalCalls
 from .watching import Observer, Walked, Watching
 
 

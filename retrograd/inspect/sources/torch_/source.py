@@ -15,9 +15,9 @@ from ..base import Gradient, Node, Ran, Sink
 from ..collect import collect
 from ..hook_lines import attach, labels_of
 from ..naming import Naming, add_origins
+from .backward.node_hooks import stepping
 from .backward.release import protect
 from .backward.repeats import Repeats
-from .backward.steps import stepping
 from .calls.saved import fill_from_nodes
 from .calls.tensors import number_of
 from .library import loaded_torch

@@ -1,4 +1,4 @@
-"""Reads from our nodes what the graph walk stores in the snapshot."""
+"""Reads from our nodes what the graph walk stores, and the arrays that statistics are computed from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,18 @@ from .....engine.tensors.sig import Sig
 from .....engine.tensors.size import Size
 from .....engine.tensors.tensor import Tensor
 from ...base import Node
+from ...sparse_entries import summed
 from ..calls.saved import reader_of, readers
+
+# Returns the array from which statistics of a tensor are computed.
+
+
+def array_of(t: Any) -> Any:
+    """A tensor's entries: of a sparse one those that it has."""
+    return summed(t._indices()._array, t._values()._array) if t.is_sparse else t._array
+
+
+# Reads from our nodes what the graph walk stores in the snapshot.
 
 NO_ARRAYS: frozenset[type] = frozenset({int, float, bool, str, type(None), Size, Sig})
 """Classes of kept values that are no arrays and hold none."""

@@ -19,7 +19,7 @@ from ....references import Reference
 from ... import array_values as values
 from ...array_values import ordinary_norm
 from ...base import Node
-from .entries import array_of
+from .facts import array_of
 
 _GRADIENT = ("grad_norm", "grad_min", "grad_max", "grad_mean", "zero_share", "nan_count", "inf_count")
 _PASSED = ("out_norm", "out_zero_share", "out_nan_count", "out_inf_count", "out_tiny_share")

@@ -17,8 +17,7 @@ from ... import array_values as values
 from ...base import Node
 from ...writers.backward import Arrived, accumulation
 from ..watching import Observer, Run, Walked, guarded, report_problem, shape_and_dtype, version
-from .entries import array_of
-from .facts import memory_of
+from .facts import array_of, memory_of
 from .measures import AllFigures, Figures, Measures, arrived_figures, figures_of
 
 _NONE: tuple[int, int, Any] = (-1, -1, None)

@@ -14,7 +14,7 @@ from .....engine.tensors.absent import AbsentMemory
 from .....engine.tensors.base import TensorBase
 from ...base import Node, Ran
 from ...collect import short_name
-from .entries import array_of
+from .facts import array_of
 from .lines import LINES, Follower
 
 

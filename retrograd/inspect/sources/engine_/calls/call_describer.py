@@ -22,12 +22,11 @@ from ....operators import Operator, Trait, operator
 from ....recording.events import Event
 from ....recording.tensor_table import TensorTable
 from ... import array_values as values
-from ...call_data import worthy
+from ...call_data import Surroundings, described, worthy
 from ...grad_switches import Modes
-from ...surroundings import Surroundings, described
 from ...unwritten import Span, Unwritten
 from ..backward.facts import memory_of
-from ..objects.grad_modes import switches_of
+from ..objects.modes import switches_of
 from ..told_events import event_as_told
 from ..watching import ThreadState, Watching, version
 from .call_sites import Site, Sites

@@ -10,8 +10,7 @@ from ....recording.events import Event
 from ....recording.journal import Maker, Note, Rows
 from ....recording.shared_parts import shared_texts
 from ....recording.tensor_facts import TensorFacts
-from ...call_data import Measured, call_data, say_made
-from ...surroundings import Surroundings
+from ...call_data import Measured, Surroundings, call_data, say_made
 from ..watching import shape_and_dtype
 from .call_sites import Site
 from .names import fitting, named_by

@@ -26,8 +26,8 @@ from ... import array_values as values
 from ...call_data import Measured
 from ..backward.facts import memory_of
 from ..backward.lines import LINES
+from ..objects.modes import levels_now, transforms_of
 from ..objects.shared import SharedMemory
-from ..objects.transforms import levels_now, transforms_of
 from ..watching import Observer, ThreadState, Watching, guarded, report_problem
 from .call_describer import UNREAD, CallDescriber
 from .call_facts import event_of_call

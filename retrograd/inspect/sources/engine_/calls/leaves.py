@@ -16,7 +16,7 @@ from ....program.frames import INTERCEPTORS, source_line
 from ....program.stacks import stack_of
 from ...call_data import worthy
 from ...writers.leaves import leaf_event, read_event
-from ..backward.entries import array_of
+from ..backward.facts import array_of
 from ..backward.nodes import any_nonzero
 from ..told_events import event_as_told
 from ..watching import Observer, Watching, guarded

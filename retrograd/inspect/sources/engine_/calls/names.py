@@ -11,8 +11,7 @@ from typing import Any
 
 from ....bounded import BoundedDict
 from ....operators import canonical
-from ....program.numbers import is_number
-from ....program.spelling import Spelling, spelling_at
+from ....program.spelling import Spelling, is_number, spelling_at
 from ....program.stacks import stack_of
 from ....program.syntax import parsed_expression
 from ....recording.event_data import Stack

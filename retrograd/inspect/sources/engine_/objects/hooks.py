@@ -13,7 +13,7 @@ from ....program.frames import source_line, user_frame
 from ... import array_values as values
 from ...object_numbers import ObjectNumbers
 from ...writers import hooks
-from ..backward.entries import array_of
+from ..backward.facts import array_of
 from ..watching import Observer, Watching, guarded
 
 _OF_MODULES = "retrograd.nn.backward_hooks"

@@ -1,4 +1,4 @@
-"""Observes modules and optimizers, and tracks which module is running."""
+"""Observes modules and optimizers, tracks which module is running, and observes training calls other than steps."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ import numpy as np
 
 from .....engine.tensors.base import TensorBase
 from .....interpreter import getframe
+from ....graphs.graph import SourceLine
+from ....program.frames import source_line, user_frame
 from ... import named_scopes
 from ...array_values import has_data
 from ...module_names import Called, Roots, below
 from ...step_effects import content_of, is_zero
 from ...stray_attributes import StrayAttributes
 from ...writers.owners import Optimizers, tell_module
+from ...writers.training import ModuleChanges, tell_clip, tell_load, tell_mode, tell_scaling
 from ..backward.lines import Lines
 from ..calls.caller import note_module
 from ..watching import Observer, Watching, guarded, report_problem
+
+# Observes modules and optimizers, and tracks which module is running.
 
 
 class StepReader:
@@ -199,3 +204,44 @@ class Owners(Observer):
         """Say what a closure left in ``.grad``."""
         if self._stepping:
             self._optimizers.works((self.watching,), "evaluated", self._stepping[-1], getframe(3))
+
+
+# Observes training calls other than steps: modes of modules, loaded states, scaling, clipping.
+
+
+class TrainingCalls(Observer):
+    """Sends ``mode``, ``load`` and ``scaling``."""
+
+    def __init__(self, watching: Watching) -> None:
+        super().__init__(watching)
+        self._changes = ModuleChanges()
+
+    @guarded
+    def switching(self, module: Any, mode: bool) -> None:
+        """A module is about to be switched."""
+        changed = self._changes.switched(module, mode)
+        if changed:
+            tell_mode(self.watching, module, self._changes.number(module), changed, mode, _line())
+
+    @guarded
+    def state_loaded(self, module: Any, state: Any, result: Any) -> None:
+        """A state was loaded into a module."""
+        tell_load(self.watching, module, state, result, _line())
+
+    @guarded
+    def scaling(self, function: str, optimizer: Any) -> None:
+        """A loss was scaled, gradients were unscaled, or the scaler took a step."""
+        tell_scaling(self.watching, function, optimizer, _line())
+
+
+class Clipping(Observer):
+    """Sends ``clip``, also where there is nothing to clip."""
+
+    @guarded
+    def clipping(self, function: str, parameters: list[Any], bound: Any, read_once: bool) -> None:
+        """Gradients are about to be clipped."""
+        tell_clip(self.watching, function, parameters, bound, self.watching.run_number, _line(), read_once=read_once)
+
+
+def _line() -> SourceLine | None:
+    return source_line(user_frame(getframe(2)))

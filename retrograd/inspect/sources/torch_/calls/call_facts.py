@@ -8,8 +8,7 @@ from ....recording.event_data import Stack
 from ....recording.events import Event, Facts
 from ....recording.journal import Note, Rows
 from ...base import Sink
-from ...call_data import Measured, call_data, give_names, say_made
-from ...surroundings import Surroundings
+from ...call_data import Measured, Surroundings, call_data, give_names, say_made
 from ..values.far import FarFacts
 from ..values.ranges import Figures
 from .call_sites import Site

@@ -14,16 +14,14 @@ from ....program.stacks import stack_of
 from ....recording.event_data import Stack
 from ....recording.events import Event, Facts
 from ...base import Sink
-from ...call_data import worthy
+from ...call_data import Surroundings, worthy
 from ...grad_switches import Modes
 from ...step_effects import is_zero
-from ...surroundings import Surroundings
 from ...writers.leaves import Gradients, leaf_event, read_event
 from ..library import LIBRARY
-from ..objects.grad_modes import hear, switches_of
 from ..objects.hooks import Hooks
-from ..objects.shared import SharedMemory
-from ..objects.transforms import levels_now, transforms_of
+from ..objects.memory_writes import SharedMemory
+from ..objects.modes import hear, levels_now, switches_of, transforms_of
 from ..values.allocations import Allocations
 from ..values.ranges import Ranges
 from ..values.readbacks import READBACKS, ZEROS

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ....operators import canonical
 from ....program.frames import read_locals
-from ....program.numbers import is_number
-from ....program.spelling import Spelling
+from ....program.spelling import Spelling, is_number
 from .calls import Call
 
 

@@ -1,24 +1,24 @@
-"""Makes warnings name the same source line as without recording.
-
-``warnings`` counts stack frames to find the line to blame.  While a ``TorchFunctionMode`` is on there are more of
-them: the mode's own, for PyTorch's functions written in Python ``handle_torch_function`` and a second call, and
-for modules the detour through their hooks.
-"""
+"""Makes warnings, also of anomaly mode, name the same source line as without recording."""
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import traceback
 import warnings
 from collections.abc import Callable
+from itertools import takewhile
 from types import FrameType
 from typing import Any
 
 from .....interpreter import getframe
-from ....program.frames import read_locals
+from ....program.frames import is_command_line, read_locals
 from ..library import LIBRARY
 from ..problems import safely
 from ..watching.own_numbers import program_has_global_hooks
+
+# Makes warnings name the same source line as without recording.
 
 _OURS = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3)) + os.sep
 """The folder of the inspector: its frames are between a program and PyTorch only while watching."""
@@ -114,3 +114,18 @@ def _is_detour(frame: FrameType) -> bool:
         return False
     called = read_locals(caller).get("self")
     return not (program_has_global_hooks() or any(getattr(called, hooks) for hooks in _HOOKS))
+
+
+# Gives anomaly mode the stack that each node would have without recording, for its warnings.
+
+
+def wrap_format(original: Callable[[], list[str]]) -> Callable[[], list[str]]:
+    """Return a ``torch.fx.traceback.format_stack`` without our frames, around the program's and among them."""
+
+    def format_stack() -> list[str]:
+        if sys.modules[original.__module__].should_preserve_node_meta:
+            return original()  # what a tracer says in place of a stack
+        frames = takewhile(lambda frame: not is_command_line(frame), unwatched(stack(getframe(DEPTH))))
+        return traceback.StackSummary.extract((frame, frame.f_lineno) for frame in [*frames][::-1]).format()
+
+    return format_stack

@@ -25,23 +25,15 @@ from ..backward.runs import RunWriter, asked_of, refused
 from ..calls.calls import Inside, is_traced
 from ..calls.forward import ForwardWriter
 from ..library import LIBRARY
-from ..objects.anomaly import wrap_format
-from ..objects.autocasts import Autocasts
-from ..objects.checkpoint import Checkpoints
-from ..objects.clipping import Clipping
 from ..objects.collectives import Collectives
-from ..objects.compilation import Compilation
-from ..objects.functions import Functions, applied_in_c
-from ..objects.grad_modes import InferenceMode
+from ..objects.functions import Checkpoints, Functions, applied_in_c
 from ..objects.hooks import Handles
-from ..objects.memory_writes import MemoryWrites
-from ..objects.owners import Owners
-from ..objects.parameters import Parameters
-from ..objects.swaps import Swaps
-from ..objects.training_calls import TrainingCalls
-from ..objects.transforms import FunctionalCalls
-from ..objects.warnings_ import wrap_show
-from ..objects.wrappers import Wrappers
+from ..objects.memory_writes import MemoryWrites, Swaps
+from ..objects.modes import Autocasts, FunctionalCalls, InferenceMode
+from ..objects.owners import Owners, Parameters
+from ..objects.training_calls import Clipping, TrainingCalls
+from ..objects.warnings_ import wrap_format, wrap_show
+from ..objects.wrappers import Compilation, Wrappers
 from ..own_work import own_work
 from ..private import private
 from ..problems import note_problem, safely, unseen

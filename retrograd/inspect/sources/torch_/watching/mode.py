@@ -1,8 +1,4 @@
-"""The ``TorchFunctionMode`` that sees every function a thread calls and notes which user line made which nodes.
-
-The mode never touches a node: it reads the thread's counter of nodes before and after the call.  Recordings at level
-``full`` listen to the calls themselves.
-"""
+"""The ``TorchFunctionMode`` that sees every function a thread calls and notes which user line made which nodes."""
 
 from __future__ import annotations
 
@@ -22,6 +18,8 @@ from ..library import LIBRARY
 from ..objects import functions
 from ..private import private
 from ..problems import note_problem
+
+# The `TorchFunctionMode` that sees every function a thread calls and notes which user line made which nodes.
 
 
 @functools.cache
@@ -160,3 +158,30 @@ def take_off(mode: Any) -> int | None:
     while above:
         names.push_mode(above.pop())
     return count
+
+
+# Suspends the function mode of a thread during an optimizer step, which makes many calls and no graph.
+
+
+class OptimizerPause:
+    """The pause of whichever thread it is asked on."""
+
+    def __init__(self, thread: Any) -> None:
+        self._thread = thread
+        """What belongs to one thread: its ``mode``, whether that is ``paused``, and what it is ``inside`` of."""
+
+    def begin(self, *, computes: bool = False) -> None:
+        """An optimizer works: its calls are no events, and not even seen unless it ``computes`` with a graph."""
+        self._thread.inside.optimizer = True
+        self._thread.inside.steps += 1
+        mode = self._thread.mode
+        if mode is not None and not computes and not self._thread.paused:
+            self._thread.paused = pop_mode(mode)
+
+    def end(self) -> None:
+        """The optimizer is done: from now on everything is seen, and all calls are events again."""
+        self._thread.inside.optimizer = False
+        if self._thread.paused:
+            self._thread.paused = False
+            if self._thread.mode is not None and self._thread.mode.active:
+                put_back(self._thread.mode)

@@ -8,8 +8,7 @@ from typing import Any
 from ...origins import OriginTables
 from ..calls.calls import Inside
 from ..private import private
-from .mode import push_mode, take_off
-from .pause import OptimizerPause
+from .mode import OptimizerPause, push_mode, take_off
 from .scopes import Running
 from .watches import Watches
 
