@@ -151,7 +151,7 @@ RIGHT = {
         for n in range(2)
     ],
     "shards, whose gradients are added up and scattered": [
-        rank(n, {one: [(n, n + 2), (n + 2, n + 4)] for one in NAMES}, *reduced(*NAMES, op="reduce_scatter_single"))
+        rank(n, {one: [(n, n + 2), (n + 2, n + 4)] for one in NAMES}, *reduced(*TENSORS, op="reduce_scatter_single"))
         for n in range(2)
     ],
     "weights tied over two stages": [rank(n, {NAMES[n]: ALIKE}, *reduced(NAMES[n])) for n in range(2)],

@@ -348,5 +348,5 @@ def _turns(told: Copies) -> Iterator[tuple[str, SourceLine | None]]:
     for event in told.events:
         if sums(event) and not event.data.get("group"):
             reduced = event.data.get("gradients_of", ())
-            if len(reduced) == 1:
+            if len(reduced) == 1 and reduced[0] in told.names:
                 yield told.names[reduced[0]], event.source
