@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import warnings
 from collections.abc import Callable
@@ -40,6 +41,10 @@ def _batch(t: Any, draw: Callable[[Any], Any], randomness: str) -> Any:
     return t.func.vmap(draw, randomness=randomness)(t.full((2, 3), 0.5)).shape
 
 
+def _prune(t: Any) -> Any:
+    return importlib.import_module(f"{t.__name__}.nn.utils.prune")
+
+
 QUESTIONS: dict[str, Callable[[Any], Any]] = {
     # containers of modules and parameters
     "ModuleList.insert": lambda t: t.nn.ModuleList([t.nn.ReLU()]).insert(0, t.nn.Tanh()),
@@ -74,6 +79,22 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "different in its own": lambda t: _batch(t, lambda x: t.zeros_like(x).uniform_(), "different"),
     "alike by other chances": lambda t: _batch(t, lambda x: t.bernoulli(x), "same"),
     "alike by other means": lambda t: _batch(t, lambda x: t.normal(x, 1.0), "same"),
+    # what programs state, and names of old
+    "a condition": lambda t: t._check(False, lambda: "as asked for"),
+    "a condition without a message": lambda t: t._check_value(False),
+    "a number for a condition": lambda t: t._check(3),
+    "no size": lambda t: t._check_is_size(-1, lambda: "negative"),
+    "all of a tensor": lambda t: t._check_tensor_all(t.tensor([True, False])),
+    "all of numbers": lambda t: t._check_tensor_all(t.tensor([1])),
+    "an assertion": lambda t: t._assert(t.tensor(False), "as asserted"),
+    "removed": lambda t: t.symeig(t.eye(2)),
+    "removed methods": lambda t: t.eye(2).lstsq(t.eye(2)),
+    "shared memory": lambda t: [
+        t._debug_has_internal_overlap(x)
+        for x in (t.ones(2, 3).t(), t.ones(1).expand(3), t.ones(4, 4)[::2, ::2], t.ones(9).as_strided((3, 3), (2, 1)))
+    ],
+    "a share to prune": lambda t: _prune(t)._compute_nparams_toprune(0.5, 5),
+    "too much to prune": lambda t: _prune(t)._validate_pruning_amount(7, 5),
     # tensors
     "uint16 and int64": lambda t: t.promote_types(t.uint16, t.int64),
     "uint16 and bool": lambda t: t.promote_types(t.bool, t.uint16),

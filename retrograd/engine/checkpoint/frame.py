@@ -170,7 +170,7 @@ class Frame:
         state = self.recomputed[run]
         index = state.count
         state.count += 1
-        kept = tensor.detach()
+        kept = tensor.detach() if tensor.requires_grad else tensor
         if index >= len(self.holders):
             if self.forward_completed:
                 self.fail("trying to save more tensors during recomputation than during the original forward pass.")

@@ -24,7 +24,7 @@ _INSTEAD = {
         "qscheme"
     ),
     "": "const_data_ptr module_load resize_as_sparse_ slice_inverse storage_type",
-    "PyTorch has removed it": "eig lstsq solve symeig reinforce",
+    "PyTorch has removed it": "reinforce",
 }
 
 

@@ -48,6 +48,13 @@ for _name in ("softmax", "log_softmax"):
     public(f"_{_name}", method=False, out=True)(_normalising(_name))
 
 
+@public("_safe_softmax", method=False)
+def _safe_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
+    """Softmax that is 0 where all of its operands are minus infinity."""
+    check_tensor("_safe_softmax", self, name="self")
+    return F._safe_softmax(self if dtype is None else self.to(dtype), int(dim))
+
+
 # -- masked indexing, where what the mask leaves out may lie outside
 
 
@@ -171,6 +178,12 @@ def _unique2(
     values, inverse, counts = FUNCTIONS["unique"](input, sorted=sorted, return_inverse=True, return_counts=True)
     nothing = wrap(np.zeros(0, np.int64))
     return values, inverse if return_inverse else nothing, counts if return_counts else nothing
+
+
+@public("_segment_reduce", method=False)
+def _segment_reduce(data: Any, reduce: str, **how: Any) -> Any:
+    """``segment_reduce``."""
+    return FUNCTIONS["segment_reduce"](data, reduce, **how)
 
 
 @public("_is_all_true")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...engine.table.methods import FUNCTIONS
+from . import pruning_methods
 from .convert_parameters import parameters_to_vector
 from .pruning_methods import (
     BasePruningMethod,
@@ -26,6 +27,11 @@ _METHODS = (
 for _method in _METHODS:
     _method.__module__ = __name__  # where programs and pickles of pruned layers find them
 del _method
+_validate_pruning_amount_init = pruning_methods._validate_pruning_amount_init
+_validate_pruning_amount = pruning_methods._validate_pruning_amount
+_validate_structured_pruning = pruning_methods._validate_structured_pruning
+_validate_pruning_dim, _compute_norm = pruning_methods._validate_pruning_dim, pruning_methods._compute_norm
+_compute_nparams_toprune = pruning_methods._compute_nparams_toprune
 
 __all__ = [
     "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",

@@ -156,7 +156,7 @@ class RandomUnstructured(BasePruningMethod):
     """Entries by chance; ``amount`` is a number of them or a share."""
 
     def __init__(self, amount: Any) -> None:
-        _check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount = amount
 
     def _chosen(self, t: Any, count: int) -> Any:
@@ -164,8 +164,8 @@ class RandomUnstructured(BasePruningMethod):
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """The mask without the chosen entries."""
-        _check_fits(self.amount, t.numel())
-        count, mask = _count(self.amount, t.numel()), default_mask.clone()
+        _validate_pruning_amount(self.amount, t.numel())
+        count, mask = _compute_nparams_toprune(self.amount, t.numel()), default_mask.clone()
         if count:
             mask.view(-1)[self._chosen(t, count).indices] = 0
         return mask
@@ -184,7 +184,7 @@ class RandomStructured(BasePruningMethod):
     PRUNING_TYPE = "structured"
 
     def __init__(self, amount: Any, dim: int = -1) -> None:
-        _check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount, self.dim = amount, dim
 
     def _kept(self, t: Any, size: int, count: int) -> Any:
@@ -193,16 +193,11 @@ class RandomStructured(BasePruningMethod):
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """The mask without the chosen slices."""
-        if t.ndim <= 1:
-            raise ValueError(
-                "Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
-                f"{t.shape} with {t.ndim} dims"
-            )
-        if not -t.ndim <= self.dim < t.ndim:
-            raise IndexError(f"Invalid index {self.dim} for tensor of size {t.shape}")
+        _validate_structured_pruning(t)
+        _validate_pruning_dim(t, self.dim)
         size = t.shape[self.dim]
-        _check_fits(self.amount, size)
-        count = _count(self.amount, size)
+        _validate_pruning_amount(self.amount, size)
+        count = _compute_nparams_toprune(self.amount, size)
         if not count:
             return default_mask
         shape = [1] * t.ndim
@@ -218,7 +213,7 @@ class LnStructured(RandomStructured):
         self.n = n
 
     def _kept(self, t: Any, size: int, count: int) -> Any:
-        norms = _norm(t, p=self.n, dim=[d for d in range(t.ndim) if d != self.dim % t.ndim])
+        norms = _compute_norm(t, self.n, self.dim)
         kept = _ones_like(norms)
         kept[_topk(norms, k=size - count).indices] = 2
         return kept > 1
@@ -237,7 +232,7 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 
-def _check_amount(amount: Any) -> None:
+def _validate_pruning_amount_init(amount: Any) -> None:
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if (isinstance(amount, numbers.Integral) and amount < 0) or (
@@ -246,10 +241,27 @@ def _check_amount(amount: Any) -> None:
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
-def _check_fits(amount: Any, size: int) -> None:
+def _validate_pruning_amount(amount: Any, size: int) -> None:
     if isinstance(amount, numbers.Integral) and amount > size:  # type: ignore[operator]
         raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
 
 
-def _count(amount: Any, size: int) -> int:
-    return int(amount) if isinstance(amount, numbers.Integral) else round(amount * size)
+def _compute_nparams_toprune(amount: Any, size: int) -> Any:
+    return amount if isinstance(amount, numbers.Integral) else round(amount * size)
+
+
+def _validate_structured_pruning(t: Any) -> None:
+    if t.ndim <= 1:
+        raise ValueError(
+            "Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
+            f"{t.shape} with {t.ndim} dims"
+        )
+
+
+def _validate_pruning_dim(t: Any, dim: int) -> None:
+    if not -t.ndim <= dim < t.ndim:
+        raise IndexError(f"Invalid index {dim} for tensor of size {t.shape}")
+
+
+def _compute_norm(t: Any, n: Any, dim: int) -> Any:
+    return _norm(t, p=n, dim=[d for d in range(t.ndim) if d != dim % t.ndim])
