@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import linecache
 
 import pytest
 
 import retrograd as rg
 from retrograd.inspect.graphs.memory_line import memory_line, retained_runs, thinned
+from retrograd.inspect.graphs.saved_tensors import saved_tensors
 from retrograd.inspect.render import RenderOptions
 from retrograd.inspect.render.console_page import page_text
 from retrograd.inspect.render.stats_tables import chosen_statistics, stats_json, stats_parts
@@ -77,3 +79,40 @@ def test_no_peak_is_lost_in_a_thinned_line() -> None:
     assert len(thinned(line, 32)) == 32
     assert max(thinned(line, 32)) == 7
     assert thinned([1, 2], 32) == [1, 2]
+
+
+def test_saved_tensors_are_told_with_their_values(engine, tmp_path) -> None:
+    """Name, shape, line and range of values are those of the tensor when it was kept, after a write in place."""
+    with rg.debug() as trace:
+        w = engine.tensor([[0.5, -1.5, 2.0]], requires_grad=True)
+        a = w.exp()
+        b = w * 2
+        b.add_(1)
+        c = b.sin()
+        (a * c).sum().backward()
+    recording = trace.recording
+    found = {one.name: one for kept in saved_tensors(recording, 0).values() for one in kept}
+
+    assert found.keys() == {"a", "b", "c"}
+    for name, tensor in (("a", a), ("b", b), ("c", c)):
+        one = found[name]
+        assert (one.shape, one.dtype, one.bytes) == ((1, 3), "float32", 12)
+        assert (one.low, one.high) == pytest.approx((float(tensor.min()), float(tensor.max())))
+        assert one.source is not None
+        assert linecache.getline(one.source.file, one.source.line).strip().startswith(f"{name} = ")
+
+    statistics = chosen_statistics(recording, RenderOptions(), saved=True)
+    plain = json.loads(stats_json(recording, statistics))["graphs"][0]["saved"]
+    recording.save(tmp_path / "out.html")
+    range_of_b = f"{float(b.min()):.3g} to {float(b.max()):.3g}"
+    assert range_of_b in page_text(stats_parts(statistics), width=120)
+    assert range_of_b in (tmp_path / "out.html").read_text()
+    assert {one["name"] for one in plain} == found.keys()
+
+
+def test_saved_tensors_that_were_not_recorded_are_asked_for(engine) -> None:
+    """Below level full nothing is known of them, and the tables say how to get it."""
+    (one,) = chosen_statistics(recorded(engine), RenderOptions(), saved=True)
+
+    assert one.saved == ()
+    assert "`--level full`" in one.missing[-1]

@@ -139,3 +139,15 @@ LINES = {
 def test_names_are_those_of_the_line_that_takes_the_outputs_apart(torch: Any, tmp_path: Path, line: str) -> None:
     """Only a line that assigns the outputs of this call to names names them; all others are told apart by number."""
     assert of_local_names(torch, line, tmp_path / "made.py") == LINES[line]
+
+
+def test_a_closed_box_says_which_lines_it_holds(torch: Any, tmp_path: Path) -> None:
+    """Drawing and page give a box the lines of the program in it, as a card has its own."""
+    graph = graph_of(lambda: autoencoder(torch))
+    lines = sorted({source.line for source in graph.source if source and source.function.endswith("forward")})
+    graph.save(tmp_path / "out.svg", max_boxes=3)
+    graph.save(tmp_path / "out.html", max_boxes=3)
+
+    words = f"{Path(__file__).name}:{lines[0]}–{lines[-1]}"
+    assert words in (tmp_path / "out.svg").read_text()
+    assert words in (tmp_path / "out.html").read_text()

@@ -40,6 +40,7 @@ from ..target import Target, choose
 @output_options("stats", "csv", "json", "text")
 @children_option
 @click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward pass.")
+@click.option("--saved", is_flag=True, help="List the tensors kept for backward, with the range of their values.")
 @click.option("--rows", type=click.IntRange(min=1), default=ROWS, show_default=True, help="Rows of each table.")
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> RecordedRun | None:
     """Show slow nodes, large saved values and gradients in numbers.
@@ -105,7 +106,8 @@ def _run(target: Target, asked: dict[str, Any], path: str | None) -> RecordedRun
                 _show(process.recording, {**asked, "output": own}, to_stderr=True)
         return 0
 
-    return RecordedRun(target, report, RecordingOptions("backward", all_figures=True, children=asked["children"]))
+    level = "full" if asked["saved"] else "backward"
+    return RecordedRun(target, report, RecordingOptions(level, all_figures=True, children=asked["children"]))
 
 
 def _refuse_table(asked: dict[str, Any]) -> None:
@@ -116,7 +118,7 @@ def _refuse_table(asked: dict[str, Any]) -> None:
 
 def _show(recording: Recording, asked: dict[str, Any], *, to_stderr: bool = False) -> None:
     """Print or write the statistics of a recording."""
-    found = chosen_statistics(recording, RenderOptions(step=asked["step"]), asked["rows"])
+    found = chosen_statistics(recording, RenderOptions(step=asked["step"]), asked["rows"], saved=asked["saved"])
     output: str | None = asked["output"]
     fmt = asked["fmt"] or ("json" if (output or "").endswith(".json") else "text")
     if fmt == "json":

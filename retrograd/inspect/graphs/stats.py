@@ -17,6 +17,7 @@ from .columns import Plain, nonfinite_word
 from .graph import Graph, SourceLine
 from .memory_line import MemoryLine, memory_line
 from .passes import Times
+from .saved_tensors import SavedTensor
 
 SCHEMA = 1
 """Schema number of statistics written as JSON."""
@@ -85,6 +86,8 @@ class Statistics(Tables):
     """Sentences about what the recording does not hold and how to get it."""
     memory: MemoryLine | None = None
     """Bytes of saved tensors over time, where known."""
+    saved: tuple[SavedTensor, ...] | None = None
+    """Tensors that nodes keep, the largest first; None unless they were asked for."""
     parameters: str = ""
     """How many parameters get a gradient, in words."""
     unreached: tuple[str, ...] = ()
@@ -93,8 +96,8 @@ class Statistics(Tables):
     def to_plain(self) -> dict[str, Plain]:
         """Return the statistics as JSON values; NaN and infinities become null and are named under ``nonfinite``."""
         plain = asdict(self)
-        for table in ("slowest", "largest", "gradients"):
-            plain[table] = [_flagged(row) for row in plain[table]]
+        for table in ("slowest", "largest", "gradients", "saved"):
+            plain[table] = plain[table] and [_flagged(row) for row in plain[table]]
         if self.memory is not None:
             plain["memory"] = _plain_memory(self.memory)
         return _flagged(plain)

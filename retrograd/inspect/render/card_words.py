@@ -124,7 +124,7 @@ def _parameter_lines(scene: Scene, box: int) -> list[Line]:
     lines = []
     for row, leaf in enumerate(leaves[:MOST_ROWS]):
         name = labels.clean(original.name[leaf] or "") or "leaf"
-        name = _without_module(name, labels.clean(original.scope[leaf]))
+        name = without_module(name, labels.clean(original.scope[leaf]))
         use = folded.use_text(scene.view.boxes[box].begin, row)
         mark = MARKS.get(scene.status_of(leaf), "")
         lines.append(Line(f"{mark} {name} {labels.shape_text(original.shape[leaf])}{use}".lstrip(), "p", leaf))
@@ -133,7 +133,7 @@ def _parameter_lines(scene: Scene, box: int) -> list[Line]:
     return lines
 
 
-def _without_module(name: str, scope: str) -> str:
+def without_module(name: str, scope: str) -> str:
     """Return a parameter's name as its module knows it: without the longest end of the module's path before it."""
     parts = scope.replace("/", ".").split(".")
     for start in range(len(parts)):
@@ -157,7 +157,9 @@ def _scope_words(scene: Scene, box: int, root_name: str) -> tuple[str, str, list
         held = sum(math.prod(view.folded.original.shape[leaf] or ()) for leaf in leaves)
         counts += f" · {len(leaves):,} parameter{'s' * (len(leaves) != 1)} ({_count_text(held)})"
     tensor = ": ".join(p for p in (root_name, labels.tensor_text(scene.seen.shape[box], scene.seen.dtype[box])) if p)
-    return labels.clean(view.folded.title(found.scope)), ending, [Line(tensor), Line(counts, "m")]
+    original, heads = view.folded.original, view.folded.heads[found.begin : found.end]
+    place = labels.lines_text(original.source[head] for head in heads)
+    return labels.clean(view.folded.title(found.scope)), ending, [Line(tensor), Line(counts, "m"), Line(place, "m")]
 
 
 def _count_text(count: int) -> str:

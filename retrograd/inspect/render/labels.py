@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..graphs.graph import Graph, SourceLine
+from ..graphs.saved_tensors import SavedTensor
 from ..program.places import inside_words, short_place
 
 _SUFFIX = re.compile(r"(?<=.)Backward\d*$")
@@ -80,6 +83,15 @@ def source_text(source: SourceLine | None) -> str:
     return "" if source is None else _one_line(short_place(source.file, source.line) + inside_words(source.inside))
 
 
+def lines_text(sources: Iterable[SourceLine | None]) -> str:
+    """Return ``train.py:12–15`` for the lines of one file, or ``""`` for those of several."""
+    known = {source[:2] for source in sources if source is not None}
+    if not known or len({file for file, _ in known}) > 1:
+        return ""
+    (file, first), (_, last) = min(known), max(known)
+    return _one_line(short_place(file, first) + f"–{last}" * (last > first))
+
+
 def bytes_text(count: int | None) -> str:
     """Return a size for people: ``64 B``, ``1.5 kB``, ``2.0 MB`` (powers of 1,000); ``""`` when unknown."""
     if count is None:
@@ -90,6 +102,13 @@ def bytes_text(count: int | None) -> str:
     while size >= 999.95 and len(units) > 1:
         size, units = size / 1000, units[1:]
     return f"{size:.1f} {units[0]}"
+
+
+def range_text(saved: SavedTensor) -> str:
+    """Return the range of a saved tensor's values: ``-0.31 to 2.1``, or ``""`` where it was not taken."""
+    if saved.low is None or saved.high is None:
+        return ""
+    return "with NaN" if math.isnan(saved.low) or math.isnan(saved.high) else f"{saved.low:.3g} to {saved.high:.3g}"
 
 
 def time_text(microseconds: float) -> str:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..graphs.memory_line import MemoryLine, retained_runs, thinned
 from ..graphs.passes import times_over_passes
+from ..graphs.saved_tensors import SavedTensor, saved_tensors
 from ..graphs.stats import ROWS, SCHEMA, NodeFigure, ParameterGradient, Statistics, statistics
 from ..recording.events import Recording
 from .base import RenderOptions, chosen_steps
 from .console_page import literal, page_text
 from .json_text import json_text
-from .labels import bytes_text, clean, short_op, source_text, tensor_text, time_text
+from .labels import bytes_text, clean, range_text, short_op, source_text, tensor_text, time_text
 from .reached import reached, unreached_words
 
 if TYPE_CHECKING:
@@ -31,8 +32,10 @@ _LINE = 32
 """Characters of each half of a line over time."""
 
 
-def chosen_statistics(recording: Recording, options: RenderOptions, rows: int | None = ROWS) -> list[Statistics]:
-    """Return the statistics of the graphs that ``options.step`` asks for."""
+def chosen_statistics(
+    recording: Recording, options: RenderOptions, rows: int | None = ROWS, *, saved: bool = False
+) -> list[Statistics]:
+    """Return the statistics of the graphs that ``options.step`` asks for, with the tensors they keep if ``saved``."""
     known, retained = reached(recording), retained_runs(recording)
     found = []
     for step in chosen_steps(recording, options):
@@ -41,8 +44,16 @@ def chosen_statistics(recording: Recording, options: RenderOptions, rows: int | 
         parameters = known[step]
         if parameters is not None:
             one = replace(one, parameters=parameters.headline, unreached=parameters.without)
-        found.append(one)
+        found.append(_with_saved(one, recording, step, rows) if saved else one)
     return found
+
+
+def _with_saved(one: Statistics, recording: Recording, step: int, rows: int | None) -> Statistics:
+    """Return statistics with the tensors that nodes keep, or a sentence where they were not recorded."""
+    kept = [tensor for tensors in saved_tensors(recording, step).values() for tensor in tensors]
+    largest = tuple(sorted(kept, key=lambda tensor: -tensor.bytes)[:rows])
+    absent = [] if largest else ["Which tensors nodes keep was not recorded: record the run with `--level full`."]
+    return replace(one, saved=largest, missing=[*one.missing, *absent])
 
 
 def stats_text(found: Sequence[Statistics]) -> str:
@@ -75,12 +86,26 @@ def stats_parts(found: Sequence[Statistics]) -> Iterator[Any]:
         if one.largest:
             sizes = [bytes_text(int(row.value)) for row in one.largest]
             yield _figures("Largest saved values", "saved", one.largest, sizes)
+        if one.saved:
+            yield _saved(one.saved)
         if one.memory is not None:
             yield from _memory(one.memory)
         if any(row.grad_norm is not None for row in one.gradients):
             yield _Gradients(one)
         for sentence in one.missing:
             yield Text(sentence, style="italic")
+
+
+def _saved(tensors: Sequence[SavedTensor]) -> Table:
+    """Return the table of tensors that nodes keep."""
+    table = _table("Saved tensors")
+    for head, right in (("node", False), ("saved", True), ("tensor", False), ("values", False), ("made at", False)):
+        table.add_column(head, justify="right" if right else "left", no_wrap=right)
+    for one in tensors:
+        what = " ".join(part for part in (clean(one.name), tensor_text(one.shape, one.dtype)) if part)
+        words = (one.node, bytes_text(one.bytes), what, range_text(one), source_text(one.source))
+        table.add_row(*map(literal, words))
+    return table
 
 
 def _memory(line: MemoryLine) -> Iterator[Any]:

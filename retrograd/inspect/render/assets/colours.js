@@ -15,7 +15,7 @@ const MEASURE_NAMES = {
   out_norm: "norm", out_zero_share: "share of zeros", out_nan_count: "NaN count", out_inf_count: "infinity count",
   out_tiny_share: "share of tiny values",
 };
-const measureName = (name) => MEASURE_NAMES[name] || name;
+const measureName = (name) => (name === "time_us" && state.data.launched ? "launch time" : MEASURE_NAMES[name] || name);
 const isOutput = (name) => name.startsWith("out_");
 // The name where it stands alone.
 const fullName = (name) => (isOutput(name) && name in MEASURE_NAMES ? `forward: ${MEASURE_NAMES[name]}` : measureName(name));

@@ -32,6 +32,8 @@ function describeNode(node) {
   statistics("Backward", node, known.filter((name) => !isOutput(name)));
   statistics("Forward output", node, known.filter(isOutput));
   const hooks = state.data.steps[state.step].hooks.filter(([hooked]) => hooked === node);
+  const kept = state.data.steps[state.step].saved.filter(([keeper]) => keeper === node);
+  if (kept.length) details.append(make("h3", `Saved tensors: ${kept.length}`), make("ul", "", ...kept.map(savedRow)));
   if (hooks.length) details.append(make("h3", "Hooks"), make("ul", "", ...hooks.map(([, words]) => make("li", words))));
   const place = graph.of("source", node);
   if (place) details.append(make("h3", "Forward call"), ...sourceLines(...place));
@@ -39,6 +41,11 @@ function describeNode(node) {
   neighbours(node);
   const atom = graph.atoms.ofNode[node], mates = graph.onCard.row(atom);
   listNodes("On the same card", mates.filter((mate) => mate !== node), (mate) => [mate, ""]);
+}
+
+function savedRow([, name, tensor, place, bytes, range]) {
+  const words = [bytesText(bytes), range && `values ${range}`, place && `made at ${place}`].filter(Boolean).join(" · ");
+  return make("li", `${name ? `${clean(name)} ` : ""}${tensor} `, make("small", words));
 }
 
 function statistics(heading, node, names) {

@@ -47,10 +47,11 @@ class Graph {
     const found = this.isLeaf(node) && this.of("name", node) ? "" : part(clean(this.of("scope", node)));
     return found === part(this.boxes.path[this.around(card)].split("#")[0]) ? "" : found;
   }
-  // A parameter in the row of a card: the end of its name, since the boxes around say the rest.
+  // A parameter in the row of a card: its name as its module knows it, since the boxes around say the rest.
   rowText(leaf) {
-    const name = clean(this.of("name", leaf)) || "leaf";
-    return `${name.slice(name.lastIndexOf(".") + 1)} ${this.of("shape", leaf)}`;
+    const name = clean(this.of("name", leaf)) || "leaf", parts = clean(this.of("scope", leaf)).replaceAll("/", ".").split(".");
+    const around = parts.map((_, at) => `${parts.slice(at).join(".")}.`).find((path) => name.startsWith(path) && name !== path) || "";
+    return `${name.slice(around.length)} ${this.of("shape", leaf)}`;
   }
   // " (2 of 4)" for the second of four places where a leaf is drawn: a row of a card, or (row -1) the card itself.
   useText(atom, row = -1) {

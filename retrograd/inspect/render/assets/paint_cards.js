@@ -43,7 +43,7 @@ function paintLargeWords(context, card, x, y, wide, high, scale) {
   const { graph } = state, { colours } = looks, thing = graph.thingOf(card), box = graph.isBox(card), room = wide - 18;
   const title = box ? `▸ ${graph.title(thing)}` : graph.title(thing) + graph.useText(card), flag = state.flags && state.flags[card] ? "! " : "";
   const words = [[flag + title, 600, 11, 13, 26, colours.ink], ...(state.notes.get(card) || []).map(([severity, line]) => [line, 400, 9, 11, 18, colours[severity]])];
-  words.push([box ? boxLine(graph.boxOf(card)) : graph.line(thing), 400, 9, 11, 18, colours.ink], [box ? "" : graph.place(thing), 400, 9, 11, 18, colours.muted]);
+  words.push([box ? boxLine(graph.boxOf(card)) : graph.line(thing), 400, 9, 11, 18, colours.ink], [box ? graph.boxes.lines[graph.boxOf(card)] : graph.place(thing), 400, 9, 11, 18, colours.muted]);
   const lines = [];
   let used = 0;
   for (const [text, weight, wanted, least, most, colour] of words.filter(([text]) => text)) {
@@ -71,7 +71,7 @@ function sizeFor(context, text, weight, room, [least, most]) {
 
 function paintWords(context, card, x, y, wide, high) {
   const { graph } = state, { colours } = looks, thing = graph.thingOf(card), box = graph.isBox(card);
-  const line = box ? boxLine(graph.boxOf(card)) : graph.line(thing), place = box ? "" : graph.place(thing), rows = graph.rows.get(card) || [];
+  const line = box ? boxLine(graph.boxOf(card)) : graph.line(thing), place = box ? graph.boxes.lines[graph.boxOf(card)] : graph.place(thing), rows = graph.rows.get(card) || [];
   const room = wide - 20, flagged = state.flags && state.flags[card];
   context.textAlign = "left";
   context.fillStyle = colours.ink;

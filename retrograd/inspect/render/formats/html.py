@@ -10,6 +10,7 @@ from ...graphs.graph import Graph
 from ...graphs.memory_line import retained_runs
 from ...graphs.passes import with_usual_times
 from ...recording.events import Recording
+from ...recording.unseen import launched_on
 from .. import labels, theme
 from ..base import RenderOptions, capped, chosen_steps
 from ..drawing import check_layout, draw, number, text
@@ -18,7 +19,7 @@ from ..marks import Marked, marked, unplaced
 from ..page.account import cells_data, findings_data, sources_data
 from ..page.hooks import hooks_data
 from ..page.measures import measure_data
-from ..page.memory import memory_data
+from ..page.memory import memory_data, saved_data
 from ..page.notes import CardNotes, card_notes, note_room
 from ..page.packing import Packed, Packing, Plain
 from ..page.structure import safe, structure_data
@@ -96,6 +97,7 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
             "hooks": hooks_data(recording, part),
             "notes": list(said.items()),
             "memory": memory_data(whole, retained=number in retained),
+            "saved": saved_data(recording, number),
         }
         for structure, graph, said, part, (whole, of_times), number in zip(
             structure_of, graphs, notes, shown, timed, numbers, strict=True
@@ -106,6 +108,7 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
             "title": title,
             "start": len(steps) - 1 if options.step == "last" else 0,
             "view": options.view or "both",
+            "launched": bool(launched_on(recording)),
             "colorBy": measure_name(options.color_by or ""),
             "palettes": {"light": theme.LIGHT, "dark": theme.DARK},
             "structures": structures,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...fold import Folded, Opening
+from ...graphs.graph import SourceLine
 from .. import labels
 
 _LEAST = 2
@@ -27,6 +28,8 @@ class Groups:
     """Box directly around every atom."""
     of_scope: list[int]
     """Box of every scope: its own, or the one around it."""
+    lines: list[str] = field(default_factory=list)
+    """The lines of the program from which the operators of each box come, where they are of one file."""
     modules: int = 0
     """How many of the boxes are modules."""
 
@@ -78,7 +81,20 @@ def groups_of(folded: Folded) -> Groups:
             box_of[number] = box_of[scope.parent]
     groups.of_scope = box_of
     groups.of_atom = [box_of[scope] for scope in folded.scope_of_atoms().tolist()]
+    groups.lines = _lines(folded, groups)
     return groups
+
+
+def _lines(folded: Folded, groups: Groups) -> list[str]:
+    """Return the lines of all boxes; what stands in a box counts for those around it as well."""
+    found: list[set[SourceLine]] = [set() for _ in groups.names]
+    for box, node in zip(groups.of_atom, folded.heads, strict=True):
+        source = folded.original.source[node]
+        if source is not None:
+            found[box].add(source)
+    for box in range(len(found) - 1, 0, -1):  # a box has a higher number than the one around it
+        found[groups.parents[box]] |= found[box]
+    return [labels.lines_text(lines) for lines in found]
 
 
 def _name(folded: Folded, number: int) -> str:

@@ -16,6 +16,7 @@ from ...layout.text_size import text_width
 from ...progress import followed
 from .. import labels
 from ..base import RenderOptions
+from ..card_words import without_module
 from ..titles import writes_in_place
 from .groups import Groups, groups_of
 from .interiors import Interiors, Ints, interiors_of, link_label, shapes
@@ -93,20 +94,19 @@ def _with_rows(size: Size, folded: Folded, atom: int) -> Size:
     rows, snapshot = folded.rows[atom], folded.original
     wide = 0.0
     for row, leaf in enumerate(rows[:_MOST_ROWS]):
-        text = f"{_short(snapshot.name[leaf] or '')} {labels.shape_text(snapshot.shape[leaf])}"[:200]
+        name = without_module(labels.clean(snapshot.name[leaf] or ""), labels.clean(snapshot.scope[leaf]))
+        text = f"{name} {labels.shape_text(snapshot.shape[leaf])}"[:200]
         wide = max(wide, text_width(text + folded.use_text(atom, row), _LINE) + _PAD + 14.0)
     return Size(math.ceil(min(max(size.width, wide), _WIDE)), size.height + _ROW * min(len(rows), _MOST_ROWS) + 4.0)
-
-
-def _short(name: str) -> str:
-    """Return the end of a parameter's name; the boxes around say the rest."""
-    return name.rpartition(".")[2]
 
 
 def group_sizes(groups: Groups) -> list[Size]:
     """Return the size of every box while it is closed."""
     widths = (text_width(name[:200], _TITLE, bold=True) + 60 for name in groups.names)
-    return [Size(math.ceil(min(max(width, 225.0), _WIDE)), _GROUP_TALL) for width in widths]
+    return [
+        Size(math.ceil(min(max(width, 225.0), _WIDE)), _GROUP_TALL + _PLACE * bool(lines))
+        for width, lines in zip(widths, groups.lines, strict=True)
+    ]
 
 
 _MOST = 300
@@ -259,6 +259,7 @@ def _boxes_data(groups: Groups, interiors: Interiors, opened: dict[str, list[int
     return {
         "name": groups.names,
         "path": groups.paths,
+        "lines": groups.lines,
         "modules": groups.modules,
         "repeats": {box: count for box, count in enumerate(groups.repeats) if count > 1},
         "parent": groups.parents,
