@@ -89,10 +89,11 @@ def _tensor_sites(text: str, count: int) -> tuple[dict[int, bool], set[int]]:
     grown: set[int] = set()
     engine: Any = retrograd
     tensor = engine.Tensor
+    offered = frozenset(dir(engine))
 
     def note(number: int, *given: object, function: str = "") -> None:
         fits = all(isinstance(one, tensor) for one in given) and bool(given)
-        seen[number] = seen.get(number, True) and fits and (not function or callable(getattr(engine, function, None)))
+        seen[number] = seen.get(number, True) and fits and (not function or function in offered)
 
     def operate(number: int, name: str, left: Any, right: Any) -> Any:
         note(number, left, right)

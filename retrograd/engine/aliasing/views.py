@@ -11,8 +11,8 @@ import weakref
 from typing import Any
 
 from ...locks import reentrant_lock
+from .. import late
 from ..nodes.node import NODE_CLASSES, GraphNode, Port
-from ..nodes.saved import set_edge_finder
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.modes import enable_grad
 from ..switches.state import STATE
@@ -192,4 +192,4 @@ def has_geometry_of_base(t: TensorBase, candidate: TensorBase) -> bool:
     return want == Geometry.of(candidate._array, storage_offset(candidate))
 
 
-set_edge_finder(gradient_edge)
+late.find_edge = gradient_edge

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import observe
+from .. import late, observe
 from ..aliasing.new_views import make_views
 from ..execution import watchers
 from ..forward_mode.forward_ad import carries_tangent
@@ -23,7 +23,7 @@ from ..overriding.dispatch_modes import beneath
 from ..overriding.spelling import spelled
 from ..switches import state
 from ..switches.state import STATE
-from ..table.op import OpDef, set_dispatcher
+from ..table.op import OpDef
 from ..tensors import batches
 from ..tensors.base import CreationTag, TensorBase, are_plain, is_inference, wrap
 from ..tensors.bits import bits_of, mark, memory_of
@@ -236,5 +236,5 @@ def _row_call(op: OpDef) -> Any:
     return with_fast_path(op, general, "row")
 
 
-set_dispatcher(_row_call)
+late.caller_of = _row_call
 aten.with_aux = functools.partial(dispatch, with_aux=True)

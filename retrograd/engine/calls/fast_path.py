@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import observe
+from .. import late, observe
 from ..aliasing.versions import storage_of
 from ..aliasing.views import HOLE, accumulator, gradient_edge, requires_grad
 from ..frames import is_from_elsewhere
@@ -22,7 +22,7 @@ from ..nodes.node import Port
 from ..nodes.row_node import TAKEN, execute, is_plain
 from ..switches import state
 from ..switches.state import STATE
-from ..tensors.base import LAZY, CreationTag, Meta, TensorBase, View, parameter_class, tensor_class
+from ..tensors.base import LAZY, CreationTag, Meta, TensorBase, View
 from ..tensors.narrow import is_narrow
 from ..tensors.numbers_ import number_operand
 from ..tensors.sig import sig_of
@@ -334,7 +334,7 @@ def _become(function: Any, op: Any, general: Any, form: str, args: Any, kwargs: 
 def _become_fast(function: FunctionType, op: Any, general: Callable[..., Any], form: str) -> None:
     """Replace the code object of ``function``, which is bound under many names already, by the generated one."""
     namespace = function.__globals__
-    namespace.update(_NAMES, Tensor=tensor_class(), Parameter=parameter_class())
+    namespace.update(_NAMES, Tensor=late.tensor_class, Parameter=late.parameter_class)
     namespace.update(Node=op.node_class, ComplexNode=op.general_node_class)
     namespace.update(row=op, _forward=op.forward, general=_without_missing(general) if form == "function" else general)
     if hasattr(op.forward, "of_wider"):

@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ...locks import lock
+from .. import late
 from ..aliasing.strided import element_strides, root_array, storage_offset
 from ..aliasing.versions import storage_of
 from ..aliasing.views import gradient_edge, replay
 from ..nodes.node import GraphNode, edge_parts
-from ..nodes.saved import set_tangent_restorer
 from ..overriding.asked_functions import detached
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches import state
@@ -307,4 +307,4 @@ def _restore_tangent(t: TensorBase, node: GraphNode, nr: int) -> None:
         keep_tangent(t, tangent)
 
 
-set_tangent_restorer(_restore_tangent)
+late.restore_tangent = _restore_tangent

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...locks import reentrant_lock
-from .. import observe
+from .. import late, observe
 from ..aliasing.inplace import prepare_write
 from ..aliasing.memory_formats import copied_with, laid_out
 from ..aliasing.strided import contiguous_strides, element_strides, is_dense
@@ -20,7 +20,7 @@ from ..overriding.dispatch_classes import is_dispatching
 from ..switches import state
 from ..switches.state import STATE
 from ..table.registry import F
-from ..tensors.base import LAZY, TensorBase, tensor_class, wrap
+from ..tensors.base import LAZY, TensorBase, wrap
 from ..tensors.bits import assign, bits_of
 from ..tensors.layouts import contiguous_format
 from .edges import getrefcount, total
@@ -69,9 +69,9 @@ class AccumulateGrad(GraphNode):
         First gradients that fit and that nothing else refers to are stored as they are: the general checks would take
         six calls for each, 4 µs after large arrays.
         """
-        late, filled = [], []
+        delayed, filled = [], []
         watched = observe.observers
-        new, tensor, array, began = TensorBase.__new__, tensor_class(), np.ndarray, 0
+        new, tensor, array, began = TensorBase.__new__, late.tensor_class, np.ndarray, 0
         with _lock:
             for accumulator in leaves:
                 variable, g = accumulator.variable, accumulator._pending
@@ -93,12 +93,12 @@ class AccumulateGrad(GraphNode):
                     if watched:
                         filled.append((accumulator, g, began, now()))
                 else:
-                    late.append(accumulator)
+                    delayed.append(accumulator)
         if filled:
             observe.notify("filled", filled)
-        if late:
+        if delayed:
             g = None  # so that only its accumulator holds the last array
-            _fill_one_by_one(late, task)
+            _fill_one_by_one(delayed, task)
 
     def __call__(self, *grads: Any, **kwargs: Any) -> Any:
         """Accumulate a gradient directly."""

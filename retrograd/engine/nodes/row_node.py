@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import observe
+from .. import late, observe
 from ..aliasing import storage
 from ..execution.fit import fit_one, fit_tensor
 from ..execution.general_sweep import run_general
 from ..frames import ENGINE
 from ..switches.state import STATE
-from ..tensors.base import TensorBase, parameter_class, tensor_class
+from ..tensors.base import TensorBase
 from ..tensors.numbers_ import Number
 from .edges import getrefcount
 from .node import NOTHING
@@ -87,7 +87,7 @@ def is_plain(op: Any) -> bool:
 
 def make_node_class(op: Any) -> type[OpNode]:
     """The node class of a row."""
-    namespace = dict(_NAMES, Tensor=tensor_class(), Parameter=parameter_class(), row=op, joint=op.joint)
+    namespace = dict(_NAMES, Tensor=late.tensor_class, Parameter=late.parameter_class, row=op, joint=op.joint)
     inlined = is_plain(op)
     text = NodeClassSource(op, namespace, result_slots(op), inlined)
     execute(_joined(text.lines()), f"<node of {op.name}>", namespace)

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from .. import late
 from ..aliasing.storage import Storage
 from ..aliasing.versions import storage_of, version_of
 from ..execution import watchers
@@ -81,7 +82,7 @@ def check_input(t: TensorBase, number: int) -> None:
     now, expected = meta.storage.version, meta.storage.version_at(number)
     if now != expected:
         # a view that may not be brought up to date says so first
-        edge = t._fn if t._fn is not LAZY else (find_edge(t) if meta.view is not None else None)
+        edge = t._fn if t._fn is not LAZY else (late.find_edge(t) if meta.view is not None else None)
         raise version_error(t._sig, edge, now, expected)
 
 
@@ -93,32 +94,6 @@ def check_output(storage: Storage | None, node: GraphNode, nr: int) -> None:
             sig = node._sigs[nr]
             assert sig is not None
             raise version_error(sig, edge_to(node, nr), now, expected)
-
-
-def _no_tangent(t: Any, node: GraphNode, nr: int) -> None:
-    """The default tangent restorer: outputs have no tangent."""
-
-
-restore_tangent: Callable[[Any, GraphNode, int], None] = _no_tangent
-
-
-def set_tangent_restorer(restore: Callable[[Any, GraphNode, int], None]) -> None:
-    """Register how an unpacked output gets its tangent back (called once, by forward mode)."""
-    global restore_tangent
-    restore_tangent = restore
-
-
-def _no_edge(t: TensorBase) -> Any:
-    """The default edge finder, replaced by the views module."""
-
-
-find_edge: Callable[[TensorBase], Any] = _no_edge
-
-
-def set_edge_finder(find: Callable[[TensorBase], Any]) -> None:
-    """Register how to find a tensor's gradient edge (called once, by the views module)."""
-    global find_edge
-    find_edge = find
 
 
 def unpack_output(array: Any, node: Any, nr: int) -> Any:
@@ -133,7 +108,7 @@ def unpack_output(array: Any, node: Any, nr: int) -> Any:
     t._meta = Meta()
     t._meta.storage = storage
     if state.FORWARD_LEVELS:
-        restore_tangent(t, node, nr)
+        late.restore_tangent(t, node, nr)
     return t
 
 
@@ -244,7 +219,7 @@ class SavedTensor:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         source = self._tensor if self._tensor is not None else wrap(self._array, shares=True)
         if self._tensor is not None and not self._is_output:
-            self._edge = self._edge if self._edge is not None else find_edge(source)
+            self._edge = self._edge if self._edge is not None else late.find_edge(source)
         alias = _alias(source)
         alias.need_meta().storage = self._meta_storage
         self._pack(alias, pack_hook, unpack_hook)
@@ -264,7 +239,7 @@ class SavedTensor:
         if self._unpack is not None:
             return self._unpacked(node)
         if self._tensor is not None and self._tensor._meta is not None and self._tensor._meta.view is not None:
-            find_edge(self._tensor)  # raises if this view has lost its history
+            late.find_edge(self._tensor)  # raises if this view has lost its history
         self._check_version(node)
         if self._tensor is not None and self._is_output:
             return self._connected(detached(self._tensor), node)
@@ -315,5 +290,5 @@ class SavedTensor:
         if self._tangent is not None:
             self._level.keep(t, self._tangent)
         elif self._is_output and node is not None and state.FORWARD_LEVELS:
-            restore_tangent(t, node, self._nr)
+            late.restore_tangent(t, node, self._nr)
         return t

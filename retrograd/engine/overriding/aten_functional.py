@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from .. import late
 from ..ops.layers.functions.activations import slopes_below
 from ..table.methods import FUNCTIONS
 from ..table.public import NAMESPACES, NN
 from ..table.registry import F
-from ..tensors.base import tensor_class
 from .schema_forms import REDUCTIONS
 
 FUNCTIONAL: Final[dict[str, Callable[..., Any]]] = {}
@@ -46,7 +46,7 @@ def _drawn(name: str) -> Callable[..., Any]:
     return call
 
 
-FUNCTIONAL.update({name: _method(name) for name in METHODS if hasattr(tensor_class(), name)})
+FUNCTIONAL.update({name: _method(name) for name in METHODS if hasattr(late.tensor_class, name)})
 FUNCTIONAL.update({name: _drawn(name) for name in _DRAWS})
 
 

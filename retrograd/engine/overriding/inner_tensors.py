@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..tensors.base import TensorBase, tensor_class
+from .. import late
+from ..tensors.base import TensorBase
 
 
 def is_traceable_wrapper_subclass_type(t: type) -> bool:
     """Whether instances of a class can be taken apart (``__tensor_flatten__``) and put together again."""
     return (
         issubclass(t, TensorBase)
-        and t is not tensor_class()
+        and t is not late.tensor_class
         and hasattr(t, "__tensor_flatten__")
         and hasattr(t, "__tensor_unflatten__")
     )

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..tensors.base import TensorBase, tensor_class
+from .. import late
+from ..tensors.base import TensorBase
 from .asking_order import asking_order
 
 
@@ -103,12 +104,12 @@ def default_torch_function(
 
 def _unconverted() -> tuple[Any, ...]:
     """Attributes whose values stay what they are."""
-    tensor: Any = tensor_class()
+    tensor: Any = late.tensor_class
     return (tensor._base.__get__, tensor.grad.__get__)
 
 
 def _as(value: Any, cls: type) -> Any:
-    if cls is tensor_class():
+    if cls is late.tensor_class:
         return value
     if isinstance(value, TensorBase) and not isinstance(value, cls):
         return value.as_subclass(cls)
@@ -121,7 +122,7 @@ def _as(value: Any, cls: type) -> Any:
 def overrides_functions(value: Any) -> bool:
     """Whether a value's class has a ``__torch_function__`` of its own (a plain tensor's does not count)."""
     cls = value.__class__
-    if cls is tensor_class() or cls in _NUMBERS_AND_TEXT or isinstance(value, type):
+    if cls is late.tensor_class or cls in _NUMBERS_AND_TEXT or isinstance(value, type):
         return False
     return answers(cls)
 
@@ -156,7 +157,7 @@ def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: 
 
 def _has_torch_function(value: Any) -> bool:
     """Whether a value's class has a ``__torch_function__``, a plain tensor's too."""
-    return value.__class__ is tensor_class() or overrides_functions(value)
+    return value.__class__ is late.tensor_class or overrides_functions(value)
 
 
 def asked(public_api: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -191,7 +192,7 @@ def _accessor_name(f: Any) -> str | None:
     what = getattr(f, "__name__", "")
     if what not in ("__get__", "__set__"):
         return None
-    for cls in tensor_class().__mro__:
+    for cls in late.tensor_class.__mro__:
         for name, accessor in vars(cls).items():
             if accessor is getattr(f, "__self__", None):
                 return f"torch.Tensor.{name}.{what}"

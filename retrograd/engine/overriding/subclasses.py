@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .. import late
 from ..table.registry import OPS
 from ..tensors.absent import absent
-from ..tensors.base import TensorBase, tensor_class, with_array
+from ..tensors.base import TensorBase, with_array
 from ..tensors.bits import bits_of
 from ..tensors.dtypes import dtype as dtype_type
 from ..tensors.dtypes import get_default_dtype
@@ -21,7 +22,7 @@ _NO_TENSOR = (
 
 def as_class(t: Any, cls: type) -> Any:
     """A fresh tensor as an instance of ``cls``."""
-    if cls is not tensor_class():
+    if cls is not late.tensor_class:
         if bits_of(t):
             t._array = t._array  # memory of its own, which nobody conjugates
         t.__class__ = cls
@@ -32,7 +33,7 @@ def as_class(t: Any, cls: type) -> Any:
 
 def as_subclass(self: Any, cls: type) -> Any:
     """The same tensor (memory, history) as an instance of ``cls``, a subclass of ``Tensor``."""
-    if not (isinstance(cls, type) and issubclass(cls, tensor_class())):
+    if not (isinstance(cls, type) and issubclass(cls, late.tensor_class)):
         raise TypeError(_NO_TENSOR)
     return as_class(OPS["alias"](self), cls)
 
@@ -47,7 +48,7 @@ def make_wrapper_subclass(
 
     ``TypeError`` for a class without ``__torch_dispatch__``.
     """
-    if not (isinstance(cls, type) and issubclass(cls, tensor_class())):
+    if not (isinstance(cls, type) and issubclass(cls, late.tensor_class)):
         raise TypeError(_NO_TENSOR)
     if not has_dispatch(cls):
         raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
@@ -64,7 +65,7 @@ def make_wrapper_subclass(
 
 def make_subclass(cls: type, data: Any, require_grad: bool = False, **layout: Any) -> Any:
     """A leaf of class ``cls`` that shares the memory of ``data``."""
-    if not (isinstance(cls, type) and issubclass(cls, tensor_class())):
+    if not (isinstance(cls, type) and issubclass(cls, late.tensor_class)):
         raise TypeError(_NO_TENSOR)
     if not isinstance(data, TensorBase):
         raise TypeError(f"_make_subclass(): argument 'data' must be Tensor, not {type(data).__name__}")

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any, Final
 
+from .. import late
 from ..table.registry import OPS
-from ..tensors.base import tensor_class
 from . import overrides
 from .overrides import with_elements
 
@@ -194,7 +194,7 @@ def install() -> None:
     if overrides.INSTALLED:
         return
     overrides.INSTALLED = True
-    _install_methods(tensor_class())
+    _install_methods(late.tensor_class)
     for face in _FACES:
         _install_face(*face)
 
@@ -298,6 +298,6 @@ def overridable() -> list[Any]:
 
 def subclass_defined(cls: type, /, **kwargs: Any) -> None:
     """Wrap the public functions as soon as a subclass of Tensor overrides them."""
-    super(tensor_class(), cls).__init_subclass__(**kwargs)
+    super(late.tensor_class, cls).__init_subclass__(**kwargs)
     if overrides.answers(cls):
         install()

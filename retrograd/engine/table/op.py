@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...locks import once
+from .. import late
 from ..nodes.node import NODE_CLASSES
 from ..nodes.opnode import OpNode
 from ..nodes.row_node import make_node_class
@@ -264,16 +265,8 @@ class OpDef(RowFacts):
     @once
     def call(self) -> Callable[..., Any]:
         """The function that calling the row calls."""
-        return _caller_of(self)
+        caller: Callable[..., Any] = late.caller_of(self)
+        return caller
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
-
-
-_caller_of: Callable[[OpDef], Callable[..., Any]]
-
-
-def set_dispatcher(caller_of: Callable[[OpDef], Callable[..., Any]]) -> None:
-    """Register how a row's calls are dispatched (called once, by the dispatcher)."""
-    global _caller_of
-    _caller_of = caller_of

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
+from .. import late
 from ..aliasing.storage import Storage
 from .absent import AbsentMemory, refusal
 from .sig import Sig, sig_of
@@ -153,40 +154,8 @@ class TensorBase:
 
 T = TypeVar("T", bound=TensorBase)
 _new = TensorBase.__new__
-_tensor_class: type[Any] = TensorBase
 PLAIN_CLASSES: Final[set[type]] = set()
 """The classes of tensors that compute as plain ones do: ``Tensor`` and ``Parameter``."""
-
-
-class _Undefined:
-    """Placeholder for a class whose module is not loaded yet."""
-
-
-_parameter_class: type[Any] = _Undefined
-
-
-def set_tensor_class(cls: type[TensorBase]) -> None:
-    """Register the class of results (called once, by the module that defines it)."""
-    global _tensor_class
-    _tensor_class = cls
-    PLAIN_CLASSES.add(cls)
-
-
-def tensor_class() -> type[Any]:
-    """The class results are made of."""
-    return _tensor_class
-
-
-def set_parameter_class(cls: type[TensorBase]) -> None:
-    """Register the class of parameters (called once, by the module that defines it)."""
-    global _parameter_class
-    _parameter_class = cls
-    PLAIN_CLASSES.add(cls)
-
-
-def parameter_class() -> type[Any]:
-    """The class of parameters, which compute as plain tensors do."""
-    return _parameter_class
 
 
 made: list[Callable[[TensorBase], None]] = []
@@ -199,7 +168,7 @@ def wrap(array: Any, fn: Any = None, shares: bool = False) -> Any:
         if array.__class__ is AbsentMemory:
             raise refusal("a value")
         array = np.asarray(array)
-    t = _new(_tensor_class)
+    t = _new(late.tensor_class)
     t._array = array
     t._fn = fn
     t._meta = None

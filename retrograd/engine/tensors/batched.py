@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from .. import late
 from ..overriding.overrides import disabled_torch_function_impl
-from .batches import is_batched, refuse_choice, refuse_number, set_batched_class
+from .batches import is_batched, refuse_choice, refuse_number
 from .tensor import Tensor
 
 
@@ -59,4 +60,4 @@ def complete() -> None:
             setattr(Batched, name, _refusing(name, refuse))
 
 
-set_batched_class(Batched)
+late.batched_class = Batched

@@ -10,22 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from .. import late
 from ..aliasing.versions import storage_of
 from ..switches.state import STATE, enter_mode, leave_mode
-from .base import TensorBase, tensor_class
-
-_batched_class: type[Any] = TensorBase  # until the class is there
-
-
-def set_batched_class(cls: type[TensorBase]) -> None:
-    """Register the class of tensors that are entries of a batch (called once)."""
-    global _batched_class
-    _batched_class = cls
-
-
-def batched_class() -> type[Any]:
-    """The class of tensors that are entries of a batch."""
-    return _batched_class
+from .base import TensorBase
 
 
 class Batch:
@@ -97,8 +85,8 @@ def mark(t: Any, batches: Mapping[Batch, int]) -> None:
     """
     meta = t.need_meta()
     meta.batches = {**batches, **meta.batches}
-    if t.__class__ is tensor_class():
-        t.__class__ = _batched_class
+    if t.__class__ is late.tensor_class:
+        t.__class__ = late.batched_class
 
 
 def mark_alias(alias: Any, t: Any) -> None:

@@ -11,21 +11,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from .. import late
 from .absent import AbsentMemory
-from .base import Array, TensorBase, parameter_class, tensor_class
-from .batches import batched_class
+from .base import Array, TensorBase
 
 CONJUGATE: Final = 1
 NEGATIVE: Final = 2
 memory_of: Callable[[TensorBase], Array] = TensorBase._array.__get__  # type: ignore[attr-defined]
 """The array in memory, before it is conjugated or negated."""
-_unresolved_class: type[Any] = TensorBase  # until the class is there
-
-
-def set_unresolved_class(cls: type[TensorBase]) -> None:
-    """Register the class of tensors that are conjugated or negated when they are read (called once)."""
-    global _unresolved_class
-    _unresolved_class = cls
 
 
 def bits_of(t: TensorBase) -> int:
@@ -37,14 +30,15 @@ def mark(t: TensorBase, bits: int) -> None:
     """Let a tensor that was just made be conjugated or negated when it is read."""
     if bits and type(memory_of(t)) is not AbsentMemory:
         t.need_meta().bits = bits
-        t.__class__ = _unresolved_class
+        t.__class__ = late.unresolved_class
 
 
 def class_of(t: TensorBase) -> type[Any]:
     """The class that a copy of a tensor gets."""
-    if t.__class__ is not _unresolved_class and t.__class__ is not batched_class():
+    if t.__class__ is not late.unresolved_class and t.__class__ is not late.batched_class:
         return t.__class__
-    return parameter_class() if t._meta is not None and t._meta.is_parameter else tensor_class()
+    cls: type[Any] = late.parameter_class if t._meta is not None and t._meta.is_parameter else late.tensor_class
+    return cls
 
 
 def with_bits(values: Any, bits: int) -> Array:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .. import observe
+from .. import late, observe
 from ..aliasing.owners import share
 from ..aliasing.views import requires_grad
 from ..calls.quiet import quietly
@@ -19,7 +19,7 @@ from ..overriding.dispatch_classes import is_dispatching
 from ..switches.state import STATE
 from ..warning import warn_once
 from .argument_checks import type_name_of
-from .base import TensorBase, tensor_class, wrap
+from .base import TensorBase, wrap
 from .bits import CONJUGATE, class_of
 from .common_dtype import promote_types, scalar_dtype
 from .dtypes import get_default_dtype, scalar_name
@@ -359,7 +359,7 @@ def length(t: Any) -> int:
 
 def formatted(t: Any, spec: str) -> str:
     """``format(tensor, spec)``: one without dimensions, and of no subclass, as its number."""
-    plain = not t._sig.shape and class_of(t) is tensor_class()
+    plain = not t._sig.shape and class_of(t) is late.tensor_class
     return format(t.item(), spec) if plain else object.__format__(t, spec)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from .. import late
 from ..aliasing.strided import element_strides, root_array, storage_offset, strided
 from ..aliasing.versions import share_storage, storage_of
 from ..aliasing.views import grad_fn_of, requires_grad
 from ..nodes.hooks import warn_if_has_hooks
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.modes import no_grad
-from .base import LAZY, PLAIN_CLASSES, parameter_class, wrap
+from .base import LAZY, PLAIN_CLASSES, wrap
 from .bits import bits_of, class_of, mark, memory_of
 from .convert import refusal, told
 
@@ -30,7 +31,7 @@ def deepcopy(t: Any, memo: dict[int, Any]) -> Any:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
             "Copy tensor.detach() instead.",
         )
-    trained = issubclass(class_of(t), parameter_class())
+    trained = issubclass(class_of(t), late.parameter_class)
     if is_dispatching(t):
         made = _cloned(t)
     else:
@@ -141,7 +142,7 @@ def rebuild(
         t._fn = LAZY
     if parameter:
         t.need_meta().is_parameter = True
-        t.__class__ = parameter_class()
+        t.__class__ = late.parameter_class
     t.__dict__.update(attributes)
     if kind is not None:
         t.__class__ = kind

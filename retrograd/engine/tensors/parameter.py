@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import observe
+from .. import late, observe
 from ..overriding.dispatch_classes import is_dispatching
 from ..overriding.overrides import disabled_torch_function_impl
 from ..switches.state import STATE
-from .base import LAZY, is_inference, set_parameter_class, tensor_class, wrap
+from .base import LAZY, PLAIN_CLASSES, is_inference, wrap
 from .bits import bits_of, class_of, mark, memory_of
 from .tensor import Tensor
 
@@ -50,7 +50,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             made = _detached(source)
         else:
             made = wrap(memory_of(source), shares=True)
-            made.__class__ = cls if class_of(source) in (tensor_class(), Parameter) else type(source)
+            made.__class__ = cls if class_of(source) in (late.tensor_class, Parameter) else type(source)
             mark(made, bits_of(source))
         meta = made.need_meta()
         meta.is_parameter = True
@@ -74,7 +74,8 @@ def _detached(source: Any) -> Any:
     return made
 
 
-set_parameter_class(Parameter)
+late.parameter_class = Parameter
+PLAIN_CLASSES.add(Parameter)
 
 
 class _BufferMeta(type):

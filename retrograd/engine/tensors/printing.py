@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import late
 from ..aliasing.views import grad_fn_of, requires_grad
 from ..forward_mode.forward_ad import tangent_of
 from .absent import AbsentMemory
-from .base import PLAIN_CLASSES, TensorBase, parameter_class
+from .base import PLAIN_CLASSES, TensorBase
 from .bits import class_of
 from .dtypes import get_default_dtype
 from .printed_elements import PROFILES, PrintOptions, elements_text, options
@@ -37,7 +38,7 @@ def tensor_repr(t: Any, *, tensor_contents: str | None = None) -> str:
     plain = class_of(t) in PLAIN_CLASSES
     name = "tensor" if plain else t.__class__.__name__
     before, after = ("Parameter(", ")") if is_parameter and not plain else ("", "")
-    if issubclass(class_of(t), parameter_class()):
+    if issubclass(class_of(t), late.parameter_class):
         before = "Parameter containing:\n" + before
     if tensor_contents is None and t._array.__class__ is AbsentMemory:
         tensor_contents = f"..., size={tuple(t._sig.shape)}"

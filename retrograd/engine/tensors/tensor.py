@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .. import observe
+from .. import late, observe
 from ..aliasing.retaining import retain_on
 from ..aliasing.storage import stamp_write
 from ..aliasing.versions import version_of
@@ -28,7 +28,7 @@ from ..table.registry import F
 from ..warning import warn
 from . import convert, copying, detaching, gradient
 from .argument_checks import check_bool
-from .base import LAZY, PLAIN_CLASSES, Hook, TensorBase, is_inference, set_array, set_tensor_class
+from .base import LAZY, PLAIN_CLASSES, Hook, TensorBase, is_inference, set_array
 from .devices import CPU, device
 from .dtypes import c_name, dtype, scalar_name
 from .printing import tensor_repr
@@ -361,4 +361,5 @@ class Tensor(TensorBase):
         return self.flip((0,)) if self.ndim else self
 
 
-set_tensor_class(Tensor)
+late.tensor_class = Tensor
+PLAIN_CLASSES.add(Tensor)

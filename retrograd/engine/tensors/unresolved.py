@@ -9,9 +9,10 @@ memory each time.  So plain tensors pay nothing, and calls with one of these tak
 
 from __future__ import annotations
 
+from .. import late
 from ..overriding.overrides import disabled_torch_function_impl
 from .base import Array, TensorBase
-from .bits import bits_of, class_of, memory_of, set_unresolved_class, with_bits
+from .bits import bits_of, class_of, memory_of, with_bits
 from .tensor import Tensor
 
 _set_memory = TensorBase._array.__set__  # type: ignore[attr-defined]
@@ -35,4 +36,4 @@ class Unresolved(Tensor):
         self.__class__ = class_of(self)
 
 
-set_unresolved_class(Unresolved)
+late.unresolved_class = Unresolved

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .... import late
 from ....aliasing.fast_writes import fast_write, has_fast_writes
 from ....aliasing.inplace import call_inplace
 from ....calls.fast_path import MISSING, with_fast_path
@@ -15,7 +16,7 @@ from ....calls.refusals import refuse_truth_values
 from ....table.public import METHODS, as_tensor_operand, check_tensor, public
 from ....table.registry import OPS, F
 from ....tensors.argument_checks import type_name_of
-from ....tensors.base import TensorBase, tensor_class, wrap
+from ....tensors.base import TensorBase, wrap
 from ....tensors.common_dtype import result_dtype
 from ....tensors.dtypes import get_default_dtype
 from ....tensors.narrow import kind_of
@@ -329,7 +330,7 @@ _rsub = binary_method(rsub)
 
 def _subtracted_from(self: Any, other: Any) -> Any:
     """``other - self``; a plain number beside a real tensor needs no look at kinds and dtypes: 7 calls less."""
-    if self.__class__ is tensor_class() and self._sig.floats is not None and other.__class__ in (int, float):
+    if self.__class__ is late.tensor_class and self._sig.floats is not None and other.__class__ in (int, float):
         operand_of(other)
         return F._rsub_number(self, other, 1)
     return _rsub(self, other)

@@ -12,12 +12,12 @@ import re
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from .....engine import late
 from .....engine.checkpoint.frame import Frame
 from .....engine.checkpoint.run import _Region
 from .....engine.execution.graph_task import GraphTask
 from .....engine.frames import TORCH_NAMES
 from .....engine.table.public import FUNCTIONS, METHODS, NAMESPACES, PROPERTIES
-from .....engine.tensors.base import tensor_class
 from ....operators import canonical, inplace
 from ....program.frames import is_foreign, user_frame
 
@@ -110,7 +110,7 @@ def _public_names() -> dict[int, tuple[CodeType, str]]:
         _, known = found.setdefault(id(code), (code, spelled(name)))
         if known != spelled(name) and code.co_name not in (name, known):
             shared.add(id(code))
-    for name, method in vars(tensor_class()).items():
+    for name, method in vars(late.tensor_class).items():
         code = _own_code(method)
         if code is not None and _DUNDER.match(name) and code.co_name == name:
             found.setdefault(id(code), (code, spelled(name)))
