@@ -15,7 +15,7 @@ from ..facts.flow import Flow
 from ..facts.runs import Run
 from ..queries.carried_tensors import carried_tensor
 from ..text.phrases import MODIFIED
-from ..text.spelling import out_of_place, statement, written_name
+from ..text.spelling import gives_value, out_of_place, statement, written_name
 from ..text.words import at, listed, operator_word
 
 KINDS = {
@@ -182,9 +182,10 @@ def _out_of_place(flow: Flow, write: int, name: str) -> str:
     if re.search(r"[-+*/]=", text):
         whole = name.split("[")[0]
         return out_of_place(text.replace(".data", "")) or f"change a copy: {whole} = {whole}.clone() before it"
-    if f".{event.written}(" in text and event.written.endswith("_") and ";" not in text and statement(text) is not None:
+    method = event.written if gives_value(event.written) else ""
+    if method.endswith("_") and f".{method}(" in text and ";" not in text and statement(text) is not None:
         return out_of_place(text.replace(".data", "")) or f"{name} = " + text.replace(
-            f".{event.written}(", f".{event.written.rstrip('_')}("
+            f".{method}(", f".{method.rstrip('_')}("
         ).replace(".data", "")
     if flow.does(write, Trait.INDEXING) and name.partition("[")[1]:
         whole = name.partition("[")[0]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cached_property, lru_cache
 
 from ...graphs.graph import SourceLine
+from ...operators import Trait, is_a
 from ...program.syntax import parsed, parsed_expression
 from ...recording.events import Recording
 from .fragments import Fragment, fragments, heads_around
@@ -264,11 +265,17 @@ def out_of_place(text: str) -> str:
         chain = [node.value]  # h.mul_(2).add_(1), h.mul_(2), h: what the first makes, the rest changes
         while (inner := _in_place(chain[-1])) is not None:
             chain.append(inner)
-        changed = chain[-1]
-        if len(chain) > 1 and isinstance(changed, ast.Name | ast.Attribute):
-            first, text = ast.unparse(chain[-2]), ast.unparse(node.value)
+        changed, call = chain[-1], chain[-2] if len(chain) > 1 else None
+        if isinstance(call, ast.Call) and isinstance(changed, ast.Name | ast.Attribute) and gives_value(called(call)):
+            first, text = ast.unparse(call), ast.unparse(node.value)
             return f"{ast.unparse(changed)} = {_renamed(first)}{text[len(first) :]}"
     return ""
+
+
+def gives_value(method: str) -> bool:
+    """Whether there is a method that gives as a new tensor what another one writes in place: none for ``copy_``."""
+    whole = is_a(method, Trait.WRITING) and not is_a(method, Trait.INDEXING)
+    return not whole and not is_a(method, Trait.RANDOM, Trait.ALLOCATING)
 
 
 def _renamed(call: str) -> str:

@@ -45,8 +45,8 @@ class UnheardWrites(Observer):
             self.watching.describe_anew(t)
 
     def optimizer_done(self, action: str, optimizer: Any) -> None:
-        """An optimizer has stepped, or cleared gradients."""
-        self._shared.steps += 1
+        """An optimizer has stepped, or cleared gradients, which writes into none of what it was given."""
+        self._shared.steps += action != "zero_grad"
 
     def _send(self, name: str, number: int, versions: tuple[int, int], through: str) -> None:
         frame = user_frame(getframe(3))

@@ -90,14 +90,14 @@ class CallNotes:
             if way in ("data", "detach") and inputs:
                 facts.view_of = inputs[0]
                 self._ways[number] = way
-            elif facts.view_of is None and inputs and number not in inputs:
+            elif inputs and number not in inputs:
                 self._follow(number, inputs[0], rows)
 
     def _follow(self, number: int, first: int, rows: Rows) -> None:
         """A view of a tensor that shares memory unseen shares it, too."""
         facts, source = rows[number], rows[first]
         if facts.storage is not None and facts.storage == source.storage:
-            facts.view_of = first
+            facts.view_of = first if facts.view_of is None else facts.view_of
             if first in self._ways:
                 self._ways[number] = self._ways[first]
 

@@ -183,7 +183,7 @@ class Owners:
             if not to_none:  # writes into gradients, which a graph may have saved
                 original(optimizer, *args, **kwargs)
                 return
-            self._pause.begin()
+            self._pause.begin(writes=False)
             try:
                 original(optimizer, *args, **kwargs)
             finally:

@@ -170,10 +170,13 @@ class OptimizerPause:
         self._thread = thread
         """What belongs to one thread: its ``mode``, whether that is ``paused``, and what it is ``inside`` of."""
 
-    def begin(self, *, computes: bool = False) -> None:
-        """An optimizer works: its calls are no events, and not even seen unless it ``computes`` with a graph."""
+    def begin(self, *, computes: bool = False, writes: bool = True) -> None:
+        """An optimizer works: its calls are no events, and not even seen unless it ``computes`` with a graph.
+
+        Where it does not write, as while it sets gradients to None, that is no step.
+        """
         self._thread.inside.optimizer = True
-        self._thread.inside.steps += 1
+        self._thread.inside.steps += writes
         mode = self._thread.mode
         if mode is not None and not computes and not self._thread.paused:
             self._thread.paused = pop_mode(mode)
