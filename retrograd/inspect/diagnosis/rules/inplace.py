@@ -103,12 +103,9 @@ def _modified(flow: Flow, run: Run) -> Iterator[Case]:
 
 def _carried(flow: Flow, clash: _Clash, run: Run) -> Case | None:
     """Return the case of a tensor that takes the graph of the pass before along, whose weights a step has changed."""
-    earlier = next((one for one in reversed(flow.runs) if one.end < clash.write and not one.nested), None)
-    shared = (
-        earlier is not None
-        and earlier.source == run.source
-        and not flow.reached_by(earlier).calls.isdisjoint(clash.savers)
-    )
+    before = (one for one in reversed(flow.runs) if one.end < clash.write and not one.nested)
+    earlier = next((one for one in before if one.source == run.source), None)
+    shared = earlier is not None and not flow.reached_by(earlier).calls.isdisjoint(clash.savers)
     carried = carried_tensor(flow, earlier, run) if earlier is not None and shared else None
     if carried is None or flow.events[clash.write].kind != "optimizer":
         return None

@@ -15,6 +15,7 @@ from ...facts.runs import Run
 from ...facts.steps import cuts_between
 from ...queries.detached_values import number_cut, returned_cut, value_cut
 from ...roles.trained import expected_gradients, held_for_others, trained_then_frozen, without_any_grad
+from ...text.phrases import UNUSED
 from ...text.words import at, counted, operator_word, parameters
 from .cut_words import NO_DERIVATIVE, cause_of, not_simply_attached, remedy_of, what_cut
 from .functions import lost_in_functions, zeros_of_functions, zeros_on_a_way
@@ -69,8 +70,9 @@ def find(flow: Flow) -> Iterator[Case]:
         yield from zeros_on_a_way(flow)
     others = list(other_ways(flow)) if failed is None else []
     yield from (case for case in others if case.subjects)  # what came back as a constant was not meant to
-    for cut in cuts.values():
-        yield _case(flow, cut, failed)
+    last = [cut for cut in cuts.values() if not _goes_on(flow, cut)] if failed is not None else []
+    for cut in last or cuts.values():
+        yield _case(flow, cut, failed or _refusing(flow, cut.leaves[0]))
     if all(cut.against for cut in cuts.values()):
         yield from _copied_losses(flow)
         yield from (case for case in others if not case.subjects)
@@ -86,6 +88,11 @@ def _ways_of(flow: Flow, leaves: list[int]) -> Iterator[tuple[int, list[int]]]:
         way = _way_in_last_step(flow, leaf, runs) if leaf in flow.optimized and leaf not in flow.got_gradient else None
         if way is not None:
             yield leaf, way
+
+
+def _goes_on(flow: Flow, cut: _Cut) -> bool:
+    """Whether there is history again behind a cut: then it is another one that leaves a loss without any."""
+    return cut.row in cut.way and any(map(flow.has_node, cut.way[cut.way.index(cut.row) + 1 :]))
 
 
 def _copied_losses(flow: Flow) -> Iterator[Case]:
@@ -124,7 +131,8 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None, *, steps: bool) -> _Cut |
 
     ``steps``: an optimizer steps it and never finds a gradient, so it is a loss that fills ``.grad`` which was meant.
     """
-    runs = [failed] if failed else [run for run in flow.runs if not run.nested and not run.error]
+    refused = failed or _refusing(flow, leaf)
+    runs = [refused] if refused else [run for run in flow.runs if not run.nested and not run.error]
     runs = [run for run in runs if run.accumulates or not steps] or runs
     way = _way_in_last_step(flow, leaf, runs)
     if way is None or _through_a_step(flow, way):
@@ -145,6 +153,11 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None, *, steps: bool) -> _Cut |
     if flow.events[row].data.get("reason") == "detach" and (back := returned_cut(flow, leaf, runs)) is not None:
         return _Cut(back, [back])  # the way that was meant: what is detached on another is held fixed on purpose
     return _Cut(row, way)
+
+
+def _refusing(flow: Flow, leaf: int) -> Run | None:
+    """Return the run that was asked for the gradient of a leaf and refused, for its graph does not have it."""
+    return next((run for run in flow.runs_asking.get(leaf, ()) if UNUSED in run.error), None)
 
 
 def _looks_meant(flow: Flow, row: int) -> bool:

@@ -42,13 +42,25 @@ def _times_trained(flow: Flow, row: int) -> bool:
 def in_data(flow: Flow, states: Finiteness, rows: list[int], wrong: Callable[[State], bool]) -> Case | None:
     """Return the case of a tensor that was bad before any operation, if there is one."""
     for row in rows:
-        bad = [tensor for tensor, state in states.given.get(row, {}).items() if wrong(state)]
+        given = states.given.get(row, {}).items()
+        bad = [one for one, state in given if wrong(state) and not _is_computed(flow, states, one, row)]
         made = states.made.get(row)
         created = made is not None and wrong(made) and not flow.inputs(row)
         if bad or created:
             tensor = flow.events[row].data["outputs"][0] if created else _outside(flow, bad[0])
             return _data_case(flow, tensor, row, _written(flow, states, tensor, row))
     return None
+
+
+def _is_computed(flow: Flow, states: Finiteness, tensor: int, before: int) -> bool:
+    """Whether a call made a tensor bad of numbers that it was given, or it was used before and fine: it is no data."""
+    maker = _maker(flow, tensor, before)
+    put_in = maker is None or flow.does(maker, Trait.FILLING, Trait.WRITING, Trait.ENTERING, Trait.ARRANGING)
+    if not put_in and maker in states.made and flow.inputs(maker):
+        return True
+    uses = (row for row in flow.used_in.get(tensor, ()) if row < before and flow.events[row].data.get("range"))
+    fine = any(tensor not in states.given.get(row, ()) for row in uses)
+    return fine and _written(flow, states, tensor, before) is None  # as statistics, which their layer writes unseen
 
 
 def _outside(flow: Flow, tensor: int) -> int:
