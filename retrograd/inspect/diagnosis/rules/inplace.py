@@ -221,9 +221,21 @@ def _silent(flow: Flow) -> Iterator[Case]:
         for clash in _clashes(flow, run, flow.reached_by(run).calls):
             line = flow.events[clash.write].source
             hit = line not in lines and _is_silent(flow, clash.write) and flow.overwrites(clash.write, clash.saved)
-            if hit:
+            if hit and not _is_restored(flow, clash, run):
                 lines.add(line)
                 yield _unseen(flow, clash, run)
+
+
+def _is_restored(flow: Flow, clash: _Clash, run: Run) -> bool:
+    """Whether the last write into the same entries before a run put back what they held, as who measures a slope does."""
+    target, part = flow.target(clash.write), flow.written_part(clash.write)
+    writes = flow.writes_into(clash.saved)
+    rows = writes[bisect_right(writes, clash.savers[0]) : bisect_left(writes, run.begin)]
+    rows = [row for row in rows if flow.written_part(row) == part]
+    if target is None or not flow.made_in.get(target) or len(rows) < 2:  # one to change them, one to put them back
+        return False
+    held, left = (flow.events[row].data for row in (flow.made_in[target][0], rows[-1]))
+    return "range" in held and [held["range"], held.get("checksum")] == [left.get("range"), left.get("checksum")]
 
 
 def _unseen(flow: Flow, clash: _Clash, run: Run) -> Case:
