@@ -227,7 +227,7 @@ def _silent(flow: Flow) -> Iterator[Case]:
 
 
 def _is_restored(flow: Flow, clash: _Clash, run: Run) -> bool:
-    """Whether the last write into the same entries before a run put back what they held, as who measures a slope does."""
+    """Whether the last write into the same entries put back what they held, as that of who measures a slope."""
     target, part = flow.target(clash.write), flow.written_part(clash.write)
     writes = flow.writes_into(clash.saved)
     rows = writes[bisect_right(writes, clash.savers[0]) : bisect_left(writes, run.begin)]
