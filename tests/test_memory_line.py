@@ -97,14 +97,14 @@ def test_saved_tensors_are_told_with_their_values(engine, tmp_path) -> None:
     for name, tensor in (("a", a), ("b", b), ("c", c)):
         one = found[name]
         assert (one.shape, one.dtype, one.bytes) == ((1, 3), "float32", 12)
-        assert (one.low, one.high) == pytest.approx((float(tensor.min()), float(tensor.max())))
+        assert (one.low, one.high) == pytest.approx((tensor.min().item(), tensor.max().item()))
         assert one.source is not None
         assert linecache.getline(one.source.file, one.source.line).strip().startswith(f"{name} = ")
 
     statistics = chosen_statistics(recording, RenderOptions(), saved=True)
     plain = json.loads(stats_json(recording, statistics))["graphs"][0]["saved"]
     recording.save(tmp_path / "out.html")
-    range_of_b = f"{float(b.min()):.3g} to {float(b.max()):.3g}"
+    range_of_b = f"{b.min().item():.3g} to {b.max().item():.3g}"
     assert range_of_b in page_text(stats_parts(statistics), width=120)
     assert range_of_b in (tmp_path / "out.html").read_text()
     assert {one["name"] for one in plain} == found.keys()
