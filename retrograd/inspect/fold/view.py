@@ -58,10 +58,8 @@ class View:
     def values(self) -> list[int]:
         """Return per edge a number of the value it carries, an output of a node; edges of one value may meet."""
         last, original = self.folded.last_edges, self.folded.original
-        known: dict[tuple[int, int], int] = {}
-        edges = map(last.__getitem__, self.edges)
-        ends = ((original.edge_target[edge], original.edge_output_nr[edge]) for edge in edges)
-        return [known.setdefault(end, len(known)) for end in ends]
+        edges, count = [last[edge] for edge in self.edges], len(original)
+        return [original.edge_target[edge] + count * original.edge_output_nr[edge] for edge in edges]
 
     def feeds(self, frame: int) -> list[tuple[int, int]]:
         """Return how a block of an open repeat hands its gradient to the next one: box that sends, box that gets."""

@@ -155,7 +155,10 @@ def _kept_apart(values: list[int], targets: Sequence[int]) -> list[int]:
     for value, target in zip(values, targets, strict=True):
         known.setdefault(target, set()).add(value)
     crowded = [target for target, found in known.items() if len(found) > _APART]
-    joined = {target: len(values) + number for number, target in enumerate(crowded)}  # no value has such a number
+    if not crowded:
+        return values
+    first = max(values) + 1
+    joined = {target: first + number for number, target in enumerate(crowded)}
     return [joined.get(target, value) for value, target in zip(values, targets, strict=True)]
 
 

@@ -119,9 +119,15 @@ class Scene:
 
     def is_cut(self, edge: int) -> bool:
         """Whether values take an edge, and no gradient."""
+        if not self._has_cuts:
+            return False
         first = self.view.folded.first_edges[self.view.edges[edge]]
         ends = (self.seen.edge_source[edge], self.seen.edge_target[edge])
         return first in self.cuts or any(self.seen.kind[box] == GHOST for box in ends)
+
+    @cached_property
+    def _has_cuts(self) -> bool:
+        return bool(self.cuts) or GHOST in self.seen.kind
 
     @property
     def is_forward(self) -> bool:
