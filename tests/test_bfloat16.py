@@ -395,3 +395,30 @@ def test_without_ml_dtypes_the_command_is_told() -> None:
     """)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.count("pip install 'retrograd[bfloat16]'") == 3, done.stdout + done.stderr
+
+
+BY_NUMBERS: dict[str, Any] = {
+    "add": lambda t, x, n: x + n, "sub": lambda t, x, n: x - n, "rsub": lambda t, x, n: n - x,
+    "mul": lambda t, x, n: x * n, "div": lambda t, x, n: x / n, "reciprocal": lambda t, x, n: n / x,
+    "fmod": lambda t, x, n: t.fmod(x, n), "remainder": lambda t, x, n: x % n, "power": lambda t, x, n: abs(x) ** n,
+    "trunc": lambda t, x, n: t.div(x, n, rounding_mode="trunc"), "eq": lambda t, x, n: x == n,
+    "ge": lambda t, x, n: x >= n, "where": lambda t, x, n: t.where(x > 0, x, n),
+    "alpha": lambda t, x, n: t.add(x, x.flip(0), alpha=n), "step": lambda t, x, n: x.clone().sub_(x.flip(0), alpha=n),
+    "mul_": lambda t, x, n: x.clone().mul_(n), "div_": lambda t, x, n: x.clone().div_(n),
+    "add_": lambda t, x, n: x.clone().add_(n),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", BY_NUMBERS)
+def test_numbers_beside_narrow_tensors(name: str, dtype: str) -> None:
+    """A number is rounded to the tensor's dtype where PyTorch makes a tensor of it, and is exact as a factor."""
+    torch = pytest.importorskip("torch")
+    values = np.linspace(-9, 9, 1024, dtype=np.float32)
+    for number in (1.001, 3.14159, 0.3333):
+        made = [
+            BY_NUMBERS[name](engine, engine.from_numpy(values).to(getattr(engine, dtype)), number)
+            for engine in (torch, retrograd)
+        ]
+        wanted, found = (t.float().numpy() for t in made)
+        np.testing.assert_array_equal(found, wanted)

@@ -56,7 +56,11 @@ def fast_write(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
             )
             or ((meta := self._meta) is not None and (meta.view is not None or meta.inference))
             or ((enabled := STATE.grad_enabled) and (self._fn is not None or operand._fn is not None))
-            or (alpha is not _ABSENT and not (scaled and alpha.__class__ in _PLAIN and operand is other))
+            # (halves have no numbers that are kept: what is added to them is rounded once, not times the factor before)
+            or (
+                alpha is not _ABSENT
+                and not (scaled and alpha.__class__ in _PLAIN and operand is other and sig.floats is not None)
+            )
             # nothing is on besides this thread's ``no_grad``
             or (not (alone := state.MODE == (not enabled)) and _rare())
         ):  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import observe
+from ..calls import narrow_calls
 from ..calls.dispatch import arrays_of, compute, split_aux, tensors_in
 from ..calls.promotion import promoted, same_dtype
 from ..calls.quiet import quietly
@@ -33,6 +34,7 @@ from ..switches import state
 from ..switches.state import STATE
 from ..table.op import OpDef
 from ..table.registry import F
+from ..tensors import narrow
 from ..tensors.base import TensorBase, wrap
 from ..tensors.batches import check_write
 from ..tensors.bits import assign, bits_of
@@ -226,7 +228,10 @@ def _computed_in_place(op: OpDef, given: tuple[Any, ...], args: tuple[Any, ...],
     assert op.into is not None
     t = args[0]
     prepare_write(t)
-    quietly(op.into, arrays_of(op, args))
+    if t._sig.narrow:
+        quietly(narrow_calls.computed_into, (op, arrays_of(op, args)))
+    else:
+        quietly(op.into, arrays_of(op, args))
     bump_version(t)
     if observe.observers:
         observe.notify("inplace", op, given, None, t, operands)
@@ -239,7 +244,11 @@ def _fits_in_place(op: OpDef, args: tuple[Any, ...]) -> bool:
         return False
     t, other = args[:2]
     a = t._sig
-    if not a.differentiable or a.numpy.itemsize < 4 or any(v.__class__ is complex for v in args):
+    if (
+        not a.differentiable
+        or (a.numpy.itemsize < 4 and a.numpy is not narrow.BRAIN)
+        or any(v.__class__ is complex for v in args)
+    ):
         return False
     if not isinstance(other, TensorBase):
         return other.__class__ in (int, float)

@@ -48,8 +48,7 @@ def computed(op: OpDef, arrays: list[Any]) -> Any:
         raise without_kernel(op.name.strip("_"), [numpy])
     forward = op.forward
     if numpy in LOADED:
-        for i in range(getattr(forward, "rounds", 0)):
-            given[i] = _rounded_number(given[i], numpy)
+        _round_numbers(op, given, numpy)
         forward = getattr(forward, "of_wider", forward)
     made = quietly(forward, given)
     if isinstance(made, TensorBase):  # a sparse one, whose parts are computed by operators of their own
@@ -78,5 +77,18 @@ def narrowed(value: Any, numpy: Any) -> Any:
     return rounded(value, numpy) if value.dtype == _WIDE else value
 
 
-def _rounded_number(value: Any, numpy: Any) -> Any:
-    return float(numpy.type(value)) if value.__class__ in (int, float) else value
+def _round_numbers(op: OpDef, given: list[Any], numpy: Any) -> None:
+    """Round the numbers that PyTorch makes tensors of; the forward may say that it is another count of arguments."""
+    first = getattr(op.forward, "rounds", None)
+    for i in op.tensor_positions if first is None else range(first):
+        if i < len(given) and given[i].__class__ in (int, float):
+            given[i] = float(numpy.type(given[i]))
+
+
+def computed_into(op: OpDef, arrays: list[Any]) -> None:
+    """What ``op.into`` writes, computed in single precision and rounded as it is written."""
+    given = [widened(value) for value in arrays]
+    _round_numbers(op, given, arrays[0].dtype)
+    assert op.into is not None
+    op.into(*given)
+    arrays[0][...] = given[0]

@@ -57,7 +57,7 @@ def rounded_once(operands: int = 1) -> Callable[[Callable[..., Any]], Callable[.
             wide = [a.astype(_WIDE) if is_half(a) else a for a in (*given, *args[operands:])]
             return np.asarray(forward(*wide, **kwargs)).astype(_HALF)
 
-        call.of_wider = forward  # type: ignore[attr-defined]
+        call.of_wider, call.rounds = forward, operands  # type: ignore[attr-defined]
         return call
 
     return decorate

@@ -133,7 +133,7 @@ def _mul(self: Any, other: Any) -> Any:
     return _by_number(np.multiply, self, other)
 
 
-_mul.of_wider = np.multiply  # type: ignore[attr-defined]
+_mul.of_wider, _mul.rounds = np.multiply, 0  # type: ignore[attr-defined]
 
 
 elementwise(
@@ -151,7 +151,7 @@ def _div(self: Any, other: Any) -> Any:
     return _by_number(np.true_divide, self, other)
 
 
-_div.of_wider = np.true_divide  # type: ignore[attr-defined]
+_div.of_wider, _div.rounds = np.true_divide, 0  # type: ignore[attr-defined]
 
 
 elementwise(
@@ -179,6 +179,9 @@ def whole_divisor(self: Any, other: Any) -> Any:
 def _floor_divide(self: Any, other: Any) -> Any:
     """Division rounded down."""
     return np.floor_divide(self, whole_divisor(self, other))
+
+
+_floor_divide.rounds = 0  # type: ignore[attr-defined]
 
 
 @rounded_once()

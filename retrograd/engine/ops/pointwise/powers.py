@@ -75,6 +75,7 @@ def _pow_exponent(g: Any, self: Any, exponent: Any, result: Any) -> Any:
     return g * conj(slope)
 
 
+_pow_scalar.rounds = 2  # type: ignore[attr-defined]
 elementwise("_pow_scalar", _pow_scalar, node="PowBackward0", tensors="self", self=_pow_self)
 elementwise(
     "_pow_tensor", integer_power, node="PowBackward1",
@@ -95,6 +96,7 @@ def _pow_base_slope(g: Any, self: Any, exponent: Any, result: Any) -> Any:
     return g * conj(times(result, math.log(self) if self > 0 else math.nan))
 
 
+_base_pow.rounds = 2  # type: ignore[attr-defined]
 elementwise("_pow_base", _base_pow, node="PowBackward2", tensors="exponent", exponent=_pow_base_slope)
 elementwise("sqrt", np.sqrt, promote="float", self=lambda g, result: g / times(conj(result), 2), inplace=True)
 elementwise(
@@ -182,11 +184,19 @@ def _log_slope(row: str) -> Any:
 
 
 def _scalar_first(kernel: Any) -> Any:
-    return lambda self, other: kernel(other.dtype.type(self), other)
+    def forward(self: Any, other: Any) -> Any:
+        return kernel(other.dtype.type(self), other)
+
+    forward.rounds = 2  # type: ignore[attr-defined]
+    return forward
 
 
 def _scalar_last(kernel: Any) -> Any:
-    return lambda self, other: kernel(self, self.dtype.type(other))
+    def forward(self: Any, other: Any) -> Any:
+        return kernel(self, self.dtype.type(other))
+
+    forward.rounds = 2  # type: ignore[attr-defined]
+    return forward
 
 
 def _log_scalar_slope(row: str) -> Any:

@@ -240,7 +240,7 @@ def _logcumsumexp_back(g: Any, self: Any, result: Any, dim: int) -> Any:
     parts = values.real
     finite = parts[np.isfinite(parts)]
     if finite.size == parts.size and np.ptp(finite) < _WIDEST.get(values.dtype.str[1:], 8.0):
-        top = values.dtype.type(parts.max())
+        top = float(parts.max())
         return reversed_cumsum(g * conj(F.exp(top - result)), axis) * conj(F.exp(self - top))
     return _shares(g, self, result, axis)
 

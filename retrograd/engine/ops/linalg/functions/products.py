@@ -48,6 +48,11 @@ def _product(input: Any, other: Any) -> Any:  # noqa: A002
         return F.mm(input, other)
     if a >= 3 and b <= 2:
         return _fold_left(input, other)
+    if a == b == 3 and input._sig.shape[0] != other._sig.shape[0]:
+        if other._sig.shape[0] == 1 and requires_grad(other):  # no gradient that would be summed over the batch
+            return _fold_left(input, F._squeeze_dim(other, 0))
+        if input._sig.shape[0] == 1 and requires_grad(input):
+            return _fold_right(F._squeeze_dim(input, 0), other)
     return _fold_right(input, other) if a <= 2 and requires_grad(input) else _batched(input, other)
 
 

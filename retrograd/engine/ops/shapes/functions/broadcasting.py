@@ -90,4 +90,6 @@ def sum_to_size(self: Any, *size: Any) -> Any:
     shape = ints_of(size)
     if not is_expandable_to(shape, tuple(self.shape)):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(self.shape)}}}.")
+    if size == ((),) and not self.ndim:
+        return self.sum()
     return self if shape == tuple(self.shape) else F.sum_to_size(self, shape)
