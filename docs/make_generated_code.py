@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import retrograd as rg
-from retrograd.engine.calls.fast_path_source import CallSource
-from retrograd.engine.nodes.row_node import result_slots
-from retrograd.engine.nodes.row_node_source import NodeClassSource
-from retrograd.engine.table.registry import OPS
+from retrograd.engine.core.registry import OPS
+from retrograd.engine.generated.fast_path_source import CallSource
+from retrograd.engine.generated.row_node import result_slots
+from retrograd.engine.generated.row_node_source import NodeClassSource
 
 PAGE = Path(__file__).parent / "generated_code.md"
 ROW = "sigmoid"

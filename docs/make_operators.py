@@ -20,9 +20,9 @@ import numpy as np
 import retrograd
 from retrograd.cli.commands.ops import dtypes_in_short
 from retrograd.engine import observe
-from retrograd.engine.table.catalogue import MEASURED, operators
-from retrograd.engine.table.registry import OPS
-from retrograd.engine.tensors.dtypes import ALL
+from retrograd.engine.catalogue import MEASURED, operators
+from retrograd.engine.core.dtypes import ALL
+from retrograd.engine.core.registry import OPS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "operators.md"

@@ -19,7 +19,7 @@ from python_signatures import python_lines
 import retrograd
 from retrograd.engine.calls.overload_choice import fitting
 from retrograd.engine.calls.signatures import TABLE
-from retrograd.engine.table.methods import FUNCTIONS
+from retrograd.engine.methods import FUNCTIONS
 from retrograd.engine.table.public import METHODS, NAMESPACES
 
 PREFIXES = {"linalg": "linalg_", "fft": "fft_", "special": "special_", "nn.functional": ""}

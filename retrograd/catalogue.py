@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .engine.table.catalogue import Operator, operators
+from .engine.catalogue import Operator, operators
 
 __all__ = ["Operator", "operators"]

@@ -86,7 +86,7 @@ def test_reference_has_every_public_name() -> None:
     maker = runpy.run_path(str(ROOT / "docs" / "make_reference.py"))
     listed = set(re.findall(r"`(\w+)`", (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")))
     offered = {module: set(maker["public_names"](importlib.import_module(module))) for module in maker["MODULES"]}
-    functions = importlib.import_module("retrograd.engine.table.methods").FUNCTIONS
+    functions = importlib.import_module("retrograd.engine.methods").FUNCTIONS
     operators = {name for name in functions if not name.startswith("_")}
 
     assert len(operators) > 500

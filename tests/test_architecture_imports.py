@@ -139,6 +139,33 @@ def test_imports_point_the_right_way() -> None:
     assert [breach for module in MODULES.values() for breach in breaches(module)] == []
 
 
+FLOORS = (
+    """core aliasing nodes switches overriding kernels streams pytree
+    observe late warning deprecations frames return_types random scope symbolic control_flow""",
+    "table generated calls execution forward_mode",
+    "ops rules tensors function meta",
+    """surface methods catalogue functional transforms custom_op sparse masked graph checkpoint gradcheck
+    profiling devices""",
+)
+"""The rooms of the engine, from the lowest floor to the highest."""
+
+
+def test_imports_of_the_engine_run_down() -> None:
+    """A room of the engine imports from its own floor and from lower ones; ``late`` holds what would run up."""
+    floor = {room: number for number, rooms in enumerate(FLOORS) for room in rooms.split()}
+    rooms = {name: name.split(".")[2] for name in MODULES if name.startswith("retrograd.engine.")}
+    upward = [
+        f"{module.where}:{item.line} imports {item.target}"
+        for name, module in MODULES.items()
+        if name in rooms
+        for item in module.imports
+        if (target := own_target(item.target)) in rooms and floor[rooms[name]] < floor[rooms[target]]
+    ]
+
+    assert set(floor) == set(rooms.values())
+    assert upward == []
+
+
 def test_engine_never_imports_the_inspector() -> None:
     """The engine works alone: not even a lazy import of inspect or cli stands in it."""
     wrong = [

@@ -662,7 +662,7 @@ def test_no_dispatch(torch: Any) -> Any:
 def test_nothing_is_left_behind() -> None:
     """When the last such tensor is gone, backward is the fast one again."""
     import retrograd as torch
-    from retrograd.engine.execution import watchers
+    from retrograd.engine.switches import watchers
 
     gc.collect()
     before = watchers.DISPATCHING

@@ -199,8 +199,8 @@ def test_names_are_those_of_torch() -> None:
     """Every public row has a name in torch's dispatcher, whichever of its overloads is meant."""
     torch = pytest.importorskip("torch")
     import retrograd
+    from retrograd.engine.core.registry import OPS
     from retrograd.engine.overriding.aten import names_of
-    from retrograd.engine.table.registry import OPS
 
     assert retrograd.ones(1).shape
     public = [row for row in OPS.values() if row.public and "empty_like" not in row.name]
@@ -289,7 +289,7 @@ def test_kept_results(torch: Any) -> Any:
 def test_kept_operators_do_not_run_again() -> None:
     """Counted by the operator's own computation, which its derivative does not use: once if kept, else twice."""
     import retrograd as torch
-    from retrograd.engine.table.registry import OPS
+    from retrograd.engine.core.registry import OPS
 
     kept = torch.ops.aten.sigmoid.default
     run_checkpointed(torch, torch.utils.checkpoint.noop_context_fn, block(torch))  # a first use also tries kernels

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.engine.nodes.row_node_source import rule_formula
-from retrograd.engine.table.registry import OPS
+from retrograd.engine.core.registry import OPS
+from retrograd.engine.generated.row_node_source import rule_formula
 
 torch = pytest.importorskip("torch")
 
 PROGRAM = """
 import sys
 import retrograd as rg
-from retrograd.engine.table.registry import OPS
-from retrograd.engine.nodes.row_node_source import rule_formula
+from retrograd.engine.core.registry import OPS
+from retrograd.engine.generated.row_node_source import rule_formula
 
 def watch(frame, event, argument):
     pass

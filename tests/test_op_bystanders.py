@@ -13,7 +13,7 @@ from op_runs import Run, array, close, directions, quiet, run
 from op_samples import Sample, all_samples
 
 import retrograd
-from retrograd.engine.execution import watchers
+from retrograd.engine.switches import watchers
 
 OF_NAME = {sample.name: sample for sample in reversed(all_samples()) if sample.grad}
 """The first sample of each operator."""

@@ -33,7 +33,7 @@ from op_samples import Const, Sample, all_samples, function_of, look_up, tensors
 
 import retrograd
 from retrograd.engine import observe
-from retrograd.engine.table.registry import OPS, F
+from retrograd.engine.core.registry import OPS, F
 
 torch = pytest.importorskip("torch")
 

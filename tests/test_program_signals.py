@@ -14,7 +14,8 @@ import pytest
 import retrograd as rg
 from retrograd.cli.uncaught import strip_our_frames
 from retrograd.engine import observe
-from retrograd.engine.execution import sweep, watchers
+from retrograd.engine.execution import sweep
+from retrograd.engine.switches import watchers
 from retrograd.inspect.process.recorder import recording
 from retrograd.inspect.program.signals import is_from_handler
 from retrograd.inspect.sources import array_values

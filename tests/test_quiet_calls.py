@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import retrograd
-from retrograd.engine.aliasing.fast_writes import fast_write
-from retrograd.engine.calls.fast_path import with_fast_path
-from retrograd.engine.calls.quiet import run_quietly
-from retrograd.engine.table.registry import OPS
+from retrograd.engine.calls.fast_writes import fast_write
+from retrograd.engine.core.registry import OPS
+from retrograd.engine.generated.fast_path import with_fast_path
+from retrograd.engine.switches.quiet import run_quietly
 
 
 @pytest.fixture(autouse=True)

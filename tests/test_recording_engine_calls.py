@@ -12,7 +12,7 @@ import pytest
 from recorded_pair import calls, of_kind, record
 
 import retrograd as rg
-from retrograd.engine.calls import fast_path
+from retrograd.engine.generated import fast_path
 from retrograd.engine.table.public import FUNCTIONS
 from retrograd.inspect.sources.engine_.calls import caller
 

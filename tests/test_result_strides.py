@@ -9,7 +9,7 @@ import pytest
 from op_samples import Const, Dtype, all_samples, function_of
 
 import retrograd
-from retrograd.engine.tensors.sig import sig_of
+from retrograd.engine.core.sig import sig_of
 
 torch = pytest.importorskip("torch")
 

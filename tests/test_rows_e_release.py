@@ -11,9 +11,9 @@ import pytest
 from custom_functions import nested
 
 import retrograd as torch
+from retrograd.engine.core.base import TensorBase
 from retrograd.engine.nodes.node import GraphNode
 from retrograd.engine.switches import state
-from retrograd.engine.tensors.base import TensorBase
 
 
 def leaf() -> torch.Tensor:

@@ -11,7 +11,7 @@ import pytest
 from both_engines import differential, raises
 
 import retrograd
-from retrograd.engine.graph.logging_ import iter_graph
+from retrograd.engine.execution.logging_ import iter_graph
 
 LOGGER = "torch.autograd.graph"
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import retrograd as torch
-from retrograd.engine.execution import execute, sweep, watchers
+from retrograd.engine.execution import execute, sweep
+from retrograd.engine.switches import watchers
 
 
 @pytest.fixture(autouse=True)

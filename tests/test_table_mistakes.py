@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import retrograd  # noqa: F401 (the table is complete)
+from retrograd.engine.core.registry import OPS
 from retrograd.engine.table.facts import RowError
-from retrograd.engine.table.registry import OPS
 from retrograd.engine.table.rows import function
 
 

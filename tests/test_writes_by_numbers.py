@@ -45,7 +45,7 @@ def test_writes_are_those_of_torch(name: str, kind: str) -> None:
 
 def test_a_number_is_written_without_the_general_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """A training loop's ``p -= rate * p.grad`` and ``v *= 0.9`` do not take the way for whatever is rare."""
-    from retrograd.engine.aliasing import inplace
+    from retrograd.engine.calls import inplace
 
     def fail(*args: Any) -> None:
         raise AssertionError("the general path was taken")

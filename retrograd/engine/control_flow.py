@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .core.base import TensorBase
 from .pytree.trees import tree_leaves
-from .tensors.base import TensorBase
 
 
 def _truth(name: str, value: Any) -> bool:

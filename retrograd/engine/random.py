@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..locks import once, reentrant_lock
+from .core.base import TensorBase, wrap
+from .core.batches import check_drawing
+from .core.devices import CPU
 from .streams.state import State, Twister, Words, packed, unpacked
 from .switches.state import STATE
-from .tensors.base import TensorBase, wrap
-from .tensors.batches import check_drawing
-from .tensors.devices import CPU
 
 
 class Generator:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..tensors.argument_checks import type_name_of
-from ..tensors.base import Array
-from ..tensors.layouts import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
+from ..core.argument_checks import type_name_of
+from ..core.base import Array
+from ..core.layouts import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from .strided import contiguous_strides, element_strides, is_dense
 
 Strides = tuple[int, ...]

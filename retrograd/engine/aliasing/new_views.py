@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.base import LAZY, CreationTag, Meta, TensorBase, View
 from ..nodes.node import edges_into
 from ..switches.state import STATE
-from ..tensors.base import LAZY, CreationTag, Meta, TensorBase, View
 from .strided import root_array
 from .versions import storage_of
 from .views import HOLE

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..tensors.base import Array
+from ..core.base import Array
 from ..warning import warn
 from .strided import address, partly_overlaps
 

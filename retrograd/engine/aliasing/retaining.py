@@ -5,8 +5,8 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from ..core.base import LAZY, TensorBase
 from ..nodes.node import edge_parts
-from ..tensors.base import LAZY, TensorBase
 
 
 def move_retained(t: TensorBase, old: Any, new: Any) -> None:

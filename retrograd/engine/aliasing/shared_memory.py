@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..core.base import TensorBase
+from ..core.bits import memory_of
 from ..nodes.edges import getrefcount
-from ..tensors.base import TensorBase
-from ..tensors.bits import memory_of
 from .owners import owner_of
 from .storage import Storage
 from .strided import Geometry, address

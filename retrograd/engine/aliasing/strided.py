@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..tensors.absent import AbsentMemory
-from ..tensors.base import Array, TensorBase
-from ..tensors.bits import memory_of
-from ..tensors.narrow import kind_of
+from ..core.absent import AbsentMemory
+from ..core.base import Array, TensorBase
+from ..core.bits import memory_of
+from ..core.narrow import kind_of
 from .versions import storage_of
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.base import LAZY, TensorBase
 from ..nodes.node import Port
-from ..tensors.base import LAZY, TensorBase
 from .storage import Storage
 
 

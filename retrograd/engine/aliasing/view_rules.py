@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..core.base import CreationTag, View
 from ..nodes.node import edge_parts, suffix_free
-from ..tensors.base import CreationTag, View
 
 _ADVICE = {
     CreationTag.NO_GRAD: (

@@ -12,13 +12,13 @@ from typing import Any
 
 from ...locks import reentrant_lock
 from .. import late
+from ..core.base import LAZY, CreationTag, TensorBase, View, wrap
+from ..core.bits import bits_of
+from ..core.registry import OPS
 from ..nodes.node import NODE_CLASSES, GraphNode, Port
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.modes import enable_grad
 from ..switches.state import STATE
-from ..table.registry import OPS
-from ..tensors.base import LAZY, CreationTag, TensorBase, View, wrap
-from ..tensors.bits import bits_of
 from ..warning import warn
 from .retaining import move_retained
 from .strided import Geometry, element_strides, storage_offset

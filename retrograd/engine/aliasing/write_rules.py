@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..core.base import LAZY, CreationTag, TensorBase, is_inference
 from ..switches.state import STATE
-from ..tensors.base import LAZY, CreationTag, TensorBase, is_inference
 from .view_rules import forbidden_view_message
 from .views import grad_fn_of, requires_grad
 

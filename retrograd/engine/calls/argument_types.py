@@ -13,7 +13,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 from weakref import ref
 
-from ..tensors.numbers_ import check_width
+from ..core.numbers_ import check_width
 from .overload_choice import misfit, numbers_among
 from .signatures import signatures
 

@@ -10,10 +10,14 @@ import numpy as np
 
 from .. import late, observe
 from ..aliasing.new_views import make_views
-from ..execution import watchers
+from ..core import batches
+from ..core.base import CreationTag, TensorBase, are_plain, is_inference, wrap
+from ..core.bits import bits_of, mark, memory_of
+from ..core.narrow import LOADED
 from ..forward_mode.forward_ad import carries_tangent
 from ..forward_mode.forward_rules import propagate
 from ..frames import is_from_elsewhere
+from ..generated.fast_path import with_fast_path
 from ..nodes.node import edge_to
 from ..overriding import aten, overrides
 from ..overriding.asked_functions import heard
@@ -21,17 +25,12 @@ from ..overriding.aten import overload_of
 from ..overriding.dispatch_classes import ask, asked_of, dispatches
 from ..overriding.dispatch_modes import beneath
 from ..overriding.spelling import spelled
-from ..switches import state
+from ..switches import state, watchers
+from ..switches.quiet import quietly
 from ..switches.state import STATE
 from ..table.op import OpDef
-from ..tensors import batches
-from ..tensors.base import CreationTag, TensorBase, are_plain, is_inference, wrap
-from ..tensors.bits import bits_of, mark, memory_of
-from ..tensors.narrow import LOADED
 from . import narrow_calls
-from .fast_path import with_fast_path
 from .promotion import promoted, same_dtype
-from .quiet import quietly
 from .record import edges_of, pack_saved, record
 from .refusals import check_kinds, check_sizes, kernel_refusal, size_mismatch
 from .result_layout import BARE_LAYOUTS, all_arranged

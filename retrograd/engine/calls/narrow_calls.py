@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..core.base import TensorBase
+from ..core.dtypes import dtype, float32
+from ..core.narrow import LOADED, is_eight_bits, is_narrow, kind_of, rounded, widened
+from ..switches.quiet import quietly
 from ..table.op import OpDef
-from ..tensors.base import TensorBase
-from ..tensors.dtypes import dtype, float32
-from ..tensors.narrow import LOADED, is_eight_bits, is_narrow, kind_of, rounded, widened
-from .quiet import quietly
 from .refusals import without_kernel
 
 _WIDE = np.dtype(np.float32)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tensors.argument_checks import type_names
-from ..tensors.base import TensorBase
+from ..core.argument_checks import type_names
+from ..core.base import TensorBase
 from ..warning import warn_once
 
 _FAMILIES = {

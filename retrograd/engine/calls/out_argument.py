@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from .. import observe
-from ..aliasing.inplace import bump_version, prepare_write
 from ..aliasing.overlapping import check_operands, check_repeated
 from ..aliasing.views import requires_grad
 from ..aliasing.write_rules import check_inplace
+from ..core.argument_checks import type_name_of
+from ..core.base import TensorBase, set_array
+from ..core.bits import assign
+from ..core.common_dtype import is_castable
+from ..core.dtypes import c_name, scalar_name
 from ..forward_mode.forward_ad import carries_tangent
 from ..return_types import named_alike
 from ..switches.state import STATE
-from ..tensors.argument_checks import type_name_of
-from ..tensors.base import TensorBase, set_array
-from ..tensors.bits import assign
-from ..tensors.common_dtype import is_castable
-from ..tensors.dtypes import c_name, scalar_name
 from ..warning import warn
+from .inplace import bump_version, prepare_write
 from .out_rules import USUAL, Out, OutDtype
 
 # What PyTorch says of an `out=` whose dtype cannot take a result: several functions have a sentence of their own.

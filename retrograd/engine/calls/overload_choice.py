@@ -10,9 +10,9 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from ..tensors.argument_checks import type_names
-from ..tensors.base import TensorBase
-from ..tensors.narrow import kind_of
+from ..core.argument_checks import type_names
+from ..core.base import TensorBase
+from ..core.narrow import kind_of
 from .out_rules import OutDtype
 from .signatures import Parameter, Signature, fits, is_known, out_forms, parsed, signatures, takes_out
 

@@ -8,16 +8,16 @@ import numpy as np
 
 from .. import observe
 from ..aliasing.views import gradient_edge, requires_grad
+from ..core.absent import AbsentMemory
+from ..core.base import LAZY, TensorBase, is_inference, wrap
+from ..core.dtypes import scalar_name
+from ..core.narrow import LOADED
 from ..nodes.opnode import OpNode
 from ..nodes.saved import INFERENCE_SAVE, SavedTensor
 from ..nodes.saved_display import parts, read
 from ..overriding.dispatch_classes import count, dispatches
 from ..switches.state import STATE
 from ..table.op import OpDef
-from ..tensors.absent import AbsentMemory
-from ..tensors.base import LAZY, TensorBase, is_inference, wrap
-from ..tensors.dtypes import scalar_name
-from ..tensors.narrow import LOADED
 
 
 def edges_of(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> tuple[Any, ...] | None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..core import narrow
+from ..core.base import TensorBase
+from ..core.dtypes import c10_name, scalar_name
+from ..core.narrow import kind_of
 from ..table.op import OpDef
-from ..tensors import narrow
-from ..tensors.base import TensorBase
-from ..tensors.dtypes import c10_name, scalar_name
-from ..tensors.narrow import kind_of
 
 _ORDER = "buifc"
 """Kinds of dtype, each of which the later ones take in."""

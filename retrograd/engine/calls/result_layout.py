@@ -22,8 +22,8 @@ from ..aliasing.memory_formats import (
     strides_like,
 )
 from ..aliasing.strided import contiguous_strides, element_strides, is_dense
-from ..tensors.base import Array, TensorBase
-from ..tensors.layouts import channels_last, channels_last_3d, contiguous_format
+from ..core.base import Array, TensorBase
+from ..core.layouts import channels_last, channels_last_3d, contiguous_format
 
 
 def _iterated(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, ...]:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..tensors.argument_checks import type_name_of
-from ..tensors.base import TensorBase
-from ..tensors.narrow import kind_of
+from ..core.argument_checks import type_name_of
+from ..core.base import TensorBase
+from ..core.narrow import kind_of
 from .out_rules import OutDtype
 
 TABLE = Path(__file__).with_name("torch_signatures.txt")

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tensors.base import TensorBase
-from ..tensors.devices import check_present, is_meta
+from ..core.base import TensorBase
+from ..core.devices import check_present, is_meta
 from .argument_types import KindCheck
 from .out_argument import write_out
 from .out_rules import USUAL, Out, OutDtype

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import observe
-from ..tensors.base import wrap
+from ..core.base import wrap
 from ..tensors.tensor import Tensor
 from ..warning import warn
 from .debug import debug_contexts

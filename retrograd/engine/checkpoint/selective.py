@@ -13,11 +13,11 @@ from typing import Any, Final
 import numpy as np
 
 from ..aliasing.versions import storage_of
+from ..core.base import wrap
 from ..custom_op.registry import OpOverload
 from ..overriding.aten import RowOverload, RowPacket, overload_of
 from ..overriding.dispatch_modes import Compute, Interceptor, beneath
 from ..overriding.spelling import spelled
-from ..tensors.base import wrap
 
 SAC_IGNORED_OPS: Final[frozenset[Any]] = frozenset()
 _REPEAT: Final = object()

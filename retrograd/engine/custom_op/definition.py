@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ..core.devices import DEVICE_TYPES
+from ..overriding.tags import Tag, as_tags
 from ..switches.modes import is_grad_enabled
-from ..tensors.devices import DEVICE_TYPES
 from . import registry as op_registry
 from .autograd import AutogradRule, make_autograd_kernel
 from .memory import memory_block
@@ -16,7 +17,6 @@ from .registry import AutogradKernel, Kernel, OpOverload, tensors_in
 from .schema import FunctionSchema
 from .schema_inference import Mutated, infer_schema, written_names
 from .schema_parser import parse_qualname, parse_schema
-from .tags import Tag, as_tags
 from .unavailable import unavailable
 
 # Rules that hold around a custom operator's kernels: results are new memory, in-place and out forms, fake writes.

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensors.base import wrap
+from ..core.base import wrap
 
 
 class _Local(threading.local):

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from ..overriding.tags import Tag, as_tags
 from . import registry as op_registry
 from .autograd import AutogradRule, make_autograd_kernel
 from .definition import CustomOpDef, definition_of
 from .registry import DISPATCH_KEYS, AutogradKernel, Kernel, OpOverload
 from .schema_parser import parse_qualname
-from .tags import Tag, as_tags
 from .unavailable import unavailable
 
 _RESERVED = ("prim",)

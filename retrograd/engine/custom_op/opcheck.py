@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..core.narrow import kind_of
 from ..execution.backward import backward
 from ..pytree import trees
 from ..switches.modes import no_grad
-from ..tensors.narrow import kind_of
 from ..tensors.tensor import Tensor
 from .definition import CustomOpDef
 from .fake_mode import fake_like, fake_mode

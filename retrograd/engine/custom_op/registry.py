@@ -10,20 +10,20 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..aliasing.inplace import bump_version, prepare_write
-from ..execution import watchers
+from ..calls.inplace import bump_version, prepare_write
+from ..core.batches import between_batches, spread
 from ..overriding import aten
 from ..overriding.dispatch_classes import ask, asked_of
 from ..overriding.dispatch_modes import asked
 from ..overriding.overrides import with_elements
+from ..overriding.tags import Tag
+from ..switches import watchers
 from ..switches.state import STATE
-from ..tensors.batches import between_batches, spread
 from ..tensors.tensor import Tensor
 from .fake_mode import is_fake_mode
 from .schema import FunctionSchema
 from .schema_binding import bind, bind_result
 from .schema_parser import parse_schema
-from .tags import Tag
 
 Kernel = Callable[..., Any]
 AutogradKernel = Callable[[tuple[Any, ...], dict[str, Any]], Any]

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..tensors import dtypes
-from ..tensors.devices import device
+from ..core import dtypes
+from ..core.devices import device
 from ..tensors.tensor import Tensor
 from .schema import Argument, FunctionSchema, SchemaType
 

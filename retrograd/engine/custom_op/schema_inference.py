@@ -9,11 +9,11 @@ import typing
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NoReturn, Union
 
-from ..tensors import dtypes
-from ..tensors.devices import device
+from ..core import dtypes
+from ..core.devices import device
+from ..overriding.tags import Tag, as_tags
 from ..tensors.tensor import Tensor
 from .schema import Argument
-from .tags import Tag, as_tags
 
 Mutated = str | Iterable[str]
 _BASES: Final[dict[Any, str]] = {

@@ -11,9 +11,9 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ..core.base import TensorBase
+from ..core.dtypes import by_name, float32, float64
 from ..overriding import overrides, wrappers
-from ..tensors.base import TensorBase
-from ..tensors.dtypes import by_name, float32, float64
 
 NARROWED: Final = frozenset({
     "addbmm", "addmm", "affine_grid", "affine_grid_generator", "baddbmm", "bmm", "chain_matmul", "conv1d", "conv2d",

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from contextlib import nullcontext
 from typing import Any, Final, NoReturn
 
-from ..tensors.devices import device as Device  # noqa: N813 - a class
+from ..core.devices import device as Device  # noqa: N813 - a class
 from .absent import is_available, nothing, refusal
 
 

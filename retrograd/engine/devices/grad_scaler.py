@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..core.base import TensorBase, wrap
 from ..observe import notify
 from ..switches.modes import no_grad
-from ..tensors.base import TensorBase, wrap
 from ..warning import warn
 
 _READY, _UNSCALED, _STEPPED = range(3)

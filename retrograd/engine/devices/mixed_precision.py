@@ -6,8 +6,8 @@ import functools
 from typing import Any
 
 from .. import observe
-from ..tensors.base import TensorBase
-from ..tensors.dtypes import by_name
+from ..core.base import TensorBase
+from ..core.dtypes import by_name
 from ..warning import warn
 from . import casting
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..tensors.base import TensorBase
+from ..core.base import TensorBase
 from .collectives import irecv, isend
 from .process_group import joined
 

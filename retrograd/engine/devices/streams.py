@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from ..tensors.devices import CPU
+from ..core.devices import CPU
 
 
 class Stream:

@@ -11,17 +11,17 @@ import numpy as np
 
 from .. import observe
 from ..aliasing.views import gradient_edge, requires_grad
-from ..graph.logging_ import attach_if_wanted, is_wanted
+from ..core.base import LAZY, TensorBase, wrap
+from ..core.batches import spread
 from ..nodes.edges import GradientEdge, edge_of
 from ..nodes.node import GraphNode
+from ..switches import watchers
 from ..switches.state import STATE
 from ..switches.transforming import refuse_backward_in_transform
-from ..tensors.base import LAZY, TensorBase, wrap
-from ..tensors.batches import spread
 from ..warning import warn, warn_once
-from . import watchers
 from .batched import batched_grad
 from .execute import run_backward
+from .logging_ import attach_if_wanted, is_wanted
 from .root_gradients import make_grads, root_edges
 from .sweep import sweep_loss
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from ..core.registry import F
 from ..switches.modes import enable_grad
-from ..table.registry import F
 
 # Tensors, or None where there is no gradient.
 Gradients: TypeAlias = tuple[Any, ...]

@@ -11,9 +11,8 @@ from typing import Any
 
 from .. import observe
 from ..nodes.node import edge_parts
-from ..switches import state
+from ..switches import state, watchers
 from ..switches.state import STATE
-from . import watchers
 from .graph_task import GraphTask
 from .seen_tensors import SeenTensors
 from .sweep import Sweep, sweep

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..core.base import TensorBase
+from ..core.narrow import LOADED, cast, kind_of
+from ..core.registry import F
+from ..core.sig import Sig
 from ..kernels.sums import column_sum, ones_of, summed
 from ..nodes.node import NOTHING, GraphNode, Port
 from ..nodes.opnode import OpNode
-from ..table.registry import F
-from ..tensors.base import TensorBase
-from ..tensors.narrow import LOADED, cast, kind_of
-from ..tensors.sig import Sig
 
 
 def fit_results(node: GraphNode, results: tuple[Any, ...], tensors: bool) -> tuple[Any, ...]:

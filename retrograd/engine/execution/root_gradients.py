@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..aliasing.views import gradient_edge, requires_grad
+from ..core.base import TensorBase, wrap
+from ..core.registry import F
+from ..core.sig import Sig
+from ..core.size import Size
 from ..nodes.edges import GradientEdge, edge_of
 from ..nodes.node import edge_parts
 from ..overriding.asked_functions import is_asked, ones_like
-from ..table.registry import F
-from ..tensors.base import TensorBase, wrap
-from ..tensors.sig import Sig
-from ..tensors.size import Size
 
 
 def root_edges(outputs: list[Any]) -> list[Any]:

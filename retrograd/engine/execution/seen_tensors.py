@@ -16,9 +16,9 @@ import numpy as np
 from ..aliasing.new_views import make_views
 from ..aliasing.owners import owner_of
 from ..aliasing.strided import Geometry, address, element_strides, storage_offset
-from ..table.registry import OPS
-from ..tensors.base import CreationTag, TensorBase, wrap
-from ..tensors.bits import bits_of
+from ..core.base import CreationTag, TensorBase, wrap
+from ..core.bits import bits_of
+from ..core.registry import OPS
 
 
 class SeenTensors:

@@ -22,12 +22,11 @@ import numpy as np
 from ...locks import lock
 from .. import observe
 from ..aliasing import storage
-from ..calls.quiet import QUIET, quietly, reset_quiet, set_quiet
+from ..core.base import LAZY
 from ..nodes.node import NOTHING, Port, edge_parts
 from ..overriding import overrides
-from ..switches import state
-from ..tensors.base import LAZY
-from . import watchers
+from ..switches import state, watchers
+from ..switches.quiet import QUIET, quietly, reset_quiet, set_quiet
 from .general_sweep import Heap, Run, step_of
 
 _busy = lock()

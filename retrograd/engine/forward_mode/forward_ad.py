@@ -13,15 +13,15 @@ from .. import late
 from ..aliasing.strided import element_strides, root_array, storage_offset
 from ..aliasing.versions import storage_of
 from ..aliasing.views import gradient_edge, replay
+from ..core.base import TensorBase, wrap
+from ..core.batches import spread
+from ..core.registry import F
 from ..nodes.node import GraphNode, edge_parts
 from ..overriding.asked_functions import detached
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches import state
 from ..switches.modes import ModeContext
 from ..switches.state import STATE
-from ..table.registry import F
-from ..tensors.base import TensorBase, wrap
-from ..tensors.batches import spread
 
 
 class Level:

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from ..aliasing.views import gradient_edge
+from ..core.base import LAZY, TensorBase, wrap
+from ..core.registry import F
 from ..execution.execute import run_backward
 from ..nodes.saved_display import parts, read
 from ..switches.state import STATE, set_grad_enabled_here
 from ..table.op import OpDef
-from ..table.registry import F
-from ..tensors.base import LAZY, TensorBase, wrap
 from .forward_ad import keep_for_output, keep_tangent, stripped, tangent_of
 
 # The transpose of a linear map that is given as differentiable code.

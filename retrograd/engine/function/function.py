@@ -10,12 +10,12 @@ from typing import Any
 
 from .. import observe
 from ..aliasing.views import gradient_edge, requires_grad
+from ..core.base import TensorBase
+from ..core.batches import between_batches, spread
 from ..forward_mode.forward_ad import tangent_of
 from ..nodes.node import GraphNode, edge_to
 from ..switches.modes import no_grad
 from ..switches.state import STATE
-from ..tensors.base import TensorBase
-from ..tensors.batches import between_batches, spread
 from ..warning import warn
 from .jvp import run_jvp
 from .node import BackwardCFunction, FunctionCtx

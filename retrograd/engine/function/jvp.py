@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..aliasing.versions import version_of
+from ..core.base import TensorBase, wrap
 from ..forward_mode.forward_ad import keep_tangent, tangent_of
 from ..switches.state import STATE
-from ..tensors.base import TensorBase, wrap
 from .node import BackwardCFunction
 from .outputs import Outputs
 

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from .. import observe
-from ..execution import watchers
+from ..core.base import TensorBase, wrap
+from ..core.sig import Sig
 from ..execution.introspection import current_task
 from ..execution.seen_tensors import SeenTensors
 from ..nodes.node import GraphNode
 from ..nodes.opnode import RunContext
 from ..nodes.saved import SECOND_TIME, SavedTensor
 from ..overriding.dispatch_classes import dispatches
-from ..tensors.base import TensorBase, wrap
-from ..tensors.sig import Sig
+from ..switches import watchers
 from ..warning import warn
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..aliasing.history import rebase_history
-from ..aliasing.inplace import bump_version
 from ..aliasing.versions import storage_of
 from ..aliasing.view_rules import forbidden_view_message
 from ..aliasing.views import grad_fn_of, gradient_edge, requires_grad
+from ..calls.history import rebase_history
+from ..calls.inplace import bump_version
+from ..core.base import LAZY, CreationTag, TensorBase
+from ..core.registry import F
 from ..nodes.node import edge_to
 from ..nodes.saved import SavedTensor
 from ..switches.modes import no_grad
 from ..switches.state import STATE
-from ..table.registry import F
-from ..tensors.base import LAZY, CreationTag, TensorBase
 from ..warning import warn
 from .node import BackwardCFunction
 

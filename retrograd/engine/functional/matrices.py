@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..core.base import wrap
+from ..core.registry import F
 from ..execution.batched import map_batch
 from ..forward_mode.forward_ad import dual_level, make_dual, unpack_dual
 from ..overriding.wrappers import called_publicly
 from ..switches.modes import enable_grad
-from ..table.registry import F
-from ..tensors.base import wrap
 from ..tensors.tensor import Tensor
 from .rules import FUNCTION_OUTPUTS, Tensors, as_tuple, check_depends, finish, fresh, grad_where_possible, unwrap
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.registry import F
 from ..switches.modes import enable_grad, is_grad_enabled, set_grad_enabled
-from ..table.registry import F
 from ..tensors.tensor import Tensor
 from .matrices import _construct_standard_basis_for as _construct_standard_basis_for
 from .matrices import hessian, jacobian

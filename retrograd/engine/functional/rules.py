@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from ..core.registry import F
 from ..execution.backward import grad
 from ..overriding.wrappers import called_publicly
 from ..switches.transforming import refuse_method_in_transform
-from ..table.registry import F
 from ..tensors.tensor import Tensor
 
 Tensors: TypeAlias = tuple[Tensor, ...]

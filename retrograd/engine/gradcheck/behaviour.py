@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core.registry import F
 from ..execution.backward import grad
 from ..execution.batched import Gradients, map_batch
 from ..function.function import Function
-from ..table.registry import F
 from ..tensors.tensor import Tensor
 from ..transforms.randomness import drawing_refused
 from ..warning import warn

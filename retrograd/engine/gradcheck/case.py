@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..tensors.layouts import strided
+from ..core.layouts import strided
 from ..tensors.tensor import Tensor
 from .elements import with_all_places
 

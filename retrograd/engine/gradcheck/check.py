@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from ..core.dtypes import complex128, float64
+from ..core.registry import F
 from ..execution.backward import grad
 from ..table.public import FUNCTIONS
-from ..table.registry import F
-from ..tensors.dtypes import complex128, float64
 from ..tensors.tensor import Tensor
 from ..warning import warn
 from .behaviour import (

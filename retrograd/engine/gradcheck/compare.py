@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..tensors.base import wrap
+from ..core.base import wrap
 from ..tensors.tensor import Tensor
 from .case import Case, GradcheckError
 from .elements import Array, positions_of

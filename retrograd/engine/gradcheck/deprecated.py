@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensors.base import wrap
+from ..core.base import wrap
 from ..tensors.tensor import Tensor
 from ..warning import warn
 from .case import as_tuple

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..tensors.base import wrap
-from ..tensors.layouts import strided
+from ..core.base import wrap
+from ..core.layouts import strided
 from ..tensors.tensor import Tensor
 
 Array: TypeAlias = NDArray[Any]

@@ -16,11 +16,11 @@ from typing import IO, Any
 import numpy as np
 
 from ...locks import lock
+from ..core.base import wrap
 from ..execution.graph_task import GraphTask
 from ..execution.introspection import current_task, will_execute
 from ..nodes.hooks import RemovableHandle, _MultiHandle
 from ..switches.state import STATE
-from ..tensors.base import wrap
 from .interface import _get_grad_fn_or_grad_acc, saved_tensors_hooks
 
 # `register_multi_grad_hook`: one function for the gradients of several tensors.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import abc
 from typing import Any
 
-from ..aliasing.inplace import bump_version
+from ..calls.inplace import bump_version
+from ..core.base import TensorBase
 from ..nodes.edges import GradientEdge, get_gradient_edge, node_of
 from ..nodes.hooks import RemovableHandle, _MultiHandle
 from ..nodes.node import GraphNode
 from ..switches.state import STATE, enter_mode, leave_mode
-from ..tensors.base import TensorBase
 
 
 class Node(abc.ABC):

@@ -12,11 +12,11 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 
 from ...locks import reentrant_lock
-from ..aliasing.inplace import before_write
 from ..aliasing.strided import address
 from ..aliasing.versions import version_of
+from ..calls.inplace import before_write
+from ..core.base import TensorBase
 from ..custom_op.memory import memory_block
-from ..tensors.base import TensorBase
 from .interface import saved_tensors_hooks
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..aliasing.views import gradient_edge
+from ..core.base import TensorBase, wrap
 from ..nodes.node import NODE_CLASSES, GraphNode, edge_to
 from ..nodes.opnode import RunContext
 from ..switches.state import STATE
-from ..tensors.base import TensorBase, wrap
 
 
 class UndefinedGradBackward(GraphNode):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensors.dtypes import scalar_name
+from ..core.dtypes import scalar_name
 
 Kernel = Callable[..., Any]
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..table.methods import FUNCTIONS
+from ..core.dtypes import bool_, iinfo
+from ..methods import FUNCTIONS
 from ..tensors.convert import checked_dim
-from ..tensors.dtypes import bool_, iinfo
 
 
 def filled(function: str, input: Any, mask: Any, order: Any = 2.0) -> Any:  # noqa: A002

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..table.methods import FUNCTIONS
+from ..core.dtypes import int64
+from ..methods import FUNCTIONS
 from ..table.public import NAMESPACES
-from ..tensors.dtypes import int64
 from .filling import filled, has_fractions, reduced_dims
 
 SHORT = frozenset(("uint8", "bool", "int8", "int16", "int32"))

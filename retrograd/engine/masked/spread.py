@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..table.methods import FUNCTIONS
+from ..methods import FUNCTIONS
 from .filling import has_fractions
 from .reductions import counted, sum  # noqa: A004
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from ..aliasing.strided import element_strides
 from ..calls.refusals import size_mismatch
+from ..core.base import TensorBase, wrap
 from ..pytree.trees import tree_flatten, tree_map
 from ..switches.modes import no_grad
-from ..tensors.base import TensorBase, wrap
 from .creation import created
 from .memory import offset_of, readable
 from .tensor import NO_DATA, MetaTensor

@@ -9,14 +9,14 @@ import numpy as np
 
 from ..aliasing.memory_formats import strides_in, strides_like
 from ..calls import wrappers
+from ..core import devices
+from ..core.base import TensorBase
+from ..core.layouts import preserve_format
 from ..ops.creation.functions.creating import numpy_of, sizes_of
 from ..overriding.wrappers import say_where_they_are, when_loaded
 from ..switches.state import STATE
 from ..table.public import FUNCTIONS
-from ..tensors import devices
-from ..tensors.base import TensorBase
 from ..tensors.convert import array_from
-from ..tensors.layouts import preserve_format
 from .tensor import NO_DATA, MetaTensor
 
 Made = tuple[Any, ...]

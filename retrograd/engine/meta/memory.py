@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ..aliasing.strided import address, contiguous_strides
-from ..tensors.absent import AbsentMemory
+from ..core.absent import AbsentMemory
 
 _SIZES = tuple([2**bits for bits in (46, 44, 40, 36, 32, 28)])
 """How many bytes are asked for, in turn: less where the process may not have so many addresses."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NoReturn
 
-from ..aliasing.inplace import bump_version
 from ..aliasing.strided import element_strides, storage_offset
+from ..calls.inplace import bump_version
+from ..core.base import with_array
+from ..core.devices import device
+from ..core.dtypes import get_default_dtype
 from ..overriding.dispatch_classes import count
 from ..overriding.overrides import disabled_torch_function_impl
 from ..table.public import FUNCTIONS
-from ..tensors.base import with_array
-from ..tensors.devices import device
-from ..tensors.dtypes import get_default_dtype
 from ..tensors.printing import grad_suffix
 from ..tensors.tensor import Tensor
 from .memory import absent

@@ -6,9 +6,9 @@ import sys
 from typing import Any, NamedTuple
 
 from ..aliasing.views import grad_fn_of, gradient_edge
+from ..core.base import TensorBase
+from ..core.registry import F
 from ..switches.state import STATE, set_grad_enabled_here
-from ..table.registry import F
-from ..tensors.base import TensorBase
 from .node import GraphNode, edge_parts, edge_to
 
 # Reference counts of objects, used where the count shows whether anyone else holds an object.

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import observe
-from ..tensors.base import Hook, TensorBase
-from ..tensors.narrow import EIGHT_BITS
-from ..tensors.sig import Sig
+from ..core.base import Hook, TensorBase
+from ..core.narrow import EIGHT_BITS
+from ..core.sig import Sig
 from ..warning import warn
 
 

@@ -15,18 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 from ...interpreter import getframe
 from .. import observe
-from ..execution import watchers
+from ..core.base import Hook, TensorBase
+from ..core.devices import CPU
+from ..core.dtypes import float32
+from ..core.sig import Sig
 from ..frames import outside, program_stack
-from ..switches import state
-from ..tensors.base import Hook, TensorBase
-from ..tensors.devices import CPU
-from ..tensors.dtypes import float32
-from ..tensors.sig import Sig
+from ..switches import state, watchers
 from .hooks import RemovableHandle, register
 
 if TYPE_CHECKING:
-    from ..tensors.devices import device
-    from ..tensors.dtypes import dtype
+    from ..core.devices import device
+    from ..core.dtypes import dtype
 
 LEAF_NUMBER = 2**64 - 1
 """Sequence number of every AccumulateGrad: they run as soon as they are ready."""

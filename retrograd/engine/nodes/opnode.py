@@ -9,11 +9,11 @@ import numpy as np
 from ..aliasing import storage
 from ..aliasing.owners import is_shared
 from ..aliasing.storage import Storage
-from ..execution import watchers
+from ..core.base import TensorBase, wrap
+from ..core.narrow import LOADED, widened
 from ..overriding import overrides
 from ..overriding.dispatch_classes import dispatches
-from ..tensors.base import TensorBase, wrap
-from ..tensors.narrow import LOADED, widened
+from ..switches import watchers
 from .node import GraphNode
 from .saved import SECOND_TIME, SavedTensor, check_input, check_output, unpack_output
 

@@ -13,12 +13,11 @@ from typing import Any
 from .. import late
 from ..aliasing.storage import Storage
 from ..aliasing.versions import storage_of, version_of
-from ..execution import watchers
+from ..core.base import LAZY, Meta, TensorBase, is_inference, wrap
+from ..core.sig import Sig
 from ..overriding.asked_functions import detached, is_asked
 from ..overriding.dispatch_classes import is_dispatching
-from ..switches import state
-from ..tensors.base import LAZY, Meta, TensorBase, is_inference, wrap
-from ..tensors.sig import Sig
+from ..switches import state, watchers
 from .hooks import tensor_type_name
 from .node import GraphNode, Port, edge_parts, edge_to, suffix_free
 

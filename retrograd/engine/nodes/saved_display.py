@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..aliasing import storage
-from ..tensors.base import TensorBase, wrap
-from ..tensors.numbers_ import Number
-from ..tensors.size import Size
+from ..core.base import TensorBase, wrap
+from ..core.numbers_ import Number
+from ..core.size import Size
 from .node import GraphNode
 from .opnode import FREED, OpNode
 from .saved import SECOND_TIME, SavedTensor, check_input, unpack_output

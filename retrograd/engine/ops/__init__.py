@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
+from ..tensors import parameter, tensor  # noqa: F401 - the classes are written into the code of rows
+
 _FOUND = [module.name for module in pkgutil.walk_packages(__path__, f"{__name__}.")]
 
 for _module in sorted(_FOUND, key=lambda name: (".functions" in name, name)):

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..aliasing.versions import share_storage
-from ..execution import watchers
-from ..switches import state
-from ..tensors.base import TensorBase, wrap
-from ..tensors.layouts import preserve_format
+from ..core.base import TensorBase, wrap
+from ..core.layouts import preserve_format
+from ..switches import state, watchers
 from . import aten
 from .dispatch_classes import ask, asked_of, is_dispatching
 from .overrides import with_elements

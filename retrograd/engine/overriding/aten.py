@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-from ..custom_op.tags import Tag
-from ..table.registry import OPS
-from ..tensors.base import TensorBase
+from ..core.base import TensorBase
+from ..core.registry import OPS
 from .spelling import unspelled
+from .tags import Tag
 
 # What PyTorch's dispatcher calls the operators behind our rows.
 

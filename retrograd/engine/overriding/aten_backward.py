@@ -6,7 +6,7 @@ from collections.abc import Callable
 from inspect import signature, unwrap
 from typing import Any, Final
 
-from ..table.registry import OPS, F
+from ..core.registry import OPS, F
 from .schema_forms import REDUCTIONS
 
 BACKWARD: Final[dict[str, Callable[..., Any]]] = {}

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+from ..core.base import TensorBase
+from ..core.devices import device
 from ..switches.state import STATE
-from ..tensors.base import TensorBase
-from ..tensors.devices import device
 from .aten import FunctionOverload
 from .wrappers import say_where_they_are, when_loaded
 

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..execution import watchers
+from ..core.base import PLAIN_CLASSES, TensorBase
+from ..switches import watchers
 from ..switches.modes import is_grad_enabled, no_grad
 from ..switches.state import STATE
-from ..tensors.base import PLAIN_CLASSES, TensorBase
 from .asking_order import asking_order
 
 

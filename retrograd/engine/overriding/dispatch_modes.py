@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..execution import watchers
-from ..switches import state
+from ..core.base import TensorBase, wrap
+from ..switches import state, watchers
 from ..switches.modes import no_grad
 from ..switches.state import STATE, enter_mode, leave_mode
-from ..tensors.base import TensorBase, wrap
 from . import aten, creation_calls
 from .dispatch_classes import dispatches
 from .overrides import with_elements

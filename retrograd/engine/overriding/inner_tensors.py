@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import late
-from ..tensors.base import TensorBase
+from ..core.base import TensorBase
 
 
 def is_traceable_wrapper_subclass_type(t: type) -> bool:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import late
-from ..tensors.base import TensorBase
+from ..core.base import TensorBase
 from .asking_order import asking_order
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ..tensors.base import TensorBase, wrap
+from ..core.base import TensorBase, wrap
 
 
 class Form(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ..aliasing.strided import Geometry, storage_offset
-from ..tensors.dtypes import from_numpy_dtype
+from ..core.dtypes import from_numpy_dtype
 from .schema_forms import FORMS, in_schema
 
 _FACTORS: Final = ("add", "sub", "rsub", "_rsub_number", "addmm", "addmv", "baddbmm", "addbmm", "addr", "_index_add")

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import late
-from ..table.registry import OPS
-from ..tensors.absent import absent
-from ..tensors.base import TensorBase, with_array
-from ..tensors.bits import bits_of
-from ..tensors.dtypes import dtype as dtype_type
-from ..tensors.dtypes import get_default_dtype
+from ..core.absent import absent
+from ..core.base import TensorBase, with_array
+from ..core.bits import bits_of
+from ..core.dtypes import dtype as dtype_type
+from ..core.dtypes import get_default_dtype
+from ..core.registry import OPS
 from .dispatch_classes import count, has_dispatch
 
 _NO_TENSOR = (

@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from .. import late
-from ..table.registry import OPS
+from ..core.registry import OPS
 from . import overrides
 from .overrides import with_elements
 

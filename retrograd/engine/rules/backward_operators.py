@@ -14,17 +14,16 @@ from typing import Any
 import numpy as np
 
 from ..aliasing.views import gradient_edge
-from ..execution import watchers
+from ..core.base import LAZY, TensorBase, wrap
+from ..core.registry import F
 from ..execution.execute import run_within
 from ..execution.sweep import sweep_within
 from ..forward_mode.forward_ad import carries_tangent
-from ..switches import state
+from ..switches import state, watchers
 from ..switches.state import STATE, set_grad_enabled_here
 from ..table.facts import Rule
 from ..table.op import OpDef, camel_case, parameters_of
-from ..table.registry import F
 from ..table.rows import function
-from ..tensors.base import LAZY, TensorBase, wrap
 
 
 def backward_operator(

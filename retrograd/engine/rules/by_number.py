@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ..table.registry import F
+from ..core.registry import F
 
 
 def _by_number(row: str, general: str, of_arrays: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

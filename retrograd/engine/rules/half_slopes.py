@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core.base import TensorBase
+from ..core.registry import F
 from ..kernels.halves import is_half
 from ..table.facts import Rule
-from ..table.registry import F
-from ..tensors.base import TensorBase
 
 _HALF, _WIDE = np.dtype(np.float16), np.dtype(np.float32)
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..calls.refusals import refuse_kind
-from ..tensors.dtypes import scalar_name
-from ..tensors.narrow import kind_of
+from ..core.dtypes import scalar_name
+from ..core.narrow import kind_of
 
 Forward = Callable[..., Any]
 

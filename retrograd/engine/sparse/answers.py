@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..table.methods import FUNCTIONS
-from ..table.registry import F
-from ..tensors.base import wrap
+from ..core.base import wrap
+from ..core.registry import F
+from ..methods import FUNCTIONS
 from .coo import ANSWERS, SparseTensor, answers_for, is_sparse
 from .places import merged, numbers_of
 from .rows import entries_at

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core.base import wrap
+from ..core.layouts import layout as layout_type
+from ..core.registry import F
 from ..overriding.subclasses import make_wrapper_subclass
-from ..table.registry import F
-from ..tensors.base import wrap
-from ..tensors.layouts import layout as layout_type
 from ..tensors.printing import grad_suffix, is_usual, with_suffixes
 from .coo import ANSWERS, SparseTensor, elements
 from .entries import TensorOfEntries

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..table.registry import F
+from ..core.base import wrap
+from ..core.registry import F
 from ..table.rows import linear
-from ..tensors.base import wrap
 from .compressed import CompressedTensor, compressed
 from .coo import ANSWERS, SparseTensor
 from .rows import dense, entries_at

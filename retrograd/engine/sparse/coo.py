@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..core.base import set_array
+from ..core.layouts import layout as layout_type
+from ..core.printed_elements import elements_text
+from ..core.registry import F
 from ..nodes.edges import getrefcount
 from ..overriding.subclasses import make_wrapper_subclass
-from ..table.registry import F
-from ..tensors.base import set_array
-from ..tensors.layouts import layout as layout_type
-from ..tensors.printed_elements import elements_text
 from ..tensors.printing import grad_suffix, is_usual, with_suffixes
 from .entries import TensorOfEntries
 

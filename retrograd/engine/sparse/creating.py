@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..table.methods import FUNCTIONS
-from ..table.registry import F
-from ..tensors import dtypes
-from ..tensors.base import wrap
+from ..core import dtypes
+from ..core.base import wrap
+from ..core.registry import F
+from ..methods import FUNCTIONS
 from ..tensors.tensor import Tensor
 from . import (  # noqa: F401 - they answer for operators
     answers,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.registry import F
 from ..overriding.overrides import disabled_torch_function_impl
-from ..table.registry import F
 from ..tensors.tensor import Tensor
 
 

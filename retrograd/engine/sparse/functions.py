@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..table.methods import FUNCTIONS
-from ..table.registry import F
+from ..core.registry import F
+from ..methods import FUNCTIONS
 from ..tensors.convert import dims_given
 from ..tensors.tensor import Tensor
 from .coo import SparseTensor

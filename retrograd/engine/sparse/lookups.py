@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..core.base import wrap
+from ..core.registry import F
 from ..ops.indexing.scatter import gather
 from ..ops.layers.embedding import bags, embedding, into_samples
-from ..table.registry import F
 from ..table.rows import linear, multilinear
-from ..tensors.base import wrap
 from .rows import sparse_of
 
 

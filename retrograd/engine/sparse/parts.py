@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..table.registry import F
-from ..tensors.base import wrap
+from ..core.base import wrap
+from ..core.registry import F
 from .coo import SparseTensor, answers_for
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..core.base import wrap
+from ..core.dtypes import scalar_name
+from ..core.registry import F
 from ..ops.linalg.products import addmm_of_arrays, product_added_jvp
 from ..ops.pointwise.arithmetic import conj, scaled
 from ..switches.modes import is_grad_enabled
-from ..table.registry import F
 from ..table.rows import multilinear, underivable
-from ..tensors.base import wrap
-from ..tensors.dtypes import scalar_name
 from .coo import SparseTensor, answers_for, is_sparse
 from .rows import entries_at, masked_by, of_values, sparse_of
 

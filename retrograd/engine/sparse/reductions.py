@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..table.registry import F
+from ..core.base import wrap
+from ..core.registry import F
 from ..table.rows import function, linear
-from ..tensors.base import wrap
 from ..tensors.convert import checked_dim, dims_given
 from .coo import SparseTensor, answers_for
 from .places import numbers_of

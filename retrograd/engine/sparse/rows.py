@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..table.registry import F
+from ..core.base import wrap
+from ..core.registry import F
 from ..table.rows import linear
-from ..tensors.base import wrap
 from .coo import SparseTensor, answers_for
 from .places import matches, numbers_of, places_of
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.narrow import kind_of, limits
 from ..kernels.fused import fused
-from ..tensors.narrow import kind_of, limits
 from .normal import in_pairs, narrowed
 from .uniform import long_words, unit_doubles
 

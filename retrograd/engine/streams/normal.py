@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.narrow import kind_of
 from ..kernels.fused import fused
-from ..tensors.narrow import kind_of
 from .uniform import unit_doubles, unit_floats, unit_numbers
 
 if TYPE_CHECKING:

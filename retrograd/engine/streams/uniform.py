@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.narrow import kind_of
 from ..kernels.fused import fused
-from ..tensors.narrow import kind_of
 
 if TYPE_CHECKING:
     from ..random import Generator

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core.argument_checks import check_bool
+from ..core.base import TensorBase
 from ..nodes.node import GraphNode
 from ..overriding.dispatch_classes import is_dispatching
-from ..tensors.argument_checks import check_bool
-from ..tensors.base import TensorBase
 from ..warning import warn
 from . import state
 

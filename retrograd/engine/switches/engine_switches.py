@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..aliasing.versions import storage_of
-from ..tensors.argument_checks import check_bool
-from ..tensors.base import TensorBase
+from ..core.argument_checks import check_bool
+from ..core.base import TensorBase
 from .modes import ModeContext
 from .state import STATE
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import observe
-from ..tensors.argument_checks import check_bool
+from ..core.argument_checks import check_bool
 from ..warning import warn
 from .state import STATE, enter_mode, leave_mode, set_grad_enabled_here
 

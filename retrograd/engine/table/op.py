@@ -18,9 +18,9 @@ import numpy as np
 
 from ...locks import once
 from .. import late
+from ..generated.row_node import make_node_class
 from ..nodes.node import NODE_CLASSES
 from ..nodes.opnode import OpNode
-from ..nodes.row_node import make_node_class
 from ..nodes.saved_display import parts, show_saved_values
 from .facts import RowError, RowFacts, Rule
 

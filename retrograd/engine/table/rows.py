@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.registry import OPS
 from .facts import RowError, Rule
 from .op import OpDef
-from .registry import OPS
 
 
 def _row(name: str, forward: Any, kind: str, node: str | None, tensors: str | None, rest: dict[str, Any]) -> OpDef:

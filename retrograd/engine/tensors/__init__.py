@@ -1,1 +1,1 @@
-"""Tensors: array and autograd record, dtype, and conversions."""
+"""Tensors as programs see them: the class, its relatives, conversion, copying, printing."""

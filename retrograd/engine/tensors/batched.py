@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from .. import late
+from ..core.batches import is_batched, refuse_choice, refuse_number
 from ..overriding.overrides import disabled_torch_function_impl
-from .batches import is_batched, refuse_choice, refuse_number
 from .tensor import Tensor
 
 

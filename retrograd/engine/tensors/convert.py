@@ -11,20 +11,20 @@ import numpy as np
 from .. import late, observe
 from ..aliasing.owners import share
 from ..aliasing.views import requires_grad
-from ..calls.quiet import quietly
 from ..calls.refusals import size_mismatch
-from ..execution import watchers
+from ..core.argument_checks import type_name_of
+from ..core.base import TensorBase, wrap
+from ..core.bits import CONJUGATE, class_of
+from ..core.common_dtype import promote_types, scalar_dtype
+from ..core.dtypes import get_default_dtype, scalar_name
+from ..core.narrow import LOADED, cast, kind_of
+from ..core.size import Size
 from ..overriding.asked_functions import is_asked, scalar_of
 from ..overriding.dispatch_classes import is_dispatching
+from ..switches import watchers
+from ..switches.quiet import quietly
 from ..switches.state import STATE
 from ..warning import warn_once
-from .argument_checks import type_name_of
-from .base import TensorBase, wrap
-from .bits import CONJUGATE, class_of
-from .common_dtype import promote_types, scalar_dtype
-from .dtypes import get_default_dtype, scalar_name
-from .narrow import LOADED, cast, kind_of
-from .size import Size
 
 _MOST_DIMENSIONS: Final = 64
 """Of NumPy's arrays."""

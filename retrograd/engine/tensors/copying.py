@@ -9,11 +9,11 @@ from .. import late
 from ..aliasing.strided import element_strides, root_array, storage_offset, strided
 from ..aliasing.versions import share_storage, storage_of
 from ..aliasing.views import grad_fn_of, requires_grad
+from ..core.base import LAZY, PLAIN_CLASSES, wrap
+from ..core.bits import bits_of, class_of, mark, memory_of
 from ..nodes.hooks import warn_if_has_hooks
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.modes import no_grad
-from .base import LAZY, PLAIN_CLASSES, wrap
-from .bits import bits_of, class_of, mark, memory_of
 from .convert import refusal, told
 
 

@@ -8,12 +8,12 @@ from .. import observe
 from ..aliasing.storage import stamp_write
 from ..aliasing.strided import root_array
 from ..aliasing.versions import share_storage, storage_of
+from ..core import batches
+from ..core.base import LAZY, TensorBase, is_inference, wrap
+from ..core.bits import bits_of, mark, memory_of
 from ..overriding.asked_functions import detached, is_asked
 from ..switches import state
 from ..switches.transforming import write_in_transform
-from . import batches
-from .base import LAZY, TensorBase, is_inference, wrap
-from .bits import bits_of, mark, memory_of
 
 
 def _alias(t: TensorBase) -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .. import late, observe
+from ..core.base import LAZY, PLAIN_CLASSES, is_inference, wrap
+from ..core.bits import bits_of, class_of, mark, memory_of
 from ..overriding.dispatch_classes import is_dispatching
 from ..overriding.overrides import disabled_torch_function_impl
 from ..switches.state import STATE
-from .base import LAZY, PLAIN_CLASSES, is_inference, wrap
-from .bits import bits_of, class_of, mark, memory_of
 from .tensor import Tensor
 
 

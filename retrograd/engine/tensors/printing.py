@@ -9,12 +9,12 @@ import numpy as np
 
 from .. import late
 from ..aliasing.views import grad_fn_of, requires_grad
+from ..core.absent import AbsentMemory
+from ..core.base import PLAIN_CLASSES, TensorBase
+from ..core.bits import class_of
+from ..core.dtypes import get_default_dtype
+from ..core.printed_elements import PROFILES, PrintOptions, elements_text, options
 from ..forward_mode.forward_ad import tangent_of
-from .absent import AbsentMemory
-from .base import PLAIN_CLASSES, TensorBase
-from .bits import class_of
-from .dtypes import get_default_dtype
-from .printed_elements import PROFILES, PrintOptions, elements_text, options
 
 
 def set_printoptions(

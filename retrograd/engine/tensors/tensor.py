@@ -16,23 +16,24 @@ from ..aliasing.retaining import retain_on
 from ..aliasing.storage import stamp_write
 from ..aliasing.versions import version_of
 from ..aliasing.views import grad_fn_of, gradient_edge, has_history, requires_grad, view_edge
+from ..core import gradient
+from ..core.argument_checks import check_bool
+from ..core.base import LAZY, PLAIN_CLASSES, Hook, TensorBase, is_inference, set_array
+from ..core.devices import CPU, device
+from ..core.dtypes import c_name, dtype, scalar_name
+from ..core.registry import F
+from ..core.size import Size
+from ..execution.accumulate import expect_dtype
 from ..execution.backward import backward as run_backward_from
-from ..execution.watchers import HookDict
-from ..nodes.accumulate import expect_dtype
 from ..nodes.hooks import RemovableHandle, register
 from ..nodes.node import Port, edge_parts
 from ..overriding import dispatch_classes, overrides, subclasses, wrappers
 from ..switches.state import STATE
 from ..switches.transforming import refuse_method_in_transform
-from ..table.registry import F
+from ..switches.watchers import HookDict
 from ..warning import warn
-from . import convert, copying, detaching, gradient
-from .argument_checks import check_bool
-from .base import LAZY, PLAIN_CLASSES, Hook, TensorBase, is_inference, set_array
-from .devices import CPU, device
-from .dtypes import c_name, dtype, scalar_name
+from . import convert, copying, detaching
 from .printing import tensor_repr
-from .size import Size
 
 
 class Tensor(TensorBase):

@@ -10,9 +10,9 @@ memory each time.  So plain tensors pay nothing, and calls with one of these tak
 from __future__ import annotations
 
 from .. import late
+from ..core.base import Array, TensorBase
+from ..core.bits import bits_of, class_of, memory_of, with_bits
 from ..overriding.overrides import disabled_torch_function_impl
-from .base import Array, TensorBase
-from .bits import bits_of, class_of, memory_of, with_bits
 from .tensor import Tensor
 
 _set_memory = TensorBase._array.__set__  # type: ignore[attr-defined]

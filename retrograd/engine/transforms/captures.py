@@ -16,9 +16,9 @@ from ...locks import reentrant_lock
 from .. import observe
 from ..aliasing.versions import storage_of
 from ..aliasing.views import requires_grad
+from ..core.base import made
 from ..switches.state import STATE
 from ..switches.transforming import write_in_transform
-from ..tensors.base import made
 
 
 class _Made:

@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ..core.registry import F
 from ..pytree.trees import tree_flatten, tree_unflatten
 from ..switches.state import STATE
-from ..table.registry import F
 from ..tensors.tensor import Tensor
 from .level import Level, recording, without_saved_hooks
 

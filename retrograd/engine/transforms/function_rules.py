@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from ..core.registry import F
 from ..function.function import Function
 from ..pytree.trees import broadcast_to, tree_flatten, tree_unflatten
 from ..switches.state import STATE
-from ..table.registry import F
 from ..tensors.tensor import Tensor
 
 

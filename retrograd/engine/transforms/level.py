@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..aliasing.views import gradient_edge
+from ..core.base import is_inference
+from ..core.registry import F
 from ..execution.backward import grad as gradients_of
 from ..forward_mode.forward_ad import keep_tangent, make_dual, tangent_of
 from ..graph.hooks import disable_saved_tensors_hooks
 from ..pytree.trees import tree_flatten, tree_map, tree_unflatten
 from ..switches.modes import enable_grad, inference_mode
 from ..switches.state import STATE
-from ..table.registry import F
-from ..tensors.base import is_inference
 from ..tensors.tensor import Tensor
 from .captures import captures_refused
 from .function_rules import transforming

@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from ..aliasing.versions import version_of
+from ..core.registry import F
 from ..execution.backward import grad as gradients_of
 from ..forward_mode.forward_ad import (
     NESTED,
@@ -27,7 +28,6 @@ from ..forward_mode.forward_ad import (
 from ..pytree.trees import tree_flatten, tree_map, tree_unflatten
 from ..switches.modes import inference_mode, set_grad_enabled
 from ..switches.state import STATE
-from ..table.registry import F
 from ..tensors.tensor import Tensor
 from .captures import captures_refused
 from .derivatives import ArgNums, chosen, jacrev, refuse_complex, replaced, tensors_only, with_aux

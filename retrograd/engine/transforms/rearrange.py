@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from ..table.methods import FUNCTIONS
+from ..methods import FUNCTIONS
 
 Axes = list[list[str]]
 """The sides of a pattern: for each dimension the names of the axes that are merged in it."""

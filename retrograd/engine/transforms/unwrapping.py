@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tensors.base import TensorBase, wrap
+from ..core.base import TensorBase, wrap
 
 
 def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:

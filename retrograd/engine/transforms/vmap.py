@@ -11,12 +11,12 @@ import numpy as np
 
 from ..aliasing.strided import element_strides
 from ..aliasing.versions import storage_of
+from ..core.batches import Batch, is_of, mark, open_batch
+from ..core.bits import memory_of
+from ..core.narrow import kind_of
+from ..core.registry import F
 from ..pytree.trees import broadcast_to, tree_flatten, tree_unflatten
 from ..switches.state import STATE
-from ..table.registry import F
-from ..tensors.batches import Batch, is_of, mark, open_batch
-from ..tensors.bits import memory_of
-from ..tensors.narrow import kind_of
 from ..tensors.tensor import Tensor
 from .captures import Repetition, opened
 from .function_rules import VmapInfo, by_rule, rule_of, transforming

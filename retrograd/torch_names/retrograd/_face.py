@@ -7,13 +7,32 @@ import math
 from typing import Any
 
 from .engine.control_flow import cond, while_loop
-from .engine.custom_op.tags import Tag
+from .engine.core import dtypes as _dtypes
+from .engine.core.common_dtype import promote_types as _promote
+from .engine.core.devices import device
+from .engine.core.devices import device as _device
+from .engine.core.dtypes import ALIASES as _DTYPE_ALIASES
+from .engine.core.dtypes import ALL as _ALL_DTYPES
+from .engine.core.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
+from .engine.core.layouts import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
+from .engine.core.narrow import NAMES as _NARROW
+from .engine.core.size import Size
 from .engine.devices.cuda_names import AcceleratorError, OutOfMemoryError
 from .engine.devices.grad_scaler import GradScaler
 from .engine.devices.mixed_precision import autocast
 from .engine.devices.streams import Event, Stream
 from .engine.devices.uncompiled import compile  # noqa: A004 - torch's name
 from .engine.forward_mode.forward_ad import _set_fwd_grad_enabled
+from .engine.methods import FUNCTIONS as _FUNCTIONS
+from .engine.overriding.tags import Tag
 from .engine.overriding.wrappers import make_overridable as _make_overridable
 from .engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, set_rng_state
 from .engine.scope import scope
@@ -43,26 +62,7 @@ from .engine.symbolic import (
     sym_sqrt,
     sym_sum,
 )
-from .engine.table.methods import FUNCTIONS as _FUNCTIONS
-from .engine.tensors import dtypes as _dtypes
-from .engine.tensors.common_dtype import promote_types as _promote
-from .engine.tensors.devices import device
-from .engine.tensors.devices import device as _device
-from .engine.tensors.dtypes import ALIASES as _DTYPE_ALIASES
-from .engine.tensors.dtypes import ALL as _ALL_DTYPES
-from .engine.tensors.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
-from .engine.tensors.layouts import (
-    channels_last,
-    channels_last_3d,
-    contiguous_format,
-    layout,
-    memory_format,
-    preserve_format,
-    strided,
-)
-from .engine.tensors.narrow import NAMES as _NARROW
 from .engine.tensors.printing import set_printoptions
-from .engine.tensors.size import Size
 from .engine.tensors.tensor import Tensor
 from .engine.transforms.vmap import vmap
 from .engine.warning import set_warn_always

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .engine.table.methods import FUNCTIONS
+from .engine.methods import FUNCTIONS
 
 
 def _flatten_dense_tensors(tensors: Iterable[Any]) -> Any:

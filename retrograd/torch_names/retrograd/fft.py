@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .engine import methods  # noqa: F401  (fills the namespaces)
 from .engine.overriding.wrappers import make_overridable as _make_overridable
-from .engine.table import methods  # noqa: F401  (fills the namespaces)
 from .engine.table.public import NAMESPACES as _NAMESPACES
 from .engine.table.public import missing_name as _missing_name
 

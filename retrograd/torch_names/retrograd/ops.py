@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from .engine.custom_op.aten_forward import FORWARD as _FORWARD
+from .engine.custom_op.aten_functional import FUNCTIONAL as _FUNCTIONAL
 from .engine.custom_op.registry import OpNamespace
 from .engine.custom_op.registry import ops as _root
+from .engine.methods import FUNCTIONS as _FUNCTIONS
 from .engine.overriding.aten import AtenNamespace, aten
 from .engine.overriding.aten import forward as _forward
 from .engine.overriding.aten import functions as _functions
 from .engine.overriding.aten_backward import BACKWARD as _BACKWARD
-from .engine.overriding.aten_forward import FORWARD as _FORWARD
-from .engine.overriding.aten_functional import FUNCTIONAL as _FUNCTIONAL
-from .engine.table.methods import FUNCTIONS as _FUNCTIONS
 from .engine.table.public import METHODS as _METHODS
 from .engine.table.public import NAMESPACES as _NAMESPACES
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from .engine.methods import FUNCTIONS
 from .engine.random import default_generator, fork_rng, get_rng_state, initial_seed, manual_seed, set_rng_state
-from .engine.table.methods import FUNCTIONS
 
 seed = FUNCTIONS["seed"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .engine.core.devices import check_present
 from .engine.surface.process.saving import (
     add_safe_globals,
     clear_safe_globals,
@@ -12,7 +13,6 @@ from .engine.surface.process.saving import (
     safe_globals,
     save,
 )
-from .engine.tensors.devices import check_present
 
 
 class SourceChangeWarning(Warning):

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from .engine.core.registry import OPS
 from .engine.sparse.functions import sparse_log_softmax as log_softmax
 from .engine.sparse.functions import sparse_mm as mm
 from .engine.sparse.functions import sparse_softmax as softmax
 from .engine.sparse.functions import sparse_sum as sum  # noqa: A004 - torch's name
-from .engine.table.registry import OPS
 
 
 def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0) -> Any:

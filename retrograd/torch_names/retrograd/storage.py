@@ -1,6 +1,6 @@
 """``torch.storage``: re-exports only."""
 
-from .engine.table.methods import FUNCTIONS
+from .engine.methods import FUNCTIONS
 
 Storage, TypedStorage, UntypedStorage = (FUNCTIONS[name] for name in ("Storage", "TypedStorage", "UntypedStorage"))
 

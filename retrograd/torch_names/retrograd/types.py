@@ -10,13 +10,13 @@ from builtins import str as _str
 from collections.abc import Sequence
 from typing import IO, Any, TypeAlias
 
+from .engine.core.devices import device as _device
+from .engine.core.dtypes import dtype as _dtype
+from .engine.core.layouts import layout as _layout
+from .engine.core.size import Size
 from .engine.nodes.edges import GradientEdge
 from .engine.surface.attributes.storages import UntypedStorage as Storage
 from .engine.symbolic import SymBool, SymFloat, SymInt
-from .engine.tensors.devices import device as _device
-from .engine.tensors.dtypes import dtype as _dtype
-from .engine.tensors.layouts import layout as _layout
-from .engine.tensors.size import Size
 from .engine.tensors.tensor import Tensor
 
 _size: TypeAlias = Size | list[int] | tuple[int, ...]

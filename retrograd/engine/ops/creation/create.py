@@ -8,12 +8,12 @@ import numpy as np
 
 from ...aliasing.memory_formats import copied
 from ...aliasing.strided import Geometry, zeros_like_layout
+from ...core.dtypes import numpy_dtype_of
+from ...core.narrow import cast, is_narrow, kind_of
+from ...core.numbers_ import checked_number
+from ...core.registry import F
 from ...deprecations import discourage
-from ...table.registry import F
 from ...table.rows import function, linear, nondifferentiable
-from ...tensors.dtypes import numpy_dtype_of
-from ...tensors.narrow import cast, is_narrow, kind_of
-from ...tensors.numbers_ import checked_number
 
 linear("clone", lambda self, memory_format=None: copied(self, memory_format), self=lambda g: g,
        as_given=True)  # fmt: skip

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ...calls.refusals import refuse_kind
+from ...core.dtypes import scalar_name
+from ...core.registry import COMPOSITES, F
 from ...kernels.halves import added_at
 from ...switches import determinism
-from ...table.registry import COMPOSITES, F
 from ...table.rows import function, linear
-from ...tensors.dtypes import scalar_name
 from ..pointwise.arithmetic import element, raw, scaled
 from ..reductions.reduce import axes_of
 from .scatter import at_least_1d, check_index, entry, reduce_shares, reduced_at

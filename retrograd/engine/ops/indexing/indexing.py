@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...table.registry import F
+from ...core.base import TensorBase
+from ...core.dtypes import scalar_name
+from ...core.registry import F
 from ...table.rows import linear
-from ...tensors.base import TensorBase
-from ...tensors.dtypes import scalar_name
 from ...warning import warn
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ...calls.refusals import refuse_kind
+from ...core.base import TensorBase
+from ...core.numbers_ import checked_number, held
+from ...core.registry import COMPOSITES, F
 from ...kernels.halves import added_at, writing_wide
-from ...table.registry import COMPOSITES, F
 from ...table.rows import function, linear, underivable
-from ...tensors.base import TensorBase
-from ...tensors.numbers_ import checked_number, held
 from ..pointwise.arithmetic import raw
 from ..reductions.reduce import axes_of, refuse_complex
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ...core.registry import F
 from ...kernels.selecting import follow_selection, follow_ties, kth_place, top_places
-from ...table.registry import F
 from ...table.rows import function, nondifferentiable
 from ..reductions.reduce import axes_of, refuse_complex, taken
 

@@ -7,6 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ...core.base import TensorBase
+from ...core.dtypes import scalar_name
+from ...core.narrow import limits
+from ...core.numbers_ import checked_number, held, real_number
+from ...core.registry import F
 from ...kernels import error_function
 from ...kernels.halves import rounded_once
 from ...kernels.in_pieces import computed_in_pieces
@@ -14,12 +19,7 @@ from ...kernels.masking import kept, positive
 from ...rules.backward_operators import backward_operator
 from ...rules.by_number import number_minus, plus
 from ...rules.half_slopes import slope_rounded_once
-from ...table.registry import F
 from ...table.rows import elementwise, function
-from ...tensors.base import TensorBase
-from ...tensors.dtypes import scalar_name
-from ...tensors.narrow import limits
-from ...tensors.numbers_ import checked_number, held, real_number
 from ..pointwise.arithmetic import conj, zero_gradient
 from ..reductions.reduce import axes_of
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.base import TensorBase, wrap
+from ...core.registry import F
 from ...kernels.sums import sums_along, sums_of_products
-from ...table.registry import F
 from ...table.rows import function
-from ...tensors.base import TensorBase, wrap
 
 
 def _safe_softmax(self: Any, dim: int) -> Any:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.base import TensorBase, wrap
+from ...core.registry import F
 from ...kernels.separable import add_at
-from ...table.registry import F
 from ...table.rows import linear, multilinear
-from ...tensors.base import TensorBase, wrap
 
 
 def _check_range(indices: Any, count: int) -> None:

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from ...core.base import wrap
+from ...core.registry import F
 from ...kernels.sums import column_sum, summed, sums_along, sums_of_products
 from ...rules.backward_operators import joint_backward_operator
-from ...table.registry import F
 from ...table.rows import function
-from ...tensors.base import wrap
 
 Sizes = tuple[int, ...]
 _FAR = 0.5

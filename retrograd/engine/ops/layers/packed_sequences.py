@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...table.registry import F
+from ...core.registry import F
 from ...table.rows import linear
 
 

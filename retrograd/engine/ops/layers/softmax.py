@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ...core.registry import F
 from ...kernels.halves import rounded_once
 from ...kernels.sums import sums_along, sums_of_products
-from ...table.registry import F
 from ...table.rows import function
 from ..reductions.reduce import axes_of
 

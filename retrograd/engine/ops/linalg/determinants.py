@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ...core.absent import AbsentMemory
+from ...core.base import TensorBase, wrap
+from ...core.dtypes import numpy_dtype_of
+from ...core.registry import F
 from ...rules.matrix_checks import check_square, takes_empty
-from ...table.registry import F
 from ...table.rows import function
-from ...tensors.absent import AbsentMemory
-from ...tensors.base import TensorBase, wrap
-from ...tensors.dtypes import numpy_dtype_of
 from ..pointwise.arithmetic import conj, raw
 from ..reductions.sums import product_of_others
 from .products import adjoint

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ...core.absent import AbsentMemory
+from ...core.dtypes import scalar_name
+from ...core.registry import F
 from ...rules.by_number import times
 from ...rules.matrix_checks import LinAlgError, check_square, takes_empty
-from ...table.registry import F
 from ...table.rows import function
-from ...tensors.absent import AbsentMemory
-from ...tensors.dtypes import scalar_name
 from ..pointwise.arithmetic import conj, raw
 from .products import adjoint
 from .singular_values import absent, gaps, refuse_phase

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ...core.base import TensorBase, wrap
+from ...core.registry import F
 from ...rules.by_number import times
 from ...rules.matrix_checks import LinAlgError, check_dtype, check_matrix, check_square, left_where_failed, takes_empty
-from ...table.registry import F
 from ...table.rows import function, underivable
-from ...tensors.base import TensorBase, wrap
 from .products import adjoint
 from .solving import no_inverse, substituted
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...aliasing.memory_formats import copied_with, in_columns
 from ...aliasing.strided import contiguous_strides
+from ...core.registry import F
 from ...rules.matrix_checks import check_dtype, takes_empty
-from ...table.registry import F
 from ...table.rows import function
 from .products import adjoint
 

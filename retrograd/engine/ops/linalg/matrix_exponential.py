@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ...core.registry import F
 from ...rules.matrix_checks import check_square
-from ...table.registry import F
 from ...table.rows import function
 from .products import adjoint
 

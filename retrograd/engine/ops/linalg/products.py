@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from ...core.base import wrap
+from ...core.dtypes import c_name, scalar_name
+from ...core.numbers_ import held
+from ...core.registry import F
 from ...execution.fit import is_expandable_to
 from ...kernels.halves import rounded_once
 from ...kernels.matrices import LONG, SMALL, matrix_product
 from ...kernels.sums import inner_product, summed
-from ...table.registry import F
 from ...table.rows import linear, multilinear
-from ...tensors.base import wrap
-from ...tensors.dtypes import c_name, scalar_name
-from ...tensors.numbers_ import held
 from ..pointwise.arithmetic import check_factor, conj, scaled
 from ..reductions.reduce import axes_of
 from ..shapes.shape import expanded

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.views import requires_grad
+from ...core.base import TensorBase
+from ...core.registry import F
 from ...rules.matrix_checks import LinAlgError, check_dtype, check_matrix, takes_empty
-from ...table.registry import F
 from ...table.rows import function
-from ...tensors.base import TensorBase
 from ..pointwise.arithmetic import raw
 from .products import adjoint
 

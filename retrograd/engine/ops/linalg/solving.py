@@ -8,6 +8,9 @@ import numpy as np
 
 from ...aliasing.memory_formats import copied_with, in_columns
 from ...aliasing.strided import contiguous_strides
+from ...core.base import TensorBase
+from ...core.dtypes import scalar_name
+from ...core.registry import F
 from ...kernels.sums import summed
 from ...rules.matrix_checks import (
     UNKNOWN_PRECISION,
@@ -18,10 +21,7 @@ from ...rules.matrix_checks import (
     takes_empty,
 )
 from ...switches.state import STATE
-from ...table.registry import F
 from ...table.rows import function
-from ...tensors.base import TensorBase
-from ...tensors.dtypes import scalar_name
 from .lu import factored, parts_of, permutation_of
 from .products import adjoint
 

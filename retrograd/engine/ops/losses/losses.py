@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from ...core.base import TensorBase, wrap
+from ...core.dtypes import numpy_dtype_of
+from ...core.registry import F
 from ...kernels.ctc import backward_scores, by_class, forward_scores, label_rows, log_likelihoods
 from ...kernels.halves import rounded_once
 from ...kernels.sums import summed
 from ...rules.backward_operators import backward_operator
 from ...rules.by_number import over
 from ...rules.half_slopes import slope_rounded_once
-from ...table.registry import F
 from ...table.rows import function, no_forward_mode, underivable
-from ...tensors.base import TensorBase, wrap
-from ...tensors.dtypes import numpy_dtype_of
 from ..reductions.reduce import mean_of
 
 # Losses element by element, with their reduction: differences and probabilities.

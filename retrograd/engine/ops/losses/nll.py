@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ...core.registry import F
 from ...kernels.masking import kept
 from ...kernels.row_entries import are_classes, picked, placed
 from ...kernels.sums import summed, total
 from ...rules.backward_operators import backward_operator
-from ...table.registry import F
 from ...table.rows import function
 from ..pointwise.arithmetic import zero_gradient
 

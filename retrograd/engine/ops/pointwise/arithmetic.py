@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from ...core.absent import AbsentMemory, refusal
+from ...core.base import TensorBase
+from ...core.bits import CONJUGATE, NEGATIVE
+from ...core.numbers_ import checked_number
+from ...core.registry import F
 from ...kernels.halves import exact, is_half, rounded_once
 from ...kernels.in_pieces import scaled_into
 from ...rules.by_number import number_minus, over, times
-from ...table.registry import F
 from ...table.rows import elementwise, linear, underivable
-from ...tensors.absent import AbsentMemory, refusal
-from ...tensors.base import TensorBase
-from ...tensors.bits import CONJUGATE, NEGATIVE
-from ...tensors.numbers_ import checked_number
 
 
 def scaled(g: Any, factor: Any) -> Any:

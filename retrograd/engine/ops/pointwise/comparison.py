@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ...core.base import TensorBase, wrap
+from ...core.dtypes import scalar_name
+from ...core.narrow import is_narrow, kind_of, limits, rounded, single
+from ...core.numbers_ import held
+from ...core.registry import F
 from ...kernels.masking import kept
 from ...rules.by_number import over
-from ...table.registry import F
 from ...table.rows import elementwise, linear, nondifferentiable, underivable
-from ...tensors.base import TensorBase, wrap
-from ...tensors.dtypes import scalar_name
-from ...tensors.narrow import is_narrow, kind_of, limits, rounded, single
-from ...tensors.numbers_ import held
 from .arithmetic import element, zero_gradient
 
 # Comparisons, logic on bits and truth values, whole numbers, and questions about numbers.

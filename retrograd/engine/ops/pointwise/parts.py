@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...table.registry import F
+from ...core.dtypes import numpy_dtype_of
+from ...core.registry import F
 from ...table.rows import elementwise, linear
-from ...tensors.dtypes import numpy_dtype_of
 from .arithmetic import conj
 
 # Complex numbers and their parts: angle, conjugate, real and imaginary part.

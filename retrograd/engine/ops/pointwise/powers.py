@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ...core.dtypes import numpy_dtype_of
+from ...core.numbers_ import checked_number, held
+from ...core.registry import F
 from ...kernels.halves import is_half
 from ...rules.by_number import cubed, minus, number_minus, plus, times
-from ...table.registry import F
 from ...table.rows import elementwise
-from ...tensors.dtypes import numpy_dtype_of
-from ...tensors.numbers_ import checked_number, held
 from .arithmetic import conj, element
 
 # -- powers

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...core.registry import F
 from ...kernels import bessel, error_function, gamma, polynomials
 from ...rules.by_number import minus, plus, squared, times
-from ...table.registry import F
 from ...table.rows import elementwise, nondifferentiable
 
 TWO_OVER_SQRT_PI = 2.0 / math.sqrt(math.pi)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...core.registry import F
 from ...kernels.halves import rounded_once
 from ...rules.by_number import minus, number_minus, plus, squared, times
-from ...table.registry import F
 from ...table.rows import elementwise
 from .arithmetic import conj
 from .parts import is_complex

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ...core.registry import F
 from ...kernels.halves import rounded_once
 from ...kernels.selecting import MOST, SORTING, last_in_order
 from ...kernels.sums import summed
 from ...rules.by_number import over, times
-from ...table.registry import F
 from ...table.rows import function
 from .reduce import (
     along,

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ...core.dtypes import numpy_dtype_of, scalar_name, to_numpy_dtype
+from ...core.registry import F
 from ...kernels.halves import rounded_once
 from ...kernels.sums import summed
-from ...table.registry import F
 from ...table.rows import function
-from ...tensors.dtypes import numpy_dtype_of, scalar_name, to_numpy_dtype
 from .reduce import along, axes_of, unsqueezed
 
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from ...core.absent import AbsentMemory
+from ...core.base import TensorBase
+from ...core.dtypes import scalar_name, to_numpy_dtype
+from ...core.registry import COMPOSITES, F
 from ...kernels.halves import dtype_of_sums
 from ...kernels.sums import column_sum, summed, sums_along
 from ...rules.by_number import over
-from ...table.registry import COMPOSITES, F
 from ...table.rows import function, linear, nondifferentiable
-from ...tensors.absent import AbsentMemory
-from ...tensors.base import TensorBase
 from ...tensors.convert import dims_given
-from ...tensors.dtypes import scalar_name, to_numpy_dtype
 
 
 def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:

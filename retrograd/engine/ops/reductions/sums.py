@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ...core.absent import AbsentMemory
+from ...core.dtypes import numpy_dtype_of, scalar_name, to_numpy_dtype
+from ...core.registry import F
 from ...kernels.halves import rounded_once
 from ...kernels.sums import summed
-from ...table.registry import F
 from ...table.rows import function, linear, nondifferentiable, underivable
-from ...tensors.absent import AbsentMemory
-from ...tensors.dtypes import numpy_dtype_of, scalar_name, to_numpy_dtype
 from ..pointwise.arithmetic import conj, raw
 from ..pointwise.parts import is_complex
 from .reduce import axes_of, refuse_complex, spread, unsqueezed

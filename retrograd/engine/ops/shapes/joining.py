@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.strided import Geometry, as_strided_backward, strided
-from ...table.registry import F
+from ...core.registry import F
 from ...table.rows import linear, listwise
 from ..reductions.reduce import axes_of, plane_of
 

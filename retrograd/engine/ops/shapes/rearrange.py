@@ -8,8 +8,8 @@ import numpy as np
 
 from ...aliasing.memory_formats import copied_with, strides_like
 from ...aliasing.strided import strided
+from ...core.registry import F
 from ...kernels.sums import summed
-from ...table.registry import F
 from ...table.rows import linear, listwise
 from ..reductions.reduce import axes_of, plane_of
 from .joining import diagonal_of, selected

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ...core.registry import COMPOSITES, F
 from ...execution.fit import sum_tensor_to, sum_to
-from ...table.registry import COMPOSITES, F
 from ...table.rows import linear
 from ..reductions.reduce import axes_of
 

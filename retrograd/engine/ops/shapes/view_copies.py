@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...table.registry import OPS, F
+from ...core.registry import OPS, F
 from ...table.rows import linear, underivable
 from ..pointwise import parts  # noqa: F401 - the rows of the views must be there first
 from . import rearrange, shape  # noqa: F401 - likewise

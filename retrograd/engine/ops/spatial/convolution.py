@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.registry import F
 from ...kernels.convolving import convolve, convolve_input, convolve_weight
 from ...kernels.sliding import Sizes, add_columns, inner, padded, transposed_size, window_count, windows
 from ...rules.backward_operators import joint_backward_operator
-from ...table.registry import F
 from ...table.rows import linear, multilinear
 from ..pointwise.arithmetic import conj
 

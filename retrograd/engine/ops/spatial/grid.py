@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.base import TensorBase, wrap
+from ...core.registry import F
 from ...kernels.masking import kept
 from ...rules.backward_operators import joint_backward_operator
-from ...table.registry import F
 from ...table.rows import function, linear
-from ...tensors.base import TensorBase, wrap
 
 Sizes = tuple[int, ...]
 

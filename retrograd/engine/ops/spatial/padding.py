@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.numbers_ import checked_number
+from ...core.registry import F
 from ...kernels.separable import add_at, take_along
-from ...table.registry import F
 from ...table.rows import function, linear
-from ...tensors.numbers_ import checked_number
 from ..pointwise.arithmetic import zero_gradient
 
 

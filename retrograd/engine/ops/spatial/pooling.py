@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...core.registry import F
 from ...kernels.halves import rounded_once
 from ...kernels.sliding import Sizes, inner, overhang, padded, taps, window_span
-from ...table.registry import F
 from ...table.rows import function, linear, nondifferentiable
 from ..pointwise.arithmetic import zero_gradient
 

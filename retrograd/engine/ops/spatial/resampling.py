@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.registry import F
 from ...kernels.byte_pictures import blend_bytes, nearest_bytes
 from ...kernels.halves import rounded_once
 from ...kernels.separable import NO_ELEMENT, blend, blend_back
-from ...table.registry import F
 from ...table.rows import function, linear
 from ..pointwise.arithmetic import zero_gradient
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...aliasing.memory_formats import copied_with, dense_strides
 from ...aliasing.strided import element_strides
-from ...table.registry import F
+from ...core.registry import F
 from ...table.rows import linear
 
 Dims = tuple[int, ...]

@@ -9,8 +9,8 @@ from typing import Any
 from ...aliasing.memory_formats import fastest_first, lies_in, settles
 from ...aliasing.strided import element_strides
 from ...calls.refusals import refuse
+from ...core.layouts import channels_last, channels_last_3d, memory_format
 from ...table.public import public
-from ...tensors.layouts import channels_last, channels_last_3d, memory_format
 
 _SLOWEST_FIRST = {channels_last: (0, 2, 3, 1), channels_last_3d: (0, 2, 3, 4, 1)}
 _SEVERAL = "The tensor does not have unique dim order"

@@ -9,9 +9,9 @@ import numpy as np
 from ... import observe
 from ...aliasing.owners import share
 from ...aliasing.views import requires_grad
+from ...core.base import TensorBase
+from ...core.bits import bits_of
 from ...table.public import FUNCTIONS, public
-from ...tensors.base import TensorBase
-from ...tensors.bits import bits_of
 
 
 @public("__dlpack__", function=False)

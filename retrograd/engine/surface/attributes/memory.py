@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from ... import observe
-from ...aliasing.history import rebase_history
-from ...aliasing.inplace import bump_version, prepare_write
 from ...aliasing.memory_formats import check_memory_format, format_of, strides_in
 from ...aliasing.owners import owner_of
 from ...aliasing.shared_memory import aliases_of, move_to_size
@@ -16,18 +14,20 @@ from ...aliasing.strided import Geometry, contiguous_strides, storage_offset, st
 from ...aliasing.versions import storage_of
 from ...aliasing.views import gradient_edge, requires_grad
 from ...aliasing.write_rules import check_inplace
+from ...calls.history import rebase_history
+from ...calls.inplace import bump_version, prepare_write
 from ...calls.refusals import refuse
+from ...core.argument_checks import type_name_of
+from ...core.base import TensorBase, set_array
+from ...core.bits import bits_of, mark, memory_of
+from ...core.dtypes import c_name, scalar_name
+from ...core.layouts import contiguous_format, preserve_format
+from ...core.size import Size
 from ...nodes.node import GraphNode
 from ...switches import determinism
 from ...switches.state import STATE
 from ...switches.transforming import write_in_transform
 from ...table.public import public
-from ...tensors.argument_checks import type_name_of
-from ...tensors.base import TensorBase, set_array
-from ...tensors.bits import bits_of, mark, memory_of
-from ...tensors.dtypes import c_name, scalar_name
-from ...tensors.layouts import contiguous_format, preserve_format
-from ...tensors.size import Size
 from .storages import UntypedStorage, flat_memory, memory_at
 from .typed_storages import TypedStorage
 

@@ -6,12 +6,13 @@ from typing import Any
 
 from ...aliasing.strided import address, element_strides
 from ...aliasing.strided import storage_offset as offset_of
+from ...core import dtypes
+from ...core.absent import AbsentMemory
+from ...core.batches import skipped_elements
+from ...core.bits import memory_of
 from ...nodes.hooks import tensor_type_name
 from ...table.public import METHODS, property_, public
-from ...tensors import convert, dtypes
-from ...tensors.absent import AbsentMemory
-from ...tensors.batches import skipped_elements
-from ...tensors.bits import memory_of
+from ...tensors import convert
 
 
 @public(function=False)

@@ -8,11 +8,11 @@ import numpy as np
 
 from ...aliasing.shared_memory import is_in_shared_memory, move_to_shared_memory
 from ...aliasing.strided import address
+from ...core.base import TensorBase
+from ...core.batches import is_batched, refuse_choice
+from ...core.bits import memory_of
+from ...core.layouts import strided
 from ...table.public import PROPERTIES, check_tensor, public
-from ...tensors.base import TensorBase
-from ...tensors.batches import is_batched, refuse_choice
-from ...tensors.bits import memory_of
-from ...tensors.layouts import strided
 
 _NEVER = (
     "is_cuda", "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized",

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ...aliasing.inplace import prepare_write
 from ...aliasing.views import requires_grad
+from ...calls.inplace import prepare_write
+from ...core.base import TensorBase
+from ...core.bits import assign
 from ...execution.fit import is_expandable_to
 from ...nodes.hooks import tensor_type_name
 from ...table.public import public
-from ...tensors.base import TensorBase
-from ...tensors.bits import assign
 
 
 def _whole(value: Any) -> int:

@@ -13,13 +13,13 @@ from ... import observe
 from ...aliasing.owners import is_shared, owner_of
 from ...aliasing.shared_memory import aliases_of, is_in_shared_memory, move_to_shared_memory, move_to_size
 from ...aliasing.strided import Geometry, address, root_array, strided
+from ...core.absent import AbsentMemory
+from ...core.argument_checks import type_name_of
+from ...core.base import TensorBase, wrap
+from ...core.devices import CPU, is_meta
+from ...core.devices import device as device_named
+from ...core.dtypes import by_name
 from ...table.public import FUNCTIONS, public
-from ...tensors.absent import AbsentMemory
-from ...tensors.argument_checks import type_name_of
-from ...tensors.base import TensorBase, wrap
-from ...tensors.devices import CPU, is_meta
-from ...tensors.devices import device as device_named
-from ...tensors.dtypes import by_name
 
 _BYTE: Final = np.dtype(np.uint8)
 _KNOWN: weakref.WeakValueDictionary[tuple[int, int, int], Any] = weakref.WeakValueDictionary()

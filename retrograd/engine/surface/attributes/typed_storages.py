@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...core.dtypes import ALIASES, by_name, from_numpy_dtype, get_default_dtype
+from ...core.narrow import cast
 from ...deprecations import discourage
 from ...table.public import FUNCTIONS, public
-from ...tensors.dtypes import ALIASES, by_name, from_numpy_dtype, get_default_dtype
-from ...tensors.narrow import cast
 from .storages import UntypedStorage, flat_memory, items_of_buffer, memory_at
 
 _LEGACY_NAMES: Final = {

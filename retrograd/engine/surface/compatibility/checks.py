@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...aliasing.strided import element_strides, is_dense
+from ...core.base import TensorBase
+from ...core.dtypes import bool_
 from ...table.public import public
-from ...tensors.base import TensorBase
-from ...tensors.dtypes import bool_
 
 Message = Callable[[], Any] | None
 _UNSAID = (

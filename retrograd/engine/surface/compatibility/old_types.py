@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ...core.base import TensorBase, wrap
+from ...core.size import Size
 from ...table.public import public
-from ...tensors.base import TensorBase, wrap
-from ...tensors.size import Size
 
 
 class _OldType(type):

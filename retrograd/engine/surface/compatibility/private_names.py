@@ -9,13 +9,13 @@ import numpy as np
 
 from ...calls.out_rules import Out
 from ...calls.refusals import refuse, refuse_kind
+from ...core.base import wrap
+from ...core.narrow import kind_of
+from ...core.registry import F
 from ...ops.indexing.functions import indexing
 from ...ops.layers.functions import native
 from ...table.public import FUNCTIONS, NAMESPACES, check_tensor, public
-from ...table.registry import F
-from ...tensors.base import wrap
 from ...tensors.convert import checked_dim, dims_given
-from ...tensors.narrow import kind_of
 
 # -- gradients of softmax, from the outside
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...aliasing.legacy_resize import Resize
 from ...table.public import public
 from ...warning import warn
+from .legacy_resize import Resize
 
 
 @public("resize", function=False)

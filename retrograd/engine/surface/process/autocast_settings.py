@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.devices import device
+from ...core.dtypes import by_name
 from ...devices import casting
 from ...table.public import public
-from ...tensors.devices import device
-from ...tensors.dtypes import by_name
 from ...warning import warn
 
 _dtypes = {"cuda": "float16", "ipu": "float16", "xpu": "float16", "mps": "float16"}

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, BinaryIO
 
+from ...core import narrow
+from ...core.devices import device
 from ...table.public import public
-from ...tensors import copying, narrow
-from ...tensors.devices import device
+from ...tensors import copying
 
 _TRUSTED = {
     "collections": {"OrderedDict", "defaultdict"},
@@ -25,8 +26,8 @@ _TRUSTED = {
     "retrograd.engine.sparse.compressed": {"rebuild"},
     "retrograd.engine.tensors.copying": {"rebuild"},
     "retrograd": {"Size", "device", "dtype"},
-    "retrograd.engine.tensors.devices": {"device"},  # as older files name them
-    "retrograd.engine.tensors.dtypes": {"Size", "by_name", "dtype"},
+    "retrograd.engine.core.devices": {"device"},  # as older files name them
+    "retrograd.engine.core.dtypes": {"Size", "by_name", "dtype"},
 }
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ...core.argument_checks import type_name_of
+from ...core.base import TensorBase
+from ...core.devices import device, set_default
+from ...core.dtypes import dtype_of_type, from_numpy_dtype, set_default_dtype
 from ...random import default_generator
 from ...switches import determinism
 from ...switches.state import STATE
 from ...table.public import check_tensor, public
-from ...tensors.argument_checks import type_name_of
-from ...tensors.base import TensorBase
-from ...tensors.devices import device, set_default
-from ...tensors.dtypes import dtype_of_type, from_numpy_dtype, set_default_dtype
 from ...warning import is_warn_always, warn
 
 _DETERMINISM = ("default", "warn", "error")

@@ -9,10 +9,10 @@ from typing import Any
 
 from ....engine import observe
 from ....engine.aliasing.views import gradient_edge, has_history, requires_grad
+from ....engine.core.base import TensorBase
 from ....engine.nodes.edges import GradientEdge
 from ....engine.nodes.node import GraphNode, edge_parts
 from ....engine.overriding.overrides import DisableTorchFunction
-from ....engine.tensors.base import TensorBase
 from ....errors import NoGraphError
 from ...graphs.graph import Graph
 from ..base import Gradient, Node, Ran, Sink

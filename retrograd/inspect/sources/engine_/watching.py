@@ -10,9 +10,9 @@ from threading import get_ident
 from typing import Any, NamedTuple, TypeVar
 
 from ....engine.aliasing.views import has_history, requires_grad
+from ....engine.core.base import TensorBase
 from ....engine.overriding.overrides import HERE
 from ....engine.switches.state import peek_number
-from ....engine.tensors.base import TensorBase
 from ...bounded import BoundedDict
 from ...graphs.graph import Graph, SourceLine
 from ...program.signals import let_pass

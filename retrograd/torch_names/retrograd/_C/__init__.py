@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from ..engine.core.base import TensorBase
 from ..engine.execution.introspection import current_graph_task_id as _current_graph_task_id
 from ..engine.execution.introspection import current_node as _current_autograd_node
 from ..engine.execution.introspection import execution_order as _current_graph_task_execution_order
 from ..engine.execution.introspection import will_execute as _will_engine_execute_node
 from ..engine.forward_mode.forward_ad import _is_fwd_grad_enabled, _set_fwd_grad_enabled
-from ..engine.graph.internals import _set_grad_enabled, _WeakTensorRef
+from ..engine.nodes.internals import _set_grad_enabled, _WeakTensorRef
 from ..engine.overriding.dispatch_classes import DisableTorchDispatch as _DisableTorchDispatch
 from ..engine.overriding.dispatch_classes import disabled_torch_dispatch_impl as _disabled_torch_dispatch_impl
 from ..engine.overriding.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
@@ -20,7 +21,6 @@ from ..engine.rules.matrix_checks import _LinAlgError
 from ..engine.switches.engine_switches import is_grad_layout_enforced as _is_grad_layout_enforcement_enabled
 from ..engine.switches.engine_switches import is_multithreading_enabled as _is_multithreading_enabled
 from ..engine.switches.modes import is_grad_enabled
-from ..engine.tensors.base import TensorBase
 
 _MODULES = ("_autograd", "_functions")
 

@@ -11,7 +11,7 @@ from ..engine.graph.hooks import (
     _saved_tensors_hooks_is_enabled,
     _top_saved_tensors_default_hooks,
 )
-from ..engine.graph.internals import _make_saved_tensor, _unsafe_set_version_counter
+from ..engine.nodes.internals import _make_saved_tensor, _unsafe_set_version_counter
 from ..engine.nodes.saved import SavedTensor
 
 __all__ = [

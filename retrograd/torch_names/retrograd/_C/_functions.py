@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..engine.execution.accumulate import AccumulateGrad
 from ..engine.graph.special_nodes import DelayedError, UndefinedGrad
-from ..engine.nodes.accumulate import AccumulateGrad
 from ..engine.nodes.node import NODE_CLASSES
 
 

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from ..engine.table.methods import FUNCTIONS
+from ..engine.methods import FUNCTIONS
 from ..engine.warning import warn
 from ..nn.module import Module
 from ..nn.utils.replaced_state import functional_call

@@ -1,6 +1,7 @@
 """``torch.autograd.graph``: re-exports only."""
 
 from ..engine.execution.backward import _engine_run_backward
+from ..engine.execution.logging_ import _register_logging_hooks_on_whole_graph
 from ..engine.graph.hooks import (
     _saved_tensors_hooks_get_disabled_error_message,
     disable_saved_tensors_hooks,
@@ -12,7 +13,6 @@ from ..engine.graph.hooks import (
     set_warn_on_accumulate_grad_stream_mismatch,
 )
 from ..engine.graph.interface import Node, _get_grad_fn_or_grad_acc, increment_version, saved_tensors_hooks
-from ..engine.graph.logging_ import _register_logging_hooks_on_whole_graph
 from ..engine.graph.mutation import allow_mutation_on_saved_tensors
 from ..engine.nodes.edges import GradientEdge, get_gradient_edge
 from ..engine.nodes.hooks import RemovableHandle, _MultiHandle

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..engine.methods import FUNCTIONS
 from ..engine.switches.modes import no_grad
-from ..engine.table.methods import FUNCTIONS
 from ..nn import functional
 from . import constraints
 from .distribution import Distribution

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..engine.core.dtypes import finfo
+from ..engine.core.size import Size
+from ..engine.methods import FUNCTIONS
 from ..engine.switches.modes import no_grad
-from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.dtypes import finfo
-from ..engine.tensors.size import Size
 from . import constraints
 from .bernoulli import Binomial
 from .distribution import Distribution

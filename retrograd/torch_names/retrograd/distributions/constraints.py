@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine.table.methods import FUNCTIONS
+from ..engine.core.dtypes import finfo
+from ..engine.methods import FUNCTIONS
 from ..engine.table.public import NAMESPACES
-from ..engine.tensors.dtypes import finfo
 from ..engine.tensors.tensor import Tensor
 
 _TOLERANCE = 1e-6

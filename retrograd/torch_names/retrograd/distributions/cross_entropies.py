@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..engine.table.methods import FUNCTIONS
+from ..engine.methods import FUNCTIONS
 from .bernoulli import Bernoulli, Binomial
 from .continuous_bernoulli import ContinuousBernoulli
 from .dirichlet import Beta

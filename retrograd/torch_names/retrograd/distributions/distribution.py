@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, ClassVar
 
+from ..engine.core.size import Size
+from ..engine.methods import FUNCTIONS
 from ..engine.switches.modes import no_grad
-from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.size import Size
 from ..engine.tensors.tensor import Tensor
 from .constraints import Constraint, is_dependent, shown
 

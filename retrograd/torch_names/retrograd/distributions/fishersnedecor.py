@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..engine.tensors.dtypes import finfo
+from ..engine.core.dtypes import finfo
 from . import constraints
 from .distribution import Distribution
 from .gamma import Gamma

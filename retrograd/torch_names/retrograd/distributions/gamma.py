@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..engine.core.dtypes import finfo
+from ..engine.methods import FUNCTIONS
 from ..engine.switches.modes import no_grad
-from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.dtypes import finfo
 from . import constraints
 from .exp_family import ExponentialFamily
 from .exponential import Exponential

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.dtypes import finfo
+from ..engine.core.dtypes import finfo
+from ..engine.methods import FUNCTIONS
 from . import constraints
 from .gamma import Chi2
 from .kl import register_kl

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..engine.core.dtypes import finfo
+from ..engine.methods import FUNCTIONS
 from ..engine.switches.modes import no_grad
-from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.dtypes import finfo
 from . import constraints
 from .dirichlet import Beta
 from .distribution import Distribution

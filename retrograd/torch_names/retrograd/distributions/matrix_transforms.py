@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..engine.table.methods import FUNCTIONS
+from ..engine.core.dtypes import finfo
+from ..engine.methods import FUNCTIONS
 from ..engine.table.public import NAMESPACES
-from ..engine.tensors.dtypes import finfo
 from ..nn import functional
 from . import constraints
 from .transform import Transform

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine.table.methods import FUNCTIONS
+from ..engine.methods import FUNCTIONS
 from ..engine.table.public import NAMESPACES
 from . import constraints
 from .gaussian import Gaussian

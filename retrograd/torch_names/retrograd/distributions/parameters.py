@@ -6,9 +6,9 @@ from functools import cached_property
 from numbers import Number
 from typing import Any
 
+from ..engine.core.dtypes import finfo
+from ..engine.methods import FUNCTIONS
 from ..engine.switches.modes import enable_grad
-from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.dtypes import finfo
 from ..engine.tensors.tensor import Tensor
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.dtypes import finfo
-from ..engine.tensors.size import Size
+from ..engine.core.dtypes import finfo
+from ..engine.core.size import Size
+from ..engine.methods import FUNCTIONS
 from ..engine.tensors.tensor import Tensor
 from ..nn import functional
 from . import constraints

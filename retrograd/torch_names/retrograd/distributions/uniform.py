@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..engine.table.methods import FUNCTIONS
+from ..engine.methods import FUNCTIONS
 from . import constraints
 from .distribution import Distribution
 from .kl import register_kl

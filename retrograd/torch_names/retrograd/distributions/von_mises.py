@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..engine.core import dtypes
+from ..engine.methods import FUNCTIONS
 from ..engine.switches.modes import no_grad
-from ..engine.table.methods import FUNCTIONS
 from ..engine.table.public import NAMESPACES
-from ..engine.tensors import dtypes
 from . import constraints
 from .distribution import Distribution
 from .parameters import broadcast_all

@@ -7,9 +7,9 @@ import warnings
 from numbers import Number
 from typing import Any
 
-from ..engine.table.methods import FUNCTIONS
+from ..engine.core.dtypes import finfo
+from ..engine.methods import FUNCTIONS
 from ..engine.table.public import NAMESPACES
-from ..engine.tensors.dtypes import finfo
 from . import constraints
 from .exp_family import ExponentialFamily
 from .gamma import Chi2

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..engine.core.dtypes import by_name, dtype, float16, float32, float64
+from ..engine.core.targets import target_of
+from ..engine.methods import FUNCTIONS
 from ..engine.switches.modes import no_grad
-from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.dtypes import by_name, dtype, float16, float32, float64
 from ..engine.tensors.parameter import Parameter
-from ..engine.tensors.targets import target_of
 from ..engine.warning import warn
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..engine.methods import FUNCTIONS as _FUNCTIONS
 from ..engine.overriding.wrappers import make_overridable as _make_overridable
-from ..engine.table.methods import FUNCTIONS as _FUNCTIONS
 from ..engine.table.public import NAMESPACES as _NAMESPACES
 from ..engine.table.public import missing_name as _missing_name
 

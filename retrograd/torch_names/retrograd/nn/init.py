@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from ..engine.methods import FUNCTIONS
 from ..engine.switches.modes import no_grad
-from ..engine.table.methods import FUNCTIONS
 from ..engine.table.public import NAMESPACES
 
 Filler = TypeVar("Filler", bound=Callable[..., Any])

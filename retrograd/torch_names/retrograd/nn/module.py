@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..engine import observe
-from ..engine.tensors.gradient import clear_gradient
+from ..engine.core.gradient import clear_gradient
 from ..engine.tensors.parameter import Buffer, Parameter
 from . import conversions, hooked, module_state
 

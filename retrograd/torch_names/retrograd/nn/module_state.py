@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..engine import observe
+from ..engine.methods import FUNCTIONS
 from ..engine.nodes.hooks import RemovableHandle, register
 from ..engine.switches.modes import no_grad
-from ..engine.table.methods import FUNCTIONS
 from ..engine.tensors.parameter import Buffer, Parameter
 from ..engine.tensors.tensor import Tensor
 from ..engine.warning import warn

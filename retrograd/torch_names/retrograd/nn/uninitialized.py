@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from ..engine.core.absent import AbsentMemory
+from ..engine.core.base import TensorBase, wrap
+from ..engine.core.devices import device
 from ..engine.meta.tensor import MetaTensor
+from ..engine.methods import FUNCTIONS
 from ..engine.overriding.dispatch_classes import count
 from ..engine.overriding.overrides import disabled_torch_function_impl
-from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.absent import AbsentMemory
-from ..engine.tensors.base import TensorBase, wrap
-from ..engine.tensors.devices import device
 from ..engine.tensors.parameter import Parameter
 from ..engine.tensors.tensor import Tensor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine.tensors.dtypes import finfo
+from ..engine.core.dtypes import finfo
 from .declared import Declared
 from .updates import counted, zeros_of
 

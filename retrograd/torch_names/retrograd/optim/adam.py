@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.layouts import strided
+from ..engine.core.layouts import strided
+from ..engine.methods import FUNCTIONS
 from ..engine.tensors.tensor import Tensor
 from .declared import Declared
 from .updates import counted, decayed, places_and_values, zeros_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..engine.table.methods import FUNCTIONS
+from ..engine.methods import FUNCTIONS
 from .declared import Declared
 from .real_parts import is_complex
 from .updates import counted, decayed, places_and_values, zeros_of

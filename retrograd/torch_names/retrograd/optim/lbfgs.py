@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..engine import observe
+from ..engine.methods import FUNCTIONS
 from ..engine.switches.modes import enable_grad, no_grad
-from ..engine.table.methods import FUNCTIONS
 from .declared import check_lr
 from .optimizer import Optimizer
 from .real_parts import real_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..engine.tensors import dtypes
+from ..engine.core import dtypes
 from .declared import Declared, check_lr
 from .updates import zeros_of
 

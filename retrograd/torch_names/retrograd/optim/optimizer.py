@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from ..engine import observe
-from ..engine.execution import watchers
+from ..engine.core.base import LAZY, PLAIN_CLASSES
+from ..engine.core.gradient import clear_gradient
+from ..engine.methods import FUNCTIONS
 from ..engine.nodes.hooks import RemovableHandle
 from ..engine.overriding import overrides
+from ..engine.switches import watchers
 from ..engine.switches.modes import enable_grad, set_grad_enabled
-from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.base import LAZY, PLAIN_CLASSES
-from ..engine.tensors.gradient import clear_gradient
 from ..engine.tensors.tensor import Tensor
 from .real_parts import is_complex, update_parts
 

@@ -8,8 +8,8 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
+from ..engine.methods import FUNCTIONS
 from ..engine.switches.modes import no_grad
-from ..engine.table.methods import FUNCTIONS
 from ..nn import Module
 from ..nn.modules.normalization import _BatchNorm
 from .optimizer import Optimizer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..engine.table.methods import FUNCTIONS
+from ..engine.methods import FUNCTIONS
 
 
 def counted(state: dict[str, Any], **start: Callable[[], Any]) -> int:

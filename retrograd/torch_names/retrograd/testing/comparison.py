@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..engine.table.methods import FUNCTIONS
-from ..engine.tensors.layouts import strided
-from ..engine.tensors.narrow import kind_of
+from ..engine.core.layouts import strided
+from ..engine.core.narrow import kind_of
+from ..engine.methods import FUNCTIONS
 from ..engine.tensors.tensor import Tensor
 
 _TOLERANCES: Final = {

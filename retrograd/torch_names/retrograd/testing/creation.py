@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.core.base import wrap
+from ..engine.core.dtypes import dtype as Dtype
+from ..engine.core.narrow import kind_of, limits
 from ..engine.random import default_generator
 from ..engine.streams.drawing import integers
 from ..engine.streams.uniform import uniform
-from ..engine.tensors.base import wrap
-from ..engine.tensors.dtypes import dtype as Dtype
-from ..engine.tensors.narrow import kind_of, limits
 
 
 def make_tensor(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from .._absent import missing_attribute
-from ..engine.tensors.swapping import swap_tensors
+from ..engine.core.swapping import swap_tensors
 from . import _mode_utils, _python_dispatch, _pytree, benchmark, checkpoint, data, deterministic, dlpack, hooks
 
 __all__ = [

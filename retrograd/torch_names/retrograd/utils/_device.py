@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ..engine.core.devices import device as _device
 from ..engine.overriding.function_modes import TorchFunctionMode
-from ..engine.tensors.devices import device as _device
 
 
 class DeviceContext(TorchFunctionMode):

@@ -1,6 +1,6 @@
 """``torch.utils.dlpack``: re-exports only."""
 
-from ..engine.table.methods import FUNCTIONS
+from ..engine.methods import FUNCTIONS
 
 from_dlpack, to_dlpack = FUNCTIONS["from_dlpack"], FUNCTIONS["to_dlpack"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ....aliasing.memory_formats import check_memory_format, format_of
+from ....core import devices
+from ....core.bits import memory_of
+from ....core.devices import check_present, is_meta
+from ....core.dtypes import dtype_of_type
+from ....core.layouts import preserve_format
+from ....core.registry import F
+from ....core.targets import target_of
 from ....table.public import check_tensor, public
-from ....table.registry import F
-from ....tensors import devices
-from ....tensors.bits import memory_of
-from ....tensors.devices import check_present, is_meta
-from ....tensors.dtypes import dtype_of_type
-from ....tensors.layouts import preserve_format
-from ....tensors.targets import target_of
 
 
 @public("to", function=False)

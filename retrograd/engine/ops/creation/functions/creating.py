@@ -15,20 +15,20 @@ from ....aliasing.strided import Geometry, zeros_like_layout
 from ....calls.out_argument import created_into
 from ....calls.refusals import refuse, size_mismatch
 from ....calls.result_layout import arranged
+from ....core.base import LAZY, TensorBase, set_array, wrap
+from ....core.batches import refuse_comparison, spread
+from ....core.bits import CONJUGATE, bits_of, memory_of
+from ....core.devices import check_present
+from ....core.dtypes import get_default_dtype, scalar_name, to_numpy_dtype
+from ....core.layouts import preserve_format
+from ....core.numbers_ import checked_number
+from ....core.registry import COMPOSITES, F
+from ....core.size import Size
 from ....deprecations import discourage
 from ....switches import determinism
 from ....switches.state import STATE
 from ....table.public import SETTERS, check_tensor, property_, public
-from ....table.registry import COMPOSITES, F
-from ....tensors.base import LAZY, TensorBase, set_array, wrap
-from ....tensors.batches import refuse_comparison, spread
-from ....tensors.bits import CONJUGATE, bits_of, memory_of
 from ....tensors.convert import array_from, refuse_foreign_bytes
-from ....tensors.devices import check_present
-from ....tensors.dtypes import get_default_dtype, scalar_name, to_numpy_dtype
-from ....tensors.layouts import preserve_format
-from ....tensors.numbers_ import checked_number
-from ....tensors.size import Size
 from ....warning import warn
 from .copying import to
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ....calls.refusals import refuse
+from ....core.base import TensorBase
+from ....core.dtypes import get_default_dtype, scalar_name, to_numpy_dtype
 from ....deprecations import discourage
 from ....table.public import public
-from ....tensors.base import TensorBase
-from ....tensors.dtypes import get_default_dtype, scalar_name, to_numpy_dtype
 from .copying import to
 from .creating import finish, from_numpy, numpy_of, tensor
 

@@ -9,17 +9,17 @@ import numpy as np
 
 from ....aliasing.strided import Geometry, zeros_like_layout
 from ....calls.out_argument import created_into
-from ....calls.quiet import quietly
 from ....calls.refusals import refuse, refuse_kind
+from ....core.base import TensorBase
+from ....core.common_dtype import is_castable, result_dtype
+from ....core.dtypes import dtype as Dtype  # noqa: N812
+from ....core.dtypes import from_numpy_dtype, get_default_dtype, to_numpy_dtype
+from ....core.narrow import kind_of
+from ....core.numbers_ import checked_number, real_number
 from ....deprecations import discourage
 from ....switches import determinism
+from ....switches.quiet import quietly
 from ....table.public import public
-from ....tensors.base import TensorBase
-from ....tensors.common_dtype import is_castable, result_dtype
-from ....tensors.dtypes import dtype as Dtype  # noqa: N812
-from ....tensors.dtypes import from_numpy_dtype, get_default_dtype, to_numpy_dtype
-from ....tensors.narrow import kind_of
-from ....tensors.numbers_ import checked_number, real_number
 from .creating import finish, numpy_of
 
 

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ....aliasing.inplace import call_inplace
 from ....aliasing.overlapping import check_repeated
+from ....calls.inplace import call_inplace
 from ....calls.promotion import cast
-from ....calls.quiet import quietly
+from ....core.argument_checks import type_name_of
+from ....core.base import TensorBase, set_array, wrap
+from ....core.batches import refuse_dynamic, refuse_mask
+from ....core.narrow import kind_of
+from ....core.numbers_ import checked_number
+from ....core.registry import OPS, F
 from ....nodes.hooks import tensor_type_name
 from ....switches import state
+from ....switches.quiet import quietly
 from ....table.public import METHODS, public
-from ....table.registry import OPS, F
-from ....tensors.argument_checks import type_name_of
-from ....tensors.base import TensorBase, set_array, wrap
-from ....tensors.batches import refuse_dynamic, refuse_mask
 from ....tensors.convert import refuse_long_integer
-from ....tensors.narrow import kind_of
-from ....tensors.numbers_ import checked_number
 from ....warning import warn
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ....aliasing.inplace import call_inplace
+from ....calls.inplace import call_inplace
+from ....core.base import TensorBase, wrap
+from ....core.registry import OPS, F
 from ....deprecations import discourage
 from ....table.public import check_tensor, public
-from ....table.registry import OPS, F
-from ....tensors.base import TensorBase, wrap
 from ....tensors.convert import checked_dim
 
 _PLAIN = ("add", "multiply")

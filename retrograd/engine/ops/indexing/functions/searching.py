@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ....calls.refusals import refuse, refuse_kind
+from ....core.base import TensorBase, wrap
+from ....core.dtypes import scalar_name
+from ....core.registry import F
 from ....return_types import named
 from ....table.public import check_tensor, public
-from ....table.registry import F
-from ....tensors.base import TensorBase, wrap
 from ....tensors.convert import checked_dim
-from ....tensors.dtypes import scalar_name
 from ...reductions.reduce import refuse_complex
 
 # Distinct values.

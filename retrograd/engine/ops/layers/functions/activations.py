@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ....aliasing.inplace import call_inplace
+from ....calls.inplace import call_inplace
 from ....calls.refusals import refuse, refuse_kind
+from ....core.absent import known_values
+from ....core.base import wrap
+from ....core.numbers_ import real_number
+from ....core.registry import OPS, F
 from ....random import generator_of
 from ....streams.drawing import exponential
 from ....streams.normal import narrowed
 from ....streams.uniform import unit_doubles
 from ....table.public import NN, check_tensor, public
-from ....table.registry import OPS, F
-from ....tensors.absent import known_values
-from ....tensors.base import wrap
-from ....tensors.numbers_ import real_number
 from ....warning import warn
 from ...losses.functions.losses import default_dim, softmax
 from ...sampling.functions.drawing import check_continuous, drawn_in

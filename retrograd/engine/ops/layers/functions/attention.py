@@ -9,14 +9,14 @@ import numpy as np
 
 from ....aliasing.views import requires_grad
 from ....calls.refusals import refuse
+from ....core.base import wrap
+from ....core.dtypes import from_numpy_dtype, scalar_name
+from ....core.narrow import kind_of
+from ....core.numbers_ import checked_number
+from ....core.registry import F
 from ....forward_mode.forward_ad import carries_tangent
 from ....rules.by_number import times
 from ....table.public import NN, check_tensor, public
-from ....table.registry import F
-from ....tensors.base import wrap
-from ....tensors.dtypes import from_numpy_dtype, scalar_name
-from ....tensors.narrow import kind_of
-from ....tensors.numbers_ import checked_number
 from ....warning import warn
 from .dropout import dropout
 from .embedding import linear

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ....aliasing.inplace import call_inplace
 from ....aliasing.memory_formats import made_like
+from ....calls.inplace import call_inplace
 from ....calls.refusals import refuse, refuse_kind
+from ....core.base import wrap
+from ....core.bits import memory_of
+from ....core.dtypes import scalar_name
+from ....core.registry import OPS, F
 from ....deprecations import discourage
 from ....overriding.asked_functions import heard
 from ....random import generator_of
 from ....streams.uniform import trials
 from ....table.public import FUNCTIONS, NN, check_tensor, public
-from ....table.registry import OPS, F
-from ....tensors.base import wrap
-from ....tensors.bits import memory_of
-from ....tensors.dtypes import scalar_name
 from ...sampling.functions.drawing import check_probability, drawn_in
 
 _SELU_LOW = 1.7580993408473766

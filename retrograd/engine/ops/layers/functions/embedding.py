@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ....aliasing.inplace import bump_version
 from ....aliasing.versions import share_storage
 from ....aliasing.write_rules import check_inplace
+from ....calls.inplace import bump_version
 from ....calls.refusals import refuse
+from ....core.absent import known_values
+from ....core.base import wrap
+from ....core.dtypes import c10_name
+from ....core.numbers_ import real_argument
+from ....core.registry import F
 from ....table.public import NN, check_tensor, public
-from ....table.registry import F
-from ....tensors.absent import known_values
-from ....tensors.base import wrap
-from ....tensors.dtypes import c10_name
-from ....tensors.numbers_ import real_argument
 
 # `linear` and `bilinear`: products with a weight.
 

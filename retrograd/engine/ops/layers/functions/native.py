@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ....calls.refusals import refuse
+from ....core.absent import known_values
+from ....core.base import wrap
+from ....core.registry import F
 from ....table.public import NAMESPACES, NN, check_tensor, public
-from ....table.registry import F
-from ....tensors.absent import known_values
-from ....tensors.base import wrap
 from ...reductions.functions.summaries import norm_along, norm_of_all
 from ..normalization import batch_statistics, row_statistics
 

@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from ....aliasing.inplace import bump_version
 from ....aliasing.memory_formats import format_of, lies_in
 from ....calls.inert import refuse_gradients
+from ....calls.inplace import bump_version
 from ....calls.refusals import refuse, refuse_kind
-from ....execution import watchers
+from ....core.batches import is_batched
+from ....core.layouts import channels_last, channels_last_3d, contiguous_format
+from ....core.narrow import limits, widened
+from ....core.numbers_ import real_argument
+from ....core.registry import F
 from ....overriding.dispatch_classes import asked_of
 from ....rules.by_number import plus
+from ....switches import watchers
 from ....switches.modes import no_grad
 from ....table.public import NAMESPACES, NN, check_tensor, public
-from ....table.registry import F
-from ....tensors.batches import is_batched
-from ....tensors.layouts import channels_last, channels_last_3d, contiguous_format
-from ....tensors.narrow import limits, widened
-from ....tensors.numbers_ import real_argument
 from ...reductions.reduce import mean_of
 from ..normalization import batch_statistics, inverse_deviation
 

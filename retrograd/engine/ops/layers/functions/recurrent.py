@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ....calls.refusals import refuse
+from ....core.base import TensorBase, wrap
+from ....core.dtypes import scalar_name
+from ....core.registry import F
 from ....table.public import check_tensor, public
-from ....table.registry import F
-from ....tensors.base import TensorBase, wrap
-from ....tensors.dtypes import scalar_name
 from .dropout import dropout
 from .embedding import linear
 

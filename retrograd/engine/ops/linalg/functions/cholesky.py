@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ....calls.out_rules import Out
+from ....core.base import wrap
+from ....core.registry import F
 from ....deprecations import discourage
 from ....return_types import named
 from ....rules.matrix_checks import LinAlgError
 from ....table.public import public
-from ....table.registry import F
-from ....tensors.base import wrap
 from ..factorizations import bad_minors
 from .info import zero_info
 from .matrix_functions import check_same_dtype

@@ -9,14 +9,14 @@ import numpy as np
 
 from ....calls.out_rules import Out
 from ....calls.refusals import refuse_kind
+from ....core.base import wrap
+from ....core.dtypes import scalar_name
+from ....core.registry import F
 from ....deprecations import discourage
 from ....random import generator_of
 from ....return_types import named
 from ....streams.normal import normal
 from ....table.public import NAMESPACES, check_tensor, public
-from ....table.registry import F
-from ....tensors.base import wrap
-from ....tensors.dtypes import scalar_name
 from ..products import adjoint
 
 # Eigenvalues and eigenvectors.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ....core.argument_checks import type_name_of
+from ....core.base import TensorBase
+from ....core.registry import F
 from ....table.public import public
-from ....table.registry import F
-from ....tensors.argument_checks import type_name_of
-from ....tensors.base import TensorBase
 
 
 @public("einsum", method=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ....tensors.base import wrap
+from ....core.base import wrap
 from ..solving import zero_pivots
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ....calls.out_rules import Out
+from ....core.registry import F
 from ....return_types import named
 from ....rules.matrix_checks import LinAlgError
 from ....table.public import check_tensor, public
-from ....table.registry import F
 
 
 @public("ldl_factor_ex", namespace="linalg", out=True)

@@ -8,13 +8,13 @@ import numpy as np
 
 from ....calls.out_rules import Out
 from ....calls.refusals import refuse
+from ....core.absent import known_values
+from ....core.base import wrap
+from ....core.registry import F
 from ....deprecations import discourage
 from ....return_types import named
 from ....rules.matrix_checks import check_matrix, check_sides
 from ....table.public import public
-from ....table.registry import F
-from ....tensors.absent import known_values
-from ....tensors.base import wrap
 from ..lu import check_factorable, permutation_of
 from .info import first_zero_of_factors
 from .matrix_functions import check_same_dtype

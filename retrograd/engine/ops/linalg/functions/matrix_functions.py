@@ -12,14 +12,14 @@ import numpy as np
 
 from ....calls.out_rules import Out
 from ....calls.refusals import refuse
+from ....core.base import TensorBase, wrap
+from ....core.dtypes import scalar_name, to_numpy_dtype
+from ....core.narrow import kind_of
+from ....core.registry import F
 from ....return_types import named
 from ....rules.matrix_checks import UNKNOWN_PRECISION, LinAlgError, check_dtype, check_matrix, check_sides
 from ....table.public import public
-from ....table.registry import F
-from ....tensors.base import TensorBase, wrap
 from ....tensors.convert import checked_dim, dims_given
-from ....tensors.dtypes import scalar_name, to_numpy_dtype
-from ....tensors.narrow import kind_of
 from ...reductions.norms import norm_dtype
 from ..solving import cutoffs, no_inverse
 from .info import first_zero_pivot, zero_info

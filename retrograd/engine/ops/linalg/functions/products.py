@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ....aliasing.inplace import call_inplace
 from ....aliasing.views import requires_grad
+from ....calls.inplace import call_inplace
 from ....calls.out_rules import Out
 from ....calls.refusals import refuse, size_mismatch
 from ....calls.wrappers import renamed
+from ....core.argument_checks import check_scalar_type, type_name_of
+from ....core.base import PLAIN_CLASSES, TensorBase
+from ....core.dtypes import scalar_name
+from ....core.registry import COMPOSITES, OPS, F
 from ....deprecations import discourage
 from ....table.public import METHODS, NN, check_tensor, public
-from ....table.registry import COMPOSITES, OPS, F
-from ....tensors.argument_checks import check_scalar_type, type_name_of
-from ....tensors.base import PLAIN_CLASSES, TensorBase
-from ....tensors.dtypes import scalar_name
 from ...pointwise.functions.arithmetic import left_to_numpy
 from ...shapes.functions.reshaping import contiguous, ints_of, reshaped
 from .matrix_functions import check_same_dtype

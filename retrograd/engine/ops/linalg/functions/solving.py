@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ....calls.out_rules import Out
+from ....core.layouts import contiguous_format
+from ....core.registry import F
 from ....deprecations import discourage
 from ....return_types import named
 from ....rules.matrix_checks import LinAlgError, check_matrix
 from ....table.public import public
-from ....table.registry import F
-from ....tensors.layouts import contiguous_format
 from ..solving import no_solution
 from .info import first_zero_pivot, zero_info
 from .matrix_functions import check_same_dtype, tolerance_of

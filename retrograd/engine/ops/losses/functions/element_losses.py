@@ -8,13 +8,13 @@ from typing import Any
 from ....calls.inert import refuse_gradients
 from ....calls.promotion import stand_in
 from ....calls.refusals import refuse
+from ....core.base import TensorBase
+from ....core.dtypes import get_default_dtype, scalar_name
+from ....core.narrow import kind_of
+from ....core.numbers_ import real_argument
+from ....core.registry import F
 from ....rules.by_number import plus, times
 from ....table.public import NAMESPACES, NN, check_tensor, public
-from ....table.registry import F
-from ....tensors.base import TensorBase
-from ....tensors.dtypes import get_default_dtype, scalar_name
-from ....tensors.narrow import kind_of
-from ....tensors.numbers_ import real_argument
 from ....warning import warn
 from ...shapes.functions.broadcasting import broadcast_pair
 from .losses import check_reduction, reduced, reduction_of

@@ -9,16 +9,16 @@ import numpy as np
 
 from ....calls.inert import refuse_gradients
 from ....calls.refusals import refuse
+from ....core.argument_checks import check_scalar_type
+from ....core.base import TensorBase, wrap
+from ....core.batches import between_batches
+from ....core.dtypes import scalar_name
+from ....core.narrow import kind_of
+from ....core.numbers_ import real_argument
+from ....core.registry import F
 from ....rules.by_number import over, plus, times
 from ....table.public import NAMESPACES, NN, check_tensor, public
-from ....table.registry import F
-from ....tensors.argument_checks import check_scalar_type
-from ....tensors.base import TensorBase, wrap
-from ....tensors.batches import between_batches
 from ....tensors.convert import checked_dim
-from ....tensors.dtypes import scalar_name
-from ....tensors.narrow import kind_of
-from ....tensors.numbers_ import real_argument
 from ....warning import warn
 
 # Losses of `torch.nn.functional`.

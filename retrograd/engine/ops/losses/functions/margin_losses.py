@@ -9,16 +9,16 @@ import numpy as np
 
 from ....calls.inert import refuse_gradients
 from ....calls.refusals import refuse
+from ....core.absent import known_values
+from ....core.argument_checks import check_scalar_type
+from ....core.common_dtype import result_dtype
+from ....core.dtypes import scalar_name
+from ....core.narrow import kind_of
+from ....core.numbers_ import real_argument
+from ....core.registry import F
 from ....rules.by_number import minus, plus
 from ....switches.state import STATE, set_grad_enabled_here
 from ....table.public import NN, check_tensor, public
-from ....table.registry import F
-from ....tensors.absent import known_values
-from ....tensors.argument_checks import check_scalar_type
-from ....tensors.common_dtype import result_dtype
-from ....tensors.dtypes import scalar_name
-from ....tensors.narrow import kind_of
-from ....tensors.numbers_ import real_argument
 from ...reductions.functions.summaries import norm_along
 from ...shapes.functions.broadcasting import broadcast_pair
 from .losses import check_reduction, reduced, reduction_of

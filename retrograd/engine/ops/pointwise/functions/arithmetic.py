@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from .... import late
-from ....aliasing.fast_writes import fast_write, has_fast_writes
-from ....aliasing.inplace import call_inplace
-from ....calls.fast_path import MISSING, with_fast_path
+from ....calls.fast_writes import fast_write, has_fast_writes
+from ....calls.inplace import call_inplace
 from ....calls.refusals import refuse_truth_values
+from ....core.argument_checks import type_name_of
+from ....core.base import TensorBase, wrap
+from ....core.common_dtype import result_dtype
+from ....core.dtypes import get_default_dtype
+from ....core.narrow import kind_of
+from ....core.numbers_ import check_whole, check_width, held, real_number
+from ....core.registry import OPS, F
+from ....generated.fast_path import MISSING, with_fast_path
 from ....table.public import METHODS, as_tensor_operand, check_tensor, public
-from ....table.registry import OPS, F
-from ....tensors.argument_checks import type_name_of
-from ....tensors.base import TensorBase, wrap
-from ....tensors.common_dtype import result_dtype
-from ....tensors.dtypes import get_default_dtype
-from ....tensors.narrow import kind_of
-from ....tensors.numbers_ import check_whole, check_width, held, real_number
 from ....warning import warn
 
 Number = (bool, int, float, complex, np.number, np.bool_)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....aliasing.inplace import call_inplace
+from ....calls.inplace import call_inplace
 from ....calls.promotion import cast
 from ....calls.wrappers import called
+from ....core.base import TensorBase
+from ....core.dtypes import c10_name, c_name
+from ....core.numbers_ import checked_number
+from ....core.registry import OPS
 from ....table.public import FUNCTIONS, check_tensor, public
-from ....table.registry import OPS
-from ....tensors.base import TensorBase
-from ....tensors.dtypes import c10_name, c_name
-from ....tensors.numbers_ import checked_number
 from .arithmetic import operand_of
 
 # In-place forms that are no rows' own: of comparisons, and of `abs`.

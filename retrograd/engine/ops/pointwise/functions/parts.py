@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....aliasing.inplace import call_inplace
 from ....aliasing.strided import storage_offset
+from ....calls.inplace import call_inplace
 from ....calls.refusals import refuse
+from ....core.bits import CONJUGATE, NEGATIVE, bits_of
+from ....core.dtypes import scalar_name
+from ....core.registry import OPS, F
 from ....return_types import named
 from ....table.public import check_tensor, public
-from ....table.registry import OPS, F
-from ....tensors.bits import CONJUGATE, NEGATIVE, bits_of
-from ....tensors.dtypes import scalar_name
 
 # Complex conjugates: as views that are conjugated when they are read, or as values; the same for negation.
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ....calls.refusals import refuse, refuse_kind
+from ....core.base import TensorBase
+from ....core.dtypes import scalar_name
+from ....core.registry import F
 from ....table.public import check_tensor, public
-from ....table.registry import F
-from ....tensors.base import TensorBase
 from ....tensors.convert import checked_dim
-from ....tensors.dtypes import scalar_name
 
 
 def _check(x: Any, zero_point: Any, quant_min: int, quant_max: int) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ....aliasing.inplace import call_inplace
+from ....calls.inplace import call_inplace
+from ....core.base import TensorBase
+from ....core.numbers_ import check_whole, checked_number
+from ....core.registry import OPS, F
 from ....table.public import METHODS, check_tensor, function_of, public
-from ....table.registry import OPS, F
-from ....tensors.base import TensorBase
-from ....tensors.numbers_ import check_whole, checked_number
 from .arithmetic import binary_method, gives_way, left_to_numpy, operand_of
 
 # Functions of two operands, one of which may be a number.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ....core.base import TensorBase
+from ....core.dtypes import scalar_name
+from ....core.registry import OPS, F
 from ....rules.by_number import over, times
 from ....table.public import check_tensor, public
-from ....table.registry import OPS, F
-from ....tensors.base import TensorBase
 from ....tensors.convert import checked_dim, dims_given
-from ....tensors.dtypes import scalar_name
 
 # -- differences and areas
 

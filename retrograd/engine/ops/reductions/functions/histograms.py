@@ -8,14 +8,14 @@ import numpy as np
 
 from ....calls.out_rules import Out
 from ....calls.refusals import refuse, refuse_kind
+from ....core.absent import known_values
+from ....core.base import TensorBase, wrap
+from ....core.numbers_ import real_number
+from ....core.registry import F
 from ....return_types import named
 from ....rules.by_number import times
 from ....table.public import check_tensor, public
-from ....table.registry import F
-from ....tensors.absent import known_values
-from ....tensors.base import TensorBase, wrap
 from ....tensors.convert import checked_dim
-from ....tensors.numbers_ import real_number
 from ...shapes.functions.broadcasting import broadcast_pair
 from ..reduce import refuse_complex
 

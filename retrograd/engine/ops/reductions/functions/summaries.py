@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ....calls.fast_path import MISSING
 from ....calls.out_rules import Out
 from ....calls.refusals import refuse_kind
+from ....core.absent import known_values
+from ....core.base import TensorBase, wrap
+from ....core.dtypes import scalar_name, to_numpy_dtype
+from ....core.narrow import kind_of
+from ....core.numbers_ import real_number
+from ....core.registry import OPS, F
+from ....generated.fast_path import MISSING
 from ....return_types import named
 from ....table.public import as_tensor_operand, check_dim, check_tensor, public
-from ....table.registry import OPS, F
-from ....tensors.absent import known_values
-from ....tensors.base import TensorBase, wrap
-from ....tensors.dtypes import scalar_name, to_numpy_dtype
-from ....tensors.narrow import kind_of
-from ....tensors.numbers_ import real_number
 from ....warning import warn
 from ...linalg.functions.matrix_functions import nuclear_norm
 

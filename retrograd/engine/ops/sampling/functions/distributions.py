@@ -6,10 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ....aliasing.inplace import call_inplace
 from ....aliasing.memory_formats import check_memory_format, made_like
+from ....calls.inplace import call_inplace
 from ....calls.out_argument import created_into, refuse_recorded
 from ....calls.refusals import refuse, refuse_kind, size_mismatch
+from ....core.absent import known_values
+from ....core.base import TensorBase, wrap
+from ....core.bits import memory_of
+from ....core.dtypes import scalar_name
+from ....core.narrow import kind_of, limits
+from ....core.registry import OPS, F
 from ....kernels import gamma
 from ....random import generator_of
 from ....streams import drawing as streamed
@@ -19,13 +25,7 @@ from ....streams.drawing import of_dtype as integers_of_dtype
 from ....streams.normal import narrowed
 from ....streams.normal import normal as standard_normal
 from ....table.public import check_tensor, public
-from ....table.registry import OPS, F
 from ....table.rows import elementwise, function, underivable
-from ....tensors.absent import known_values
-from ....tensors.base import TensorBase, wrap
-from ....tensors.bits import memory_of
-from ....tensors.dtypes import scalar_name
-from ....tensors.narrow import kind_of, limits
 from ...creation.functions.creating import finish, numpy_of
 from ...pointwise.arithmetic import zero_gradient
 from .drawing import check_continuous, check_integers, check_kind, check_normal, drawn_in, none_drawn, placed

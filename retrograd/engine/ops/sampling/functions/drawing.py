@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from ....aliasing.inplace import call_inplace
 from ....aliasing.memory_formats import check_memory_format, fastest_first, made_like
 from ....aliasing.strided import element_strides
+from ....calls.inplace import call_inplace
 from ....calls.out_argument import created_into
 from ....calls.refusals import refuse, refuse_kind
+from ....core.bits import memory_of
+from ....core.dtypes import c10_name, scalar_name
+from ....core.narrow import kind_of, limits
+from ....core.registry import OPS, F
 from ....execution.fit import is_expandable_to
 from ....random import generator_of
 from ....streams.drawing import integers, permutation
 from ....streams.normal import normal as standard_normal
 from ....streams.uniform import trials, uniform, unit_for
 from ....table.public import public
-from ....table.registry import OPS, F
 from ....table.rows import function
-from ....tensors.bits import memory_of
-from ....tensors.dtypes import c10_name, scalar_name
-from ....tensors.narrow import kind_of, limits
 from ....warning import warn
 from ...creation.functions.creating import finish, numpy_of, sizes_of
 

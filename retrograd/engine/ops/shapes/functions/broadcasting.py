@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ....calls.refusals import size_mismatch
+from ....core.registry import F
+from ....core.size import Size
 from ....execution.fit import is_expandable_to
 from ....table.public import public
-from ....table.registry import F
-from ....tensors.size import Size
 from .reshaping import ints_of, tensors_of
 
 

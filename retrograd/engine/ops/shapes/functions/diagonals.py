@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ....core.base import wrap
+from ....core.dtypes import scalar_name, to_numpy_dtype
+from ....core.registry import F
 from ....table.public import check_tensor, public
-from ....table.registry import F
-from ....tensors.base import wrap
-from ....tensors.dtypes import scalar_name, to_numpy_dtype
 
 
 @public("diag", out=True)

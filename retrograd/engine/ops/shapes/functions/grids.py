@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ....core.argument_checks import type_name_of
+from ....core.base import TensorBase, wrap
+from ....core.registry import F
 from ....deprecations import discourage
 from ....table.public import public
-from ....table.registry import F
-from ....tensors.argument_checks import type_name_of
-from ....tensors.base import TensorBase, wrap
 from .reshaping import tensors_of
 
 

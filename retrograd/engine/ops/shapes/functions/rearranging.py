@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ....calls.refusals import refuse_kind
+from ....core.base import TensorBase, wrap
+from ....core.dtypes import get_default_dtype
+from ....core.layouts import contiguous_format
+from ....core.registry import F
 from ....deprecations import discourage
 from ....table.public import FUNCTIONS, check_tensor, property_, public
-from ....table.registry import F
-from ....tensors.base import TensorBase, wrap
 from ....tensors.convert import checked_dim
-from ....tensors.dtypes import get_default_dtype
-from ....tensors.layouts import contiguous_format
 from .reshaping import ints_of, tensors_of
 
 # Dimensions in another order: `permute`, `movedim`, `T`, `mT`; and conjugated: `H`, `mH`, `adjoint`.

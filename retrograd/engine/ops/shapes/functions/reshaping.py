@@ -7,28 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from ....aliasing.history import set_history
-from ....aliasing.inplace import bump_version
 from ....aliasing.memory_formats import check_memory_format, lies_in
 from ....aliasing.strided import Geometry, element_strides, root_array
 from ....aliasing.strided import storage_offset as offset_of
 from ....aliasing.versions import share_storage, storage_of
 from ....aliasing.views import gradient_edge, requires_grad
 from ....aliasing.write_rules import check_inplace
+from ....calls.history import set_history
+from ....calls.inplace import bump_version
 from ....calls.refusals import refuse
+from ....core.argument_checks import type_name_of
+from ....core.base import TensorBase, set_array, wrap
+from ....core.batches import mark_alias
+from ....core.bits import bits_of, mark, memory_of
+from ....core.dtypes import dtype as dtype_class
+from ....core.dtypes import scalar_name
+from ....core.layouts import contiguous_format, preserve_format
+from ....core.registry import COMPOSITES, OPS, F
+from ....core.size import Size
 from ....forward_mode.forward_ad import keep_tangent, tangent_of
 from ....switches.transforming import write_in_transform
 from ....table.public import check_tensor, public
-from ....table.registry import COMPOSITES, OPS, F
-from ....tensors.argument_checks import type_name_of
-from ....tensors.base import TensorBase, set_array, wrap
-from ....tensors.batches import mark_alias
-from ....tensors.bits import bits_of, mark, memory_of
 from ....tensors.convert import checked_dim
-from ....tensors.dtypes import dtype as dtype_class
-from ....tensors.dtypes import scalar_name
-from ....tensors.layouts import contiguous_format, preserve_format
-from ....tensors.size import Size
 from ..shape import can_view, checked_size
 from .windows import checked_window
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from ....aliasing.views import has_geometry_of_base, replayed_on
 from ....calls.argument_types import KindCheck
+from ....core.argument_checks import type_name_of
+from ....core.base import PLAIN_CLASSES, TensorBase
+from ....core.dtypes import dtype, scalar_name
+from ....core.layouts import contiguous_format
+from ....core.registry import OPS, F
 from ....table.public import FUNCTIONS, METHODS, check_tensor, function_of, public
-from ....table.registry import OPS, F
-from ....tensors.argument_checks import type_name_of
-from ....tensors.base import PLAIN_CLASSES, TensorBase
 from ....tensors.convert import checked_dim
-from ....tensors.dtypes import dtype, scalar_name
-from ....tensors.layouts import contiguous_format
 from .reshaping import ints_of
 from .windows import narrow
 

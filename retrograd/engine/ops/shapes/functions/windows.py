@@ -8,12 +8,12 @@ import numpy as np
 
 from ....aliasing.strided import Geometry, root_array
 from ....aliasing.strided import storage_offset as offset_of
+from ....core.base import TensorBase, wrap
+from ....core.batches import is_batched, skipped_elements
+from ....core.bits import memory_of
+from ....core.registry import F
 from ....overriding.dispatch_classes import is_dispatching
 from ....table.public import public
-from ....table.registry import F
-from ....tensors.base import TensorBase, wrap
-from ....tensors.batches import is_batched, skipped_elements
-from ....tensors.bits import memory_of
 from ....tensors.convert import checked_dim
 
 

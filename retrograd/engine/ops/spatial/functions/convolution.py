@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 from ....calls.refusals import refuse, refuse_kind
+from ....core.dtypes import c_name, scalar_name
+from ....core.registry import F
 from ....kernels.sliding import Sizes, sizes_of, transposed_size, window_count, window_span
 from ....table.public import NN, check_tensor, public
-from ....table.registry import F
 from ....tensors.convert import checked_dim
-from ....tensors.dtypes import c_name, scalar_name
 from .pooling import check_filled, check_padding, check_positive
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ....calls.refusals import refuse
+from ....core.registry import F
 from ....overriding.schema_forms import FORMS, Form
 from ....table.public import NN, check_tensor, public
-from ....table.registry import F
 from ....warning import warn
 
 _MODES = ("bilinear", "nearest", "bicubic")

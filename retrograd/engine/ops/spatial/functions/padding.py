@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ....calls.refusals import refuse
+from ....core.base import wrap
+from ....core.numbers_ import real_argument
+from ....core.registry import F
 from ....table.public import NN, check_tensor, public
-from ....table.registry import F
-from ....tensors.base import wrap
-from ....tensors.numbers_ import real_argument
 
 _ROWS = {"reflect": "_reflection_pad{}d", "replicate": "_replication_pad{}d"}
 

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from ....calls.refusals import refuse, refuse_kind
+from ....core.registry import F
 from ....kernels.sliding import Sizes, sizes_of, window_span
 from ....overriding.schema_forms import FORMS, Form
 from ....table.public import NN, check_tensor, public
-from ....table.registry import F
 from ....tensors.convert import checked_dim
 
 # Checks of pools, folding and unfolding: window sizes must be positive and images must not be empty.

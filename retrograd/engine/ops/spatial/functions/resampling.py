@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ....calls.refusals import refuse
+from ....core.argument_checks import type_name_of
+from ....core.registry import F
 from ....deprecations import discourage
 from ....table.public import NAMESPACES, NN, check_tensor, public
-from ....table.registry import F
-from ....tensors.argument_checks import type_name_of
 
 _MODES = {
     "nearest": ("upsample_nearest{}d", (1, 2, 3)),

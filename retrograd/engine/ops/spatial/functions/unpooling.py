@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from ....calls.refusals import refuse
+from ....core.absent import known_values
+from ....core.dtypes import scalar_name
+from ....core.registry import F
 from ....kernels.sliding import Sizes, sizes_of
 from ....random import generator_of
 from ....streams.uniform import uniform
 from ....switches import determinism
 from ....table.public import check_tensor
-from ....table.registry import F
-from ....tensors.absent import known_values
-from ....tensors.dtypes import scalar_name
 from .pooling import check_filled, check_input, publish
 
 # Max pools whose windows begin at random places (B. Graham 2014).

@@ -9,10 +9,10 @@ import numpy as np
 from ....calls.out_argument import created_into
 from ....calls.out_rules import Out
 from ....calls.refusals import refuse
+from ....core.dtypes import get_default_dtype, scalar_name
+from ....core.registry import F
 from ....table.public import check_tensor, public
-from ....table.registry import F
 from ....tensors.convert import checked_dim, dims_given
-from ....tensors.dtypes import get_default_dtype, scalar_name
 from ...creation.functions.creating import finish, numpy_of
 
 Dims = tuple[int, ...]

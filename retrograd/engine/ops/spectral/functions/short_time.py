@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ....calls.refusals import refuse
+from ....core.base import wrap
+from ....core.registry import F
 from ....table.public import FUNCTIONS, NAMESPACES, NN, check_tensor, public
-from ....table.registry import F
-from ....tensors.base import wrap
 from ....warning import warn_once
 
 _NO_WINDOW = (

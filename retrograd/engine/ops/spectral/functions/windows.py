@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ....calls.refusals import refuse, refuse_kind
+from ....core.layouts import strided
+from ....core.narrow import kind_of
 from ....table.public import public
-from ....tensors.layouts import strided
-from ....tensors.narrow import kind_of
 from ...creation.functions.creating import finish, numpy_of
 
 SIGNAL = "signal.windows"

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .....engine.aliasing.history import CopySlices
+from .....engine.calls.history import CopySlices
+from .....engine.core.base import TensorBase
+from .....engine.core.sig import Sig
+from .....engine.core.size import Size
+from .....engine.execution.accumulate import AccumulateGrad
 from .....engine.function.node import BackwardCFunction
-from .....engine.nodes.accumulate import AccumulateGrad
 from .....engine.nodes.opnode import OpNode
 from .....engine.nodes.saved import SavedTensor
-from .....engine.tensors.base import TensorBase
 from .....engine.tensors.parameter import Parameter
-from .....engine.tensors.sig import Sig
-from .....engine.tensors.size import Size
 from .....engine.tensors.tensor import Tensor
 from ...base import Node
 from ...sparse_entries import summed

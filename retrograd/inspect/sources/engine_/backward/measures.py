@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .....engine.tensors.base import TensorBase
+from .....engine.core.base import TensorBase
 from ....graphs.graph import Graph
 from ....recording.event_data import MEASURES
 from ....references import Reference

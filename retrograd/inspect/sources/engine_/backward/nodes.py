@@ -5,8 +5,8 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
-from .....engine.calls.quiet import quietly
-from .....engine.tensors.base import TensorBase
+from .....engine.core.base import TensorBase
+from .....engine.switches.quiet import quietly
 from ....graphs.graph import SourceLine
 from ....recording.event_data import Values
 from ....recording.events import Event

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .....engine.aliasing.history import CopySlices
-from .....engine.nodes.accumulate import AccumulateGrad
+from .....engine.calls.history import CopySlices
+from .....engine.execution.accumulate import AccumulateGrad
 from .....engine.nodes.node import Port
 from .....engine.nodes.opnode import OpNode
 from .....engine.tensors.parameter import Parameter

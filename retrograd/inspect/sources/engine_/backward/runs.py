@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from .....engine.tensors.base import TensorBase
+from .....engine.core.base import TensorBase
 from .....interpreter import getframe
 from ....graphs.graph import Graph, SourceLine
 from ....program.frames import source_line, user_frame

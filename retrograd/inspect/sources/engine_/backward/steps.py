@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .....engine import observe
-from .....engine.tensors.absent import AbsentMemory
-from .....engine.tensors.base import TensorBase
+from .....engine.core.absent import AbsentMemory
+from .....engine.core.base import TensorBase
 from ...base import Node, Ran
 from ...collect import short_name
 from .facts import array_of

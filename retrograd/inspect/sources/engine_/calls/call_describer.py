@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .....engine import observe
+from .....engine.core.base import TensorBase
 from .....engine.switches import state
 from .....engine.switches.state import STATE
-from .....engine.tensors.base import TensorBase
 from .....engine.tensors.tensor import Tensor
 from .....interpreter import getframe
 from ....bounded import BoundedDict

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from .....engine.aliasing.views import requires_grad
+from .....engine.core.base import TensorBase
 from .....engine.switches.state import STATE
-from .....engine.tensors.base import TensorBase
 from .....interpreter import getframe
 from ....operators import Trait, canonical
 from ....program.frames import source_line

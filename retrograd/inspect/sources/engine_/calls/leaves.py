@@ -7,9 +7,9 @@ from types import FrameType
 from typing import Any
 
 from .....engine.aliasing.views import requires_grad
+from .....engine.core.base import TensorBase
+from .....engine.core.gradient import read_grad
 from .....engine.overriding import overrides
-from .....engine.tensors.base import TensorBase
-from .....engine.tensors.gradient import read_grad
 from .....interpreter import getframe
 from ....graphs.graph import SourceLine
 from ....program.frames import INTERCEPTORS, source_line

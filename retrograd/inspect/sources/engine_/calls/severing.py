@@ -7,9 +7,9 @@ from types import FrameType
 from typing import Any
 
 from .....engine.aliasing.views import gradient_edge, has_history, requires_grad
+from .....engine.core.base import TensorBase
 from .....engine.nodes.node import edge_parts
 from .....engine.switches.state import STATE
-from .....engine.tensors.base import TensorBase
 from .....interpreter import getframe
 from ....operators import Trait, operator
 from ....program.frames import source_line

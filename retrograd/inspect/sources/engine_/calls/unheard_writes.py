@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .....engine.core.base import TensorBase
 from .....engine.switches.state import STATE
-from .....engine.tensors.base import TensorBase
 from .....interpreter import getframe
 from ....program.frames import user_frame
 from ...array_writes import unheard_write

@@ -6,8 +6,8 @@ from time import perf_counter_ns
 from typing import Any
 
 from .....engine.aliasing.views import requires_grad
+from .....engine.core.base import TensorBase
 from .....engine.switches.state import peek_number
-from .....engine.tensors.base import TensorBase
 from ....operators import canonical, inplace
 from ....program.frames import source_line
 from ....recording.events import Event, called

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .....engine.core.base import TensorBase
 from .....engine.function.node import user_backward
-from .....engine.tensors.base import TensorBase
 from .....interpreter import getframe
 from ....program.frames import source_line, user_frame
 from ...object_numbers import ObjectNumbers

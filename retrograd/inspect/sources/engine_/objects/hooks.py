@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import FrameType
 from typing import Any
 
+from .....engine.core.base import TensorBase
 from .....engine.nodes.node import GraphNode
-from .....engine.tensors.base import TensorBase
 from .....interpreter import getframe
 from ....graphs.graph import SourceLine
 from ....program.frames import source_line, user_frame

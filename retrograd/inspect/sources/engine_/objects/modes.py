@@ -8,7 +8,7 @@ from typing import Any
 
 from .....engine import transforms
 from .....engine.devices import mixed_precision
-from .....engine.graph import internals
+from .....engine.nodes import internals
 from .....engine.switches import modes
 from .....engine.switches.state import STATE
 from .....interpreter import getframe

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .....engine.tensors.base import TensorBase
+from .....engine.core.base import TensorBase
 from .....interpreter import getframe
 from ....graphs.graph import SourceLine
 from ....program.frames import source_line, user_frame

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .....engine.aliasing.views import requires_grad
+from .....engine.core.base import TensorBase, wrap
 from .....engine.execution.backward import grad
 from .....engine.random import default_generator
-from .....engine.tensors.base import TensorBase, wrap
 from ...kept_calls import Array, Seen
 
 

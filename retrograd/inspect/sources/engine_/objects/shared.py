@@ -11,7 +11,7 @@ from types import FrameType
 from typing import NamedTuple
 
 from .....engine.aliasing.versions import storage_of
-from .....engine.tensors.base import TensorBase
+from .....engine.core.base import TensorBase
 from ....references import Reference
 from ...array_writes import LARGEST, MOST, SHARING, digest, write_event
 from ..backward.facts import memory_of

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
+from ...engine.core.dtypes import bool_
+from ...engine.methods import FUNCTIONS
 from ...engine.overriding.overrides import disabled_torch_function_impl
-from ...engine.table.methods import FUNCTIONS
-from ...engine.tensors.dtypes import bool_
 from ...engine.tensors.tensor import Tensor
 from ...engine.warning import warn
 

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from ...engine.table.methods import FUNCTIONS
-from ...engine.tensors.dtypes import bool_, int32
+from ...engine.core.dtypes import bool_, int32
+from ...engine.methods import FUNCTIONS
 from .. import functional
 
 _PARTS = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices",

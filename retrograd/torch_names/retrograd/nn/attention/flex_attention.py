@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ...engine.core.dtypes import bool_, float16, float32, int32
+from ...engine.methods import FUNCTIONS
 from ...engine.switches.modes import no_grad
-from ...engine.table.methods import FUNCTIONS
-from ...engine.tensors.dtypes import bool_, float16, float32, int32
 from .block_mask import BlockMask, noop_mask
 
 _Mod = Callable[..., Any]

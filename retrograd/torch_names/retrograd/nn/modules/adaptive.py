@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...engine.table.methods import FUNCTIONS
+from ...engine.methods import FUNCTIONS
 from .. import functional
 from ..module import Module
 from .container import ModuleList, Sequential

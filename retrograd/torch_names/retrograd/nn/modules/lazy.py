@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from ...engine.methods import FUNCTIONS
 from ...engine.switches.modes import no_grad
-from ...engine.table.methods import FUNCTIONS
 from ..uninitialized import UninitializedBuffer, UninitializedParameter, is_lazy
 from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .linear import Linear

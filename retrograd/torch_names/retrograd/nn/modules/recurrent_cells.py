@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar
 
 from ...engine.devices import casting
-from ...engine.table.methods import FUNCTIONS
+from ...engine.methods import FUNCTIONS
 from ...engine.tensors.parameter import Parameter
 from .. import init
 from ..module import Module

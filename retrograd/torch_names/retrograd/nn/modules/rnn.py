@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...engine.devices import casting
-from ...engine.table.methods import FUNCTIONS
+from ...engine.methods import FUNCTIONS
 from ...engine.tensors.parameter import Parameter
 from .. import init
 from ..module import Module

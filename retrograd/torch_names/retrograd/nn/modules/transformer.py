@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...engine.methods import FUNCTIONS
 from ...engine.ops.layers.functions.attention import canonical_masks
 from ...engine.switches.state import STATE
-from ...engine.table.methods import FUNCTIONS
 from ...engine.warning import warn
 from .. import functional, init
 from ..module import Module

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from types import GeneratorType
 from typing import Any
 
+from ...engine.methods import FUNCTIONS
 from ...engine.observe import notify, observers
 from ...engine.switches.modes import no_grad
-from ...engine.table.methods import FUNCTIONS
 from ...engine.table.public import NAMESPACES
 from ...engine.tensors.tensor import Tensor
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ...engine.methods import FUNCTIONS
 from ...engine.overriding.wrappers import called_publicly
-from ...engine.table.methods import FUNCTIONS
 from ...engine.tensors.tensor import Tensor
 
 _cat = called_publicly("torch", "cat", FUNCTIONS["cat"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from ...engine.table.methods import FUNCTIONS
+from ...engine.methods import FUNCTIONS
 from ...engine.tensors.parameter import Parameter
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...engine.core.dtypes import finfo
+from ...engine.methods import FUNCTIONS
 from ...engine.switches.modes import no_grad
-from ...engine.table.methods import FUNCTIONS
 from ...engine.table.public import NAMESPACES
-from ...engine.tensors.dtypes import finfo
 from .. import functional
 from ..module import Module
 from ..modules.conv import _ConvTransposeNd

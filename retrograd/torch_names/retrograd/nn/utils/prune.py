@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...engine.table.methods import FUNCTIONS
+from ...engine.methods import FUNCTIONS
 from . import pruning_methods
 from .convert_parameters import parameters_to_vector
 from .pruning_methods import (

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
-from ...engine.table.methods import FUNCTIONS
+from ...engine.methods import FUNCTIONS
 
 _rand, _topk, _norm, _ones_like = (FUNCTIONS[name] for name in ("rand", "topk", "norm", "ones_like"))
 

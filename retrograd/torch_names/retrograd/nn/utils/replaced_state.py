@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...engine import observe
-from ...engine.table.methods import FUNCTIONS
+from ...engine.methods import FUNCTIONS
 from ...engine.tensors.tensor import Tensor
 from ..module import Module
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partialmethod
 from typing import Any, NamedTuple
 
-from ...engine.table.methods import FUNCTIONS
+from ...engine.methods import FUNCTIONS
 from ...engine.tensors.tensor import Tensor
 
 

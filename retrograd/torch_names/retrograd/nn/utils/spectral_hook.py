@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...engine.methods import FUNCTIONS
 from ...engine.switches.modes import no_grad
-from ...engine.table.methods import FUNCTIONS
 from ...engine.tensors.parameter import Parameter
 from .. import functional
 from ..module import Module

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.table.methods import FUNCTIONS
+from ...engine.methods import FUNCTIONS
 from ...engine.tensors.tensor import Tensor
 from ...engine.warning import warn
 from .dataset import IterableDataset

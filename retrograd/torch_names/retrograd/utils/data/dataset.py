@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
-from ...engine.table.methods import FUNCTIONS
+from ...engine.methods import FUNCTIONS
 
 Sample = TypeVar("Sample", covariant=True)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from ...engine.core.dtypes import int64
 from ...engine.devices.process_group import joined
+from ...engine.methods import FUNCTIONS
 from ...engine.random import Generator
-from ...engine.table.methods import FUNCTIONS
-from ...engine.tensors.dtypes import int64
 
 T_co = TypeVar("T_co", covariant=True)
 _AT_ONCE = 32

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..execution.fit import fit_results
+from ..core.base import TensorBase
+from ..nodes.node import GraphNode
+from ..nodes.opnode import OpNode
 from ..switches.state import STATE
-from ..tensors.base import TensorBase
-from .node import GraphNode
-from .opnode import OpNode
+from .fit import fit_results
 
 
 class _SingleNode:

@@ -8,10 +8,10 @@ from typing import Any
 
 from ..aliasing.versions import storage_of
 from ..aliasing.views import gradient_edge
-from ..nodes.saved import SavedTensor
+from ..core.argument_checks import check_bool
+from ..core.base import TensorBase
 from ..switches.modes import switch_for_good
-from ..tensors.argument_checks import check_bool
-from ..tensors.base import TensorBase
+from .saved import SavedTensor
 
 
 class _WeakTensorRef:

@@ -10,22 +10,22 @@ import numpy as np
 
 from ...locks import reentrant_lock
 from .. import late, observe
-from ..aliasing.inplace import prepare_write
 from ..aliasing.memory_formats import copied_with, laid_out
 from ..aliasing.strided import contiguous_strides, element_strides, is_dense
 from ..aliasing.versions import share_storage, storage_of
 from ..aliasing.views import grad_fn_of
+from ..calls.inplace import prepare_write
+from ..core.base import LAZY, TensorBase, wrap
+from ..core.bits import assign, bits_of
+from ..core.layouts import contiguous_format
+from ..core.registry import F
+from ..nodes.edges import getrefcount, total
+from ..nodes.hooks import call_hook
+from ..nodes.node import LEAF_NUMBER, NODE_CLASSES, NOTHING, GraphNode
 from ..overriding.asked_functions import detached
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches import state
 from ..switches.state import STATE
-from ..table.registry import F
-from ..tensors.base import LAZY, TensorBase, wrap
-from ..tensors.bits import assign, bits_of
-from ..tensors.layouts import contiguous_format
-from .edges import getrefcount, total
-from .hooks import call_hook
-from .node import LEAF_NUMBER, NODE_CLASSES, NOTHING, GraphNode
 from .node_call import call_node
 
 _lock = reentrant_lock()

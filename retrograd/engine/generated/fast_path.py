@@ -17,19 +17,19 @@ import numpy as np
 from .. import late, observe
 from ..aliasing.versions import storage_of
 from ..aliasing.views import HOLE, accumulator, gradient_edge, requires_grad
+from ..calls.result_layout import all_arranged, arranged
+from ..core.base import LAZY, CreationTag, Meta, TensorBase, View
+from ..core.narrow import is_narrow
+from ..core.numbers_ import number_operand
+from ..core.sig import sig_of
 from ..frames import is_from_elsewhere
 from ..nodes.node import Port
-from ..nodes.row_node import TAKEN, execute, is_plain
 from ..switches import state
+from ..switches.quiet import QUIET, run_quietly
 from ..switches.state import STATE
-from ..tensors.base import LAZY, CreationTag, Meta, TensorBase, View
-from ..tensors.narrow import is_narrow
-from ..tensors.numbers_ import number_operand
-from ..tensors.sig import sig_of
 from .fast_path_source import CallSource
 from .formula import Term
-from .quiet import QUIET, run_quietly
-from .result_layout import all_arranged, arranged
+from .row_node import TAKEN, execute, is_plain
 
 # Writes the source of the fast path of rows that return a view of their first argument, or several (`split`).
 #

@@ -19,17 +19,17 @@ import numpy as np
 
 from .. import late, observe
 from ..aliasing import storage
+from ..core.base import TensorBase
+from ..core.numbers_ import Number
 from ..execution.fit import fit_one, fit_tensor
 from ..execution.general_sweep import run_general
 from ..frames import ENGINE
+from ..nodes.edges import getrefcount
+from ..nodes.node import NOTHING
+from ..nodes.opnode import FREED, OpNode
+from ..nodes.saved import SECOND_TIME, SavedTensor
 from ..switches.state import STATE
-from ..tensors.base import TensorBase
-from ..tensors.numbers_ import Number
-from .edges import getrefcount
-from .node import NOTHING
-from .opnode import FREED, OpNode
 from .row_node_source import NodeClassSource
-from .saved import SECOND_TIME, SavedTensor
 
 
 def shown(value: Any) -> Any:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..nodes.row_node_source import keep_numbers, ufuncs
+from ..calls.result_layout import BARE_LAYOUTS
 from ..nodes.saved_display import KINDS, parts
 from .formula import Formula, formula_of
-from .result_layout import BARE_LAYOUTS
+from .row_node_source import keep_numbers, ufuncs
 
 WHOLE = ("dim", "dim0", "dim1", "index", "p")
 """Parameters that are whole numbers in every row; what else is given for them, the general way looks at."""

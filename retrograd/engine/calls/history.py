@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..aliasing.retaining import move_retained
+from ..aliasing.strided import Geometry, zeros_like_layout
+from ..aliasing.views import gradient_edge, replay, view_edge
+from ..core.base import TensorBase, wrap
+from ..core.bits import assign
 from ..execution.fit import is_expandable_to
 from ..nodes.node import NODE_CLASSES, GraphNode
 from ..nodes.opnode import RunContext
 from ..nodes.saved import SECOND_TIME
-from ..tensors.base import TensorBase, wrap
-from ..tensors.bits import assign
-from .retaining import move_retained
-from .strided import Geometry, zeros_like_layout
-from .views import gradient_edge, replay, view_edge
 
 
 def rebase_history(t: TensorBase, node: GraphNode) -> None:

@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 
 from .. import observe
-from ..calls import narrow_calls
-from ..calls.dispatch import arrays_of, compute, split_aux, tensors_in
-from ..calls.promotion import promoted, same_dtype
-from ..calls.quiet import quietly
-from ..calls.record import edges_of, pack_saved, record
-from ..calls.refusals import check_kinds, size_mismatch
-from ..execution import watchers
+from ..aliasing.overlapping import TOLERATED, check_operands, check_repeated, last_written
+from ..aliasing.strided import address
+from ..aliasing.versions import share_storage, storage_of, version_of
+from ..aliasing.views import gradient_edge, replay, requires_grad
+from ..aliasing.write_rules import check_inplace
+from ..core import narrow
+from ..core.base import TensorBase, wrap
+from ..core.batches import check_write
+from ..core.bits import assign, bits_of
+from ..core.common_dtype import is_castable
+from ..core.dtypes import c_name, scalar_name
+from ..core.registry import F
 from ..execution.fit import is_expandable_to
 from ..forward_mode.forward_ad import (
     _set_fwd_grad_enabled,
@@ -30,22 +35,16 @@ from ..overriding.aten import overload_of
 from ..overriding.dispatch_classes import ask, asked_of, beneath_autograd, dispatches, is_dispatching
 from ..overriding.dispatch_modes import write_beneath
 from ..overriding.spelling import spelled
-from ..switches import state
+from ..switches import state, watchers
+from ..switches.quiet import quietly
 from ..switches.state import STATE
 from ..table.op import OpDef
-from ..table.registry import F
-from ..tensors import narrow
-from ..tensors.base import TensorBase, wrap
-from ..tensors.batches import check_write
-from ..tensors.bits import assign, bits_of
-from ..tensors.common_dtype import is_castable
-from ..tensors.dtypes import c_name, scalar_name
+from . import narrow_calls
+from .dispatch import arrays_of, compute, split_aux, tensors_in
 from .history import rebase_history
-from .overlapping import TOLERATED, check_operands, check_repeated, last_written
-from .strided import address
-from .versions import share_storage, storage_of, version_of
-from .views import gradient_edge, replay, requires_grad
-from .write_rules import check_inplace
+from .promotion import promoted, same_dtype
+from .record import edges_of, pack_saved, record
+from .refusals import check_kinds, size_mismatch
 
 _IDEMPOTENT = frozenset({"_fill_number", "_fill_tensor", "_zero", "threshold"})
 """Writing an overlapping tensor with one value is harmless, and with what depends on each element alone."""

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import observe
-from ..calls.quiet import QUIET, is_entered_elsewhere, quietly, run_quietly
+from ..aliasing.versions import storage_of
+from ..core.base import PLAIN_CLASSES
+from ..core.numbers_ import number_operand
 from ..switches import state
+from ..switches.quiet import QUIET, is_entered_elsewhere, quietly, run_quietly
 from ..switches.state import STATE
 from ..table.op import OpDef
-from ..tensors.base import PLAIN_CLASSES
-from ..tensors.numbers_ import number_operand
 from .inplace import before_write
-from .versions import storage_of
 
 _ABSENT: Any = object()
 _PLAIN = (int, float)

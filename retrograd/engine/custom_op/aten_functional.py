@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .. import late
+from ..core.registry import F
+from ..methods import FUNCTIONS
 from ..ops.layers.functions.activations import slopes_below
-from ..table.methods import FUNCTIONS
+from ..overriding.schema_forms import REDUCTIONS
 from ..table.public import NAMESPACES, NN
-from ..table.registry import F
-from .schema_forms import REDUCTIONS
 
 FUNCTIONAL: Final[dict[str, Callable[..., Any]]] = {}
 """Operator name -> function."""

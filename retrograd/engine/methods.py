@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from .. import ops, surface
-from ..meta import computing  # noqa: F401  (which answers for tensors without memory)
-from ..tensors import batched
-from ..tensors.attributes import guard
-from ..tensors.parameter import Parameter  # generated calls compare with it
-from ..tensors.tensor import Tensor
-from ..tensors.unresolved import Unresolved
-from .public import FUNCTIONS, METHODS, PROPERTIES, SETTERS, publish_rows
+from . import ops, surface
+from .core.attributes import guard
+from .meta import computing  # noqa: F401  (which answers for tensors without memory)
+from .table.public import FUNCTIONS, METHODS, PROPERTIES, SETTERS, publish_rows
+from .tensors import batched
+from .tensors.parameter import Parameter  # generated calls compare with it
+from .tensors.tensor import Tensor
+from .tensors.unresolved import Unresolved
 
 publish_rows()
 for _name, _method in METHODS.items():

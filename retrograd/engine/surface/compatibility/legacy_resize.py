@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..function.function import Function
+from ...function.function import Function
 
 
 class Resize(Function):

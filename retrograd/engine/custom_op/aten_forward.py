@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..table.methods import FUNCTIONS
+from ..core.registry import F
+from ..methods import FUNCTIONS
+from ..overriding.schema_forms import worded
 from ..table.public import NAMESPACES, NN
-from ..table.registry import F
-from .schema_forms import worded
 
 FORWARD: Final[dict[str, Callable[..., Any]]] = {}
 """Operator, or operator and overload, -> function."""

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..calls.formula import Formula, formula_of
+from ..core.numbers_ import Number
+from ..core.sig import intern_sig
 from ..kernels.formula_kernels import KERNELS
-from ..tensors.numbers_ import Number
-from ..tensors.sig import intern_sig
-from .saved_display import parts
+from ..nodes.saved_display import parts
+from .formula import Formula, formula_of
 
 
 def ufuncs(formula: Formula) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..execution.introspection import current_node
+from ..core.narrow import EIGHT_BITS
 from ..nodes.edges import node_of
-from ..tensors.narrow import EIGHT_BITS
+from .introspection import current_node
 
 if TYPE_CHECKING:
     from logging import Logger

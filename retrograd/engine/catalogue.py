@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..sparse import creating  # noqa: F401  (which has rows of its own)
-from ..tensors.dtypes import ALL
 from . import methods  # noqa: F401  (fills the table)
-from .op import OpDef
-from .registry import OPS
+from .core.dtypes import ALL
+from .core.registry import OPS
+from .sparse import creating  # noqa: F401  (which has rows of its own)
+from .table.op import OpDef
 
 MEASURED = Path(__file__).with_name("operator_dtypes.json")
 """Row name -> names of dtypes, in the order of ``dtypes.ALL``."""
