@@ -1,7 +1,7 @@
 """Write docs/operators.md, the table of all operators: `python docs/make_operators.py`.
 
 With `--measure` first call the sample inputs of the tests in every dtype and note which ones each row takes
-(about two minutes); the result is kept in retrograd/engine/table/operator_dtypes.json.
+(about two minutes); the result is kept in retrograd/engine/operator_dtypes.json.
 """
 
 from __future__ import annotations

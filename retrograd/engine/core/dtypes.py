@@ -9,7 +9,7 @@ import numpy as np
 
 from . import narrow
 from .narrow import EIGHT_BITS, kind_of, limits
-from .size import Size as Size  # pickles look for it in this module
+from .size import Size as Size
 
 # Names of dtypes in PyTorch's messages: its kernels, its compiler and c10 each have their own.
 
@@ -67,8 +67,8 @@ class dtype:  # noqa: N801 - torch's name
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (by_name, (self.name,))
+    def __reduce__(self) -> str:  # by name, as in PyTorch: `retrograd.float32`
+        return self.name
 
     def to_complex(self) -> dtype:
         """The complex type of the same precision."""

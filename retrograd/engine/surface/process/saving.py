@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from ...core import narrow
 from ...core.devices import device
+from ...core.dtypes import ALL
 from ...table.public import public
 from ...tensors import copying
 
@@ -25,9 +26,7 @@ _TRUSTED = {
     "retrograd.engine.sparse.coo": {"rebuild"},
     "retrograd.engine.sparse.compressed": {"rebuild"},
     "retrograd.engine.tensors.copying": {"rebuild"},
-    "retrograd": {"Size", "device", "dtype"},
-    "retrograd.engine.core.devices": {"device"},  # as older files name them
-    "retrograd.engine.core.dtypes": {"Size", "by_name", "dtype"},
+    "retrograd": {"Size", "device", "dtype", *(one.name for one in ALL), *narrow.NAMES},
 }
 
 
