@@ -69,7 +69,9 @@ def interiors_of(folded: Folded, groups: Groups, links: Links, sizes: list[Size]
         rows = slice(int(link_bounds[box]), int(link_bounds[box + 1]))
         local[cards] = np.arange(len(cards))
         local[ENTRY], local[EXIT] = len(cards), len(cards) + 1
-        inside = _Inside(box, cards, local[links.source[rows]], local[links.target[rows]], rows)
+        assert links.output is not None
+        ends = local[links.source[rows]], local[links.target[rows]]
+        inside = _Inside(box, cards, *ends, links.output[rows], rows)
         tick()
         layouter.place(
             inside,
@@ -90,6 +92,8 @@ class _Inside:
     cards: Ints
     sources: Ints
     targets: Ints
+    outputs: Ints
+    """Which of several outputs of their target lines lead to: each output has its port."""
     links: slice
 
 
@@ -131,7 +135,7 @@ class _Layouter:
             self._place_coarsely(inside, cards)
             return
         widths = [text_width(text, _LABEL_SIZE) for text in texts]
-        key = (*cards, *widths, inside.sources.tobytes(), inside.targets.tobytes())
+        key = (*cards, *widths, inside.sources.tobytes(), inside.targets.tobytes(), inside.outputs.tobytes())
         if key not in self._known:
             net = _net(inside)
             sizes = [*cards, *([Size(0.0, 0.0)] * (len(net) - len(cards)))]
@@ -176,7 +180,7 @@ def _net(inside: _Inside) -> Net:
         count + comes + goes,
         inside.sources.tolist(),
         targets.tolist(),
-        [0] * len(targets),
+        inside.outputs.tolist(),
         roots=[count] if comes else [],
         tops=int(comes),
         bottoms=int(goes),

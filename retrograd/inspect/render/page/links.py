@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(slots=True)
 class Links:
-    """One row per pair of cards that are joined inside one box, sorted by box.
+    """One row per pair of cards that are joined inside one box, sorted by box; outputs of one operator are kept apart.
 
     A card is an atom's number, or the number of atoms plus a box's number.
     """
@@ -33,6 +33,8 @@ class Links:
     """The first edge of the folded graph that the link represents."""
     count: Ints
     """How many edges it represents."""
+    output: Ints | None = None
+    """Which of several outputs of an operator it enters; of pictures not asked."""
 
 
 def links_of(folded: Folded, groups: Groups) -> Links:
@@ -48,7 +50,10 @@ def links_of(folded: Folded, groups: Groups) -> Links:
         depths = groups.depths()
         lifted = [row for edge in across.tolist() for row in _lifted(folded, groups, depths, edge)]
         rows = np.concatenate([rows, np.asarray(lifted, dtype=np.int64)])
-    return _joined(rows)
+    last = np.asarray(folded.last_edges, dtype=np.int64)
+    outputs = np.asarray(folded.original.edge_output_nr, dtype=np.int64)[last] if len(last) else last
+    own = (rows[:, 2] >= 0) & (rows[:, 2] < len(folded))  # what leads to a closed box is not told apart
+    return _joined(rows, np.where(own, outputs[rows[:, 3]], 0))
 
 
 def _lifted(folded: Folded, groups: Groups, depths: list[int], edge: int) -> Iterator[tuple[int, ...]]:
@@ -66,18 +71,18 @@ def _lifted(folded: Folded, groups: Groups, depths: list[int], edge: int) -> Ite
     yield upper, source, target, edge
 
 
-def _joined(rows: Ints) -> Links:
-    """Return rows (box, source, target, edge) with equal ones joined, in the order of their first edges."""
+def _joined(rows: Ints, outputs: Ints) -> Links:
+    """Return rows (box, source, target, edge) with those of equal outputs joined, in the order of their first edges."""
     if not len(rows):
         nothing = np.zeros(0, dtype=np.int64)
-        return Links(nothing, nothing, nothing, nothing, nothing)
-    order = np.lexsort((rows[:, 3], rows[:, 2], rows[:, 1], rows[:, 0]))
-    rows = rows[order]
+        return Links(nothing, nothing, nothing, nothing, nothing, nothing)
+    order = np.lexsort((rows[:, 3], outputs, rows[:, 2], rows[:, 1], rows[:, 0]))
+    rows, outputs = rows[order], outputs[order]
     fresh = np.ones(len(rows), dtype=bool)
-    fresh[1:] = (rows[1:, :3] != rows[:-1, :3]).any(axis=1)
+    fresh[1:] = (rows[1:, :3] != rows[:-1, :3]).any(axis=1) | (outputs[1:] != outputs[:-1])
     starts = np.flatnonzero(fresh)
     counts = np.diff(np.append(starts, len(rows)))
     firsts = rows[starts]
     order = np.lexsort((firsts[:, 3], firsts[:, 0]))
     box, source, target, edge = firsts[order].T
-    return Links(box, source, target, edge, counts[order])
+    return Links(box, source, target, edge, counts[order], outputs[starts][order])
