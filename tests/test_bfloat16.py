@@ -406,13 +406,15 @@ BY_NUMBERS: dict[str, Any] = {
     "alpha": lambda t, x, n: t.add(x, x.flip(0), alpha=n), "step": lambda t, x, n: x.clone().sub_(x.flip(0), alpha=n),
     "mul_": lambda t, x, n: x.clone().mul_(n), "div_": lambda t, x, n: x.clone().div_(n),
     "add_": lambda t, x, n: x.clone().add_(n),
+    "by one": lambda t, x, n: x * t.tensor(n), "over one": lambda t, x, n: x / t.tensor(n, dtype=t.float64),
+    "plus one": lambda t, x, n: x + t.tensor(n), "by one, in place": lambda t, x, n: x.clone().mul_(t.tensor(n)),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("name", BY_NUMBERS)
 def test_numbers_beside_narrow_tensors(name: str, dtype: str) -> None:
-    """A number is rounded to the tensor's dtype where PyTorch makes a tensor of it, and is exact as a factor."""
+    """A number, or a tensor of one, is rounded to the narrow dtype first where PyTorch does so; factors are exact."""
     torch = pytest.importorskip("torch")
     values = np.linspace(-9, 9, 1024, dtype=np.float32)
     for number in (1.001, 3.14159, 0.3333):

@@ -16,6 +16,7 @@ from ..core.registry import OPS
 from ..table.op import OpDef
 from .refusals import refuse_truth_values
 
+_SINGLE = np.dtype(np.float32)
 Number = (bool, int, float, complex)
 
 
@@ -95,13 +96,21 @@ def _promotable(op: OpDef, args: tuple[Any, ...]) -> list[Any]:
 
 def _cast_all(op: OpDef, args: tuple[Any, ...], common: np.dtype[Any]) -> tuple[Any, ...]:
     result = list(args)
+    # as a factor or divisor of halves, one number is not rounded before
+    exact = common.itemsize == 2 and kind_of(common) == "f" and getattr(op.forward, "rounds", None) == 0
     for i in op.tensor_positions:
         value = args[i]
         if i in op.list_positions and value is not None:
             result[i] = [cast(v, common) for v in value]
         else:
-            result[i] = cast(value, common)
+            whole = exact and i > 0 and isinstance(value, TensorBase) and _is_one_float(value)
+            result[i] = cast(value, _SINGLE if whole else common)
     return tuple(result)
+
+
+def _is_one_float(t: TensorBase) -> bool:
+    """Whether a tensor is one number of single or double precision."""
+    return not t._sig.shape and t._sig.numpy.char in "fd"
 
 
 def cast(value: Any, numpy: np.dtype[Any]) -> Any:

@@ -123,7 +123,7 @@ elementwise(
 
 def _by_number(function: Callable[..., Any], self: Any, other: Any) -> Any:
     """``function`` of halves and a number, where it is that; otherwise of the operands as they are."""
-    if is_half(self) and other.__class__ in (int, float):
+    if is_half(self) and (other.__class__ in (int, float) or (other.__class__ is np.ndarray and not is_half(other))):
         return function(self, exact(other, self)).astype(self.dtype)
     return function(self, other)
 
