@@ -15,7 +15,7 @@ from source_tree import MODULES, Module, own_target
 
 # Shaped like PyTorch's modules of these names: nothing but re-exports of the engine.
 FACE_NAMES = (
-    "_absent",
+    "_absent", "_elsewhere",
     "catalogue", "autograd", "distributions", "nn", "optim", "signal", "utils", "library", "_custom_op", "_C",
     "_functorch", "func", "functorch", "masked", "ops", "overrides", "profiler", "random", "testing",
     "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "jit", "mps", "mtia", "multiprocessing",

@@ -8,6 +8,7 @@ import importlib
 import pkgutil
 from pathlib import Path
 
+from .._elsewhere import add_modules
 from . import constraints, transforms
 from .constraint_registry import biject_to, transform_to
 from .kl import kl_divergence, register_kl
@@ -21,3 +22,5 @@ for _file in pkgutil.iter_modules([str(Path(__file__).parent)]):
     for _name in getattr(_module, "DISTRIBUTIONS", ()):
         globals()[_name] = getattr(_module, _name)
         __all__.append(_name)
+
+add_modules(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._elsewhere import add_modules
 from ..module import Module
 from . import (
     activation,
@@ -42,3 +43,5 @@ LAYERS: dict[str, Any] = {
 
 globals().update(LAYERS)
 __all__ = ["Module", "module", "utils", *LAYERS]  # noqa: PLE0604
+
+add_modules(__name__)

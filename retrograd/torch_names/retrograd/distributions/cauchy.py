@@ -1,5 +1,0 @@
-"""``torch.distributions.cauchy``: re-exports only."""
-
-from .heavy_tails import Cauchy
-
-__all__ = ["Cauchy"]

@@ -1,5 +1,0 @@
-"""``torch.distributions.multinomial``: re-exports only."""
-
-from .categorical import Multinomial
-
-__all__ = ["Multinomial"]

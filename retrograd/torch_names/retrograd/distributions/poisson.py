@@ -1,5 +1,0 @@
-"""``torch.distributions.poisson``: re-exports only."""
-
-from .gamma import Poisson
-
-__all__ = ["Poisson"]

@@ -1,5 +1,0 @@
-"""``torch.distributions.relaxed_bernoulli``: re-exports only."""
-
-from .relaxed import RelaxedBernoulli
-
-__all__ = ["RelaxedBernoulli"]

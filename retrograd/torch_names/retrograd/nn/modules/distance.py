@@ -1,5 +1,0 @@
-"""``torch.nn.modules.distance``: re-exports only."""
-
-from .shaping import CosineSimilarity, PairwiseDistance
-
-__all__ = ["CosineSimilarity", "PairwiseDistance"]

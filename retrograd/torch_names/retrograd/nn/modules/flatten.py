@@ -1,5 +1,0 @@
-"""``torch.nn.modules.flatten``: re-exports only."""
-
-from .shaping import Flatten, Unflatten
-
-__all__ = ["Flatten", "Unflatten"]

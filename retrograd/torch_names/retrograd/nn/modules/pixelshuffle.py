@@ -1,5 +1,0 @@
-"""``torch.nn.modules.pixelshuffle``: re-exports only."""
-
-from .shaping import PixelShuffle, PixelUnshuffle
-
-__all__ = ["PixelShuffle", "PixelUnshuffle"]

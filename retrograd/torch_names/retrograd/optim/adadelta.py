@@ -1,5 +1,0 @@
-"""``torch.optim.adadelta``: re-exports only."""
-
-from .adaptive import Adadelta
-
-__all__ = ["Adadelta"]

@@ -1,5 +1,0 @@
-"""``torch.optim.nadam``: re-exports only."""
-
-from .adam import NAdam
-
-__all__ = ["NAdam"]

@@ -1,5 +1,0 @@
-"""``torch.optim.radam``: re-exports only."""
-
-from .adam import RAdam
-
-__all__ = ["RAdam"]

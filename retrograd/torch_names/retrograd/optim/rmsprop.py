@@ -1,5 +1,0 @@
-"""``torch.optim.rmsprop``: re-exports only."""
-
-from .adaptive import RMSprop
-
-__all__ = ["RMSprop"]

@@ -1,5 +1,0 @@
-"""``torch.optim.sgd``: re-exports only."""
-
-from .descent import SGD
-
-__all__ = ["SGD"]
