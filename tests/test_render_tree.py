@@ -11,8 +11,7 @@ from recording_samples import chain, diamond, graph, hostile, recording
 from retrograd.errors import OutputError
 from retrograd.inspect.graphs.graph import Graph
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.render.formats.tree import print_tree
-from retrograd.inspect.render.tree_rows import Outline
+from retrograd.inspect.render.formats.tree import Outline, print_tree
 
 
 def lines_of(*snapshots: Graph, **asked: object) -> list[str]:

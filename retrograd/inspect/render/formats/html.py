@@ -16,11 +16,18 @@ from ..base import RenderOptions, capped, chosen_steps
 from ..drawing import check_layout, draw, number, text
 from ..filling import filled
 from ..marks import Marked, marked, unplaced
-from ..page.account import cells_data, findings_data, sources_data
-from ..page.hooks import hooks_data
-from ..page.measures import measure_data
-from ..page.memory import memory_data, saved_data
-from ..page.notes import CardNotes, card_notes, note_room
+from ..page.account import (
+    CardNotes,
+    card_notes,
+    cells_data,
+    findings_data,
+    hooks_data,
+    measure_data,
+    memory_data,
+    note_room,
+    saved_data,
+    sources_data,
+)
 from ..page.packing import Packed, Packing, Plain
 from ..page.structure import safe, structure_data
 from ..reached import reached
