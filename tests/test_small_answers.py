@@ -104,6 +104,12 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "uint16 * number": lambda t: (t.ones(2, dtype=t.uint16) * 2).to(t.int32),
     "two numbers as an index": lambda t: t.ones(2).__index__(),
     "three among two": lambda t: t.ones(3) in t.ones(2),
+    "values that do not fit": lambda t: t.arange(4).__setitem__(t.tensor([True] * 4), t.arange(5.0)),
+    "a tolerance that wants a gradient": lambda t: t.isclose(
+        t.ones(2), t.ones(2), t.tensor(1.5), t.tensor(1.0, requires_grad=True)
+    ),
+    "cut off beyond the end": lambda t: t.nn.functional.pad(t.ones(1, 1, 4), (-3, -2), mode="circular"),
+    "told of a norm": lambda t: t.nn.utils.spectral_norm(t.nn.Linear(2, 2)).state_dict()._metadata[""],
     "nonzero_static": lambda t: t.nonzero_static(t.ones(2), size=-1),
 }
 

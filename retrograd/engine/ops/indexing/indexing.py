@@ -9,6 +9,7 @@ import numpy as np
 from ...core.base import TensorBase
 from ...core.dtypes import scalar_name
 from ...core.registry import F
+from ...execution.fit import is_expandable_to
 from ...table.rows import linear
 from ...warning import warn
 
@@ -76,10 +77,21 @@ linear("_index_backward", _index_backward, node="IndexPutImplBackward0", tensors
        g=lambda g, indices: F._index(g, indices))  # fmt: skip
 
 
+def _check_fits(values: Any, shape: tuple[int, ...]) -> None:
+    """``RuntimeError`` for values that cannot be broadcast to the part that they are to fill."""
+    if not is_expandable_to(values.shape, shape):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(shape)}"
+        )
+
+
 def _index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """``self`` with ``values`` written (or added) at ``indices``."""
     out, places = self.copy(), _places(indices)
     if isinstance(values, np.ndarray) and values.dtype != self.dtype:
+        if self.size:
+            _check_fits(values, self[places].shape)
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{scalar_name(self.dtype)} for the destination and {scalar_name(values.dtype)} for the source."
@@ -91,10 +103,8 @@ def _index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -
         else:
             out[places] = values
     except ValueError:
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
-            f"shape {list(self[places].shape)}"
-        ) from None
+        _check_fits(values, self[places].shape)
+        raise
     except IndexError as error:
         if not self.size:
             _of_nothing(self, places)

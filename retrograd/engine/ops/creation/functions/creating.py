@@ -12,6 +12,7 @@ from .... import observe
 from ....aliasing.memory_formats import check_memory_format, laid_out, made_like, strides_in
 from ....aliasing.owners import share
 from ....aliasing.strided import Geometry, zeros_like_layout
+from ....aliasing.views import requires_grad as wants_grad
 from ....calls.out_argument import created_into
 from ....calls.refusals import refuse, size_mismatch
 from ....calls.result_layout import arranged
@@ -331,7 +332,9 @@ def _tell_of_comparison(name: str, input: Any, other: Any) -> None:  # noqa: A00
 
 
 def _check_tolerances(rtol: float, atol: float) -> None:
-    for name, value in (("rtol", rtol), ("atol", atol)):
+    for place, (name, value) in enumerate((("rtol", rtol), ("atol", atol)), 3):
+        if isinstance(value, TensorBase) and wants_grad(value):
+            raise TypeError(f"isclose(): argument '{name}' (position {place}) must be float, not Tensor")
         if value < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
 

@@ -56,6 +56,7 @@ def _circular(x: Any, amounts: tuple[int, ...]) -> Any:
     shape = list(x._array.shape)
     for dim, before, after in sides:
         shape[dim] += before + after
+        refuse(shape[dim] < 0, "Negative padding value is resulting in an empty dimension")
     out = x.new_empty(shape) if x.is_meta else wrap(np.empty(shape, x._sig.numpy))
     middle, taken = out, x
     for dim, before, after in sides:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...engine.methods import FUNCTIONS
@@ -75,7 +76,18 @@ def spectral_norm(
     module.register_buffer(f"{name}_u", u)
     module.register_buffer(f"{name}_v", v)
     module.register_forward_pre_hook(hook)
+    module._register_state_dict_hook(_tell_version(name))
     return module  # type: ignore[no-any-return]
+
+
+def _tell_version(name: str) -> Callable[..., None]:
+    """A hook that says in a state's metadata how the vectors are kept: both of them."""
+
+    def tell(module: Any, state_dict: Any, prefix: str, local_metadata: dict[str, Any]) -> None:
+        if hooks_of(SpectralNorm, module, name):
+            local_metadata.setdefault("spectral_norm", {})[f"{name}.version"] = 1
+
+    return tell
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Module:
