@@ -101,14 +101,16 @@ def copied(parting: Parting) -> Cause | None:
     lines: list[SourceLine | None] = []
     if any(name in one.wrapped for name in parting.names for one in parting.told):
         return None  # whose reducer may have been replaced, by a hook of the program
+    first = parting.told[0]
+    sizes = {name: math.prod(first.run.recording.tensors[first.numbers[name]].shape) for name in parting.names}
     for name in parting.names:
         for one, window in parting.windows(name):
-            size = math.prod(one.run.recording.tensors[one.numbers[name]].shape)
+            fits = {sizes[name], sum(sizes.values())}  # alone, or all in one piece
             returned = {row for rows in one.hooked.values() for row in rows}
             calls = (
                 found for found in one.of_kind(window, "collective") if found[0] not in returned and sums(found[1])
             )
-            fitting = [found for found in calls if size in map(math.prod, found[1].data.get("shapes", ()))]
+            fitting = [found for found in calls if not fits.isdisjoint(map(math.prod, found[1].data.get("shapes", ())))]
             if not fitting or _writes_gradient(one, range(fitting[0][0], window.stop), one.numbers[name]):
                 return None
             lines.append(fitting[-1][1].source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ...lineup.copies import sums
 from ...operators import Trait, is_a
 from ...program.process_counts import counts_processes
 from ...recording.events import Event
@@ -21,14 +22,15 @@ _MEAN = "mean"
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield a case for the first line that multiplies a mean loss, or divides averaged gradients, by the ranks."""
+    """Yield a case for the first line that scales a mean loss, or divides averaged gradients, by the ranks."""
     averaged = {
         leaf: event
         for _, event in flow.of_kind("wrapper")
         if event.data.get("group_size", 1) > 1 and not event.data.get("dtensor")
         for leaf in event.data["inputs"]
     }
-    if averaged:
+    in_hook = any(sums(event) and event.data.get("run") is not None for _, event in flow.of_kind("collective"))
+    if averaged and not in_hook:  # a hook of the program may reduce otherwise than by an average
         yield from _losses(flow, averaged)
         yield from _gradients(flow, averaged)
 
@@ -43,12 +45,13 @@ def _losses(flow: Flow, averaged: dict[int, Event]) -> Iterator[Case]:
         row = None if wrapper is None or run.nested else _scaling_of_mean(flow, run, wrapper.data["group_size"])
         if wrapper is not None and row is not None:
             event, count = flow.events[row], wrapper.data["group_size"]
-            loss = flow.name(event.data["inputs"][0], event.source)
+            loss, less = flow.name(event.data["inputs"][0], event.source), is_a(event.op, Trait.DIVISION)
+            done, size = ("divided", "small") if less else ("multiplied", "large")
             yield Case(
                 kind="summed-on-every-rank",
-                message=f"the loss {loss}, a mean, is multiplied by the number of ranks, {count},{at(event.source)}: "
-                f"{wrapper.op}, which averages gradients over the ranks, makes them {count} times too large, as if the "
-                f"learning rate were.",
+                message=f"the loss {loss}, a mean, is {done} by the number of ranks, {count},{at(event.source)}: "
+                f"{wrapper.op} averages gradients over the ranks already, so they become {count} times too {size}, as "
+                "if the learning rate were.",
                 remedy="leave the factor of the world size out: the average over ranks of means over their batches is "
                 "the mean over the whole batch",
                 source=event.source,
@@ -58,14 +61,14 @@ def _losses(flow: Flow, averaged: dict[int, Event]) -> Iterator[Case]:
 
 
 def _scaling_of_mean(flow: Flow, run: Run, count: int) -> int | None:
-    """Return the call between a mean and a loss that multiplies by the number of processes, if none divides by it."""
+    """Return the call between a mean and a loss that scales it by the number of processes, up or down on the whole."""
     tensor, before, found, factor = run.roots[0] if run.roots else -1, run.begin, None, 1.0
     while (row := flow.last_producer(tensor, before)) is not None:
         event = flow.events[row]
         numbers = [one for one in event.data.get("arguments", {}).values() if type(one) in (int, float)]
         if not is_a(event.op, Trait.SCALING) or len(event.data.get("inputs", ())) != 1 or len(numbers) != 1:
             mean = is_a(event.op, Trait.AVERAGE) or event.data.get("arguments", {}).get("reduction") == _MEAN
-            return found if mean and factor == count else None
+            return found if mean and factor in (count, 1.0 / count) else None
         scale = float(numbers[0])
         factor = factor / (scale or 1.0) if is_a(event.op, Trait.DIVISION) else factor * scale
         if scale == count and _by_processes(flow, event):
