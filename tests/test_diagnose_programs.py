@@ -38,7 +38,9 @@ SHOWN_ELSEWHERE = frozenset({
     "wrong-double-backward",
 })  # fmt: skip
 """Kinds that a collection of scripts outside this repository shows (``test_programs_buggy.py`` says how to name it)."""
-OF_JOBS = frozenset({"reduction-order", "summed-on-every-rank", "unreduced-gradient", "unused-on-some-ranks"})
+OF_JOBS = frozenset(
+    {"reduction-order", "same-data", "summed-on-every-rank", "unreduced-gradient", "unused-on-some-ranks"}
+)
 """Kinds that take several ranks to show (``test_diagnose_together.py``, ``test_rank_programs.py``)."""
 
 

@@ -158,7 +158,7 @@ def norm_gaps(runs: list[Run], tolerance: float, *, ranks: bool) -> list[NormGap
     """
     found: dict[tuple[str, bool], NormGap] = {}
     for step in range(min((len(run.steps) for run in runs), default=0)):
-        own = _rows([_node_norms(run.steps[step]) for run in runs])
+        own = _rows([node_norms(run.steps[step]) for run in runs])
         left = _rows([_kept_norms(run, run.steps[step]) for run in runs])
         apart, left_apart = _apart(own, tolerance), _apart(left, tolerance)
         reduced = any(name in left and name not in left_apart for name in apart)
@@ -180,7 +180,7 @@ def _apart(rows: dict[str, tuple[float, ...]], tolerance: float) -> list[str]:
     return [name for name, row in rows.items() if any(figures_differ(row[0], one, tolerance) for one in row)]
 
 
-def _node_norms(step: Step) -> dict[str, float]:
+def node_norms(step: Step) -> dict[str, float]:
     """Return the norm of the gradient that reached each parameter's node."""
     if step.snapshot is None:
         return {}

@@ -11,12 +11,14 @@ from ...facts.flow import Flow
 from ...text.words import at
 from .graphs import other_graphs
 from .replicas import parted_copies
+from .same_data import same_data
 from .sums import summed_biases
 from .waiting import waiting
 
 KINDS = {
     "unused-on-some-ranks": Kind("a parameter gets a gradient on some ranks only", "error", Stage.STRUCTURE),
     "reduction-order": Kind("ranks get their gradients ready in different orders", "warning", Stage.STRUCTURE),
+    "same-data": Kind("all ranks work on the same data", "warning", Stage.STATEMENT),
     "unreduced-gradient": Kind("gradients differ between ranks after the all-reduce", "error", Stage.STATEMENT),
 }
 
@@ -36,6 +38,7 @@ def cases_of(found: Lineup) -> Iterator[Case]:
         yield from waits or other_graphs(found)
         yield from parted_copies(found)
         yield from summed_biases(found)
+        yield from same_data(found)
     elif found.result is not None and len(found.runs) == 2:
         yield _nondeterminism(found.result)
 
