@@ -91,7 +91,7 @@ def test_what_goes_on_only_through_a_gathering() -> None:
     """A tensor whose values reach the loss as gathered ones alone has no gradient; beside its own it has."""
     (one,) = gathered(kept=False)
 
-    assert (one.kind, one.line) == ("broken-chain", 5)
+    assert (one.kind, one.severity, one.line) == ("broken-chain", "error", 5)
     assert "z goes on only as what all_gather gives to ranks" in one.message
     assert gathered(kept=True) == []
 

@@ -161,6 +161,62 @@ RIGHT = {
 }
 
 
+def sum_of(*shape: int, row: int = 5) -> Event:
+    """A sum over ranks of something that is no gradient."""
+    data = {"group": 0, "group_size": 2, "inputs": [2], "shapes": [[*shape]], "requires_grad": [False]}
+    return Event("collective", op="all_reduce", source=line(row), data={**data, "gradients_of": []})
+
+
+def test_all_gradients_in_one_piece_that_nobody_writes_back() -> None:
+    """A sum as large as all parameters together is one of copies of their gradients; of another size it may be any."""
+    (one,) = told(*(rank(n, dict.fromkeys(NAMES, PARTED[n]), sum_of(4)) for n in range(2)))
+
+    assert (one.kind, one.line) == ("unreduced-gradient", 5)
+    assert "a copy of the gradients" in one.message
+    assert told(*(rank(n, dict.fromkeys(NAMES, PARTED[n]), sum_of(3)) for n in range(2))) == []
+
+
+def test_ranks_that_meet_only_when_all_is_done() -> None:
+    """Results that are gathered in the end may be those of independent runs: a note, and none of averaged weights."""
+    ranks = [rank(n, dict.fromkeys(NAMES, PARTED[n])) for n in range(2)]
+    for one in ranks:
+        one.events.append(sum_of(3, row=9))
+        one.tensors[2] = TensorFacts((3,))
+    (note,) = diagnose_together(ranks, ["rank 0", "rank 1"])
+    assert (note.severity, note.line) == ("note", 7)
+    assert "nothing goes from rank to rank before all steps are done" in note.message
+
+    for one in ranks:
+        one.events[-1].data["inputs"] = [0]
+        one.tensors[0].storage = 1
+    assert diagnose_together(ranks, ["rank 0", "rank 1"]) == []
+
+
+def test_a_rank_that_steps_for_all() -> None:
+    """A server that alone gets the sum of gradients, divides it and steps leaves no copies apart."""
+    scaled = Event("inplace", op="div", source=line(6), data={"gradient_of": 0, "target": 0})
+    ranks = [rank(n, dict.fromkeys(NAMES, ALIKE), *reduced(*NAMES, op="reduce"), *[scaled] * (1 - n)) for n in range(2)]
+    ranks[1].events = [event for event in ranks[1].events if event.kind != "optimizer"]
+
+    assert told(*ranks) == []
+
+
+def test_line_from_which_one_rank_alone_calls_a_collective() -> None:
+    """Not the line in a function of the program, which others call as well, but that of its call under a condition."""
+    ranks = []
+    for number, outer in ((0, 33), (1, 44)):
+        frames = [{"file": "train.py", "line": row, "function": name} for row, name in ((18, "mean"), (outer, "main"))]
+        data = {"group": 0, "sequence": 0, "shapes": [[number + 1]], "dtypes": ["float32"], "stack": frames}
+        first = Event("collective", "all_reduce", line(18), data)
+        later = [{**frames[0]}, {**frames[1], "line": 44}]
+        ranks.append(rank(number, dict.fromkeys(NAMES, ALIKE), Event("error", data={"stack": later})))
+        ranks[-1].events.insert(1, first)
+    (one, *_) = diagnose_together(ranks, ["rank 0", "rank 1"])
+
+    assert (one.kind, one.line) == ("rank-divergence", 33)
+    assert "all_reduce of (1,) float32 at train.py:18, called at train.py:33, on rank 0" in one.message
+
+
 @pytest.mark.parametrize("name", sorted(RIGHT))
 def test_what_is_meant_is_no_finding(name: str) -> None:
     """Jobs whose ranks differ by design, or not at all."""

@@ -1,4 +1,4 @@
-"""kind: rank-divergence; says: rank 0 waits in barrier, for rank 1, which never calls it"""
+"""kind: rank-divergence; says: rank 0 waits in barrier, called at barrier_on_one.py:22, for rank 1, never calls it"""
 
 import os
 
@@ -8,7 +8,7 @@ import torch.distributed as dist
 
 def keep(model):
     torch.save(model.state_dict(), os.devnull)
-    dist.barrier()  # cause
+    dist.barrier()
 
 
 dist.init_process_group("gloo")
@@ -19,5 +19,5 @@ for _ in range(3):
     model(torch.randn(3, 2)).sum().backward()
     optimizer.step()
     if dist.get_rank() == 0:
-        keep(model)
+        keep(model)  # cause
 dist.destroy_process_group()

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from ..graphs.align import plain_name
 from ..graphs.columns import Plain
 from ..graphs.graph import SourceLine
+from ..operators.collectives import Shares, shares
 from ..recording.events import Event
-from .copies import sums
+from .copies import Copies, sums
 from .run import Run
 
 
@@ -34,17 +35,18 @@ class ChangedAlone:
         return {"names": names, "source": self.source.plain(), "op": self.op, "runs": runs, "reduced": reduced}
 
 
-def changed_alone(runs: Sequence[Run]) -> ChangedAlone | None:
+def changed_alone(copies: Sequence[Copies]) -> ChangedAlone | None:
     """Return the first line that changes on some ranks alone what all of them had added up."""
-    told = [_changes(run) for run in runs]
-    reduced = set.intersection(*({name for name, _ in one} for one in told)) if told else set()
+    told = [_changes(one.run) for one in copies]
+    stepped = [{name for name, held in one.held.items() if held} for one in copies]  # not where one rank steps for all
+    reduced = set.intersection(*stepped, *({name for name, _ in one} for one in told)) if told else set()
     lines: dict[tuple[SourceLine, str], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for number, one in enumerate(told):
         for (name, _), changes in one.items():
             for change in changes if name in reduced else ():
                 lines[change][name].append(number)
     for (source, op), names in lines.items():
-        some = {tuple(numbers) for numbers in names.values() if len(numbers) < len(runs)}
+        some = {tuple(numbers) for numbers in names.values() if len(numbers) < len(copies)}
         if len(some) == 1:
             (numbers,) = some
             having = tuple(sorted(name for name, found in names.items() if tuple(found) == numbers))
@@ -63,7 +65,7 @@ def _changes(run: Run) -> dict[tuple[str, SourceLine | None], dict[tuple[SourceL
             added.pop(_name(tensors[event.data.get("tensor", 0)].name), None)
         elif event.kind == "wrapper" and not event.data.get("sharded"):
             wrapped.update(_name(tensors[one].name) for one in event.data["inputs"])
-        elif event.kind == "backward-end" or sums(event):
+        elif event.kind == "backward-end" or (sums(event) and Shares.SAME in shares(event.op)):
             by_hand = (_name(tensors[leaf].name) for leaf in event.data.get("gradients_of", ()))
             for name in wrapped if event.kind == "backward-end" else by_hand:
                 added[name] = event.source

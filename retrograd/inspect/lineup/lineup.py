@@ -151,7 +151,7 @@ def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: fl
     found.endings = endings(runs)
     if ranks:
         copies = found.copies = [copies_of(run) for run in runs]
-        found.apart, found.turn, found.alone = replicas_apart(copies), other_turn(copies), changed_alone(runs)
+        found.apart, found.turn, found.alone = replicas_apart(copies), other_turn(copies), changed_alone(copies)
         found.unmet = first_unmet(runs)
         found.missing = missing_ranks(recordings)
     if len(runs) == 2:

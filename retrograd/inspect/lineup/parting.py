@@ -144,10 +144,26 @@ def silent(parting: Parting) -> Cause | None:
     one = parting.told[0]
     if any(each.wrapped or each.reduced for each in parting.told):
         return None
-    if any(each.sends for each in parting.told) and not all(_shared_once(each, parting) for each in parting.told):
-        return None
     row = one.held[parting.names[0]][parting.step].row
-    return parting.cause("not reduced", backward_line(one.events[:row]) or one.events[row].source)
+    line = backward_line(one.events[:row]) or one.events[row].source
+    if not any(each.sends for each in parting.told) or all(_shared_once(each, parting) for each in parting.told):
+        return parting.cause("not reduced", line)
+    if any(any(_meets(each)) for each in parting.told):
+        return None
+    return parting.cause("trained apart", line)
+
+
+def _meets(one: Copies) -> Iterator[bool]:
+    """Yield for each tensor that a rank sends whether it does so between its steps, or sends its parameters then."""
+    tensors = one.run.recording.tensors
+    held = [tensors[one.numbers[name]] for name in one.held]
+    memory, sizes = {facts.storage for facts in held} - {None}, [math.prod(facts.shape) for facts in held]
+    whole = {*sizes, sum(sizes)} - {1}
+    first, last = (limit(steps[end].row for steps in one.held.values()) for limit, end in ((min, 0), (max, -1)))
+    for row, event in enumerate(one.events):
+        for tensor in event.data["inputs"] if _sends(event) and row > first else ():
+            facts = tensors[tensor]
+            yield row < last or facts.storage in memory or math.prod(facts.shape) in whole
 
 
 def _shared_once(one: Copies, parting: Parting) -> bool:

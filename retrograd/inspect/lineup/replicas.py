@@ -320,7 +320,9 @@ def _never_alike(told: list[Copies], cohort: Sequence[int], unlike: list[str]) -
     if not names or any(one.wrapped for one in told):
         return None
     first = told[0]
-    line = first.events[first.reduced[names[0]][0]].source
+    made = first.run.recording.tensors[first.numbers[names[0]]].source
+    summed = first.events[first.reduced[names[0]][0]].source
+    line = summed if made is None or _in_module(made) else made
     return Apart(tuple(names), "start", 0, line, first.events[first.held[names[0]][0].row].source)
 
 

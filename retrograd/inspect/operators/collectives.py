@@ -8,6 +8,8 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import lru_cache
 
+from . import traits_of
+
 
 class Shares(StrEnum):
     """Something that holds of a collective for whatever tensors it is given."""
@@ -69,6 +71,11 @@ def shares(name: str) -> frozenset[Shares]:
     """Return the traits of a collective in any spelling; what is none has none."""
     own = collective(name)
     return frozenset(trait for trait, names in _TRAITS.items() if own in names.split())
+
+
+def is_collective(name: str) -> bool:
+    """Whether a name is that of a collective, and of no operator as well."""
+    return bool(shares(name)) and not traits_of(name)
 
 
 def derivable(name: str) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ...operators import Trait, is_a
 from ...operators.collectives import Shares, derivable, shares
 from ...recording.events import Event
 from ..base import Case, Check
 from ..facts.flow import Flow
-from ..text.words import at, in_code
+from ..text.words import at, in_code, parameters
 
 _MOVES = (Trait.LINEAR, Trait.SCALING, Trait.VIEW, Trait.COPY, Trait.ARRANGING, Trait.CAST)
 """Calls through which a sum over processes stays one, so that only the size of the gradient is another."""
@@ -61,7 +62,11 @@ def _gathered(flow: Flow, row: int, event: Event) -> Case | None:
         for tensor in given:
             if not _elsewhere(flow, tensor, received).intersection(run.roots):
                 goes = f"{flow.name(tensor)} goes on only as what {event.op} gives to ranks{at(event.source)}"
-                return _case(flow, event, tensor, f"{goes}, which has no history: no gradient comes back from there")
+                none = flow.leaves_behind(flow.behind([tensor], row)) - flow.got_gradient
+                rest = f": {parameters(map(flow.name, sorted(none)))} get none at all" if none else ""
+                said = f"{goes}, which has no history: no gradient comes back from there{rest}"
+                found = _case(flow, event, tensor, said)
+                return replace(found, severity="error", subjects=found.subjects | none) if none else found
         return None
     return None
 

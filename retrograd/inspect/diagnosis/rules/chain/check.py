@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ....graphs.graph import SourceLine
 from ....operators import Trait
+from ....operators.collectives import is_collective
 from ...base import Case, Check, Kind, Stage
 from ...facts.failures import run_without_graph
 from ...facts.flow import Flow
@@ -141,6 +142,8 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None, *, steps: bool) -> _Cut |
     row = next((call for call in way if _ends_here(flow, way, call) and not _inside_function(flow, call)), None)
     if row is None or flow.events[row].data.get("reason") in _OTHERS or _follows_rule(flow, row):
         return None
+    if any(is_collective(flow.events[call].op) for call in way[: way.index(row) + 1]):
+        return None  # what was received has no history: a check of its own tells more
     against = _against(flow, leaf, way, row)
     if against:
         return _Cut(row, way, against=against)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from ....findings import Severity
 from ....lineup.changed_alone import ChangedAlone
 from ....lineup.copies import Copies
 from ....lineup.gradients import NormGap
@@ -58,6 +59,11 @@ _WORDS = {
     "not reduced": _Words(
         f"{_PART}: each takes the steps of its own data, and no gradient was ever reduced",
         "wrap the module in DistributedDataParallel, or all_reduce the gradients before the step",
+    ),
+    "trained apart": _Words(
+        f"{_PART}: each takes the steps of its own data, and nothing goes from rank to rank before all steps are done",
+        "wrap the module in DistributedDataParallel, or all_reduce the gradients before the step; it is right where "
+        "each rank is to train a model of its own",
     ),
     "group of one": _Words(
         f"{_UNREDUCED}: {{detail}} was given a process group that has one member on each rank",
@@ -136,8 +142,8 @@ _WORDS = {
     ),
 }
 """By the reason that ``causes`` gives; slots are filled from ``Apart``."""
-_LIKELY = ("not reduced", "group of one")
-"""Ranks may be meant to train on their own."""
+_SEVERITIES: dict[str, Severity] = {"not reduced": "warning", "group of one": "warning", "trained apart": "note"}
+"""Where ranks may be meant to train on their own."""
 
 
 def _apart(found: Lineup, one: Apart) -> Case:
@@ -147,7 +153,7 @@ def _apart(found: Lineup, one: Apart) -> Case:
     slots = {"detail": one.detail, "source": at(one.source), "other": at(one.other), "ranks": ranks}
     return Case(
         kind="unreduced-gradient",
-        severity="warning" if one.why in _LIKELY else None,
+        severity=_SEVERITIES.get(one.why),
         message=f"{when}the parameters {listed(one.names)} {_WORDS[one.why].why.format(**slots)}.",
         remedy=_WORDS[one.why].fix.format(**slots),
         source=one.source,

@@ -105,10 +105,13 @@ def _failed(found: Lineup, failed: Sequence[int]) -> Case:
 def _mismatched(found: Lineup, unmet: Unmet) -> Case:
     """Ranks meet in one collective with different operations, or with tensors of different sizes."""
     sides = unmet.by_call()
-    alone = next((side for side in sides if _called_only_by(found, sides[side], side[2])), next(iter(sides)))
+    calls = dict(zip(unmet.runs, unmet.calls, strict=True))
+    own = {side: _only_there(found, runs, calls[runs[0]]) for side, runs in sides.items()}
+    alone = next((side for side in sides if own[side] is not None), next(iter(sides)))
     said = "; ".join(
-        f"{op}{f' of {sizes}' * bool(sizes)}{at(line)} on {listed(found.words(runs))}"
-        for (op, sizes, line), runs in sides.items()
+        f"{side[0]}{f' of {side[1]}' * bool(side[1])}{at(side[2])}{_called(side[2], own[side])} on "
+        f"{listed(found.words(runs))}"
+        for side, runs in sides.items()
     )
     what = _NOT_ALIKE[unmet.what]
     number = unmet.first.data.get("sequence", 0)
@@ -118,27 +121,35 @@ def _mismatched(found: Lineup, unmet: Unmet) -> Case:
         "they hang, fail, or add up what does not belong together.",
         remedy="let every rank call the same collectives in the same order, with tensors of one shape and dtype (pad, "
         "or gather the sizes first) and one root; none under a condition that depends on the rank or its data",
-        source=alone[2],
+        source=own[alone] or alone[2],
         op=alone[0],
         evidence=unmet.to_plain(),
     )
 
 
-def _called_only_by(found: Lineup, runs: Iterable[int], line: SourceLine | None) -> bool:
-    """Whether no other rank ever calls a collective at a line."""
+def _only_there(found: Lineup, runs: Iterable[int], call: Event | None) -> SourceLine | None:
+    """Return the outermost line around a collective that no other rank is ever seen at: there ways part."""
     inside = set(runs)
-    return not any(
-        event.kind == "collective" and event.source == line
+    others = {
+        line
         for number, run in enumerate(found.runs)
         for event in (() if number in inside else run.recording.events)
-    )
+        if event.kind in ("collective", "backward", "error")
+        for line in _frames(event)
+    }
+    return next((line for line in reversed(_frames(call)) if line not in others), None) if call is not None else None
+
+
+def _called(line: SourceLine | None, outer: SourceLine | None) -> str:
+    """Return in words the line of a call around another one."""
+    return "" if outer is None or outer == line else f", called{at(outer)},"
 
 
 def _missing(found: Lineup, unmet: Unmet) -> Case:
     """Some ranks wait in a collective that others never call."""
     call = unmet.first
-    caller = _outer(call)
-    inside = f", called{at(caller)}," if caller is not None and caller != call.source else ""
+    own = _only_there(found, unmet.having, call)
+    inside = _called(call.source, own if own is not None else next(iter(_frames(call)[1:]), None))
     waits = f"{listed(found.words(unmet.having))} wait{'s' * (len(unmet.having) == 1)}"
     lacking = f"{listed(found.words(unmet.lacking))}, which never call{'s' * (len(unmet.lacking) == 1)} it"
     return Case(
@@ -146,7 +157,7 @@ def _missing(found: Lineup, unmet: Unmet) -> Case:
         message=f"{waits} in {call.op}{_of_tensors(call)}{at(call.source)}{inside} for {lacking}: "
         f"{_doing(found, unmet.lacking)}.",
         remedy=f"call {call.op} on every rank of the group, outside of conditions that depend on the rank or its data",
-        source=call.source,
+        source=own or call.source,
         op=call.op,
         evidence=unmet.to_plain(),
     )
@@ -236,10 +247,10 @@ def pending(run: Run) -> Event | None:
     return next((event for event in calls if event.data.get("pending") or event.data.get("error")), None)
 
 
-def _outer(event: Event) -> SourceLine | None:
-    """Return the line that called the function which an event happened in."""
-    frames = event.data.get("stack", ())[1:2]
-    return next((SourceLine(one["file"], one["line"], one["function"]) for one in frames), None)
+def _frames(event: Event) -> list[SourceLine]:
+    """Return the lines around an event, innermost first."""
+    frames = [SourceLine(one["file"], one["line"], one["function"]) for one in event.data.get("stack", ())]
+    return frames or [line for line in [event.source] if line is not None]
 
 
 def _left_loop(found: Lineup, unmet: Unmet) -> bool:
@@ -257,10 +268,7 @@ def _left_loop(found: Lineup, unmet: Unmet) -> bool:
 
 def _by_function(event: Event) -> dict[tuple[str, str], int]:
     """Return file and function of each frame around an event -> its line, innermost first."""
-    frames = [(one["file"], one["function"], one["line"]) for one in event.data.get("stack", ())]
-    if not frames and event.source is not None:
-        frames = [(event.source.file, event.source.function, event.source.line)]
-    return {(file, function): line for file, function, line in reversed(frames)}
+    return {(one.file, one.function): one.line for one in reversed(_frames(event))}
 
 
 @lru_cache(maxsize=64)
