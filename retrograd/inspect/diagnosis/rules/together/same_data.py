@@ -13,15 +13,13 @@ from ....operators import Trait, is_a
 from ....recording.events import Event
 from ...base import Case
 from ...text.words import at
-
-_FEWEST = 2
-"""Steps that must be equal: a single one may be a trial."""
+from ...thresholds import HABIT
 
 
 def same_data(found: Lineup) -> Iterator[Case]:
     """Yield the case of copies whose gradients are equal on all ranks in every step before they are averaged."""
     steps = min(len(run.steps) for run in found.runs)
-    if not found.ended_well or len(found.runs) < 2 or steps < _FEWEST or any(map(_hands_out, found.copies)):
+    if not found.ended_well or len(found.runs) < 2 or steps < HABIT or any(map(_hands_out, found.copies)):
         return
     for step in range(steps):
         first, *rest = (node_norms(run.steps[step]) for run in found.runs)
