@@ -151,3 +151,16 @@ def test_a_closed_box_says_which_lines_it_holds(torch: Any, tmp_path: Path) -> N
     words = f"{Path(__file__).name}:{lines[0]}–{lines[-1]}"
     assert words in (tmp_path / "out.svg").read_text()
     assert words in (tmp_path / "out.html").read_text()
+
+
+def test_nodes_of_a_gradient_that_is_differentiated_have_words(torch: Any) -> None:
+    """What a backward pass computed is called after the operator whose derivative it is, not as a kernel is."""
+
+    def run() -> Any:
+        x = torch.ones(3, requires_grad=True)
+        (slope,) = torch.autograd.grad(torch.tanh(x * 2).sum(), x, create_graph=True)
+        return (slope**2).sum()
+
+    named = set(titles(graph_of(run)))
+    assert named & {"tanh", "tanh backward"}
+    assert not any(name.endswith("Backward") for name in named)

@@ -44,4 +44,6 @@ def _own(snapshot: Graph, node: int) -> str:
     """Return the name of a node's operator."""
     if snapshot.kind[node] != "op":
         return ""  # leaves, custom Functions and what is beside the graph have names of their own
-    return canonical(snapshot.op[node]) or labels.short_op(snapshot.op[node])
+    name = canonical(snapshot.op[node]) or labels.short_op(snapshot.op[node])
+    own = canonical(f"{name}0") if name.endswith("Backward") else ""  # made by a backward pass: ``tanh backward``
+    return f"{own} backward" if own else name
