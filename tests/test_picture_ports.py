@@ -13,7 +13,8 @@ import retrograd as rg
 from retrograd.inspect.fold import everything, first_opening, fold, view
 from retrograd.inspect.graphs.graph import Graph
 from retrograd.inspect.layout import Size, nested
-from retrograd.inspect.render import labels
+from retrograd.inspect.render import RenderOptions, labels
+from retrograd.inspect.render.scene import scene
 from retrograd.inspect.render.titles import titles, writes_in_place
 
 
@@ -164,3 +165,31 @@ def test_nodes_of_a_gradient_that_is_differentiated_have_words(torch: Any) -> No
     named = set(titles(graph_of(run)))
     assert named & {"tanh", "tanh backward"}
     assert not any(name.endswith("Backward") for name in named)
+
+
+def test_a_cut_between_closed_boxes_is_no_part_of_what_flows(torch: Any) -> None:
+    """A value that another box takes with its gradient and detached has a whole line and a dashed one between them."""
+    nn = torch.nn
+
+    class Mix(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.last = nn.Linear(2, 2)
+
+        def forward(self, x: Any) -> Any:
+            return self.last((x.detach() * 2 + x).tanh())
+
+    class Both(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.one, self.two = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 2)), Mix()
+
+        def forward(self, x: Any) -> Any:
+            return self.two(self.one(x))
+
+    model = Both()
+    graph = graph_of(lambda: model(torch.ones(3, 2)).sum())
+    for options, boxes in ((RenderOptions(), 7), (RenderOptions(max_boxes=3), 3)):
+        drawn = scene(graph, options)
+        assert len(drawn.view.boxes) == boxes
+        assert sorted(map(drawn.is_cut, range(len(drawn.view.edges)))) == [False] * (boxes - 1) + [True]

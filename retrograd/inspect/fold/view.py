@@ -89,12 +89,13 @@ class View:
         return int(self.box_of[self.folded.atom_of[node]])
 
 
-def view(folded: Folded, opened: Collection[int], unrolled: Collection[int] = ()) -> View:
+def view(folded: Folded, opened: Collection[int], unrolled: Collection[int] = (), apart: Collection[int] = ()) -> View:
     """Return the view with these scopes open (by number; the root always is).
 
-    An open repeat shows one of its blocks, for all; one in ``unrolled`` shows every block.
+    An open repeat shows one of its blocks, for all; one in ``unrolled`` shows every block. Edges of the original in
+    ``apart`` are counted together with none but each other: those that no gradient takes.
     """
-    made = _Maker(folded, frozenset(opened), frozenset(unrolled))
+    made = _Maker(folded, frozenset(opened), frozenset(unrolled), frozenset(apart))
     made.run()
     return made.finish()
 
@@ -102,8 +103,8 @@ def view(folded: Folded, opened: Collection[int], unrolled: Collection[int] = ()
 class _Maker:
     """One pass over the open scopes, outermost first."""
 
-    def __init__(self, folded: Folded, opened: frozenset[int], unrolled: frozenset[int]) -> None:
-        self.folded, self.opened, self.unrolled = folded, opened, unrolled
+    def __init__(self, folded: Folded, opened: frozenset[int], unrolled: frozenset[int], apart: frozenset[int]) -> None:
+        self.folded, self.opened, self.unrolled, self.apart = folded, opened, unrolled, apart
         self.frames = [Frame(ROOT, -1, 1)]
         self.boxes: list[Box] = []
         self.shown: list[int] = []
@@ -171,8 +172,8 @@ class _Maker:
             return made
         found: dict[tuple[int, int, int], int] = {}
         for edge, source, target in zip(edges, starts, ends, strict=True):
-            plain = not (closed[source] or closed[target])
-            number = folded.original.edge_input_nr[folded.first_edges[edge]] if plain else -1
+            plain, first = not (closed[source] or closed[target]), folded.first_edges[edge]
+            number = folded.original.edge_input_nr[first] if plain else -2 if first in self.apart else -1
             place = found.setdefault((source, target, number), len(made.edges))
             if place < len(made.edges):
                 made.counts[place] += 1

@@ -260,7 +260,7 @@ def _folded(snapshot: Graph, options: RenderOptions, step: int) -> Scene:
     expand(folded, chosen, options.expand)
     if options.differences:
         open_at(folded, chosen, options.differences.telling())
-    seen = view(folded, chosen.opened, chosen.unrolled)
+    seen = view(folded, chosen.opened, chosen.unrolled, cuts)
     seen = seen if options.direction == "backward" else seen.turned()
     made = Scene(seen, seen_snapshot(seen), snapshot, cuts=cuts, plain=plain, direction=options.direction)
     for node, note in notes:

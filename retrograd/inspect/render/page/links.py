@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,9 @@ from .groups import Groups
 
 ENTRY, EXIT = -1, -2
 """Ends of a link at its own box: where gradients come in, and where they leave."""
+
+_CUT = -1
+"""In place of an output: the line of a value that left the graph."""
 
 LINK_COLUMNS = ("box", "source", "target", "edge", "count")
 
@@ -37,8 +40,8 @@ class Links:
     """Which of several outputs of an operator it enters; of pictures not asked."""
 
 
-def links_of(folded: Folded, groups: Groups) -> Links:
-    """Return the links of all boxes."""
+def links_of(folded: Folded, groups: Groups, cuts: Collection[int]) -> Links:
+    """Return the links of all boxes; ``cuts`` are the edges of the graph that no gradient takes."""
     boxes = np.asarray(groups.of_atom, dtype=np.int64)
     sources = np.asarray(folded.sources, dtype=np.int64)
     targets = np.asarray(folded.targets, dtype=np.int64)
@@ -53,7 +56,8 @@ def links_of(folded: Folded, groups: Groups) -> Links:
     last = np.asarray(folded.last_edges, dtype=np.int64)
     outputs = np.asarray(folded.original.edge_output_nr, dtype=np.int64)[last] if len(last) else last
     own = (rows[:, 2] >= 0) & (rows[:, 2] < len(folded))  # what leads to a closed box is not told apart
-    return _joined(rows, np.where(own, outputs[rows[:, 3]], 0))
+    cut = np.isin(np.asarray(folded.first_edges, dtype=np.int64), np.asarray(list(cuts), dtype=np.int64))
+    return _joined(rows, np.where(cut[rows[:, 3]], _CUT, np.where(own, outputs[rows[:, 3]], 0)))
 
 
 def _lifted(folded: Folded, groups: Groups, depths: list[int], edge: int) -> Iterator[tuple[int, ...]]:

@@ -149,7 +149,7 @@ def first_pictures(
 
     ``sizes`` are those of the cards of all atoms and then of all boxes, closed; ``cuts`` are words for edges.
     """
-    seen = view(folded, chosen.opened, chosen.unrolled)
+    seen = view(folded, chosen.opened, chosen.unrolled, cuts)
     scopes = [box.scope for box in seen.boxes if box.scope >= 0] + [frame.scope for frame in seen.frames]
     if len(seen.boxes) > _MOST or any(groups.own(folded, scope) < 0 for scope in scopes):
         return {}
@@ -219,7 +219,7 @@ def _drawing_data(
     groups = groups_of(folded)
     chosen = first_opening(folded, options.max_boxes)
     expand(folded, chosen, options.expand)
-    links = links_of(folded, groups)
+    links = links_of(folded, groups, cuts)
     sizes = [*atom_sizes(folded, groups, notes), *group_sizes(groups)]
     interiors = interiors_of(folded, groups, links, sizes)
     pictures = first_pictures(folded, groups, chosen, sizes, cuts)
