@@ -14,21 +14,22 @@ from .naming import optimizer_name
 
 
 def squared_rate(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each optimizer whose rates are those that it was made with times one of these, and fall.
+    """Yield a case for each optimizer whose rates are those that it was made with times one of these at most.
 
-    What begins with such a factor where the schedule is made, and is less from then on, is no warm-up, no cycle and no
-    rate that the program sets by itself.
+    A schedule that begins with such a factor and falls, or rises to it and goes on, is no warm-up that ends there by
+    chance, no cycle and no rate that the program sets by itself.
     """
     for optimizer in flow.ledger.optimizers.values():
         made = _rates(optimizer.event.data.get("settings"))
         factors = [_factor(made, _rates(step.event.data.get("settings"))) for step in optimizer.steps]
         known = [factor for factor in factors if factor is not None]
-        if len(known) < max(len(factors), SERIES) or not known[-1] < known[0] == max(known) < 1:
+        most = max(known, default=1.0)
+        if len(known) < max(len(factors), SERIES) or not min(known) < most < 1 or known.index(most) == len(known) - 1:
             continue
         first, last = optimizer.steps[0], optimizer.steps[-1]
-        squared = any(math.isclose(known[0], rate, rel_tol=SAME_NUMBER) for rate in made)
+        squared = any(math.isclose(most, rate, rel_tol=SAME_NUMBER) for rate in made)
         if squared and first.settings_line not in (None, last.settings_line):
-            yield _case(flow, optimizer, known[0], max(_rates(first.event.data.get("settings"))))
+            yield _case(flow, optimizer, most, most * max(made))
 
 
 def _rates(settings: object) -> list[float]:
