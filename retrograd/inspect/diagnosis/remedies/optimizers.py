@@ -151,9 +151,22 @@ def _registered(site: Site) -> Iterator[Fix]:
     if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Attribute):
         return
     if site.engine and isinstance(value, ast.List | ast.ListComp | ast.Dict | ast.DictComp):
-        kind = "ModuleList" if isinstance(value, ast.List | ast.ListComp) else "ModuleDict"
+        holds = "Parameter" if all(callee(one) == "Parameter" for one in _elements(value)) else "Module"
+        kind = f"{holds}{'List' if isinstance(value, ast.List | ast.ListComp) else 'Dict'}"
         text = f"{site.engine}.nn.{kind}({site.program.text(value)})"
         yield from fix(f"let the module register them: {kind}", site.program.replaced(value, text))
+
+
+def _elements(value: ast.List | ast.ListComp | ast.Dict | ast.DictComp) -> list[ast.expr]:
+    """Return what a list or dictionary is made of, as it is written."""
+    match value:
+        case ast.List():
+            return value.elts
+        case ast.Dict():
+            return value.values
+        case ast.ListComp():
+            return [value.elt]
+    return [value.value]
 
 
 FIXES = {"optimizer-mismatch": _either}

@@ -71,7 +71,10 @@ def _made_by(program: Program, name: str) -> str:
 
 
 def _cleared_in_time(site: Site) -> Iterator[Fix]:
-    """``zero_grad()`` between backward and the step is moved before backward, an early step behind it."""
+    """``zero_grad()`` between backward and the step is moved before backward, an early step behind it.
+
+    One before each of several backward calls, of which it leaves the last, goes to where the step is.
+    """
     program = site.program
     around = program.loop(site.statement) or program.function(site.statement)
     passes = _statements_calling(program, around, "backward") if around is not None else []
@@ -85,8 +88,10 @@ def _cleared_in_time(site: Site) -> Iterator[Fix]:
     out = program.taken_out(moved)
     if moved.lineno > passes[0].lineno:
         yield from fix(f"{text} before backward", program.put_before(passes[0], text), out)
-    else:
+    elif callee(moved.value) == "step":
         yield from fix(f"{text} after backward", out, program.put_after(passes[-1], text))
+    elif steps := _statements_calling(program, around, "step") if around is not None else []:
+        yield from fix(f"{text} after the step", out, program.put_after(steps[-1], text))
 
 
 def _clipped_in_time(site: Site) -> Iterator[Fix]:

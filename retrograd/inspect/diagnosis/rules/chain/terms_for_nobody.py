@@ -32,7 +32,9 @@ def serves_nobody(flow: Flow, run: Run, cut: Cut, sums: set[int], leaves: Iterab
 
 
 def _is_thrown_away(flow: Flow, leaf: int, arrivals: list[int]) -> bool:
-    """Whether the next step of the optimizer that has a leaf finds nothing of what arrived there."""
+    """Whether the next step of the optimizer that has a leaf finds nothing of what arrived there and was not zero."""
+    if not any(map(flow.ledger.brings, arrivals)):
+        return False
     steps = flow.ledger.steps_of.get(leaf, [])
     following = bisect_right(steps, arrivals[-1], key=lambda step: step.row)
     if following == len(steps):

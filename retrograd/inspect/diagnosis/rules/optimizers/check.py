@@ -234,7 +234,8 @@ def _cause(flow: Flow, mismatch: _Mismatch) -> tuple[SourceLine | None, str, str
         return optimizer, "", _GIVE_ALL
     source = made or optimizer
     if mismatch.unregistered >= set(missing):
-        remedy = "use torch.nn.ModuleList or ModuleDict in place of a list or dict, torch.nn.Parameter for a tensor"
+        remedy = "use torch.nn.ModuleList or ModuleDict in place of a list or dict (ParameterList or ParameterDict for "
+        remedy += "parameters), torch.nn.Parameter for a tensor"
         return source, f": {they_were} made{at(source)}, and no module registers {it}", remedy
     remedy = "build the optimizer after the model has all its parameters, or optimizer.add_param_group(...)"
     return source, f", which was there before {they_were} made{at(source)}", remedy

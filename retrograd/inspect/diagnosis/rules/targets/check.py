@@ -75,7 +75,7 @@ def _target(flow: Flow, row: int, depends: Dependence, calls: set[int], *, known
     for target, prediction in (operands[::-1],) if labels else (operands[::-1], operands):
         other = _of_another_network(flow, depends, target, prediction, row)
         if flow.does(row, *_MATCHING):
-            found = known and other and _has_a_twin(flow, target, row)
+            found = known and other and _has_a_twin(flow, target, row) and _takes_data(flow, target, row)
         else:
             found = other and (known or _has_a_twin(flow, target, row))
             found = found or _bootstraps(flow, target, prediction, row, calls)
@@ -183,6 +183,14 @@ def _has_a_twin(flow: Flow, target: int, row: int) -> bool:
     leaves = flow.leaves_behind(flow.behind([target], row))
     shapes = {flow.facts(leaf).shape for leaf in _trained(flow)}
     return all(flow.facts(leaf).shape in shapes for leaf in leaves)
+
+
+def _takes_data(flow: Flow, target: int, row: int) -> bool:
+    """Whether a target is made of data as well: what is made of parameters alone only scales or shifts a result."""
+    calls = flow.behind([target], row).calls
+    return any(
+        not flow.requires_grad(one) and not flow.has_history(one, call) for call in calls for one in flow.inputs(call)
+    )
 
 
 def _trained(flow: Flow) -> set[int]:
