@@ -79,7 +79,8 @@ def _cleared_in_time(site: Site) -> Iterator[Fix]:
     around = program.loop(site.statement) or program.function(site.statement)
     passes = _statements_calling(program, around, "backward") if around is not None else []
     moved = site.statement
-    whole = isinstance(moved, ast.Expr) and callee(moved.value) in ("zero_grad", "step")
+    called = callee(moved.value) if isinstance(moved, ast.Expr) else ""
+    whole = called in ("zero_grad", "step")
     if not whole:
         yield from fix(f"leave out {program.text(moved)}", program.taken_out(moved), tentative=True)
     if not passes or not whole:
@@ -88,7 +89,7 @@ def _cleared_in_time(site: Site) -> Iterator[Fix]:
     out = program.taken_out(moved)
     if moved.lineno > passes[0].lineno:
         yield from fix(f"{text} before backward", program.put_before(passes[0], text), out)
-    elif callee(moved.value) == "step":
+    elif called == "step":
         yield from fix(f"{text} after backward", out, program.put_after(passes[-1], text))
     elif steps := _statements_calling(program, around, "step") if around is not None else []:
         yield from fix(f"{text} after the step", out, program.put_after(steps[-1], text))

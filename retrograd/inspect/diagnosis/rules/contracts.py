@@ -134,6 +134,19 @@ def _swapped_logarithms(one: Operand) -> bool:
     return _above_zero(one) and other.limits is not None and other.limits[1] <= 0.0 and _below_zero(other)
 
 
+def _mostly_beyond_unit(one: Operand) -> bool:
+    """Whether most of a grid is off on one side, by the mean of all its coordinates."""
+    total = limits_and_sum(one.flow, one.tensor, one.row)[1]
+    return total is not None and abs(total) > math.prod(one.flow.facts(one.tensor).shape)
+
+
+_COORDINATES = Breach(
+    1,
+    _mostly_beyond_unit,
+    "takes a grid of coordinates between -1 and 1, from border to border, and {name}{made} lies between {least:g} and "
+    "{most:g}, most of it beyond the border, where nothing is sampled and nothing is learned",
+    "scale pixels to that range: 2 * x / (width - 1) - 1 with align_corners=True, (2 * x + 1) / width - 1 without",
+)
 _SWAPPED = Breach(
     0,
     _swapped,
@@ -214,6 +227,7 @@ BREACHES: dict[str, tuple[Breach, ...]] = {
     "hinge_embedding_loss": (_ONE_OF_TWO,),
     "margin_ranking_loss": (_ONE_OF_TWO,),
     "soft_margin_loss": (_ONE_OF_TWO,),
+    "grid_sampler": (_COORDINATES,),
 }
 """Loss -> what its operands may turn out to be that it does not take; of several the first is told."""
 _LAST_TARGET = frozenset({"cosine_embedding_loss", "margin_ranking_loss"})

@@ -10,7 +10,7 @@ from ...facts.call_inputs import LARGEST
 from ...facts.flow import Flow
 from ...facts.ledger import Optimizer, Step
 from ...text.words import at, listed
-from ...thresholds import HIDDEN_BY_EPSILON, OFTEN_ZERO, SEEN, STEADY
+from ...thresholds import HIDDEN_BY_EPSILON, OFTEN_ZERO, SEEN, STEADY, VANISHED
 from .naming import line_of_rate, optimizer_name
 
 _WIDE = ("float32", "float64", "complex64", "complex128")
@@ -38,12 +38,12 @@ def unmoved(flow: Flow) -> Iterator[Case]:
 def _idle_since(flow: Flow, optimizer: Optimizer, leaf: int) -> int | None:
     """Return the number of the step from which on the rate of a leaf is zero, if it stays so for a large part of all.
 
-    A single step proves nothing: schedules begin or end at zero.
+    Or next to zero beside what it was.  A single step proves nothing: schedules begin or end at zero.
     """
     steps = [step for step in optimizer.steps if leaf in step.held]
-    rates = [step.setting(leaf, "lr") for step in steps]
-    zeros = 0
-    while zeros < len(rates) and rates[-1 - zeros] == 0 and rates[-1 - zeros] is not None:
+    rates = [rate for step in steps if isinstance(rate := step.setting(leaf, "lr"), int | float)]
+    zeros, small = 0, max(rates, default=0.0) / VANISHED
+    while zeros < len(rates) == len(steps) and rates[-1 - zeros] <= small:
         zeros += 1
     enough = zeros == len(rates) > 1 or (zeros >= STEADY and zeros >= OFTEN_ZERO * len(rates))
     begin = len(rates) - zeros
@@ -62,7 +62,10 @@ def _remedy(optimizer: Optimizer, step: Step, them: str, *, late: bool) -> str:
     if line is None or line == optimizer.event.source:
         return f"a learning rate above 0, or requires_grad_(False) for {them}, which also saves the time for gradients"
     if late:
-        return f"let what sets the rate{at(line)} stay above 0 until the training ends"
+        return (
+            f"let what sets the rate{at(line)} stay above 0 until the training ends; a schedule that counts epochs is "
+            "to be stepped once in each, and not after each batch"
+        )
     return (
         f"give a rate above 0{at(line)}; where that is a schedule which rises from 0, call scheduler.step() after each "
         "step of the optimizer, or let it begin above 0: (step + 1) in place of step"
@@ -78,9 +81,11 @@ def _rate_case(flow: Flow, optimizer: Optimizer, leaves: list[int], begin: int) 
     one = len(leaves) == 1
     them, get = ("it", "gets a gradient, but its") if one else ("them", "get gradients, but their")
     all_of_it = f"in all {count} calls" if not begin else f"in the last {count} of {len(steps)} calls"
+    first, last = (steps[place].setting(leaves[0], "lr") for place in (0, -1))
+    value = "0" if not last else f"next to 0 beside the first one ({last:.1g} in the end, {first:g} at first)"
     return Case(
         kind="optimizer-mismatch",
-        message=f"{names} {get} learning rate, set{at(source)}, is 0 {all_of_it} of "
+        message=f"{names} {get} learning rate, set{at(source)}, is {value} {all_of_it} of "
         f"{optimizer_name(flow, optimizer)}.step(){at(step.event.source)}, so nothing moves {them}.",
         remedy=_remedy(optimizer, step, them, late=bool(begin)),
         source=source,
