@@ -31,6 +31,52 @@ def broadcasts(flow: Flow) -> Iterator[Case]:
             yield _broadcast_case(flow, row, *pairs[row])
 
 
+def picked_for_all(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line of a loss that takes of each row the entries that are meant for all rows.
+
+    ``scores[:, labels]`` with a label for each row makes a square as well, of which only the diagonal was wanted.
+    """
+    rows = [row for row, _ in flow.of_kind("operation") if flow.has_node(row) and _picks_columns(flow, row)]
+    reported = set()
+    for row in few_of_each_line(flow, rows):
+        table, index = flow.inputs(row)[:2]
+        source = flow.events[row].source
+        if source in reported or row not in flow.behind_losses.calls or not _only_totals(flow, row, (table, index)):
+            continue
+        reported.add(source)
+        yield _picked_case(flow, row, table, index)
+
+
+def _picks_columns(flow: Flow, row: int) -> bool:
+    """Whether a call takes as many columns of a table as that has rows, more than it has columns."""
+    if not {Trait.INDEXING, Trait.PART} <= traits_of(flow.events[row].op) or len(flow.inputs(row)) != 2:
+        return False
+    table, index = (flow.facts(one) for one in flow.inputs(row))
+    made = flow.facts(flow.outputs(row)[0]).shape if flow.outputs(row) else ()
+    square = len(table.shape) == 2 and index.shape == table.shape[:1] and made == (*index.shape, *index.shape)
+    return square and index.dtype.startswith("int") and table.shape[1] < table.shape[0]
+
+
+def _picked_case(flow: Flow, row: int, table: int, index: int) -> Case:
+    """Return the case of one line that picks columns."""
+    event = flow.events[row]
+    named = dict(zip(event.data.get("inputs", ()), event.data.get("names", ()), strict=False))
+    of, by = (named.get(one) or flow.name(one, event.source) for one in (table, index))
+    shape, result = flow.facts(table).shape, flow.facts(flow.outputs(row)[0]).shape
+    return Case(
+        kind="broadcast",
+        message=f"{event.op}{at(event.source)} takes the columns {by} of every row of {of}, {shape_text(shape)}, and "
+        f"makes {shape_text(result)} of it: every row gets the entries of all other rows as well, and they are only "
+        "added up.",
+        remedy=f"one entry of each row: {in_brackets(of)}[torch.arange(len({by})), {by}], or "
+        f"{in_brackets(of)}.gather(1, {in_brackets(by)}.unsqueeze(1))",
+        source=event.source,
+        op=event.op,
+        marks=flow.marks(flow.run_after(row), [row], f"picked to {shape_text(result)}"),
+        evidence={"shapes": [list(shape), list(flow.facts(index).shape)], "result": list(result)},
+    )
+
+
 def _by_accident(flow: Flow, row: int, pair: tuple[int, int], own: set[int]) -> bool:
     """Whether nothing shows that a call was to make a square of a column and a vector, or something that it was not.
 

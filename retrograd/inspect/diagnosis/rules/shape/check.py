@@ -8,7 +8,7 @@ from ...base import Case, Check, Kind, Stage
 from ...facts.flow import Flow
 from ...text.phrases import NOT_SCALAR
 from ...text.words import at, listed
-from .broadcasts import broadcasts
+from .broadcasts import broadcasts, picked_for_all
 from .not_scalar import given_up, not_scalar_case
 
 KINDS = {
@@ -21,6 +21,7 @@ KINDS = {
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of this family."""
     yield from broadcasts(flow)
+    yield from picked_for_all(flow)
     if NOT_SCALAR in flow.error_text or given_up(flow):
         yield not_scalar_case(flow)
     yield from _duplicates(flow)

@@ -1,6 +1,7 @@
 """Steps by hand that make new tensors, which nothing uses, and leave the parameters as they are.
 
-``p = p - lr * p.grad`` in a loop over parameters, or a list of new weights that its function forgets to return.
+``p = p - lr * p.grad`` in a loop over parameters, a list of new weights that its function forgets to return, or
+``slow = 0.9 * slow + 0.1 * fast`` for a copy that is to follow what trains.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from collections.abc import Iterator
 
 from ....operators import Trait
 from ...base import Case
+from ...facts.calls import held_by
 from ...facts.flow import Flow
+from ...text.spelling import rebound
 from ...text.words import at, counted, listed
 from ...thresholds import HABIT
 
@@ -20,10 +23,11 @@ _GRADIENT = ".grad"
 
 def lost_updates(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that computes a leaf's next values in pass after pass, for nothing."""
-    if flow.error is not None or flow.rows.get("optimizer"):
+    if flow.error is not None:
         return
     lines: dict[object, list[int]] = defaultdict(list)
-    updates, lost = _updates(flow), _lost(flow)
+    updates = _averages(flow) if flow.optimizer_steps else {} if flow.rows.get("optimizer") else _updates(flow)
+    lost = _lost(flow) if updates else set()
     for leaf, rows in updates.items():
         first = rows[0]
         moved = flow.written_after(leaf, 0) and flow.writes_into(leaf)[-1] > first
@@ -58,6 +62,26 @@ def _updates(flow: Flow) -> dict[int, list[int]]:
                     found[leaf].append(row)  # a decay, perhaps, which is a part of the step
         elif len(given) == 1 and leaves and flow.does(row, Trait.SCALING):
             scaled[made[0]] = leaves.pop()
+    return found
+
+
+def _averages(flow: Flow) -> dict[int, list[int]]:
+    """Return parameter that nothing trains -> the calls that mix it with one of its shape that an optimizer has."""
+    held = {leaf for _, event in flow.of_kind("module") for leaf in held_by(event)}
+    homes = {(flow.facts(leaf).storage, flow.facts(leaf).shape): leaf for leaf in (*held, *flow.optimized)}
+    scaled, found = dict[int, int](), defaultdict[int, list[int]](list)
+    for row, event in enumerate(flow.events) if held - flow.optimized.keys() else ():
+        made, given = event.data.get("outputs", ()), event.data.get("inputs", ())
+        if event.kind not in ("operation", "cut") or len(made) != 1 or flow.has_node(row):
+            continue
+        sides = [scaled.get(one, homes.get((flow.facts(one).storage, flow.facts(one).shape), -1)) for one in given]
+        if len(sides) == 1 and sides[0] >= 0 and flow.does(row, Trait.SCALING):
+            scaled[made[0]] = sides[0]
+        still = [leaf for leaf in sides if leaf >= 0 and leaf not in flow.optimized and leaf not in flow.accumulated]
+        mixed = len(sides) == 2 and len(still) == 1 and not flow.optimized.keys().isdisjoint(sides)
+        mixed = mixed and flow.does(row, Trait.LINEAR) and flow.facts(made[0]).shape == flow.facts(still[0]).shape
+        if mixed and rebound(flow.spelling.text(event.source)):  # else it may be kept, saved or sent, unseen
+            found[still[0]].append(row)
     return found
 
 
@@ -99,7 +123,7 @@ def _case(flow: Flow, leaves: list[int], rows: list[int]) -> Case:
         f"{'its' if one else 'their'} next values into {'a new tensor' if one else 'new tensors'}, and nothing uses "
         f"{'it' if one else 'them'}, in {counted(count, 'step')}.{bound}",
         remedy="write into the tensor itself, under torch.no_grad(): p -= lr * g, or p.copy_(new); or return the new "
-        "tensors and compute the next loss with them",
+        "tensors and compute with them",
         source=event.source,
         op=event.op,
         subjects=frozenset(leaves),
