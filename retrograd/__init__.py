@@ -26,7 +26,7 @@ _LAZY_MODULES = (
     "autograd", "backends", "catalogue", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func",
     "functional", "functorch", "inspect", "jit", "library", "linalg", "masked", "mps", "mtia", "multiprocessing", "nn",
     "ops", "optim", "overrides", "profiler", "random", "return_types", "serialization", "signal", "sparse", "special",
-    "storage", "testing", "types", "utils", "version", "xpu", "__config__",
+    "storage", "testing", "types", "utils", "version", "xpu", "__config__", "__future__",
 )  # fmt: skip
 """Modules of ours, each loaded when a program first looks at it."""
 _FROM_INSPECT = ("breakpoint", "debug", "deliberate", "log_hooks", "record", "walk", "watch", "why")

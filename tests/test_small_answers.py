@@ -45,6 +45,23 @@ def _prune(t: Any) -> Any:
     return importlib.import_module(f"{t.__name__}.nn.utils.prune")
 
 
+def _converted(t: Any, setting: str) -> list[Any]:
+    """Which objects stay when modules are converted and loaded under a setting of ``torch.__future__``."""
+    switch = getattr(t.__future__, f"set_{setting}_module_params_on_conversion")
+    layer, lstm = t.nn.Linear(2, 2), t.nn.LSTM(2, 2)
+    weight, values = layer.weight, t.nn.Linear(2, 2).state_dict()
+    weight.grad = gradient = t.ones(2, 2)
+    switch(True)
+    try:
+        layer.double()
+        found = [layer.weight is weight, layer.weight.grad is gradient, weight.dtype, layer.weight.grad.dtype]
+        layer.load_state_dict(values, assign=True)
+        found += [layer.weight is weight, layer.weight.dtype, layer.weight.requires_grad]
+        return [*found, lstm.double()(t.ones(1, 1, 2).double())[0].dtype]
+    finally:
+        switch(False)
+
+
 QUESTIONS: dict[str, Callable[[Any], Any]] = {
     # containers of modules and parameters
     "ModuleList.insert": lambda t: t.nn.ModuleList([t.nn.ReLU()]).insert(0, t.nn.Tanh()),
@@ -55,6 +72,8 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "ParameterDict of a number": lambda t: t.nn.ParameterDict(3),
     "beneath a parameter": lambda t: t.nn.Linear(1, 1).get_parameter("weight.x"),
     "told to a loading module": lambda t: [_loaded(t, False), _loaded(t, True)],
+    "parameters that are exchanged": lambda t: _converted(t, "swap"),
+    "parameters that are replaced": lambda t: _converted(t, "overwrite"),
     # layers
     "LayerNorm of nothing": lambda t: t.nn.LayerNorm([])(t.ones(2)),
     "InstanceNorm of other channels": lambda t: t.nn.InstanceNorm1d(3)(t.ones(1, 2, 3)),

@@ -23,7 +23,7 @@ _INSTEAD = {
         "dequantize int_repr q_scale q_zero_point q_per_channel_axis q_per_channel_scales q_per_channel_zero_points "
         "qscheme"
     ),
-    "": "const_data_ptr module_load resize_as_sparse_ slice_inverse storage_type",
+    "": "const_data_ptr resize_as_sparse_ slice_inverse storage_type",
     "PyTorch has removed it": "reinforce",
 }
 

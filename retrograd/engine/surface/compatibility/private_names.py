@@ -55,6 +55,12 @@ def _safe_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
     return F._safe_softmax(self if dtype is None else self.to(dtype), int(dim))
 
 
+@public("module_load", function=False)
+def module_load(self: Any, other: Any, assign: bool = False) -> Any:
+    """What takes the place of this parameter when ``load_state_dict`` exchanges it for ``other``."""
+    return other.detach() if assign else self.copy_(other).detach()
+
+
 # -- masked indexing, where what the mask leaves out may lie outside
 
 

@@ -6,8 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ..engine.core.dtypes import by_name, dtype, float16, float32, float64
+from ..engine.core.swapping import swap_tensors
 from ..engine.core.targets import target_of
 from ..engine.methods import FUNCTIONS
+from ..engine.switches.conversions import (
+    get_overwrite_module_params_on_conversion,
+    get_swap_module_params_on_conversion,
+)
 from ..engine.switches.modes import no_grad
 from ..engine.tensors.parameter import Parameter
 from ..engine.warning import warn
@@ -24,23 +29,39 @@ def apply_to_tensors(self: Any, fn: Callable[[Any], Any], recurse: bool = True) 
             child._apply(fn)
     for name, p in self._parameters.items():
         if p is not None:
-            self._parameters[name] = _converted(p, fn)
+            self._parameters[name] = _converted(p, fn, f"{type(self).__name__}.{name}")
     self._buffers.update({name: fn(b) for name, b in self._buffers.items() if b is not None})
     return self
 
 
-def _converted(p: Any, fn: Callable[[Any], Any]) -> Any:
+def _converted(p: Any, fn: Callable[[Any], Any], name: str) -> Any:
     """The parameter that takes the place of ``p``: itself, or another where only one of the two has memory."""
     grad = None if p._meta is None else p._meta.grad  # read in silence: it is not the program that looks at it
     with no_grad():
         made, made_grad = fn(p), None if grad is None else fn(grad)
-    if made.is_meta is p.is_meta:
+    if get_swap_module_params_on_conversion():
+        return _exchanged(p, made, grad, made_grad, name)
+    if made.is_meta is p.is_meta and not get_overwrite_module_params_on_conversion():
         p.data = made
     else:
         p = Parameter(made, p.requires_grad)
         p.grad = made_grad
     if grad is not None and p.grad is not made_grad:
         grad.data = made_grad
+    return p
+
+
+def _exchanged(p: Any, made: Any, grad: Any, made_grad: Any, name: str) -> Any:
+    """The same tensor objects, gradient included, with the content of what was made of them."""
+    p.grad = None
+    try:
+        swap_tensors(p, Parameter(made, p.requires_grad))
+        if grad is not None:
+            swap_tensors(grad, made_grad.detach().requires_grad_(grad.requires_grad))
+    except RuntimeError as error:
+        p.grad = grad
+        raise RuntimeError(f"_apply(): Couldn't swap {name}") from error
+    p.grad = grad
     return p
 
 

@@ -9,8 +9,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..engine import observe
+from ..engine.core.swapping import swap_tensors
 from ..engine.methods import FUNCTIONS
 from ..engine.nodes.hooks import RemovableHandle, register
+from ..engine.switches.conversions import get_swap_module_params_on_conversion
 from ..engine.switches.modes import no_grad
 from ..engine.tensors.parameter import Buffer, Parameter
 from ..engine.tensors.tensor import Tensor
@@ -248,6 +250,8 @@ def _take(module: Any, name: str, tensor: Any, given: Any, key: str, local: dict
     if given.shape != tensor.shape:
         what = f"copying a param with shape {given.shape} from checkpoint, the shape in current model is"
         return [f"size mismatch for {key}: {what} {tensor.shape}."]
+    if get_swap_module_params_on_conversion():
+        return _swapped(tensor, given, key, bool(local.get("assign_to_params_buffers")))
     if local.get("assign_to_params_buffers"):
         kept = name in module._parameters and not isinstance(given, Parameter)
         setattr(module, name, Parameter(given, requires_grad=tensor.requires_grad) if kept else given)
@@ -262,9 +266,28 @@ def _take(module: Any, name: str, tensor: Any, given: Any, key: str, local: dict
         with no_grad():
             tensor.copy_(given)
     except NotImplementedError as error:
-        sizes = f"dimensions in the model are {tensor.shape} and whose dimensions in the checkpoint are {given.shape}"
-        return [f'While copying the parameter named "{key}", whose {sizes}, an exception occurred : {error.args}.']
+        return [_failed("copying", key, tensor, given, error)]
     return []
+
+
+def _swapped(tensor: Any, given: Any, key: str, assign: bool) -> list[str]:
+    """Exchange a tensor's content with what ``module_load`` makes of the one given; what went wrong, if anything."""
+    try:
+        with no_grad():
+            made = tensor.module_load(given, assign=assign)
+        if made is given or made is tensor:
+            raise RuntimeError("module_load returned one of self or other, please .detach() the result")
+        if isinstance(tensor, Parameter) and not isinstance(made, Parameter):
+            made = Parameter(made, requires_grad=tensor.requires_grad)
+        swap_tensors(tensor, made.requires_grad_(tensor.requires_grad))
+    except Exception as error:
+        return [_failed("swapping", key, tensor, given, error)]
+    return []
+
+
+def _failed(action: str, key: str, tensor: Any, given: Any, error: Exception) -> str:
+    sizes = f"dimensions in the model are {tensor.shape} and whose dimensions in the checkpoint are {given.shape}"
+    return f'While {action} the parameter named "{key}", whose {sizes}, an exception occurred : {error.args}.'
 
 
 def register_state_dict_pre_hook(self: Any, hook: Any) -> RemovableHandle:

@@ -6,7 +6,7 @@ import math
 import numbers
 import warnings
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...engine.devices import casting
@@ -38,7 +38,7 @@ class RNNBase(Module):
         self._name_weights()
         for name, shape in self._shapes():
             setattr(self, name, Parameter(FUNCTIONS["empty"](*shape, device=device, dtype=dtype)))
-        _COMPUTED[self] = {name: weakref.ref(p) for name, p in self._parameters.items()}
+        self._remember_parameters()
         self.reset_parameters()
 
     def _name_weights(self) -> None:
@@ -71,6 +71,17 @@ class RNNBase(Module):
             raise ValueError("proj_size should be a positive integer or zero to disable projections")
         if self.proj_size >= self.hidden_size:
             raise ValueError("proj_size has to be smaller than hidden_size")
+
+    def _remember_parameters(self) -> None:
+        _COMPUTED[self] = {name: weakref.ref(p) for name, p in self._parameters.items() if p is not None}
+
+    def _apply(self, fn: Callable[[Any], Any], recurse: bool = True) -> Any:
+        known = _COMPUTED.pop(self, None) is not None  # tensors to which weak references exist cannot be exchanged
+        try:
+            return super()._apply(fn, recurse)
+        finally:
+            if known:
+                self._remember_parameters()
 
     def _shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Names and shapes of the parameters, layer by layer, direction by direction."""
