@@ -1,24 +1,53 @@
-"""Recomputation without a nested backward pass: what one checkpointed call stores instead of its saved tensors.
-
-During the forward each saved tensor is replaced by an empty ``Holder`` and only counted. The first time backward needs
-one, the function runs again with hooks that catch the values in the same order and give each to its holder. Values
-belong to the backward pass (or ``GraphExecGroup``) that requested them, so later passes compute afresh; each value is
-dropped as soon as it was handed out. A frame holds its holders weakly: values that nobody can request are not kept.
-"""
+"""One checkpointed block: what it kept, and the random state at its beginning."""
 
 from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, NoReturn
 
 from .. import observe
 from ..forward_mode.forward_ad import _set_fwd_grad_enabled
 from ..function.function import Function
 from ..graph.interface import saved_tensors_hooks
+from ..random import get_rng_state, set_rng_state
 from ..switches.modes import enable_grad
 from ..switches.state import STATE
+
+# Random numbers in both runs of a checkpointed function: the recomputation draws what the first run drew.
+
+
+def remembered(preserve: bool) -> Any:
+    """The generator's state, or ``None`` if it is not to be preserved."""
+    return get_rng_state() if preserve else None
+
+
+@contextmanager
+def replayed(state: Any) -> Iterator[None]:
+    """Inside the block random numbers continue from ``state``; afterwards from where they were."""
+    if state is None:
+        yield
+        return
+    outside = get_rng_state()
+    set_rng_state(state)
+    try:
+        yield
+    finally:
+        set_rng_state(outside)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
+    """The devices other than the CPU where ``args`` are, and their random states: there are none."""
+    return [], []
+
+
+def set_device_states(devices: list[int], states: list[Any], *, device_type: str | None = None) -> None:
+    """Put the states of ``get_device_states`` back."""
+
+
+# Recomputation without a nested backward pass: what one checkpointed call stores instead of its saved tensors.
 
 Metadata = Callable[[Any], Any]
 

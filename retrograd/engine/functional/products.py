@@ -9,9 +9,7 @@ from typing import Any
 from ..core.registry import F
 from ..switches.modes import enable_grad, is_grad_enabled, set_grad_enabled
 from ..tensors.tensor import Tensor
-from .matrices import _construct_standard_basis_for as _construct_standard_basis_for
-from .matrices import hessian, jacobian
-from .rules import (
+from .matrices import (
     FUNCTION_OUTPUTS,
     MaybeTensors,
     Tensors,
@@ -22,8 +20,11 @@ from .rules import (
     finish,
     fresh,
     grad_where_possible,
+    hessian,
+    jacobian,
     unwrap,
 )
+from .matrices import _construct_standard_basis_for as _construct_standard_basis_for
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

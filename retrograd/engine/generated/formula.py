@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.formula_kernels import KERNELS
+from ..kernels.fused import KERNELS
 
 
 class Opaque(Exception):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.numbers_ import Number
 from ..core.sig import intern_sig
-from ..kernels.formula_kernels import KERNELS
+from ..kernels.fused import KERNELS
 from ..nodes.saved_display import parts
 from .formula import Formula, formula_of
 

@@ -11,7 +11,7 @@ from ..execution.backward import grad
 from ..execution.batched import Gradients, map_batch
 from ..function.function import Function
 from ..tensors.tensor import Tensor
-from ..transforms.randomness import drawing_refused
+from ..transforms.vmap import drawing_refused
 from ..warning import warn
 from .case import Case, GradcheckError
 from .elements import Array, array_of, flat_copy, tensor_like

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .formula_kernels import formula_kernel
+from .fused import formula_kernel
 
 try:
     from numpy._core.umath import clip as _clip  # type: ignore[attr-defined, unused-ignore]

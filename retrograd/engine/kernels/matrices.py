@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .formula_kernels import KERNELS
+from .fused import KERNELS
 from .sums import summed
 
 SMALL = 16_384

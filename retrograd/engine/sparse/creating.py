@@ -13,7 +13,7 @@ from ..methods import FUNCTIONS
 from ..tensors.tensor import Tensor
 from . import (  # noqa: F401 - they answer for operators
     answers,
-    compressed_rows,
+    compressed,
     lookups,
     parts,
     products,

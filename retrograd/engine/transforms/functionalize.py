@@ -1,10 +1,24 @@
-"""``functionalize``: turns a function into one without in-place writes and views, as compilers need it."""
+"""``functionalize``, and values without their levels."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
 from typing import Any
+
+from ..core.base import TensorBase, wrap
+
+# `func.debug_unwrap`: the tensor inside the transforms of `torch.func`, for debugging.
+
+
+def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
+    """A tensor without history over the same memory; of an entry of a batch, that entry. For printing only."""
+    if not isinstance(tensor, TensorBase):
+        return tensor
+    return wrap(tensor._array, shares=True)
+
+
+# `functionalize`: turns a function into one without in-place writes and views, as compilers need it.
 
 _REMOVABLE = ("mutations", "mutations_and_views")
 

@@ -33,7 +33,7 @@ from .captures import captures_refused
 from .derivatives import ArgNums, chosen, jacrev, refuse_complex, replaced, tensors_only, with_aux
 from .function_rules import transforming
 from .level import Level, new_leaf, ordinary, recording
-from .randomness import check_randomness, drawing_refused
+from .vmap import check_randomness, drawing_refused
 
 _JVP = "jvp(f, primals, tangents)"
 Push = Callable[[Level, list[Any], list[Any]], list[Any]]

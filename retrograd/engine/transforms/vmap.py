@@ -1,10 +1,11 @@
-"""``vmap``: applies a function of single entries to batches, one call for each entry, results stacked."""
+"""``vmap``, and random numbers within it."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,44 @@ from ..core.bits import memory_of
 from ..core.narrow import kind_of
 from ..core.registry import F
 from ..pytree.trees import broadcast_to, tree_flatten, tree_unflatten
+from ..random import default_generator, get_rng_state, set_rng_state
 from ..switches.state import STATE
 from ..tensors.tensor import Tensor
 from .captures import Repetition, opened
 from .function_rules import VmapInfo, by_rule, rule_of, transforming
-from .randomness import check_randomness, drawing_alike, drawing_refused
+
+# Random numbers under `vmap` and `jacfwd`, where the program must say whether entries draw their own.
+
+
+@contextmanager
+def drawing_refused() -> Iterator[None]:
+    """``RuntimeError`` where the block draws random numbers, before it has them."""
+    refused, here = default_generator.refused_on, get_ident()
+    outer = here in refused
+    refused.add(here)
+    try:
+        yield
+    finally:
+        if not outer:
+            refused.discard(here)
+
+
+def check_randomness(randomness: str) -> None:
+    """``RuntimeError`` for what is no way of drawing."""
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+
+
+def drawing_alike(entries: Iterator[Any]) -> Iterator[Any]:
+    """The entries; for each of them random numbers begin where they began for the first one."""
+    start = get_rng_state()
+    for i, entry in enumerate(entries):
+        if i:
+            set_rng_state(start)
+        yield entry
+
+
+# `vmap`: applies a function of single entries to batches, one call for each entry, results stacked.
 
 
 def vmap(

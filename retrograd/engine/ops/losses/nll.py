@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.registry import F
 from ...kernels.masking import kept
-from ...kernels.row_entries import are_classes, picked, placed
+from ...kernels.selecting import are_classes, picked, placed
 from ...kernels.sums import summed, total
 from ...rules.backward_operators import backward_operator
 from ...table.rows import function

@@ -7,7 +7,7 @@ from ..engine.overriding.dispatch_modes import (
     _get_current_dispatch_mode_stack,
     _pop_mode_temporarily,
 )
-from ..engine.overriding.inner_tensors import (
+from ..engine.overriding.subclasses import (
     is_traceable_wrapper_subclass,
     is_traceable_wrapper_subclass_type,
     return_and_correct_aliasing,

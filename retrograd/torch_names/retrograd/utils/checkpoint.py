@@ -1,12 +1,13 @@
 """``torch.utils.checkpoint``: re-exports of ``retrograd.engine.checkpoint``."""
 
-from ..engine.checkpoint.frame import CheckpointError, GraphExecGroup
+from ..engine.checkpoint.frame import CheckpointError, GraphExecGroup, get_device_states, set_device_states
 from ..engine.checkpoint.frame import StopRecomputation as _StopRecomputationError
-from ..engine.checkpoint.random_state import get_device_states, set_device_states
-from ..engine.checkpoint.reentrant import CheckpointFunction, check_backward_validity, detach_variable
 from ..engine.checkpoint.run import (
+    CheckpointFunction,
+    check_backward_validity,
     checkpoint,
     checkpoint_sequential,
+    detach_variable,
     noop_context_fn,
     set_checkpoint_debug_enabled,
     set_checkpoint_early_stop,
