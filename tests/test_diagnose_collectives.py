@@ -113,3 +113,32 @@ def test_a_norm_of_shards(strategy: str, size: int, op: str, count: int) -> None
     found = [one for one in told(wrapper, clip, tensors=facts("loss")) if one.kind == "unreduced-gradient"]
 
     assert [one.line for one in found] == [5] * count
+
+
+HALVED = Event("inplace", op="div", source=line(12), data={"gradient_of": 0, "inputs": [2], "target": 2})
+
+
+@pytest.mark.parametrize(
+    ("last", "sent", "after", "count"),
+    [
+        ("mean", {}, [], 1),
+        ("sum", {}, [], 0),
+        ("mean", {"reduces": "AVG"}, [], 0),
+        ("mean", {}, [HALVED], 0),
+        ("mean", {"requires_grad": [True]}, [], 0),
+    ],
+    ids=["a mean", "a sum", "averaged", "divided", "parts of one batch"],
+)
+def test_gradients_of_means_that_are_summed(last: str, sent: dict[str, Any], after: list[Event], count: int) -> None:
+    """A note where nothing divides them; of a sum over samples, or of one batch on all ranks, it is right."""
+    ends = [Event("backward", source=line(9), data={"run": 0, "api": "backward", "roots": [1]})]
+    ends += [Event("accumulate", source=line(9), data={"tensor": 0}), Event("backward-end", data={"run": 0})]
+    reduce = collective("all_reduce", [2], [False], grad=False)
+    reduce.data |= {"gradients_of": [0], **sent}
+    held = {"action": "step", "owner": 0, "parameters": {"0.0": 0}, "without": [], "zero": [], "still": []}
+    step = Event("optimizer", op="SGD", source=line(13), data=held)
+    events = [call(last, 7, [0], [1]), *ends, reduce, *after, step]
+    tensors = [*facts("loss"), TensorFacts((3,))]
+    found = diagnose(Recording(events=events, tensors=tensors, level="full", rank=0, world_size=2))
+
+    assert [(one.severity, one.line) for one in found if one.kind == "summed-on-every-rank"] == [("note", 5)] * count

@@ -30,6 +30,8 @@ class CollectiveData(TypedDict, total=False):
     """Place among the collectives of its group that this process called, from 0."""
     root: int
     """The rank that sends to all, or gets what all send, where one does."""
+    reduces: str
+    """What is made of the values of all, if not their sum: PyTorch's name for it, ``AVG``."""
     asynchronous: bool
     stack: list[dict[str, object]]
     """The user's frames, innermost first, where there are several."""

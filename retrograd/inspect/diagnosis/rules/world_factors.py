@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from ...lineup.copies import sums
 from ...operators import Trait, is_a
+from ...operators.collectives import Shares, shares
 from ...program.process_counts import counts_processes
 from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
+from ..facts.ledger import Step
 from ..facts.runs import Run
 from ..text.words import at, listed
 
@@ -30,7 +33,9 @@ def find(flow: Flow) -> Iterator[Case]:
         for leaf in event.data["inputs"]
     }
     in_hook = any(sums(event) and event.data.get("run") is not None for _, event in flow.of_kind("collective"))
-    if averaged and not in_hook:  # a hook of the program may reduce otherwise than by an average
+    if not averaged:
+        yield from _undivided(flow)
+    elif not in_hook:  # a hook of the program may reduce otherwise than by an average
         yield from _losses(flow, averaged)
         yield from _gradients(flow, averaged)
 
@@ -58,6 +63,73 @@ def _losses(flow: Flow, averaged: dict[int, Event]) -> Iterator[Case]:
                 op=event.op,
             )
             return
+
+
+def _undivided(flow: Flow) -> Iterator[Case]:
+    """Yield the case of gradients of means that are summed over ranks by hand, and stepped by as they are."""
+    summed = [row for row, event in flow.of_kind("collective") if event.data.get("gradients_of")]
+    if not summed or any(any(event.data.get("requires_grad", ())) for _, event in flow.of_kind("collective")):
+        return  # of one batch that ranks compute together the parts of a gradient are summed
+    before, within, leaves = 0, list[Event](), set[int]()
+    for step in flow.ledger.steps:
+        run = flow.last_begun(step.row)
+        rows = summed[bisect_right(summed, before) : bisect_left(summed, step.row)]
+        within = [flow.events[row] for row in rows if _plain_sum(flow.events[row])]
+        leaves = {leaf for event in within for leaf in event.data["gradients_of"]}
+        if run is None or run.begin < before or not leaves or not step.held.keys() <= leaves:
+            return
+        if not _of_mean(flow, run) or _touched(flow, leaves, range(before, step.row)) or _rate_knows(flow, step):
+            return
+        before = step.row
+    if within:
+        yield _summed_case(flow, within[0], leaves)
+
+
+def _plain_sum(event: Event) -> bool:
+    """Whether all members of a group get the sum of what they gave."""
+    return {Shares.SUM, Shares.SAME} <= shares(event.op) and "reduces" not in event.data
+
+
+def _of_mean(flow: Flow, run: Run) -> bool:
+    """Whether a pass begins at a mean, which nothing has scaled."""
+    row = flow.last_producer(run.roots[0], run.begin) if len(run.roots) == 1 else None
+    return row is not None and (
+        is_a(flow.events[row].op, Trait.AVERAGE) or flow.events[row].data.get("arguments", {}).get("reduction") == _MEAN
+    )
+
+
+def _touched(flow: Flow, leaves: set[int], rows: range) -> bool:
+    """Whether anything but sums and arrivals changes gradients in some rows."""
+    for row in rows:
+        event = flow.events[row]
+        if event.kind == "clip" or (event.kind == "inplace" and event.data.get("gradient_of") in leaves):
+            return True
+        if event.kind == "leaf" and event.data.get("change") == "grad-set":
+            return True
+    return False
+
+
+def _rate_knows(flow: Flow, step: Step) -> bool:
+    """Whether the line that made an optimizer takes the number of processes into account."""
+    made = (event for _, event in flow.of_kind("optimizer", action="made"))
+    owner = step.event.data.get("owner")
+    return any(event.data.get("owner") == owner and _by_processes(flow, event) for event in made)
+
+
+def _summed_case(flow: Flow, event: Event, leaves: set[int]) -> Case:
+    """Return the case of sums that nothing divides."""
+    count, names = event.data.get("group_size", 0), listed(map(flow.name, sorted(leaves)))
+    return Case(
+        kind="summed-on-every-rank",
+        severity="note",
+        message=f"{event.op}{at(event.source)} sums the gradients of {names} over {count} ranks, and nothing divides "
+        f"them: each is that of a mean over one rank's batch, so that steps are {count} times those of the mean over "
+        "all batches, as if the learning rate were.",
+        remedy=f"divide by the number of ranks after {event.op} (or give it op=AVG where the backend has it), unless "
+        "the learning rate is meant for the sum",
+        source=event.source,
+        op=event.op,
+    )
 
 
 def _scaling_of_mean(flow: Flow, run: Run, count: int) -> int | None:

@@ -111,6 +111,8 @@ class Collectives:
         roots = [given[name] for name in _ROOTS if isinstance(given.get(name), int)]
         if roots:
             data["root"] = roots[0]
+        if (reduces := getattr(given.get("op"), "name", "SUM")) != "SUM":
+            data["reduces"] = str(reduces)
         if given.get("async_op"):
             data["asynchronous"] = True
         for watch in self._watches():
