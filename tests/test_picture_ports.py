@@ -193,3 +193,27 @@ def test_a_cut_between_closed_boxes_is_no_part_of_what_flows(torch: Any) -> None
         drawn = scene(graph, options)
         assert len(drawn.view.boxes) == boxes
         assert sorted(map(drawn.is_cut, range(len(drawn.view.edges)))) == [False] * (boxes - 1) + [True]
+
+
+def test_outputs_within_a_repeated_block_stay_apart(torch: Any) -> None:
+    """One block that is drawn for many has a line per output; lines that stand for several blocks name no output."""
+    nn = torch.nn
+
+    class Block(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.qkv = nn.Linear(4, 12)
+
+        def forward(self, x: Any) -> Any:
+            q, k, v = self.qkv(x).chunk(3, dim=1)
+            return (q @ k.t()).tanh() @ v
+
+    model = nn.Sequential(*(Block() for _ in range(13)))
+    drawn = scene(graph_of(lambda: model(torch.ones(3, 4)).sum()), RenderOptions(max_boxes=12))
+    assert any(box.copies > 10 for box in drawn.view.boxes)
+    assert {label.split()[0] for label in drawn.edge_labels} >= {"q", "k", "v"}
+
+    steps = torch.ones(12, 3, requires_grad=True)
+    rows = scene(graph_of(lambda: sum(part.exp().sin().sum() for part in (steps * 2).unbind(0))), RenderOptions())
+    joined = [label for label, count in zip(rows.edge_labels, rows.view.counts, strict=True) if count > 1]
+    assert not any("output" in label for label in joined)

@@ -173,7 +173,7 @@ class _Maker:
         found: dict[tuple[int, int, int], int] = {}
         for edge, source, target in zip(edges, starts, ends, strict=True):
             plain, first = not (closed[source] or closed[target]), folded.first_edges[edge]
-            number = folded.original.edge_input_nr[first] if plain else -2 if first in self.apart else -1
+            number = folded.original.edge_input_nr[first] if plain else self._strand(edge, source, target)
             place = found.setdefault((source, target, number), len(made.edges))
             if place < len(made.edges):
                 made.counts[place] += 1
@@ -183,6 +183,14 @@ class _Maker:
             made.edges.append(edge)
             made.counts.append(1)
         return made
+
+    def _strand(self, edge: int, source: int, target: int) -> int:
+        """Return what edges between two boxes must have in common, so that they are counted together."""
+        folded, (one, other) = self.folded, (self.boxes[source], self.boxes[target])
+        if folded.first_edges[edge] in self.apart:
+            return -1
+        within = one.scope < 0 and other.scope < 0 and one.copies == other.copies  # both in a block that stands for all
+        return folded.original.edge_output_nr[folded.last_edges[edge]] if within else 0
 
 
 def _within(atoms: np.ndarray, begin: int, end: int) -> np.ndarray:

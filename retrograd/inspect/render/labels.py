@@ -129,12 +129,15 @@ def headline(snapshot: Graph, title: str = "") -> str:
     )
 
 
-def edge_text(snapshot: Graph, edge: int) -> str:
-    """Return an edge's label: which of several outputs it enters, and the shape of the first."""
-    name = output_text(snapshot, edge)
-    if snapshot.edge_output_nr[edge]:  # the snapshot knows the shape of each node's first output only
-        return name
-    return f"{name} {shape_text(snapshot.shape[snapshot.edge_target[edge]])}".strip()
+def edge_text(snapshot: Graph, edge: int, count: int = 1, *, together: bool = False) -> str:
+    """Return an edge's label: which of several outputs it enters, the shape of the first, and how many it stands for.
+
+    Of edges that are counted ``together``, and may enter different outputs, it is the shape of one.
+    """
+    name = "" if together and count > 1 else output_text(snapshot, edge)
+    # The snapshot knows the shape of each node's first output only.
+    shape = "" if snapshot.edge_output_nr[edge] else shape_text(snapshot.shape[snapshot.edge_target[edge]])
+    return " ".join(part for part in (name, shape, f"(×{count})" if count > 1 else "") if part)
 
 
 def output_text(snapshot: Graph, edge: int) -> str:

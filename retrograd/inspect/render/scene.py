@@ -84,11 +84,7 @@ class Scene:
         found = []
         for edge, count in zip(self.view.edges, self.view.counts, strict=True):
             last, cut = folded.last_edges[edge], self.cuts.get(folded.first_edges[edge])
-            if cut is not None:
-                found.append(cut)
-                continue
-            words = labels.edge_text(original, last)
-            found.append(f"{words} (×{count})".strip() if count > 1 else words)
+            found.append(labels.edge_text(original, last, count, together=True) if cut is None else cut)
         return found
 
     @cached_property
@@ -114,8 +110,10 @@ class Scene:
 
     def output_word(self, edge: int) -> str:
         """Return which of several outputs of a card an edge enters; where values flow down its label says so there."""
-        folded = self.view.folded
-        return "" if self.is_forward else labels.output_text(folded.original, folded.last_edges[self.view.edges[edge]])
+        folded, counts = self.view.folded, self.view.counts
+        if self.is_forward or counts[edge] > 1:
+            return ""
+        return labels.output_text(folded.original, folded.last_edges[self.view.edges[edge]])
 
     def is_cut(self, edge: int) -> bool:
         """Whether values take an edge, and no gradient."""

@@ -108,14 +108,14 @@ function paintLabels(context, links, all) {
   const isCard = (card) => card >= 0 && !scene.isOpen(card), begun = links.filter((link) => isCard(scene.sourceOf(link)));
   for (const link of begun) fan.set(scene.sourceOf(link), (fan.get(scene.sourceOf(link)) || 0) + 1);
   for (const link of begun) {
-    const text = all || (scene.graph.turned && outputText(scene.graph, scene.graph.links.edge[link])) ? linkLabel(link) : "";
+    const text = all || (scene.graph.turned && outputOf(link)) ? linkLabel(link) : "";
     if (!text || fan.get(scene.sourceOf(link)) > 12) continue;
     const points = linkPoints(scene, link);
     label(text, points.slice(0, 2), LABELS_BELOW.map((below) => labelPoint(points, below)));
   }
   if (scene.graph.turned) return;
   for (const link of links.filter((link) => isCard(scene.targetOf(link)))) {
-    const text = outputText(scene.graph, scene.graph.links.edge[link]);
+    const text = outputOf(link);
     if (!text) continue;
     const [x, y] = linkPoints(scene, link).slice(-2);
     label(text, [x, y], [[x, y - 14], [x, y - 26]]);
@@ -135,13 +135,16 @@ function taken(places, x, y, width) {
 function linkLabel(link) {
   const { graph } = state, count = graph.links.count[link], edge = graph.links.edge[link];
   if (graph.cutWords.has(edge)) return graph.cutWords.get(edge);
-  const words = [outputText(graph, edge), graph.edges.output[edge] ? "" : graph.of("shape", graph.edges.target[edge])];
+  const words = [outputOf(link), graph.edges.output[edge] ? "" : graph.of("shape", graph.edges.target[edge])];
   return `${words.join(" ").trim()}${count > 1 ? ` (×${count})` : ""}`.trim();
 }
 
-// Which of several outputs an edge enters, by the program's name for it or by number; "" for one alone.
-function outputText(graph, edge) {
-  const node = graph.edges.target[edge], output = graph.edges.output[edge], names = graph.isLeaf(node) ? [] : clean(graph.of("name", node)).split(", ");
+// Which of several outputs a link enters, by the program's name for it or by number; "" for one alone, and where links
+// of several are counted together.
+function outputOf(link) {
+  const { graph } = state, { links, turned, edges } = graph, giver = (turned ? links.source : links.target)[link], edge = links.edge[link];
+  if (links.count[link] > 1 && (links.box[link] < 0 || giver < 0 || graph.isBox(giver))) return "";
+  const node = edges.target[edge], output = edges.output[edge], names = graph.isLeaf(node) ? [] : clean(graph.of("name", node)).split(", ");
   if (names.length > 1 && output < names.length && names[output] !== "_") return names[output];
   return output || names.length > 1 ? `output ${output}` : "";
 }

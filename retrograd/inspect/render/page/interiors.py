@@ -72,12 +72,13 @@ def interiors_of(folded: Folded, groups: Groups, links: Links, sizes: list[Size]
         assert links.output is not None
         ends = local[links.source[rows]], local[links.target[rows]]
         inside = _Inside(box, cards, *ends, links.output[rows], rows)
+        columns = [column[rows].tolist() for column in (links.edge, links.count, links.target)]
         tick()
         layouter.place(
             inside,
             [
-                link_label(folded, edge, count)
-                for edge, count in zip(links.edge[rows].tolist(), links.count[rows].tolist(), strict=True)
+                labels.edge_text(folded.original, folded.last_edges[edge], count, together=not 0 <= giver < len(folded))
+                for edge, count, giver in zip(*columns, strict=True)
             ],
         )
     made.points = np.concatenate([np.zeros(0, dtype=np.int64), *layouter.shapes])
@@ -185,12 +186,6 @@ def _net(inside: _Inside) -> Net:
         tops=int(comes),
         bottoms=int(goes),
     )
-
-
-def link_label(folded: Folded, edge: int, count: int) -> str:
-    """Return the page's label of a link: the shape of its gradient, or the number of edges it represents."""
-    text = labels.edge_text(folded.original, folded.last_edges[edge])
-    return f"{text} (×{count})".strip() if count > 1 else text
 
 
 def shapes(edges: list[list[Point]], top: int = 0) -> tuple[Ints, Ints]:

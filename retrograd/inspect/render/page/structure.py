@@ -19,7 +19,7 @@ from ..base import RenderOptions
 from ..card_words import without_module
 from ..titles import writes_in_place
 from .groups import Groups, groups_of
-from .interiors import Interiors, Ints, interiors_of, link_label, shapes
+from .interiors import Interiors, Ints, interiors_of, shapes
 from .links import LINK_COLUMNS, Links, links_of
 from .packing import Packing, table
 
@@ -163,7 +163,8 @@ def _picture(seen: View, groups: Groups, sizes: list[Size], cuts: dict[int, str]
     cards = [box.begin if box.scope < 0 else len(folded) + groups.of_scope[box.scope] for box in seen.boxes]
     cut = [cuts.get(folded.first_edges[edge], "") for edge in seen.edges]
     pairs = zip(cut, seen.edges, seen.counts, strict=True)
-    words = [word or link_label(folded, edge, count) for word, edge, count in pairs]
+    last, original = folded.last_edges, folded.original
+    words = [word or labels.edge_text(original, last[edge], count, together=True) for word, edge, count in pairs]
     frames = [groups.of_scope[frame.scope] for frame in seen.frames[1:]]
     titles = [text_width(groups.names[box], _FRAME_SIZE, bold=True) + _BESIDE_TITLE for box in frames]
     widths = [text_width(word, _LABEL_SIZE) for word in words]
