@@ -17,8 +17,7 @@ from typing import Any
 from python_signatures import python_lines
 
 import retrograd
-from retrograd.engine.calls.overload_choice import fitting
-from retrograd.engine.calls.signatures import TABLE
+from retrograd.engine.calls.overload_choice import TABLE, fitting
 from retrograd.engine.methods import FUNCTIONS
 from retrograd.engine.table.public import METHODS, NAMESPACES
 

@@ -201,7 +201,7 @@ def test_numbers_of_numpy_to_fill_with(torch: Any) -> Any:
 def test_checked_types_are_known_again() -> None:
     """Types of arguments are kept to be found again: our own classes as they are, those of programs weakly."""
     import retrograd
-    from retrograd.engine.calls.argument_types import _held
+    from retrograd.engine.calls.overload_choice import _held
 
     own = type("Own", (), {})
     assert _held(retrograd.Tensor) is retrograd.Tensor

@@ -12,7 +12,7 @@ from operator_sweep import compared
 from torch_signatures import REQUIRED, matching
 
 import retrograd
-from retrograd.engine.calls.signatures import signatures
+from retrograd.engine.calls.overload_choice import signatures
 
 torch = pytest.importorskip("torch")
 

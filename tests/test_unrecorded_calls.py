@@ -14,7 +14,7 @@ from op_runs import array, flat, is_tensor
 from op_samples import Sample, all_samples, function_of, tensors_for
 
 import retrograd as rg
-from retrograd.engine.calls.argument_types import KindCheck
+from retrograd.engine.calls.overload_choice import KindCheck
 from retrograd.engine.switches import state
 
 

@@ -12,11 +12,9 @@ import numpy as np
 
 from ..core.base import TensorBase
 from ..core.devices import check_present, is_meta
-from .argument_types import KindCheck
 from .out_argument import write_out
 from .out_rules import USUAL, Out, OutDtype
-from .overload_choice import misfit, numbers_for_tensors, out_dtype
-from .signatures import takes_out
+from .overload_choice import KindCheck, misfit, numbers_for_tensors, out_dtype, takes_out
 
 
 def _with_memory(name: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..calls.argument_types import KindCheck
 from ..calls.fast_writes import fast_write, has_fast_writes
 from ..calls.inplace import call_inplace
 from ..calls.older_forms import has_own_method_form, taking_older_forms
 from ..calls.out_argument import write_out
 from ..calls.out_rules import Out
-from ..calls.overload_choice import out_dtype
+from ..calls.overload_choice import KindCheck, out_dtype
 from ..calls.wrappers import NO_NAMES, called, check_out, is_variadic, renamed, with_numbers
 from ..core.argument_checks import type_name_of
 from ..core.base import TensorBase, are_plain, wrap

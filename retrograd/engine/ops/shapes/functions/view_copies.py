@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....aliasing.views import has_geometry_of_base, replayed_on
-from ....calls.argument_types import KindCheck
+from ....calls.overload_choice import KindCheck
 from ....core.argument_checks import type_name_of
 from ....core.base import PLAIN_CLASSES, TensorBase
 from ....core.dtypes import dtype, scalar_name
