@@ -319,6 +319,8 @@ BOUNDS: dict[str, tuple[tuple[float, ...], float, float, int]] = {
 }
 """Operator -> poles, both ends of its domain, and of which tensor; of ``pow`` it depends on the exponent."""
 FLAT: dict[str, tuple[float, float]] = {
+    "celu": (-1.0, END),
+    "elu": (-1.0, END),
     "hardsigmoid": (0.0, 1.0),
     "hardtanh": (-1.0, 1.0),
     "relu": (0.0, END),

@@ -161,6 +161,10 @@ def _case_of(flow: Flow, run: Run, cut: Cut, sums: set[int], leaves: list[int]) 
         and not _is_taken_from_its_like(flow, cut)
     ):
         return replace(_way_case(flow, run, cut, leaves), severity="note")
+    computed = reason == "no_grad" and not adds and not cause_of(flow, cut.row).own
+    computed = computed and flow.has_history(cut.given, cut.row)
+    if computed and not _depends(flow, cut) and not _is_taken_from_its_like(flow, cut):
+        return replace(_way_case(flow, run, cut, leaves), severity="note")
     return None
 
 
@@ -327,7 +331,9 @@ def _way_case(
     reason, taker = event.data.get("reason") or "copy", flow.events[cut.taker]
     names = listed(flow.name(leaf) for leaf in leaves)
     taken = flow.spelling.spelled(cut.operand, cut.taker) if cut.operand is not None else ""
-    goes_on = f"{taken or 'what came of it'} goes on{at(taker.source)}"
+    goes_on, constant = f"{taken or 'its result'} goes on{at(taker.source)}", root
+    if reason == "no_grad" and not penalty:  # the loss has a history, by other ways
+        constant = taken or "its result"
     lacks = f"the gradient of {names} lacks all that comes this way"
     if penalty:
         lacks = f"{names} get{'s' if len(leaves) == 1 else ''} no gradient but that of a penalty on nothing else"
@@ -336,7 +342,7 @@ def _way_case(
         lacks += f", and all that its term gives {alone} is cleared before a step uses it"
     return Case(
         kind="nondifferentiable" if reason in NO_DERIVATIVE else "broken-chain",
-        message=f"{what_cut(flow, cut.row, cause, root, reason)}; {goes_on}, so {lacks}.",
+        message=f"{what_cut(flow, cut.row, cause, constant, reason)}; {goes_on}, so {lacks}.",
         remedy=remedy_of(flow, cut.row, reason, cause),
         source=cause.line,
         op=event.op,

@@ -272,7 +272,7 @@ def _nearly_saturated(flow: Flow, run: Run) -> Iterator[Case]:
     for row in sorted(flow.reached_by(run).calls):
         event = flow.events[row]
         op, flat = event.op, event.data.get("flat_share", 0.0)
-        smooth = is_a(op, Trait.SATURATING) and not is_a(op, Trait.FLAT, Trait.NORMALISATION)
+        smooth = is_a(op, Trait.SATURATING) and not is_a(op, Trait.PIECEWISE, Trait.NORMALISATION)
         if not smooth or flat <= min(_MOSTLY, _NEARLY):  # what most calls were given need not be looked for
             continue
         limits = _limits(flow, row)

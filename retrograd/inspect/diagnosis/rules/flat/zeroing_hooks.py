@@ -12,7 +12,7 @@ from ...facts.flow import Flow
 from ...facts.hooks import hangs_on
 from ...text.spelling import receiver
 from ...text.words import at, counted, function_name, listed
-from ...thresholds import ASKED_OF_A_LINE
+from ...thresholds import ASKED_OF_A_LINE, HABIT
 
 _OF_MODULE = "BackwardHookFunction"
 """The node at which PyTorch calls backward hooks of modules."""
@@ -69,15 +69,15 @@ def _on_modules(flow: Flow, lost: set[int]) -> Iterator[_Line]:
     Which hook a node belongs to is not recorded, so there must be one such line.
     """
     hung = [event for _, event in flow.of_kind("hook", action="registered") if hangs_on(event) == "module"]
-    run = next((run for run in reversed(flow.runs) if run.snapshot is not None and not run.error), None)
-    if run is None or len({event.source for event in hung}) != 1:
+    runs = [run for run in flow.runs if run.snapshot is not None and not run.error][-HABIT:]
+    if not runs or len({event.source for event in hung}) != 1:
         return
-    snapshot = flow.graph_of(run)
-    zeroing = [node for node in range(len(snapshot)) if _zeroes(snapshot, node)]
-    names = _leaves_behind(snapshot, zeroing)
-    leaves = {leaf: run.begin for leaf in lost if flow.facts(leaf).name in names}
+    zeroing = [[node for node in range(len(flow.graph_of(run))) if _zeroes(flow.graph_of(run), node)] for run in runs]
+    names = _leaves_behind(flow.graph_of(runs[-1]), zeroing[-1])
+    behind = {leaf for leaf in flow.accumulated if flow.facts(leaf).name in names}
+    leaves = behind & lost or (behind if all(zeroing) else set())
     if leaves:
-        yield _Line(hung[0], ran=len(zeroing), zeroed=len(zeroing), tensors=leaves)
+        yield _Line(hung[0], sum(map(len, zeroing)), sum(map(len, zeroing)), dict.fromkeys(leaves, runs[-1].begin))
 
 
 def _zeroes(snapshot: Graph, node: int) -> bool:
