@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from retrograd.inspect.fold import STEPS, View, everything, first_opening, fold, view
 from retrograd.inspect.graphs.graph import Graph
 from retrograd.inspect.layout import Box, Size
-from retrograd.inspect.layout.nested import HEADER, NestedLayout, layout
+from retrograd.inspect.layout.nested import HEADER, NestedLayout, Title, layout
 
 SIZES = st.builds(Size, st.integers(20, 400), st.integers(20, 120))
 
@@ -74,13 +74,13 @@ def test_any_view_is_drawn_in_its_frames(graph: Graph, data: st.DataObject) -> N
     numbers = st.sets(st.integers(0, len(folded.scopes) - 1))
     seen = view(folded, data.draw(numbers), data.draw(numbers))
     cards = data.draw(st.lists(SIZES, min_size=len(seen.boxes), max_size=len(seen.boxes)))
-    made = layout(seen, cards, [30.0] * len(seen.edges), [150.0] * len(seen.frames))
+    made = layout(seen, cards, [30.0] * len(seen.edges), [Title(150.0)] * len(seen.frames))
 
     assert [(box.width, box.height) for box in made.boxes] == [tuple(card) for card in cards]
     assert_nested(seen, made)
     assert_joined(seen, made)
     assert_titles_are_free(made, 150.0)
-    assert layout(seen, cards, [30.0] * len(seen.edges), [150.0] * len(seen.frames)) == made
+    assert layout(seen, cards, [30.0] * len(seen.edges), [Title(150.0)] * len(seen.frames)) == made
 
 
 @settings(max_examples=40, deadline=None)
@@ -123,9 +123,29 @@ def test_a_frame_is_as_wide_as_its_title() -> None:
     folded = fold(stack_of_layers(3))
     whole = everything(folded)
     seen = view(folded, whole.opened)
-    made = layout(seen, [Size(40, 30)] * len(seen.boxes), None, [0.0] + [500.0] * (len(seen.frames) - 1))
+    made = layout(
+        seen, [Size(40, 30)] * len(seen.boxes), None, [Title(0.0)] + [Title(300.0, 200.0)] * (len(seen.frames) - 1)
+    )
 
     assert all(frame.width >= 500 for frame in made.frames[1:])
+
+
+def test_lines_come_in_between_the_parts_of_a_long_title() -> None:
+    """The second part stands beside them in its frame, and no line runs through it."""
+    folded = fold(stack_of_layers(3))
+    seen = view(folded, everything(folded).opened)
+    titles = [Title(0.0)] + [Title(60.0, 220.0)] * (len(seen.frames) - 1)
+    made = layout(seen, [Size(140, 60)] * len(seen.boxes), None, titles)
+
+    assert_joined(seen, made)
+    for number, frame in enumerate(made.frames[1:], 1):
+        left = frame.x + made.endings[number]
+        assert left + 220.0 <= frame.x + frame.width + 0.2
+        for points in made.edges:
+            for start in range(0, len(points) - 1, 3):
+                for x, y in bezier(points[start : start + 4]):
+                    inside = frame.x < x < frame.x + 60.0 or left < x < left + 220.0
+                    assert not (inside and frame.y < y < frame.y + HEADER)
 
 
 @pytest.mark.parametrize("layers", [6, 20, 60])
@@ -133,7 +153,7 @@ def test_tall_drawings_stand_in_columns_that_fit_a_screen(layers: int) -> None:
     """With everything open, frames in frames, a stack of layers keeps about the shape of a screen."""
     folded = fold(stack_of_layers(layers), set(STEPS) - {"repeats"})
     seen = view(folded, everything(folded).opened)
-    made = layout(seen, [Size(140, 60)] * len(seen.boxes), None, [100.0] * len(seen.frames))
+    made = layout(seen, [Size(140, 60)] * len(seen.boxes), None, [Title(100.0)] * len(seen.frames))
 
     assert 0.6 < made.width / made.height < 4
     assert made.height < 900 + 90 * layers  # in one column it is four times that

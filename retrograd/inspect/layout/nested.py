@@ -104,6 +104,8 @@ _HEIGHTS = (750.0, 600.0, 900.0)
 _APART = 8
 """Different values into one box whose lines each have a way and a port of their own; more run side by side as one."""
 _FEW = 1000
+_SIDE = 10.0
+"""Room between a line and a title."""
 _SPARED = 12.0
 """What a frame needs less of a drawing's margin, above and below."""
 
@@ -117,13 +119,22 @@ class NestedLayout:
     edges: list[list[Point]]
     width: float
     height: float
+    endings: list[float] = field(default_factory=list)
+    """Per frame how far from its left side the second part of its title stands: beside the lines that come in."""
+
+
+class Title(NamedTuple):
+    """The widths of a frame's title, with its margins: lines come in beside its name, and beside its ending."""
+
+    name: float
+    ending: float = 0.0
 
 
 def layout(
     view: View,
     sizes: Sequence[Size],
     label_widths: Sequence[float] | None = None,
-    title_widths: Sequence[float] | None = None,
+    title_widths: Sequence[Title] | None = None,
     strands: Sequence[int] | None = None,
 ) -> NestedLayout:
     """Place the boxes of a view, cards of the given ``sizes``, in their frames, and route its edges.
@@ -138,7 +149,7 @@ def layout(
         values = [value * count + strand for value, strand in zip(values, strands, strict=True)]
     if len(view.frames) == 1:
         return _flat(view, sizes, label_widths, values)
-    work = _Nested(view, sizes, title_widths or [0.0] * len(view.frames))
+    work = _Nested(view, sizes, title_widths or [Title(0.0)] * len(view.frames))
     work.split_edges(label_widths or [0.0] * len(view.edges), values)
     for part in work.parts:  # outer ones first
         work.order_ports(part)
@@ -178,16 +189,31 @@ class _Placing:
     shifts: list[float]
     """For each frame the distance of its drawing from its left side."""
     sizes: list[Size]
+    endings: list[float]
+    """For each frame the distance of its title's ending from its left side."""
 
     def cost(self) -> float:
         """Return how many screens the whole fills the longer way, and what all cuts cost."""
         return fill(*self.sizes[0], SCREEN) + sum(layout.cuts for layout in self.layouts)
 
 
+def _beside(title: Title, entries: list[float], width: float) -> tuple[float, float, float]:
+    """Return how far a frame's content is moved to the right, where its title's ending stands, and the frame's width.
+
+    Lines come in at ``entries``, right of the title or between its two parts: whichever makes the frame less wide.
+    """
+    whole, first, last = title.name + title.ending, (entries or [float("inf")])[0], (entries or [0.0])[-1]
+    shift = max((whole - width) / 2, whole - first, 0.0)
+    right = shift, title.name, max(width + shift, whole)
+    shift = max(title.name - first, 0.0)
+    between = shift, last + shift + _SIDE, max(width + shift, last + shift + _SIDE + title.ending)
+    return between if title.ending and between[2] < right[2] else right
+
+
 class _Nested:
     """The work on one view."""
 
-    def __init__(self, view: View, sizes: Sequence[Size], title_widths: Sequence[float]) -> None:
+    def __init__(self, view: View, sizes: Sequence[Size], title_widths: Sequence[Title]) -> None:
         self.view, self.sizes, self.title_widths = view, sizes, title_widths
         self.parts = [Part() for _ in view.frames]
         self.ways: list[list[tuple[int, int]]] = []
@@ -268,7 +294,7 @@ class _Nested:
     def placed(self, within: Size, around: Size) -> _Placing:
         """Lay out all frames: inner ones fit the screen ``within`` if they can, the whole drawing ``around``."""
         count = len(self.parts)
-        placing = _Placing([Layout([], [], 0.0, 0.0)] * count, [0.0] * count, [Size(0.0, 0.0)] * count)
+        placing = _Placing([Layout([], [], 0.0, 0.0)] * count, [0.0] * count, [Size(0.0, 0.0)] * count, [0.0] * count)
         for number in range(count - 1, -1, -1):  # parents come before their children
             self._lay_out(placing, number, within if number else around)
         return placing
@@ -280,11 +306,9 @@ class _Nested:
         net = self._net_with_ports(placing, part)
         made = layout_net(net, sizes + [Size(0.0, 0.0)] * (net.tops + net.bottoms), part.labels, screen)
         placing.layouts[number] = made
-        # Lines come in right of the title.
-        entry = min((made.boxes[len(part.members) + port].x for port in part.tops.values()), default=float("inf"))
-        shift = max((self.title_widths[number] - made.width) / 2, self.title_widths[number] - entry, 0.0)
-        placing.shifts[number] = shift
-        width = max(made.width + shift, self.title_widths[number])
+        entries = sorted(made.boxes[len(part.members) + port].x for port in part.tops.values())
+        shift, ending, width = _beside(self.title_widths[number], entries, made.width)
+        placing.shifts[number], placing.endings[number] = shift, ending
         placing.sizes[number] = Size(round(width, 1), round(made.height + (HEADER - 2 * _SPARED if number else 0.0), 1))
 
     def _net_with_ports(self, placing: _Placing, part: Part) -> Net:
@@ -334,7 +358,7 @@ class _Nested:
                 else:
                     frames[inner] = moved
         edges = [self._joined(placing, way, frames, origins) for way in self.ways]
-        return NestedLayout(boxes, frames, edges, *placing.sizes[0])
+        return NestedLayout(boxes, frames, edges, *placing.sizes[0], placing.endings)
 
     def _joined(
         self, placing: _Placing, way: list[tuple[int, int]], frames: list[Box], origins: list[Point]

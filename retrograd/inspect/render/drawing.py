@@ -194,7 +194,9 @@ def _layout(
                 raise
             note = f" · laid out by retrograd: {failure.message}"
     widths = [
-        text_width(title, _FRAME_TITLE, bold=True) + text_width(ending, 11) + 36.0 if title else 0.0
+        nested.Title(text_width(title, _FRAME_TITLE, bold=True) + 24.0, text_width(ending, 11) + 12.0)
+        if title
+        else nested.Title(0.0)
         for title, ending in titles
     ]
     looks = ("", *STATUSES)
@@ -215,7 +217,8 @@ def _frames(scene: Scene, layout: nested.NestedLayout, titles: list[tuple[str, s
             title, ending = titles[number_]
             name = f"{prefix}s{frame.scope}"
             lighter = depths[number_] > 2 and depths[number_] % 2 == 1  # else deep nests would grow darker and darker
-            found.append(frame_group(name, layout.frames[number_], (title, ending), tooltip, lighter=lighter))
+            at = layout.endings[number_] if layout.endings else 0.0
+            found.append(frame_group(name, layout.frames[number_], (title, ending), tooltip, at, lighter=lighter))
     return found
 
 

@@ -101,11 +101,14 @@ def _parameter(line: Line, y: int, name: str, following: str) -> str:
     return f'<g class="parameter" id="{name}">{bullet}{words}</g>'
 
 
-def frame_group(name: str, box: Box, title: tuple[str, str], tooltip: str, *, lighter: bool) -> str:
-    """Return the group of an open scope: the frame that is drawn around what it holds."""
+def frame_group(name: str, box: Box, title: tuple[str, str], tooltip: str, at: float, *, lighter: bool) -> str:
+    """Return the group of an open scope: the frame around what it holds, its title's ending ``at`` a distance."""
     x, y = number(box.x), number(box.y)
     css = "frame lighter" if lighter else "frame"
-    words = text(title[0]) + _ending(title[1])
+    ending = _ending(title[1])
+    if at and ending:
+        ending = f'<tspan class="m" x="{number(box.x + at)}">{text(title[1])}</tspan>'
+    words = text(title[0]) + ending
     return (
         f'<g class="scope" id="{name}"><title>{tooltip}</title>'
         f'<rect class="{css}" x="{x}" y="{y}" width="{number(box.width)}" height="{number(box.height)}" rx="10"/>'

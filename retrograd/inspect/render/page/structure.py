@@ -166,9 +166,11 @@ def _picture(seen: View, groups: Groups, sizes: list[Size], cuts: dict[int, str]
     last, original = folded.last_edges, folded.original
     words = [word or labels.edge_text(original, last[edge], count, together=True) for word, edge, count in pairs]
     frames = [groups.of_scope[frame.scope] for frame in seen.frames[1:]]
-    titles = [text_width(groups.names[box], _FRAME_SIZE, bold=True) + _BESIDE_TITLE for box in frames]
+    titles = [nested.Title(text_width(groups.names[box], _FRAME_SIZE, bold=True) + _BESIDE_TITLE) for box in frames]
     widths = [text_width(word, _LABEL_SIZE) for word in words]
-    layout = nested.layout(seen, [sizes[card] for card in cards], widths, [0.0, *titles], [bool(word) for word in cut])
+    layout = nested.layout(
+        seen, [sizes[card] for card in cards], widths, [nested.Title(0.0), *titles], [bool(word) for word in cut]
+    )
     numbers = np.asarray(cards, dtype=np.int64)
     columns = [np.asarray(column, dtype=np.int64) for column in (seen.sources, seen.targets, seen.edges, seen.counts)]
     links = Links(np.full(len(words), _NO_BOX), numbers[columns[0]], numbers[columns[1]], *columns[2:])
