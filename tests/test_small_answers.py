@@ -129,6 +129,11 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     ),
     "cut off beyond the end": lambda t: t.nn.functional.pad(t.ones(1, 1, 4), (-3, -2), mode="circular"),
     "told of a norm": lambda t: t.nn.utils.spectral_norm(t.nn.Linear(2, 2)).state_dict()._metadata[""],
+    "the stride of a dimension that is not there": lambda t: t.ones(2).stride(3),
+    "a complex type of integers": lambda t: t.int8.to_complex(),
+    "the old constructor elsewhere": lambda t: t.Tensor(2, device="meta"),
+    "the old constructor of lists": lambda t: [t.Tensor(2, 3).shape, t.ones(2).__div__(4)],
+    "names of dimensions": lambda t: t.zeros(2, names=("a",)),
     "nonzero_static": lambda t: t.nonzero_static(t.ones(2), size=-1),
 }
 

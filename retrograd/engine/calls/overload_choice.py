@@ -265,7 +265,7 @@ _ALSO = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1", "
          "dim0": ("axis0",), "dim1": ("axis1",)}  # fmt: skip
 """Further names that PyTorch takes for an argument, NumPy's."""
 
-_ANYWHERE = ("out", "dtype", "layout", "device", "pin_memory", "requires_grad", "generator", "names")
+_ANYWHERE = ("out", "dtype", "layout", "device", "pin_memory", "requires_grad", "generator")
 """What PyTorch adds to its functions beyond their schemas."""
 
 

@@ -71,7 +71,9 @@ class dtype:  # noqa: N801 - torch's name
         return self.name
 
     def to_complex(self) -> dtype:
-        """The complex type of the same precision."""
+        """The complex type of the same precision; ``RuntimeError`` for a type that has none."""
+        if not (self.is_complex or (self.is_floating_point and self.itemsize > 1)):
+            raise RuntimeError(f"Unknown Complex ScalarType for {scalar_name(self.numpy)}")
         return {"float16": complex64, "bfloat16": complex64, "float32": complex64, "float64": complex128}.get(
             self.name, self
         )

@@ -228,8 +228,11 @@ def _first(data: Any) -> Any:
     return data
 
 
-def legacy_tensor(*data: Any) -> Any:
+def legacy_tensor(*data: Any, device: Any = None) -> Any:
     """``Tensor(sequence)``, ``Tensor(tensor)`` or ``Tensor(*sizes)``."""
+    kind = str(device).partition(":")[0]
+    if kind not in ("None", "cpu"):
+        raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {kind} was passed")
     numpy = get_default_dtype().numpy
     if not data:
         return wrap(np.empty((0,), numpy))
@@ -240,6 +243,12 @@ def legacy_tensor(*data: Any) -> Any:
             raise TypeError(f"new(): data must be a sequence (got {type_name_of(data[0])})")
         return wrap(array_from(data[0], numpy))
     sizes = tuple(data[0]) if isinstance(data[0], Size) else data
+    for place, size in enumerate(sizes, 1):
+        if not hasattr(size, "__index__"):
+            raise TypeError(
+                f"new(): argument 'size' failed to unpack the object at pos {place} with error \"type must be tuple of "
+                f'ints,but got {type_name_of(size)}"'
+            )
     return wrap(np.empty(sizes, numpy))
 
 

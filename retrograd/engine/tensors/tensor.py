@@ -61,7 +61,7 @@ class Tensor(TensorBase):
 
     def __new__(cls, *data: Any, dtype: Any = None, device: Any = None) -> Any:
         """``Tensor(sequence)`` or ``Tensor(*sizes)`` (uninitialised), in the default dtype."""
-        return subclasses.as_class(convert.legacy_tensor(*data), cls)
+        return subclasses.as_class(convert.legacy_tensor(*data, device=device), cls)
 
     __init_subclass__: Any = classmethod(wrappers.subclass_defined)
     __torch_function__: Any = classmethod(overrides.default_torch_function)

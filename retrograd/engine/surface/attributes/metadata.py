@@ -82,7 +82,7 @@ METHODS["nelement"] = numel
 def stride(self: Any, dim: int | None = None) -> Any:
     """Strides in elements."""
     strides = element_strides(memory_of(self))
-    return strides if dim is None else strides[dim]
+    return strides if dim is None else strides[convert.checked_dim(dim, len(strides))]
 
 
 @public(function=False)

@@ -313,6 +313,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
     found["__rmod__"] = binary_method(lambda a, b: F.remainder(as_tensor_operand(b), a))
     found["__rsub__"] = _subtracted_from
     found["__rtruediv__"] = found["__rdiv__"] = binary_method(_divided, array=_divided)
+    found["__div__"], found["__idiv__"] = found["__truediv__"], found["__itruediv__"]
     found["__pow__"] = binary_method(pow, left_to_numpy("pow"))
     found["__rpow__"] = binary_method(lambda a, b: pow(b, a))
     found["__ipow__"] = binary_method(pow_, gives_way)
