@@ -12,13 +12,11 @@ from .. import late, observe
 from ..aliasing.owners import share
 from ..aliasing.views import requires_grad
 from ..calls.refusals import size_mismatch
-from ..core.argument_checks import type_name_of
 from ..core.base import TensorBase, wrap
 from ..core.bits import CONJUGATE, class_of
 from ..core.common_dtype import promote_types, scalar_dtype
 from ..core.dtypes import get_default_dtype, scalar_name
 from ..core.narrow import LOADED, cast, kind_of
-from ..core.size import Size
 from ..overriding.asked_functions import is_asked, scalar_of
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches import watchers
@@ -226,30 +224,6 @@ def _first(data: Any) -> Any:
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
     return data
-
-
-def legacy_tensor(*data: Any, device: Any = None) -> Any:
-    """``Tensor(sequence)``, ``Tensor(tensor)`` or ``Tensor(*sizes)``."""
-    kind = str(device).partition(":")[0]
-    if kind not in ("None", "cpu"):
-        raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {kind} was passed")
-    numpy = get_default_dtype().numpy
-    if not data:
-        return wrap(np.empty((0,), numpy))
-    if len(data) == 1 and (not isinstance(data[0], (int, np.integer, Size)) or isinstance(data[0], bool)):
-        if isinstance(data[0], TensorBase):
-            return wrap(data[0]._array)
-        if not hasattr(data[0], "__len__"):
-            raise TypeError(f"new(): data must be a sequence (got {type_name_of(data[0])})")
-        return wrap(array_from(data[0], numpy))
-    sizes = tuple(data[0]) if isinstance(data[0], Size) else data
-    for place, size in enumerate(sizes, 1):
-        if not hasattr(size, "__index__"):
-            raise TypeError(
-                f"new(): argument 'size' failed to unpack the object at pos {place} with error \"type must be tuple of "
-                f'ints,but got {type_name_of(size)}"'
-            )
-    return wrap(np.empty(sizes, numpy))
 
 
 # -- out of the engine

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import late, observe
 from ..aliasing.retaining import retain_on
 from ..aliasing.storage import stamp_write
 from ..aliasing.versions import version_of
 from ..aliasing.views import grad_fn_of, gradient_edge, has_history, requires_grad, view_edge
 from ..core import gradient
-from ..core.argument_checks import check_bool
-from ..core.base import LAZY, PLAIN_CLASSES, Hook, TensorBase, is_inference, set_array
+from ..core.argument_checks import check_bool, type_name_of
+from ..core.base import LAZY, PLAIN_CLASSES, Hook, TensorBase, is_inference, set_array, wrap
 from ..core.devices import CPU, device
-from ..core.dtypes import c_name, dtype, scalar_name
+from ..core.dtypes import c_name, dtype, get_default_dtype, scalar_name
 from ..core.registry import F
 from ..core.size import Size
 from ..execution.accumulate import expect_dtype
@@ -34,6 +36,30 @@ from ..switches.watchers import HookDict
 from ..warning import warn
 from . import convert, copying, detaching
 from .printing import tensor_repr
+
+
+def _of_old(data: tuple[Any, ...], asked: Any) -> Any:
+    """``Tensor(sequence)``, ``Tensor(tensor)`` or ``Tensor(*sizes)``."""
+    kind = str(asked).partition(":")[0]
+    if kind not in ("None", "cpu"):
+        raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {kind} was passed")
+    numpy = get_default_dtype().numpy
+    if not data:
+        return wrap(np.empty((0,), numpy))
+    if len(data) == 1 and (not isinstance(data[0], (int, np.integer, Size)) or isinstance(data[0], bool)):
+        if isinstance(data[0], TensorBase):
+            return wrap(data[0]._array)
+        if not hasattr(data[0], "__len__"):
+            raise TypeError(f"new(): data must be a sequence (got {type_name_of(data[0])})")
+        return wrap(convert.array_from(data[0], numpy))
+    sizes = tuple(data[0]) if isinstance(data[0], Size) else data
+    for place, size in enumerate(sizes, 1):
+        if not hasattr(size, "__index__"):
+            raise TypeError(
+                f"new(): argument 'size' failed to unpack the object at pos {place} with error \"type must be tuple of "
+                f'ints,but got {type_name_of(size)}"'
+            )
+    return wrap(np.empty(sizes, numpy))
 
 
 class Tensor(TensorBase):
@@ -61,7 +87,7 @@ class Tensor(TensorBase):
 
     def __new__(cls, *data: Any, dtype: Any = None, device: Any = None) -> Any:
         """``Tensor(sequence)`` or ``Tensor(*sizes)`` (uninitialised), in the default dtype."""
-        return subclasses.as_class(convert.legacy_tensor(*data, device=device), cls)
+        return subclasses.as_class(_of_old(data, device), cls)
 
     __init_subclass__: Any = classmethod(wrappers.subclass_defined)
     __torch_function__: Any = classmethod(overrides.default_torch_function)
