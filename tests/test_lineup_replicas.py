@@ -121,6 +121,29 @@ def test_nothing_was_ever_reduced() -> None:
     assert "no gradient was ever reduced" in one.message
 
 
+def test_sums_that_a_step_does_not_wait_for() -> None:
+    """They were begun in time, of the gradients themselves, and copies part: what the step took was not the sum."""
+    sums = reduced(*NAMES)
+    arrivals = [Event("accumulate", source=line(7), data={"tensor": one}) for one in (0, 1)]
+    for one in sums:
+        one.data["asynchronous"] = True
+    (found,) = told(*(rank(n, dict.fromkeys(NAMES, PARTED[n]), *arrivals, *sums) for n in range(2)))
+
+    assert (found.kind, found.line) == ("unreduced-gradient", 5)
+    assert "only begins to add up gradients" in found.message
+
+
+def test_a_rank_of_which_nothing_is_left() -> None:
+    """Who lost it says where, and not that a call of its own went wrong."""
+    left = rank(0, dict.fromkeys(NAMES, ALIKE))
+    gone = {"type": "RuntimeError", "message": "[gloo/transport/tcp/pair.cc:537] Connection closed by peer"}
+    left.events.append(Event("error", source=line(12), data=gone))
+    (one,) = diagnose_together([left], ["rank 0"])
+
+    assert (one.kind, one.line) == ("rank-divergence", 12)
+    assert "of rank 1 there is no recording" in one.message
+
+
 def test_copies_that_never_were_alike() -> None:
     """Gradients are added up, to weights that were drawn differently."""
     held = [[(1, 2), (2, 3)], [(5, 6), (6, 7)]]

@@ -32,6 +32,7 @@ with recording(level="full") as recorded:
     total = loss * 2
     dist.all_reduce(total)
     few = dist.new_group([0])
+    alone = dist.new_group([0], use_local_synchronization=True)
     dist.barrier(group=few)
     dist.all_gather_object([None], "text")
     assert dist.all_reduce is dist.distributed_c10d.all_reduce
@@ -67,7 +68,7 @@ def test_each_call_is_an_event_at_its_line(told: Any) -> None:
 
     assert [op for _, op, _, _ in told[0]] == [
         *("init_process_group", "DistributedDataParallel", "all_reduce", "all_reduce", "broadcast", "all_reduce"),
-        *("barrier", "all_gather_object", "P2POp", "broadcast"),
+        *("new_group", "barrier", "all_gather_object", "P2POp", "broadcast"),
     ]
     for _, op, line, _ in told[0]:
         assert op in lines[line - 1]

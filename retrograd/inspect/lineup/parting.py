@@ -91,6 +91,8 @@ def _untimely(parting: Parting, names: Sequence[str]) -> Cause | None:
         return parting.cause("too late", last.source, names, detail=last.op, other=step.source)
     if arrived and not any(row > arrived[-1] for row in timely):
         return parting.cause("too early", last.source, names, detail=last.op, other=one.events[arrived[-1]].source)
+    if timely and last.data.get("asynchronous"):
+        return parting.cause("not waited", last.source, names, detail=last.op, other=step.source)
     if last.data.get("group_size", 0) < (one.run.recording.world_size or 0):
         return parting.cause("small group", last.source, names, detail=last.op)
     return None

@@ -54,7 +54,7 @@ def _case(flow: Flow, optimizer: Optimizer, leaves: list[int], runs: list[Run]) 
         return _finding(flow, leaves, name, message, f"{name}.step() after each backward()", step)
     if (standing := _stands_at(flow, name, runs[0].source)) is not None:
         message = f"{gets}, but {name}.step(){at(standing)} is never reached: nothing ever moves them."
-        remedy = f"see when the condition around {name}.step() comes true: in a loop that is shorter, it never does"
+        remedy = f"take {name}.step() out of the condition around it, or see why that never comes true here"
         return replace(_finding(flow, leaves, "", message, remedy, standing), evidence={})
     message = f"{gets}, but {name}, made{at(made)}, never steps: nothing ever moves them."
     return _finding(flow, leaves, name, message, f"{name}.step() after backward()", runs[0].source)

@@ -96,6 +96,11 @@ _WORDS = {
         f"{_PART}: after {{detail}}{{source}} more is added to the gradients{{other}}, each rank's own",
         "in this order: all backward() calls of the step, then {detail} of all gradients, optimizer.step()",
     ),
+    "not waited": _Words(
+        f"{_PART}: {{detail}}{{source}} only begins to add up gradients, for it is asynchronous, and the step{{other}} "
+        "takes them before that has ended",
+        "keep what {detail} returns, and call wait() on each before optimizer.step(); or leave async_op=True out",
+    ),
     "small group": _Words(
         f"{_PART}: the group in which {{detail}} adds up gradients{{source}} does not have all ranks",
         "reduce in the group of all ranks that hold copies of the parameters",

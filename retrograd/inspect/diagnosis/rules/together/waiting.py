@@ -54,23 +54,28 @@ def waiting(found: Lineup) -> Iterator[Case]:
 
 
 def _without_recording(found: Lineup) -> Iterator[Case]:
-    """Yield the case of ranks that failed in a collective and of others that nothing is left of."""
-    calls = [(number, pending(run)) for number, run in enumerate(found.runs)]
+    """Yield the case of ranks that failed where they met others of which nothing is left."""
+    calls = [(number, pending(run) or _lost(run)) for number, run in enumerate(found.runs)]
     call = next((call for _, call in calls if call is not None), None)
     if call is not None:
         gone = listed(ranges(found.missing))
         having = listed(found.words(one for one, other in calls if other is not None and other.source == call.source))
-        error = str(call.data.get("error", "")).partition("\n")[0][:160]
+        error = str(call.data.get("error", call.data.get("message", ""))).partition("\n")[0][:160]
         how = f"failed ({error})" if error else "waited"
+        place = f" in {call.op}{_of_tensors(call)}" * (call.kind == "collective") + at(call.source)
         yield Case(
             kind="rank-divergence",
-            message=f"{having} {how} in {call.op}{_of_tensors(call)}{at(call.source)}, and of {gone} "
-            "there is no recording: killed, or ended inside a library.",
+            message=f"{having} {how}{place}, and of {gone} there is no recording: killed, or ended inside a library.",
             remedy="see what ended the missing ranks; a collective takes the same operation, shape and dtype on all "
             "ranks. With --flush-every 1 a recording is kept of every step",
             source=call.source,
             op=call.op,
         )
+
+
+def _lost(run: Run) -> Event | None:
+    """Return what ended a run, if it is that another process is gone."""
+    return run.error if is_lost(run.error) else None
 
 
 def _of_tensors(call: Event) -> str:

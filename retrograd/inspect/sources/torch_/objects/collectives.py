@@ -27,7 +27,7 @@ _TOGETHER = (
     *("all_reduce", "all_reduce_coalesced", "reduce", "broadcast", "barrier", "monitored_barrier"),
     *("all_gather", "all_gather_single", "all_gather_into_tensor", "all_gather_coalesced", "gather", "scatter"),
     *("reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor", "all_to_all", "all_to_all_single"),
-    *("all_gather_object", "gather_object", "scatter_object_list", "broadcast_object_list"),
+    *("all_gather_object", "gather_object", "scatter_object_list", "broadcast_object_list", "new_group"),
 )
 _ROOTS = ("src", "dst", "group_src", "group_dst")
 """Parameters of collectives that say which rank has, or gets, what others send."""
@@ -98,6 +98,8 @@ class Collectives:
     def _begin(self, call: _Call, name: str, original: Any, args: Any, kwargs: Any, caller: Any) -> None:
         """Tell every recording that this process has come to a collective, in which it may wait for ever."""
         given = _bound(original, args, kwargs)
+        if given.get("use_local_synchronization"):
+            return  # a group that only its members make
         frame = user_frame(caller)
         line, data = source_line(frame), self.about_group(given.get("group"), counts=name in _TOGETHER)
         if len(stack := stack_of(frame)) > 1:
