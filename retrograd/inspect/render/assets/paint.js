@@ -73,8 +73,12 @@ function paintOpenBoxes(context, scale, [left, top, right, bottom]) {
     // The name stays on the screen while its box is larger than the screen.
     const at = Math.min(Math.max(x + 10, left + 10 / scale), x + wide - 60), name = `▾ ${graph.boxes.name[box]}`;
     const room = wide - 24 - (canRoll(graph, box) ? (state.block[box] < 0 ? 36 : PAGER) : 0);
-    context.font = `600 ${sizeFor(context, name, 600, room, [12, clamp(11 / scale, 12, 20)])}px ${FONT}`;
-    context.fillText(fitted(context, name, room), at, y + 20);
+    const end = scene.endings.get(box), cut = end && at === x + 10 ? name.indexOf(": ") : -1;
+    const parts = cut < 0 ? [[name, at, room]] : [[name.slice(0, cut), at, end - 20], [name.slice(cut + 2), x + end, room - end]];
+    for (const [text, from, space] of parts) {
+      context.font = `600 ${sizeFor(context, text, 600, space, [12, clamp(11 / scale, 12, 20)])}px ${FONT}`;
+      context.fillText(fitted(context, text, space), from, y + 20);
+    }
     if (scale >= TEXT_FROM) paintPager(context, box, x + wide, y);
   });
 }

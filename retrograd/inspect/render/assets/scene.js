@@ -6,6 +6,7 @@ class Scene {
     this.boxes = new Boxes(graph, open, block);
     this.cards = [];
     this.links = [];
+    this.endings = new Map();  // of frames that Python placed: where the class in their title stands, beside lines
     this.standing = graph.picture ? standing(graph, open, block) : null;
     if (this.standing) this.takePicture(graph.picture); else this.boxes.arrange();
     Object.assign(this, { x: this.boxes.x, y: this.boxes.y, width: this.boxes.width, height: this.boxes.height });
@@ -25,6 +26,7 @@ class Scene {
     const now = (card) => this.standing.get(card), frames = picture.frames.map((box) => now(this.graph.boxCard(box)));
     this.cards = picture.cards.map(now);
     this.openBoxes = frames.map((card) => this.graph.boxOf(card));
+    this.endings = new Map(this.openBoxes.map((box, at) => [box, picture.spots[picture.cards.length + at][4]]));
     this.links = Array.from({ length: picture.links }, (_, at) => picture.first + at);
     this.boxes.take([...this.cards, ...frames], picture);
   }

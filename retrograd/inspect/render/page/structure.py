@@ -112,7 +112,7 @@ def group_sizes(groups: Groups) -> list[Size]:
 _MOST = 300
 """Cards of a first picture; a larger one is placed by the page itself."""
 _LABEL_SIZE, _FRAME_SIZE = 9.5, 12.0
-_BESIDE_TITLE = 40.0
+_BESIDE_TITLE, _PAGER = 40.0, 132.0
 _NO_BOX = -1
 """Box of the links of pictures, which join cards in any box."""
 
@@ -124,6 +124,8 @@ class Picture:
     cards: list[int]
     frames: list[int]
     """Boxes that are drawn around others, outer ones first."""
+    endings: list[float]
+    """Per frame where the class in its title stands, 0 right behind the name."""
     layout: nested.NestedLayout
     links: Links
     pieces: Ints
@@ -131,7 +133,7 @@ class Picture:
 
     def places(self, first: int) -> dict[str, Any]:
         """Return as JSON values cards and frames with their places, and which links are its own from ``first`` on."""
-        spots = [*self.layout.boxes, *self.layout.frames[1:]]
+        spots = [*self.layout.boxes, *((*f, end) for f, end in zip(self.layout.frames[1:], self.endings, strict=True))]
         return {
             "cards": self.cards,
             "frames": self.frames,
@@ -166,7 +168,7 @@ def _picture(seen: View, groups: Groups, sizes: list[Size], cuts: dict[int, str]
     last, original = folded.last_edges, folded.original
     words = [word or labels.edge_text(original, last[edge], count, together=True) for word, edge, count in pairs]
     frames = [groups.of_scope[frame.scope] for frame in seen.frames[1:]]
-    titles = [nested.Title(text_width(groups.names[box], _FRAME_SIZE, bold=True) + _BESIDE_TITLE) for box in frames]
+    titles = [_frame_title(groups.names[box], _PAGER * (groups.repeats[box] > 1)) for box in frames]
     widths = [text_width(word, _LABEL_SIZE) for word in words]
     layout = nested.layout(
         seen, [sizes[card] for card in cards], widths, [nested.Title(0.0), *titles], [bool(word) for word in cut]
@@ -174,7 +176,16 @@ def _picture(seen: View, groups: Groups, sizes: list[Size], cuts: dict[int, str]
     numbers = np.asarray(cards, dtype=np.int64)
     columns = [np.asarray(column, dtype=np.int64) for column in (seen.sources, seen.targets, seen.edges, seen.counts)]
     links = Links(np.full(len(words), _NO_BOX), numbers[columns[0]], numbers[columns[1]], *columns[2:])
-    return Picture(cards, frames, layout, links, *shapes(layout.edges))
+    apart = zip(layout.endings[1:] or [0.0] * len(titles), titles, strict=True)
+    endings = [end if end > title.name else 0.0 for end, title in apart]
+    return Picture(cards, frames, endings, layout, links, *shapes(layout.edges))
+
+
+def _frame_title(name: str, pager: float) -> nested.Title:
+    """Return the room for the title of a frame: for its name, and for its class with what turns blocks."""
+    own, _, of = name.partition(": ")
+    first, second = (text_width(part, _FRAME_SIZE, bold=True) + _BESIDE_TITLE for part in (own, of))
+    return nested.Title(first, (second if of else 0.0) + pager)
 
 
 def structure_data(
