@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from .. import late
 from ..core.batches import is_batched, refuse_choice, refuse_number
 from ..overriding.overrides import disabled_torch_function_impl
+from . import detaching
 from .tensor import Tensor
 
 
@@ -19,6 +20,17 @@ class Batched(Tensor):
 
     __slots__ = ()
     __torch_function__ = disabled_torch_function_impl
+
+    @property
+    def data(self) -> Tensor:
+        """The memory without history; ``RuntimeError`` until the batch is done."""
+        if is_batched(self):
+            raise RuntimeError("accessing `data` under vmap transform is not allowed. Use detach() instead")
+        return detaching.data(self)  # type: ignore[no-any-return]
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        Tensor.data.fset(self, value)  # type: ignore[attr-defined]
 
 
 def _refusing(name: str, refuse: Any) -> Any:

@@ -19,6 +19,7 @@ from ...calls.inplace import bump_version, prepare_write
 from ...calls.refusals import refuse
 from ...core.argument_checks import type_name_of
 from ...core.base import TensorBase, set_array
+from ...core.batches import check_write
 from ...core.bits import bits_of, mark, memory_of
 from ...core.dtypes import c_name, scalar_name
 from ...core.layouts import contiguous_format, preserve_format
@@ -96,6 +97,8 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
     """Let a tensor look at the memory of another tensor or storage (or at none); what it becomes has no derivative."""
     write_in_transform(self, "set_")
     operands = [t for t in (self, source) if isinstance(t, TensorBase)]
+    if STATE.batches:
+        check_write(self, operands)
     records = STATE.grad_enabled and not STATE.inference and any(requires_grad(t) for t in operands)
     check_inplace(self, records)
     array, root = _window(self, source, storage_offset, size, stride)
