@@ -107,14 +107,14 @@ def spread(sources: Iterable[Any], results: Iterable[Any]) -> None:
         mark(t, found | next((marks for storage, marks in marked if storage is own), {}))
 
 
-def check_write(t: Any, operands: Iterable[Any]) -> None:
+def check_write(t: Any, operands: Iterable[Any], operator: str = "inplace arithmetic") -> None:
     """``RuntimeError`` for a write of entries into a tensor that all entries share, wherever it was made."""
     of_operands: frozenset[Batch] = frozenset()
     for operand in operands:
         of_operands |= batches_of(operand)
     if of_operands - batches_of(t):
         raise RuntimeError(
-            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+            f"vmap: {operator}(self, *extra_args) is not possible because there exists a Tensor `other` in "
             "extra_args that has more elements than `self`: `other` is being vmapped over, and `self` is not. Use the "
             "out-of-place operator, make `self` of an entry (for example other.new_zeros(...)), or pass it to the "
             "function."

@@ -98,7 +98,7 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
     write_in_transform(self, "set_")
     operands = [t for t in (self, source) if isinstance(t, TensorBase)]
     if STATE.batches:
-        check_write(self, operands)
+        check_write(self, operands, "aten::set_")
     records = STATE.grad_enabled and not STATE.inference and any(requires_grad(t) for t in operands)
     check_inplace(self, records)
     array, root = _window(self, source, storage_offset, size, stride)
