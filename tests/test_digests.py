@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from retrograd.cli.commands.trace import command
+from retrograd.errors import UsageError
 from retrograd.inspect.lineup.digests import FANOUT, Comparison, Place, is_left_out, run_together, sentence, writers
 from retrograd.inspect.lineup.lineup import missing_ranks
 from retrograd.inspect.recording.events import Event, Recording
@@ -69,6 +71,12 @@ def test_who_writes() -> None:
     made[6].events[0].data["stopped"] = "another rank did not answer"
     assert not is_left_out(made[5])
     assert not is_left_out(made[6])
+
+
+def test_files_of_all_are_not_asked_for() -> None:
+    """What --flush-every has written would stand for a rank that was cut off."""
+    with pytest.raises(UsageError, match="--flush-every"):
+        command.main(["--digest", "--flush-every", "2", "train.py"], standalone_mode=False)
 
 
 JOB = """

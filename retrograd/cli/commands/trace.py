@@ -86,6 +86,10 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> Reco
     target = choose(words, module=asked["module"], code=asked["code"])
     if ctx.get_parameter_source("fmt") is ParameterSource.COMMANDLINE and not asked["output"]:
         raise UsageError("-f names the format of a file, but there is no -o.", "Add -o FILE, or -o - for stdout.")
+    if asked["digest"] and asked["flush_every"]:
+        raise UsageError(
+            "--digest lets ranks that stay alike write nothing, and --flush-every lets each write.", "Leave one out."
+        )
     launch = launched()
     outputs = results.plan(asked["output"], asked["fmt"] if asked["output"] else None, launch)
     options = render_options(asked)
