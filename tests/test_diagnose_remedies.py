@@ -172,6 +172,40 @@ for step in range(3):
     sum(tower(torch.ones(2, 3)).sum() for tower in towers).backward()
     opt.step()
 """
+SCALES_IN_A_LIST = """
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = torch.nn.Linear(3, 3)
+        self.scales = [torch.nn.Parameter(torch.ones(3))]
+
+    def forward(self, x):
+        return x + self.scales[0] * self.body(x) - self.scales[0]
+
+
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(3):
+    opt.zero_grad()
+    (net(torch.randn(4, 3)) - 1).square().mean().backward()
+    opt.step()
+"""
+ADVANTAGE_OF_A_CONSTANT_RATIO = """
+from torch.distributions import Categorical
+actor, critic = torch.nn.Linear(3, 2), torch.nn.Linear(3, 1)
+opt = torch.optim.Adam([*actor.parameters(), *critic.parameters()], lr=0.01)
+for step in range(4):
+    state = torch.randn(8, 3)
+    policy, value = Categorical(logits=actor(state)), critic(state).squeeze(1)
+    action = policy.sample()
+    old = policy.log_prob(action)
+    advantage = (action.float() - value).detach()
+    ratio = torch.exp(policy.log_prob(action) - old)
+    loss = -(ratio * advantage).mean() + (value - 1).square().mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
 
 SUMMED_IN_HALF = """
 w = torch.full((64,), 60.0, requires_grad=True)
@@ -353,3 +387,13 @@ def test_what_no_recorded_call_made_is_not_said_to_be_created_where_it_is_used(t
     assert born["retrograd"][0] == "created"
     assert born["torch"][0] == "first seen"
     assert born["torch"][1] == born["retrograd"][1] + 2
+
+
+@pytest.mark.parametrize(
+    ("program", "kind"), [(SCALES_IN_A_LIST, "optimizer-mismatch"), (ADVANTAGE_OF_A_CONSTANT_RATIO, "zero-gradient")]
+)
+def test_nothing_false_is_said_beside_the_cause(program: str, kind: str, tmp_path: Path) -> None:
+    """A scale that no optimizer has is no target, and an advantage is rightly detached: one finding, the cause."""
+    pytest.importorskip("torch")
+
+    assert [found.kind for found in diagnose(record("import torch" + program, tmp_path, engine="torch"))] == [kind]

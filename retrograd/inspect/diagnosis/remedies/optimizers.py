@@ -145,28 +145,41 @@ def _assigned_before(site: Site) -> list[ast.Assign]:
 
 
 def _registered(site: Site) -> Iterator[Fix]:
-    """Layers in a plain list or dictionary are put into one that a module registers."""
+    """Layers or parameters in a plain list or dictionary are put into one that a module registers."""
     statement = site.statement
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     value = statement.value if isinstance(statement, ast.Assign) else None
-    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Attribute):
+    if not isinstance(target, ast.Attribute) or value is None or not site.engine:
         return
-    if site.engine and isinstance(value, ast.List | ast.ListComp | ast.Dict | ast.DictComp):
-        holds = "Parameter" if all(callee(one) == "Parameter" for one in _elements(value)) else "Module"
-        kind = f"{holds}{'List' if isinstance(value, ast.List | ast.ListComp) else 'Dict'}"
-        text = f"{site.engine}.nn.{kind}({site.program.text(value)})"
-        yield from fix(f"let the module register them: {kind}", site.program.replaced(value, text))
+    container = "List" if isinstance(value, ast.List | ast.ListComp) else "Dict"
+    sort = _sort_of_elements(site, target.attr)
+    if sort and isinstance(value, ast.List | ast.ListComp | ast.Dict | ast.DictComp) and _fits(value):
+        text = f"{site.engine}.nn.{sort}{container}({site.program.text(value)})"
+        yield from fix(f"let the module register them: {sort}{container}", site.program.replaced(value, text))
 
 
-def _elements(value: ast.List | ast.ListComp | ast.Dict | ast.DictComp) -> list[ast.expr]:
-    """Return what a list or dictionary is made of, as it is written."""
-    match value:
-        case ast.List():
-            return value.elts
-        case ast.Dict():
-            return value.values
-        case ast.ListComp():
-            return [value.elt]
-    return [value.value]
+def _sort_of_elements(site: Site, attribute: str) -> str:
+    """Return what an attribute's container holds, by the names of the missing parameters; nothing for both or neither.
+
+    ``scales.0`` of ``self.scales`` is an element itself; ``blocks.0.weight`` belongs to one, which is a module.
+    """
+    found = set()
+    for name in site.case.evidence.get("missing", ()) or ():
+        _, inside, rest = f".{name}".rpartition(f".{attribute}.")
+        found.add(("Parameter" if "." not in rest else "" if rest[-1].isdigit() else "Module") if inside else "")
+    return found.pop() if len(found) == 1 else ""
+
+
+def _fits(value: ast.List | ast.ListComp | ast.Dict | ast.DictComp) -> bool:
+    """Whether a module can hold what is written: no containers within, and keys that may be text."""
+    elements, keys = ([value.elt], []) if isinstance(value, ast.ListComp) else (getattr(value, "elts", []), [])
+    if isinstance(value, ast.DictComp):
+        elements, keys = [value.value], [value.key]
+    elif isinstance(value, ast.Dict):
+        elements, keys = value.values, value.keys
+    text = all(isinstance(getattr(key, "value", ""), str | ast.expr) for key in keys)
+    within = (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp, ast.Constant)
+    return text and not any(isinstance(one, within) for one in elements)
 
 
 FIXES = {"optimizer-mismatch": _either}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from ...fixes import Fix
+from ...fixes import Change, Fix, changed
 from .program import Program, callee, method
 from .site import Site, fix
 
@@ -29,8 +29,9 @@ def _cleared(site: Site) -> Iterator[Fix]:
     steps = _statements_calling(program, around, "step") if around is not None else []
     names = [program.text(found) for one in steps if (found := method(one.value, "step")) is not None]
     optimizers = [name for name in names if "optim" in _made_by(program, name)]
-    for called in dict.fromkeys(optimizers):
-        change = program.put_before(statement, f"{called}.zero_grad()")
+    for called, step in {name: one for one, name in zip(steps, names, strict=False) if name in optimizers}.items():
+        text, beside = f"{called}.zero_grad()", _beside(program, [statement], step)
+        change = program.put_before(beside[0], text) if beside else program.put_after(step, text)
         yield from fix(f"clear the gradients of {called} in every step", change, tentative=len(set(optimizers)) > 1)
     if not optimizers:
         yield from _cleared_by_hand(site)
@@ -71,36 +72,67 @@ def _made_by(program: Program, name: str) -> str:
 
 
 def _cleared_in_time(site: Site) -> Iterator[Fix]:
-    """``zero_grad()`` between backward and the step is moved before backward, an early step behind it.
+    """``zero_grad()`` between backward and the step is moved before backward or behind the step, an early step behind.
 
-    One before each of several backward calls, of which it leaves the last, goes to where the step is.
+    In a block of its own, as under the condition that the step has, it goes behind the step: what comes before each
+    backward pass would clear the shares of those before it.
     """
-    program = site.program
-    around = program.loop(site.statement) or program.function(site.statement)
-    passes = _statements_calling(program, around, "backward") if around is not None else []
-    moved = site.statement
-    called = callee(moved.value) if isinstance(moved, ast.Expr) else ""
-    whole = called in ("zero_grad", "step")
-    if not whole:
+    program, moved = site.program, site.statement
+    around = _turn(site)
+    if not isinstance(moved, ast.Expr) or callee(moved.value) not in ("zero_grad", "step"):
         yield from fix(f"leave out {program.text(moved)}", program.taken_out(moved), tentative=True)
-    if not passes or not whole:
         return
-    text = program.text(moved)
-    out = program.taken_out(moved)
-    if moved.lineno > passes[0].lineno:
-        yield from fix(f"{text} before backward", program.put_before(passes[0], text), out)
-    elif called == "step":
-        yield from fix(f"{text} after backward", out, program.put_after(passes[-1], text))
-    elif steps := _statements_calling(program, around, "step") if around is not None else []:
-        yield from fix(f"{text} after the step", out, program.put_after(steps[-1], text))
+    text, out = program.text(moved), program.taken_out(moved)
+    passes = _beside(program, _statements_calling(program, around, "backward"), moved)
+    ways: list[tuple[str, Change]] = []
+    if callee(moved.value) == "step":
+        ways += [(f"{text} behind backward", program.put_after(passes[-1], text))] if passes else []
+    else:
+        if passes and passes[0].lineno < moved.lineno:
+            ways.append((f"{text} before backward", program.put_before(passes[0], text)))
+        step = program.statement(int(site.case.evidence.get("step_line", 0)))
+        if isinstance(step, ast.Expr) and step in _statements_calling(program, around, "step"):
+            ways.append((f"{text} behind the step", program.put_after(step, text)))
+    for sentence, change in ways:
+        yield from (one for one in fix(sentence, change, out) if _keeps_order(site, one, around))
+
+
+def _turn(site: Site) -> ast.AST:
+    """Return the innermost loop around a site, or else its function."""
+    return site.program.loop(site.statement) or site.program.function(site.statement) or site.statement
+
+
+def _beside(program: Program, found: Sequence[ast.stmt], other: ast.stmt) -> list[ast.stmt]:
+    """Return the statements of another one's block that those found are, or are in: an inner loop as a whole."""
+    block = program.block(other)
+    ways = ((one, *program.around(one)) for one in found)
+    return [stmt for way in ways for stmt in block if stmt in way]
+
+
+def _keeps_order(site: Site, proposed: Fix, around: ast.AST) -> bool:
+    """Whether gradients, turn after turn, are cleared before backward or behind the step, and never between the two."""
+    new = changed(site.program.lines, proposed.changes)
+    program = Program(site.program.file, new or ())
+    same = [one for one in ast.walk(program.tree or ast.Module([], [])) if _first_line(one) == _first_line(around)]
+    turn = next((one for one in same if type(one) is type(around)), None)
+    if turn is None:
+        return False
+    calls = [one for name in ("zero_grad", "backward", "step") for one in _statements_calling(program, turn, name)]
+    names = [callee(one.value) for one in sorted(calls, key=lambda one: one.lineno)]
+    waiting = [name for name, before in zip(names, names[-1:] + names, strict=False) if before == "backward"]
+    return names.count("backward") > 0 and set(waiting) <= {"backward", "step"}
+
+
+def _first_line(node: ast.AST) -> int:
+    return getattr(node, "lineno", 0)
 
 
 def _clipped_in_time(site: Site) -> Iterator[Fix]:
     """The call that clips is moved between backward and the step."""
     program, moved = site.program, site.statement
-    around = program.loop(moved) or program.function(moved)
-    passes = _statements_calling(program, around, "backward") if around is not None else []
-    steps = _statements_calling(program, around, "step") if around is not None else []
+    around = _turn(site)
+    passes = _beside(program, _statements_calling(program, around, "backward"), moved)
+    steps = _statements_calling(program, around, "step")
     if not isinstance(moved, ast.Expr) or not passes:
         return
     if moved.lineno < passes[0].lineno or any(step.lineno < moved.lineno for step in steps):

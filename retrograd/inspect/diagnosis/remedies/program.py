@@ -66,10 +66,14 @@ class Program:
                 return None
         return None
 
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """Return the statements of the block that one is in."""
+        parent = self._parents.get(statement)
+        return next((one for one in _blocks(parent) if statement in one), []) if parent is not None else []
+
     def following(self, statement: ast.stmt) -> list[ast.stmt]:
         """Return the statements behind one in its block."""
-        parent = self._parents.get(statement)
-        body = next((one for one in _blocks(parent) if statement in one), []) if parent is not None else []
+        body = self.block(statement)
         return body[body.index(statement) + 1 :] if body else []
 
     def function(self, node: ast.AST) -> ast.AST | None:
@@ -167,8 +171,7 @@ class Program:
 
     def taken_out(self, statement: ast.stmt) -> Change | None:
         """Return the change that leaves a statement out; None where its block would be empty without it."""
-        parent = self._parents.get(statement)
-        body = next((b for b in _blocks(parent) if statement in b), []) if parent is not None else []
+        body = self.block(statement)
         alone = self.lines[statement.lineno - 1].strip() == self.text(statement).split("\n", 1)[0]
         if len(body) < 2 or not (alone or "#" in self.lines[(statement.end_lineno or 1) - 1]):
             return None

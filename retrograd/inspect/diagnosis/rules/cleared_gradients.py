@@ -99,7 +99,11 @@ def _case(flow: Flow, leaves: list[int], steps: list[int], cleared: int, *, step
         source=step.source if step_first else clearing.source,
         op="step" if step_first else clearing.op,
         subjects=frozenset(leaves),
-        evidence={"leaves": [flow.name(leaf) for leaf in leaves], "steps": len(steps)},
+        evidence={
+            "leaves": [flow.name(leaf) for leaf in leaves],
+            "steps": len(steps),
+            "step_line": step.source.line if step.source else 0,
+        },
     )
 
 
@@ -179,5 +183,9 @@ def _shares_case(flow: Flow, lost: _Loss, step: int) -> Case:
         source=clearing.source,
         op=clearing.op,
         subjects=frozenset({lost.leaf}),
-        evidence={"backward_calls": lost.shares, "cleared": lost.lost},
+        evidence={
+            "backward_calls": lost.shares,
+            "cleared": lost.lost,
+            "step_line": stepped.source.line if stepped.source else 0,
+        },
     )

@@ -16,6 +16,7 @@ from ...roles.compared import (
     alike,
     are_neighbours,
     comes_next,
+    given_to,
     is_likeness,
     only_draws_together,
     place_of,
@@ -75,7 +76,7 @@ def _target(flow: Flow, row: int, depends: Dependence, calls: set[int], *, known
     for target, prediction in (operands[::-1],) if labels else (operands[::-1], operands):
         other = _of_another_network(flow, depends, target, prediction, row)
         if flow.does(row, *_MATCHING):
-            found = known and other and _has_a_twin(flow, target, row) and _takes_data(flow, target, row)
+            found = known and other and _has_a_twin(flow, target, row)
         else:
             found = other and (known or _has_a_twin(flow, target, row))
             found = found or _bootstraps(flow, target, prediction, row, calls)
@@ -170,12 +171,14 @@ def _adds_another_number(flow: Flow, row: int, value: int) -> bool:
 def _of_another_network(flow: Flow, depends: Dependence, target: int, prediction: int, row: int) -> bool:
     """Whether a target depends on parameters only that no optimizer trains, and the prediction on some it does.
 
-    What both depend on, such as the point that a field is integrated from, is no other network.
+    What both depend on, such as the point that a field is integrated from, is no other network; nor is what is
+    computed of parameters alone, as a scale is: a network is given something.
     """
     if depends.of(target, row) != _OTHER or not depends.of(prediction, row) & _TRAINED:
         return False
-    mine, theirs = (flow.leaves_behind(flow.behind([given], row)) for given in (prediction, target))
-    return mine.isdisjoint(theirs)
+    mine, theirs = (flow.behind([given], row) for given in (prediction, target))
+    leaves = flow.leaves_behind(theirs)
+    return flow.leaves_behind(mine).isdisjoint(leaves) and not given_to(flow, theirs) <= leaves
 
 
 def _has_a_twin(flow: Flow, target: int, row: int) -> bool:
@@ -183,14 +186,6 @@ def _has_a_twin(flow: Flow, target: int, row: int) -> bool:
     leaves = flow.leaves_behind(flow.behind([target], row))
     shapes = {flow.facts(leaf).shape for leaf in _trained(flow)}
     return all(flow.facts(leaf).shape in shapes for leaf in leaves)
-
-
-def _takes_data(flow: Flow, target: int, row: int) -> bool:
-    """Whether a target is made of data as well: what is made of parameters alone only scales or shifts a result."""
-    calls = flow.behind([target], row).calls
-    return any(
-        not flow.requires_grad(one) and not flow.has_history(one, call) for call in calls for one in flow.inputs(call)
-    )
 
 
 def _trained(flow: Flow) -> set[int]:
@@ -233,6 +228,7 @@ def _case(flow: Flow, row: int, target: int, run: Run) -> Case:
         remedy=remedy,
         source=event.source if likeness and spelled else source,
         op=flow.events[made].op,
+        subjects=frozenset(flow.leaves_behind(flow.behind([target], row)) - set(flow.optimized)),
         marks=flow.marks(run, [made], "a target that is not detached"),
         evidence={
             "leaves": [flow.name(leaf) for leaf in flow.leaves_behind(flow.behind([target], row))],
