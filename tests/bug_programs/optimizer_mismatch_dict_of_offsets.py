@@ -2,12 +2,15 @@
 import torch
 
 
+def zero():
+    return torch.nn.Parameter(torch.zeros(1))
+
+
 class Sensors(torch.nn.Module):
     def __init__(self, places):
         super().__init__()
         self.body = torch.nn.Linear(4, 1)
-        zeros = {name: torch.nn.Parameter(torch.zeros(1)) for name in places}
-        self.offsets = torch.nn.ParameterDict(zeros)  #! self.offsets = {name: p for name, p in zeros.items()}
+        self.offsets = torch.nn.ParameterDict({n: zero() for n in places})  #! self.offsets = {n: zero() for n in places}
 
     def forward(self, x, name):
         return self.body(x) - self.offsets[name]

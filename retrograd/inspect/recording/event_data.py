@@ -267,6 +267,8 @@ class HookData(TypedDict, total=False):
     type: str
     method: str
     """How it was hung there: ``register_forward_hook``."""
+    returns: int
+    """The line at which a hook on a module returns something; none where it returns nothing."""
     hook: str
     run: int
     in_place: bool

@@ -82,8 +82,15 @@ def _cut(site: Site) -> Iterator[Fix]:
     """A cut in an expression is left out, the block or statement that switches gradients off is taken away."""
     if site.case.evidence.get("stays"):  # the cut is right where it is, and something else is missing
         return
-    yield from _without_mode(site)
     program = site.program
+    if site.case.evidence.get("hook"):
+        yield from _unreturned(site)
+        return
+    yield from _without_mode(site)
+    kept = site.first(lambda one: method(one, "state_dict") is not None)
+    if isinstance(kept, ast.Call) and not any(map(_cuts, program.expressions(site.statement))):
+        change = program.with_keyword(kept, "keep_vars", "True")
+        yield from fix("take the parameters themselves, which keep_vars=True gives", change)
     found = site.first(_cuts)
     if found is not None and not site.uses_others(found):
         yield from _without_layers(site, found)
@@ -91,6 +98,16 @@ def _cut(site: Site) -> Iterator[Fix]:
     if isinstance(drawn, ast.Call) and isinstance(drawn.func, ast.Attribute):
         text = f"{program.text(drawn.func.value)}.rsample{program.text(drawn)[len(program.text(drawn.func)) :]}"
         yield from fix("draw by rsample(), which passes gradients on", program.replaced(drawn, text))
+
+
+def _unreturned(site: Site) -> Iterator[Fix]:
+    """A hook that only looks at a result returns nothing, so that the result stays in its place."""
+    program, hook = site.program, site.program.function(site.statement)
+    found = [one for one in ast.walk(hook) if isinstance(one, ast.Return)] if hook is not None else []
+    for one in found:
+        if program.function(one) is hook and isinstance(hook, ast.FunctionDef) and one.value is not None:
+            change = program.taken_out(one) or program.rewritten(one, "return None")
+            yield from fix(f"let {hook.name} return nothing", change)
 
 
 def _without_layers(site: Site, found: ast.expr) -> Iterator[Fix]:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ...fixes import Fix
+from ...operators import Trait
 from .leaves import copied, made_leaf
 from .program import Program, callee, method
 from .site import Site, fix
@@ -42,10 +43,17 @@ def _themselves(site: Site) -> Iterator[Fix]:
         while (inner := copied(value)) is not None:
             layers.add(callee(value))
             value = inner
-        if layers & _COPYING:
+        if layers & _COPYING and _copies_parameters(site):
             text = site.program.text(value)
             yield from fix(f"use {text} itself, not a copy", site.program.replaced(one, text))
             return
+
+
+def _copies_parameters(site: Site) -> bool:
+    """Whether what the calls of the line copy has gradients, as far as such calls were recorded."""
+    calls = [row for row, event in enumerate(site.flow.events) if event.source == site.case.source]
+    copied = [one for row in calls if site.flow.does(row, Trait.COPY) for one in site.flow.inputs(row)]
+    return not copied or any(map(site.flow.requires_grad, copied))
 
 
 def _read_again(site: Site) -> Iterator[Fix]:
@@ -172,7 +180,8 @@ def _sort_of_elements(site: Site, attribute: str) -> str:
 
 def _fits(value: ast.List | ast.ListComp | ast.Dict | ast.DictComp) -> bool:
     """Whether a module can hold what is written: no containers within, and keys that may be text."""
-    elements, keys = ([value.elt], []) if isinstance(value, ast.ListComp) else (getattr(value, "elts", []), [])
+    elements: list[ast.expr] = [value.elt] if isinstance(value, ast.ListComp) else getattr(value, "elts", [])
+    keys: list[ast.expr | None] = []
     if isinstance(value, ast.DictComp):
         elements, keys = [value.value], [value.key]
     elif isinstance(value, ast.Dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 from typing import Any, NamedTuple
 
 from ...bounded import BoundedDict
@@ -31,6 +32,8 @@ class Hooks:
     def registered(self, handle: int, kind: str, hook: Any, on: dict[str, Any], line: SourceLine | None) -> None:
         """A hook was registered on this: a tensor, a node, or a module by number and type."""
         name = getattr(hook, "__qualname__", None) or getattr(hook, "__name__", None) or type(hook).__name__
+        if (given := _return_line(hook)) and "method" in on:
+            on = {**on, "returns": given}
         self._known[handle] = registered = _Registered(kind, {"handle": handle, "hook": str(name), **on}, line)
         self._send("registered", registered, line)
 
@@ -56,3 +59,14 @@ class Hooks:
 
     def _send(self, action: str, of: _Registered, line: SourceLine | None, more: dict[str, Any] | None = None) -> None:
         self._sink(Event("hook", of.kind, line, {"action": action, **of.on, **(more or {})}))
+
+
+def _return_line(hook: Any) -> int:
+    """Return the line at which a function first returns a value other than None, 0 for one that never does."""
+    code = getattr(hook, "__code__", None)
+    before: Any = None
+    for one in dis.get_instructions(code) if code is not None else ():
+        if one.opname == "RETURN_VALUE" and not (before.opname == "LOAD_CONST" and before.argval is None):
+            return (one.positions.lineno if one.positions else None) or 0
+        before = one
+    return 0

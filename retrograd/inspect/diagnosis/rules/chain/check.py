@@ -18,7 +18,7 @@ from ...queries.detached_values import number_cut, returned_cut, value_cut
 from ...roles.trained import expected_gradients, held_for_others, trained_then_frozen, without_any_grad
 from ...text.phrases import UNUSED
 from ...text.words import at, counted, operator_word, parameters
-from .cut_words import NO_DERIVATIVE, cause_of, not_simply_attached, remedy_of, what_cut
+from .cut_words import NO_DERIVATIVE, cause_of, not_simply_attached, remedy_of, replacing_hook, what_cut
 from .functions import lost_in_functions, zeros_of_functions, zeros_on_a_way
 from .other_ways import other_ways
 
@@ -338,6 +338,7 @@ def _case(flow: Flow, cut: _Cut, failed: Run | None, late: Run | None = None) ->
             "leaves": [flow.name(leaf) for leaf in cut.leaves],
             "reason": reason,
             "path": _path(flow, cut.way),
+            "hook": replacing_hook(flow, cut.row) is not None,
             "stays": reason in ("detach", "data") and bool(not_simply_attached(flow, cut.row)),
         },
     )

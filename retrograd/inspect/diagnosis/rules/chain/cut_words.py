@@ -7,12 +7,13 @@ import builtins
 from typing import NamedTuple
 
 from ....graphs.graph import SourceLine
-from ....operators import Trait, is_a
+from ....operators import Trait, is_a, traits_of
 from ....recording.events import Event
 from ...facts.flow import Flow
+from ...facts.hooks import is_code_of
 from ...facts.nodes import checkpoint_around, switch_around
-from ...text.spelling import argument, assigned, operand, statement
-from ...text.words import at, place
+from ...text.spelling import argument, assigned, called, operand, statement
+from ...text.words import at, function_name, place
 
 NO_DERIVATIVE = ("integer", "nondifferentiable")
 """Reasons of cuts by an operation that has no derivative."""
@@ -41,6 +42,9 @@ class Cause(NamedTuple):
 def cause_of(flow: Flow, row: int) -> Cause:
     """Return the line that switched gradients off, else the checkpoint around the call, else its own line."""
     switch = switch_around(flow, row)
+    if switch is None and (hook := replacing_hook(flow, row)) is not None:
+        line = flow.events[row].source
+        return Cause(line and line._replace(line=int(hook.data["returns"])))
     if switch is None:
         return Cause(checkpoint_around(flow, row) or flow.events[row].source)
     data = switch.data
@@ -117,7 +121,46 @@ def _left_the_graph(flow: Flow, row: int, cause: Cause, root: str, reason: str) 
         copied = f"torch.{event.written}({name}){at(source)}"
         return f"{copied} copies the values into a new leaf, which cuts the path from {root}"
     word = ".data" if reason == "data" else f".{event.written}()"
+    if (hook := replacing_hook(flow, row)) is not None:
+        return (
+            f"the forward hook {function_name(hook.data.get('hook')) or ''}, registered{at(hook.source)}, returns what "
+            f"{word} of {name}{at(event.source)} gives, and what a hook returns takes the place of the result"
+        )
+    if (call := call_that_cuts(flow, row)) is not None:
+        return f"the path from {root} is cut by {ast.unparse(call)}{at(source)}, which gives {name} detached"
     return f"the path from {root} is cut by {word} of {name}{at(source)}"
+
+
+def replacing_hook(flow: Flow, row: int) -> Event | None:
+    """Return the forward hook that returns what a call cuts: it goes on alone in the place of what was given."""
+    line = flow.events[row].source
+    if line is None or flow.events[row].data.get("reason") not in ("detach", "data"):
+        return None
+    for _, hook in flow.of_kind("hook", action="registered"):
+        forward = str(hook.data.get("method", "")).startswith("register_forward")
+        if forward and hook.data.get("returns") and is_code_of(hook, line):
+            tensors = [*flow.inputs(row), *flow.outputs(row)]
+            users = [flow.events[call].source for one in tensors for call in flow.used_in.get(one, ()) if call > row]
+            within = any(one is None or is_code_of(hook, one) for one in users)  # it computes something of it
+            anew = any(call > row for one in flow.inputs(row) for call in flow.used_in.get(one, ()))
+            return None if within or anew else hook
+    return None
+
+
+def call_that_cuts(flow: Flow, row: int) -> ast.Call | None:
+    """Return the call of a line in which the engine detaches, None where the line spells that itself."""
+    tree = flow.spelling.statement(flow.events[row].source)
+    parts = [] if tree is None else list(ast.walk(tree))
+    if any(isinstance(one, ast.Attribute) and one.attr in ("data", flow.events[row].written) for one in parts):
+        return None
+    walked = [one.iter for one in parts if isinstance(one, ast.comprehension)]  # is there before it is computed with
+    for within in (walked, parts):
+        found = [call for part in within for call in ast.walk(part) if isinstance(call, ast.Call)]
+        calls = [one for one in found if not traits_of(called(one))]
+        inner = {ast.unparse(one): one for one in calls if not any(other in calls for other in list(ast.walk(one))[1:])}
+        if inner:
+            return inner.popitem()[1] if len(inner) == 1 else None
+    return None
 
 
 def _said_to_need_gradients(flow: Flow, roots: list[int]) -> str:
@@ -144,6 +187,11 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
         return f"use a differentiable function in place of {event.op}, such as {_smooth(event)}"
     if cause.mode == "inference_mode" or reason == "inference":
         return _NO_INFERENCE
+    if (hook := replacing_hook(flow, row)) is not None:
+        name = function_name(hook.data.get("hook")) or "the hook"
+        return f"let {name} return nothing: what only looks at a result leaves it as it is"
+    if reason in ("detach", "data") and (call := call_that_cuts(flow, row)) is not None:
+        return _undetached(call)
     if reason in ("detach", "data") and (other := not_simply_attached(flow, row) or _without_layer(line)):
         return other
     if reason in ("detach", "data") and "numpy()" not in line:
@@ -160,9 +208,21 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
     return "move this out of the block in which gradients are off"
 
 
+def _undetached(call: ast.Call) -> str:
+    """Return what to write in place of a call that gives detached tensors."""
+    text, of = ast.unparse(call), call.func
+    if isinstance(of, ast.Attribute) and of.attr == "state_dict":
+        owner = ast.unparse(of.value)
+        return f"dict({owner}.named_parameters()) in place of {text}: those are the parameters themselves"
+    return f"do without {text}, or with what it was given: what it gives is detached"
+
+
 def _without_layer(line: str) -> str:
     """Return a line without what detaches in it; nothing for one on which NumPy takes over."""
-    return "" if "numpy()" in line else _attached(line)
+    other = "" if "numpy()" in line else _attached(line)
+    tree = statement(other)
+    same = isinstance(tree, ast.Assign) and ast.unparse(tree.targets[0]) == ast.unparse(tree.value)
+    return "leave this line out" if same else other
 
 
 def not_simply_attached(flow: Flow, row: int) -> str:
