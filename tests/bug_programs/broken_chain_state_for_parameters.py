@@ -7,7 +7,7 @@ outer = torch.optim.SGD(base.parameters(), lr=0.1)
 
 
 def adapted(x):
-    start = {k: w * 1 for k, w in base.named_parameters()}  #! start = {k: w.clone() for k, w in base.state_dict().items()}
+    start = {k: w * 1 for k, w in base.named_parameters()}  #! start = {k: w * 1 for k, w in base.state_dict().items()}
     for w in start.values():
         w.requires_grad_()
     error = torch.func.functional_call(base, start, (x,)).square().mean()

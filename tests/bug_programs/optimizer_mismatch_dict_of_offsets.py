@@ -1,19 +1,19 @@
-# kind: optimizer-mismatch; symptom: the readings of each room stay off by as much; names: offsets
+# kind: optimizer-mismatch; symptom: the readings of each room stay off by as much; names: shift
 import torch
 
 
-def zero():
-    return torch.nn.Parameter(torch.zeros(1))
+nn = torch.nn
 
 
 class Sensors(torch.nn.Module):
     def __init__(self, places):
         super().__init__()
         self.body = torch.nn.Linear(4, 1)
-        self.offsets = torch.nn.ParameterDict({n: zero() for n in places})  #! self.offsets = {n: zero() for n in places}
+        zeros = torch.zeros
+        self.shift = nn.ParameterDict({n: zeros(1) for n in places})  #! self.shift = {n: nn.Parameter(zeros(1)) for n in places}
 
     def forward(self, x, name):
-        return self.body(x) - self.offsets[name]
+        return self.body(x) - self.shift[name]
 
 
 torch.manual_seed(0)
@@ -21,9 +21,9 @@ sensors = Sensors(["roof", "cellar"])
 optimizer = torch.optim.SGD(sensors.parameters(), lr=0.05)
 for turn in range(4):
     loss = 0
-    for name, shift in (("roof", 1.0), ("cellar", -2.0)):
+    for name, gap in (("roof", 1.0), ("cellar", -2.0)):
         x = torch.randn(16, 4)
-        loss = loss + (sensors(x, name) - x.sum(1, keepdim=True) - shift).square().mean()
+        loss = loss + (sensors(x, name) - x.sum(1, keepdim=True) - gap).square().mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
