@@ -187,16 +187,8 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
         return f"use a differentiable function in place of {event.op}, such as {_smooth(event)}"
     if cause.mode == "inference_mode" or reason == "inference":
         return _NO_INFERENCE
-    if (hook := replacing_hook(flow, row)) is not None:
-        name = function_name(hook.data.get("hook")) or "the hook"
-        return f"let {name} return nothing: what only looks at a result leaves it as it is"
-    if reason in ("detach", "data") and (call := call_that_cuts(flow, row)) is not None:
-        return _undetached(call)
-    if reason in ("detach", "data") and (other := not_simply_attached(flow, row) or _without_layer(line)):
+    if reason in ("detach", "data") and (other := _instead_of_detach(flow, row, line)):
         return other
-    if reason in ("detach", "data") and "numpy()" not in line:
-        given = (event.data.get("names") or [""])[0]
-        return f"take {given or 'the result'} itself, without {event.op}"
     if reason in ("item", "tolist"):
         return f"keep the tensors and compute with them, without {event.op}() and torch.tensor(...)"
     if reason == "numpy" or "numpy()" in line:
@@ -206,6 +198,19 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
     if cause.forever:
         return "with torch.no_grad(): around what is to have no gradients; it ends with the block"
     return "move this out of the block in which gradients are off"
+
+
+def _instead_of_detach(flow: Flow, row: int, line: str) -> str:
+    """Return what to write instead of a line that detaches; nothing for one on which NumPy takes over."""
+    if (hook := replacing_hook(flow, row)) is not None:
+        name = function_name(hook.data.get("hook")) or "the hook"
+        return f"let {name} return nothing: what only looks at a result leaves it as it is"
+    if (call := call_that_cuts(flow, row)) is not None:
+        return _undetached(call)
+    if other := not_simply_attached(flow, row) or _without_layer(line):
+        return other
+    given = (flow.events[row].data.get("names") or [""])[0]
+    return "" if "numpy()" in line else f"take {given or 'the result'} itself, without {flow.events[row].op}"
 
 
 def _undetached(call: ast.Call) -> str:
