@@ -266,16 +266,14 @@ class HookData(TypedDict, total=False):
     """The module that it hangs on, from 0; ``type`` is its class."""
     type: str
     method: str
-    """How it was hung there: ``register_forward_hook``."""
+    """How it was hung there: ``register_forward_hook``; ``returns``: the line at which it returns something."""
     returns: int
-    """The line at which a hook on a module returns something; none where it returns nothing."""
     hook: str
     run: int
     in_place: bool
-    """The hook changed the gradient that it was given."""
+    """It changed the gradient that it was given; ``zeroed``: it made nothing but zeros of one with other entries."""
     returned: bool
     zeroed: bool
-    """A hook on a tensor made nothing but zeros of a gradient that had other entries."""
 
 
 class FunctionData(TypedDict, total=False):
