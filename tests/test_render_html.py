@@ -348,3 +348,12 @@ def test_a_card_has_room_for_the_module_that_no_box_names() -> None:
 
     assert widths[0] > widths[1] == widths[2]
     assert widths[3] == widths[4] <= widths[1]
+
+
+@pytest.mark.parametrize("devices", [{}, {"device": "cuda:0"}])
+def test_times_of_kernels_that_run_later_are_called_launch_times(devices: dict[str, str]) -> None:
+    """A page says so of a backward pass on another device, and of no other."""
+    recorded = Recording(graphs=[chain(3)], level="backward", events=[Event("backward", data={"run": 0, **devices})])
+    text = str(renderer_for("html").render(recorded, RenderOptions()))
+
+    assert f'"launched":{"true" if devices else "false"}' in text

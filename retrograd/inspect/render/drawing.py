@@ -55,9 +55,11 @@ class LabelPlaces:
 
     def find_at_end(self, points: list[Point], word: str, other: Point | None) -> Point | None:
         """Return the place of a label at a line's end, None where there is none or the ``other`` one says the same."""
+        if not word:
+            return None
         x, y = points[-1]
         near = other is not None and abs(other[0] - x) < _NEAR_END and 0 <= y - other[1] < _NEAR_END
-        return None if near or not word else self._free((x, y), word, ((x, y - above) for above in _ABOVE))
+        return None if near else self._free((x, y), word, ((x, y - above) for above in _ABOVE))
 
     def _free(self, port: Point, word: str, places: Iterable[Point]) -> Point | None:
         """Return the first place where nothing stands yet; at one port nothing is said twice."""
@@ -245,7 +247,7 @@ def _label_spots(
     """Return the labels of all edges with their places: one at the start, and one for an output at the end."""
     places = LabelPlaces()
     starts = [places.find(points, word) for points, word in zip(layout.edges, words, strict=True)]
-    outputs = [scene.output_word(edge) for edge in range(len(words))]
+    outputs = scene.output_words()
     ends = [places.find_at_end(*known) for known in zip(layout.edges, outputs, starts, strict=True)]
     pairs = zip(words, starts, strict=True), zip(outputs, ends, strict=True)
     return list(zip(*pairs, strict=True))

@@ -108,12 +108,17 @@ class Scene:
         source, target, input_nr, output_nr = (column[number] for column in columns)
         return self.differences.edges.get((source, target, input_nr, output_nr), "")
 
-    def output_word(self, edge: int) -> str:
-        """Return which of several outputs of a card an edge enters; where values flow down its label says so there."""
+    def output_words(self) -> list[str]:
+        """Return per edge which of several outputs of a card it enters; where values flow down its label says so there.
+
+        An edge that stands for several names none.
+        """
         folded, counts = self.view.folded, self.view.counts
-        if self.is_forward or counts[edge] > 1:
-            return ""
-        return labels.output_text(folded.original, folded.last_edges[self.view.edges[edge]])
+        original, last = folded.original, folded.last_edges
+        if self.is_forward or not any(original.edge_output_nr):  # of several outputs one beside the first is used
+            return [""] * len(counts)
+        pairs = zip(self.view.edges, counts, strict=True)
+        return ["" if count > 1 else labels.output_text(original, last[edge]) for edge, count in pairs]
 
     def is_cut(self, edge: int) -> bool:
         """Whether values take an edge, and no gradient."""
