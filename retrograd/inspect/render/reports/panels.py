@@ -58,8 +58,8 @@ def _parts(outcome: Outcome) -> Iterator[Panel | Text]:
     count = len(outcome.findings)
     if steps := outcome.recording.summarized():
         yield Text(
-            f"retrograd: of {steps:,} steps of this long program there are only sums, as figures and samples of them "
-            "were alike; findings count what is kept in full (--keep all keeps all)",
+            f"retrograd: {steps:,} steps that resembled others were kept only as statistics; findings count the steps "
+            "kept in full (--keep all keeps every step)",
             style="dim",
         )
     for sentence in outcome.unseen:
