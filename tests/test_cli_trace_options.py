@@ -109,7 +109,7 @@ def test_environment_never_names_the_program(monkeypatch: pytest.MonkeyPatch) ->
         ("[tool.retrograd]\ntitle = ['x']", "must be one value"),
         (
             "[tool.retrograd.trace]\nmodule = 'antigravity'",
-            "unknown key 'module'. Keys: all-figures, check, children, color-by, eager, expand, flush-every, fold",
+            "unknown key 'module'. Keys: all-figures, check, children, color-by, digest, eager, expand",
         ),
     ],
 )
