@@ -104,6 +104,12 @@ def content_of(memory: Array) -> Hashable:
     return total, mixed, zlib.crc32(memory[size // 8 * 8 :].data)
 
 
+def sum_of(memory: Array) -> Hashable:
+    """Return a number for bytes that takes half the time; what has the same words in another order has the same."""
+    words = memory[: memory.size // 8 * 8].view(np.int64)
+    return int(np.add.reduce(words)), zlib.crc32(memory[words.size * 8 :].data)
+
+
 def _alike(array: Array) -> bool:
     """Whether an array has several rows of several entries, and all of them are equal, but for rounding."""
     if array.ndim < 2 or len(array) < 2 or array[0].size < 2:

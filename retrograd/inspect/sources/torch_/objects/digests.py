@@ -25,6 +25,7 @@ from ....program.modules import attribute
 from ....program.signals import let_pass
 from ....recording.events import Event
 from ...importing import AfterImport
+from ...step_effects import sum_of
 from ..library import LIBRARY, loaded_torch
 from ..private import private
 from ..problems import safely, unseen
@@ -35,7 +36,7 @@ _LIMIT = 30.0
 """Seconds that one rank waits for another before it compares no more."""
 _MOST = 1_000
 """Steps that may wait to be compared."""
-_GLANCE, _LONGEST_GLANCE = 0.0005, 0.05
+_GLANCE, _LONGEST_GLANCE = 0.003, 0.05
 """Seconds between two looks at a message under way, at first and in the end."""
 PATIENCE = 2.0
 """Seconds that the end of a program waits for what is being compared."""
@@ -85,7 +86,7 @@ class Digests:
 
     def begin(self) -> None:
         """Hear of steps from now on."""
-        self._reader = StepReader()
+        self._reader = StepReader(sum_of)
         optimizer: Any = sys.modules[LIBRARY.torch.optim.Optimizer.__module__]
         with own_numbers():
             self._handles.append(optimizer.register_optimizer_step_pre_hook(self._begins))

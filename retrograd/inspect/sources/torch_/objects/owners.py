@@ -85,8 +85,9 @@ def _by_itself(copying: FrameType) -> bool:
 class StepReader:
     """``Reader`` of PyTorch; asked in the midst of a program, by which nothing of it may be called."""
 
-    def __init__(self) -> None:
-        self._readable = Readable()
+    def __init__(self, content: Callable[[Array], Hashable] = content_of) -> None:
+        """``content``: what differs if bytes do."""
+        self._readable, self._content_of = Readable(), content
 
     def contents(self, parameters: Sequence[Any]) -> list[Hashable]:
         """Return for each parameter what differs if its values do."""
@@ -142,7 +143,7 @@ class StepReader:
         pointer, size = tensor.data_ptr(), tensor.numel() * tensor.element_size()
         if not pointer:
             return None
-        return content_of(np.frombuffer((ctypes.c_char * size).from_address(pointer), np.uint8))
+        return self._content_of(np.frombuffer((ctypes.c_char * size).from_address(pointer), np.uint8))
 
     def _is_zero(self, gradient: Any) -> bool:
         """Whether the entries of a gradient of the CPU are known, and all zero."""
