@@ -123,6 +123,17 @@ def _shared(flow: Flow, carried: CarriedTensor, freeing: Run, failed: Run) -> Ca
     )
 
 
+def _beside(flow: Flow, row: int) -> list[int]:
+    """Return the parameters with what the line of a call made of them, as of all blocks of a network."""
+    kept = kept_results(flow).items()
+    return [
+        one
+        for result, (leaf, made) in kept
+        if flow.events[made].source == flow.events[row].source
+        for one in (leaf, result)
+    ]
+
+
 def _carried(flow: Flow, carried: CarriedTensor, freeing: Run, failed: Run) -> Case:
     """Return the case of a tensor that brought its old graph along."""
     name, again = carried.name, carried.made_again
@@ -154,7 +165,7 @@ def _carried(flow: Flow, carried: CarriedTensor, freeing: Run, failed: Run) -> C
         remedy=remedy,
         source=used if again else made,
         op=flow.events[carried.user].op,
-        subjects=frozenset({carried.tensor, *(kept[:1] if kept is not None and not again else ())}),
+        subjects=frozenset({carried.tensor, *(_beside(flow, kept[1]) if kept is not None and not again else ())}),
         explains_error=True,
         marks=flow.marks(failed, [carried.maker], f"freed by backward at {place(freeing.source)}"),
         evidence={"tensor": name, "made": list(made or ()), "used": list(used or ())},
