@@ -33,6 +33,8 @@ class Overshoot:
     """The largest entry of the call's results, in the pass before the updates and in the one after them."""
     losses: tuple[float, ...]
     """The loss in each of the passes from the one to the other."""
+    data: float
+    """The largest entry of what the call takes beside its weights, where that is data: gradients are as large."""
 
 
 def overshoots(flow: Flow) -> Iterator[tuple[Run, Overshoot]]:
@@ -100,9 +102,15 @@ def _overshoot(flow: Flow, first: Run, last: Run, share: float, losses: tuple[fl
             continue
         moved = None if grown.intersection(flow.inputs(row)) else _moved(flow, row, first.end)
         if moved is not None:
-            return Overshoot(*moved, row, then, now, losses)
+            return Overshoot(*moved, row, then, now, losses, _data(flow, row))
         grown.update(flow.outputs(row))
     return None
+
+
+def _data(flow: Flow, row: int) -> float:
+    """Return the largest entry of what a call takes that has no history and requires none, 0 if there is nothing."""
+    data = [one for one in flow.inputs(row) if not flow.has_history(one, row) and not flow.requires_grad(one)]
+    return max((_size(limits) for one in data if (limits := limits_of(flow, one, row))), default=0.0)
 
 
 def _result(flow: Flow, row: int) -> float:
@@ -135,4 +143,4 @@ def _is_ordinary(flow: Flow, runs: list[Run], found: Overshoot) -> bool:
         return True
     size = math.sqrt(max(math.prod(flow.facts(found.leaf).shape), 1))
     norm = next(iter((flow.norms_in(runs[0]).get(found.leaf) or [None])[-1:]), None)
-    return norm is not None and norm / size < GROWN
+    return norm is not None and norm / size < GROWN * max(found.data, 1.0) ** 2

@@ -79,6 +79,7 @@ def _of_nothing(flow: Flow) -> Iterator[Case]:
             remedy="keep the parameters in a list, where the iterator is made: list(...)",
             source=source,
             op=event.op,
+            subjects=frozenset(leaves),
             evidence={"leaves": [flow.name(leaf) for leaf in leaves], "calls": count},
         )
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ....graphs.graph import SourceLine
 from ....operators import Trait, is_a, traits_of
+from ....program.syntax import parsed_expression
 from ....recording.events import Event
 from ...facts.flow import Flow
 from ...facts.hooks import is_code_of
@@ -295,8 +296,16 @@ def _uncopied(flow: Flow, event: Event, given: str) -> str:
     several = len(copied) > 1 or len(taken) > 1 or (given and given not in event.data.get("names", ()))
     if several:
         given = given or flow.spelling.argument_at(event.source, event.written, 0)
-        return f"torch.stack({given or '...'}), which keeps the history"
+        return f"{_stacked(given)}, which keeps the history"
     return "use the tensor itself, or .clone(), which keeps the history"
+
+
+def _stacked(text: str) -> str:
+    """Return what stacks a list of tensors as it is written, and each list in it."""
+    parts = parsed_expression(text)
+    if isinstance(parts, ast.List) and any(isinstance(one, ast.List) for one in parts.elts):
+        text = f"[{', '.join(_stacked(ast.unparse(one)) for one in parts.elts)}]"
+    return f"torch.stack({text or '...'})"
 
 
 def _copies(function: str) -> bool:

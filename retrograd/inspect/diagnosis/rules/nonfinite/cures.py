@@ -113,6 +113,12 @@ def cure(sick: Sick) -> str:
         return f"{sick.name} is empty, and {op} of nothing has no value: leave such a batch out"
     if sick.operator.is_a(Trait.SPREAD) and (_of_single_entries(flow, row) or not _varies(flow, row)):
         return f"{op} of a single entry has no value: leave such a batch out, or use unbiased=False"
+    narrow = any(flow.facts(one).dtype == "float16" for one in flow.inputs(row))
+    if narrow and sick.operator.is_a(Trait.NORMALISATION):
+        return (
+            f"an eps of 1e-8 or less is 0 in float16, so what is zero throughout is divided by 0: {op} of "
+            f"{sick.name}.float(), or an eps of 1e-4"
+        )
     grown = largest_input(flow, row)
     if made is not None and made.inf and sick.operator.poles and grown < GROWN_BEFORE:
         return _off_pole(sick)

@@ -10,6 +10,7 @@ from ...facts.flow import Flow
 from ...facts.runs import Run
 from ...queries.overshoot import Overshoot, overshoots
 from ...text.words import at, counted
+from ...thresholds import GROWN
 from .naming import line_of_rate, optimizer_name
 
 
@@ -32,11 +33,13 @@ def _case(flow: Flow, run: Run, found: Overshoot) -> Case:
     first, last = found.losses[0], found.losses[-1]
     ends = f"from {first:.4g} to {last:.4g}" if math.isfinite(last) else f"from {first:.4g} until it is not finite"
     rises = "with it" if len(found.losses) == 2 else f"in each of {counted(len(found.losses) - 1, 'step')}"
+    large = GROWN <= found.data < math.inf
+    scale = f"scale the data, which reach up to {found.data:.4g}, to about 1, or choose " if large else ""
     return Case(
         kind="exploding",
         message=f"{what}{at(update.source)} goes too far by {rate}: what {call.op}{at(call.source)} makes with {leaf} "
         f"grows from {found.before:.3g} to {found.after:.3g}, and {root} rises {rises}, {ends}.",
-        remedy="a smaller learning rate: one step must change a weight by no more than a small part of it",
+        remedy=f"{scale}a smaller learning rate: one step must change a weight by no more than a small part of it",
         source=source,
         op=update.op,
         severity="error",
