@@ -204,7 +204,7 @@ def test_both_sources_tell_the_same_of_all_else(program: str, folder: Path) -> N
 
 def test_every_kind_of_event_is_compared(folder: Path) -> None:
     """No kind that both sources can tell is missing in the programs above."""
-    kinds = {"collective", "wrapper", "prepared", *KINDS_APART, *CALLS}  # of several processes
+    kinds = {"collective", "wrapper", "digests", "prepared", *KINDS_APART, *CALLS}  # of several processes
     kinds |= {"missed", "lost", "summary"}  # of neither source
     for program in [one.values[0] for one in programs(MORE)] + [TRAINING]:
         kinds |= {event.kind for event in recorded_on("retrograd", program, folder).events}
