@@ -56,6 +56,8 @@ def _value_of(node: ast.expr, local: dict[str, Any], shared: dict[str, Any]) -> 
 
 # Finds the source text of the operation that a frame is executing: its operands and its assignment targets.
 
+_COMPARISONS = {ast.Gt: "gt", ast.Lt: "lt", ast.GtE: "ge", ast.LtE: "le", ast.Eq: "eq", ast.NotEq: "ne"}
+"""Sort of a comparison -> the operator's name."""
 _LONGEST = 80
 """Longer texts of operands are cut."""
 
@@ -75,6 +77,8 @@ class Spelling:
     keywords: dict[str, str] = field(default_factory=dict)
     targets: tuple[str, ...] = ()
     """What the line assigns the result to, if it does so directly: ``h``, ``self.state``, or several."""
+    compares: str = ""
+    """How a comparison is written, as the operator's name: ``"gt"`` for ``a > b``."""
 
 
 UNKNOWN = Spelling()
@@ -165,8 +169,9 @@ def _describe(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Spelling:
             return Spelling("BinOp", operands=_texts([node.left, node.right]), targets=targets)
         case ast.AugAssign():
             return Spelling("AugAssign", operands=_texts([node.target, node.value]), targets=(text_of(node.target),))
-        case ast.Compare(left=left, comparators=[right]):
-            return Spelling("Compare", operands=_texts([left, right]), targets=targets)
+        case ast.Compare(left=left, comparators=[right], ops=[how]):
+            name = _COMPARISONS.get(type(how), "")
+            return Spelling("Compare", operands=_texts([left, right]), compares=name, targets=targets)
         case ast.UnaryOp():
             return Spelling("UnaryOp", operands=_texts([node.operand]), targets=targets)
         case ast.Subscript():

@@ -111,11 +111,14 @@ def _pile_case(flow: Flow, pile: _Pile) -> Case:
     update = at(flow.events[pile.update].source) if pile.update is not None else ""
     mistaken = _cleared_again(flow, pile)
     clearing = _clearing(flow, pile)
-    instead = "" if mistaken is None else f"; {flow.spelling.text(mistaken)}{at(mistaken)} clears another one again"
+    often = "again and again" if flow.recording.summarized() else times(pile.arrivals)  # not all steps were kept
+    instead = (
+        "" if mistaken is None else f"; {flow.spelling.text(mistaken)}{at(mistaken)} clears another one, twice a step"
+    )
     return Case(
         kind="missing-zero-grad",
         message=f"{names} {verb} never cleared: backward{at(pile.source)} accumulated into {them} "
-        f"{times(pile.arrivals)}, although the values were updated in between{update}{instead}.",
+        f"{often}, although the values were updated in between{update}{instead}.",
         remedy=f"{clearing} in every step" if mistaken is None else f"{clearing} there",
         source=mistaken or pile.source,
         op="backward",
@@ -125,16 +128,22 @@ def _pile_case(flow: Flow, pile: _Pile) -> Case:
 
 
 def _cleared_again(flow: Flow, pile: _Pile) -> SourceLine | None:
-    """Return the line that clears, once more in the same step, an optimizer with none of the leaves that pile up."""
+    """Return the line that clears in vain, twice before its step, an optimizer with none of the leaves that pile up.
+
+    Of the two lines the later one, unless the backward pass of what piles up lies between them: it was meant for that.
+    """
     before: dict[object, tuple[int, Event]] = {}
+    passes = [run.begin for run in flow.runs if run.source == pile.source]
     for row, event in flow.of_kind("optimizer", action="zero_grad"):
         owner = event.data.get("owner")
         earlier = before.get(owner)
         before[owner] = row, event
         if earlier is None or earlier[1].source == event.source or held_by(event).intersection(pile.leaves):
             continue
-        if not flow.begun_between(earlier[0], row) and not flow.stepped_between(earlier[0], row):
-            return event.source
+        steps = flow.ledger.optimizers[owner].steps
+        if len({bisect_left(steps, one, key=lambda step: step.row) for one in (earlier[0], row)}) == 1:
+            between = bisect_right(passes, earlier[0]) < bisect_left(passes, row)
+            return earlier[1].source if between else event.source
     return None
 
 

@@ -26,6 +26,9 @@ _DRAWING = "sample"
 """The method of distributions that has a twin with a derivative, ``rsample``."""
 
 
+_SIGNS = {"gt": ">", "lt": "<", "ge": ">=", "le": "<=", "eq": "==", "ne": "!="}
+
+
 class Cause(NamedTuple):
     """What is to blame for a cut."""
 
@@ -108,7 +111,7 @@ def _left_the_graph(flow: Flow, row: int, cause: Cause, root: str, reason: str) 
     given = event.data.get("names") or [""]
     name = given[0] or (flow.name(event.data["inputs"][0]) if event.data.get("inputs") else "a tensor")
     if reason in NO_DERIVATIVE:
-        return f"the path from {root} ends at {event.op}{at(source)}, which has no derivative"
+        return f"the path from {root} ends at {_as_written(flow, row)}{at(source)}, which has no derivative"
     if reason in ("item", "tolist", "numpy"):
         run = next((run for run in flow.runs if run.begin > row), None)
         how = f"{event.written}(...)" if hasattr(builtins, event.written) else f".{event.written}()"
@@ -185,7 +188,7 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
     if cause.callee and not cause.own:
         return f"do not decorate {cause.callee} with torch.no_grad() when it is used in training"
     if reason in NO_DERIVATIVE:
-        return f"use a differentiable function in place of {event.op}, such as {_smooth(event)}"
+        return f"use a differentiable function in place of {_as_written(flow, row)}, such as {_smooth(event)}"
     if cause.mode == "inference_mode" or reason == "inference":
         return _NO_INFERENCE
     if reason in ("detach", "data") and (other := _instead_of_detach(flow, row, line)):
@@ -313,12 +316,22 @@ def _copies(function: str) -> bool:
     return is_a(function, Trait.ENTERING)
 
 
+def _as_written(flow: Flow, row: int) -> str:
+    """Return the name of an operator; of a comparison its sign, where the line has that."""
+    event, tree = flow.events[row], flow.spelling.statement(flow.events[row].source)
+    compared = tree is not None and any(isinstance(one, ast.Compare) for one in ast.walk(tree))
+    return _SIGNS.get(event.written, event.op) if compared else event.op
+
+
 def _smooth(event: Event) -> str:
     """Return what has a derivative in place of an operation that has none."""
     if is_a(event.op, Trait.COMPARISON):
         given = [name for name in event.data.get("names", ()) if name] or ["x"]
         one, other = [*given, str(event.data.get("arguments", {}).get("1", "limit"))][:2]
-        return f"torch.sigmoid(10 * ({one} - {other})), which is near 1 where the first is larger than the second"
+        if event.op in ("eq", "ne"):
+            return f"torch.exp(-10 * ({one} - {operand(other)}) ** 2), which is near 1 where the two are equal"
+        larger, smaller = (other, one) if event.op in ("lt", "le") else (one, other)
+        return f"torch.sigmoid(10 * ({larger} - {operand(smaller)})), which is near 1 where {larger} is the larger one"
     keys = operand((event.data.get("names") or [""])[0] or "x")
     ranks = f"torch.sigmoid(10 * ({keys}.unsqueeze(-1) - {keys}.unsqueeze(-2))).sum(-1) for ranks"
     weights = f"torch.softmax({keys}, dim), or the mean of all positions weighted by it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from ...facts.flow import Flow
 from ...facts.steps import optimizers_served, steps_with_runs, taken_gradients
 from ...roles.trained import creation_row, is_born_parameter, made_since, updated_by_hand, used_gradients
 from ...text.phrases import EMPTY_OPTIMIZER
+from ...text.spelling import called
 from ...text.words import at, counted, parameters
 from ...thresholds import HABIT
 from .empty import empty_case
@@ -237,8 +239,23 @@ def _cause(flow: Flow, mismatch: _Mismatch) -> tuple[SourceLine | None, str, str
         remedy = "use torch.nn.ModuleList or ModuleDict in place of a list or dict (ParameterList or ParameterDict for "
         remedy += "parameters), torch.nn.Parameter for a tensor"
         return source, f": {they_were} made{at(source)}, and no module registers {it}", remedy
+    if _puts_in_place(flow, source):
+        why = f", and{at(source)} load_state_dict(assign=True) put others in the place of those it has"
+        return (
+            source,
+            why,
+            "load the state before the optimizer is made; or without assign=True, which copies the values",
+        )
     remedy = "build the optimizer after the model has all its parameters, or optimizer.add_param_group(...)"
     return source, f", which was there before {they_were} made{at(source)}", remedy
+
+
+def _puts_in_place(flow: Flow, source: SourceLine | None) -> bool:
+    """Whether a line loads a state by putting its tensors in the place of the parameters."""
+    tree = flow.spelling.statement(source)
+    calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call)] if tree is not None else []
+    given = [word for one in calls if called(one) == "load_state_dict" for word in one.keywords if word.arg == "assign"]
+    return any(not isinstance(word.value, ast.Constant) or bool(word.value.value) for word in given)
 
 
 def _was_forgotten(flow: Flow, mismatch: _Mismatch) -> bool:
