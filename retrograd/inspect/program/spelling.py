@@ -80,7 +80,13 @@ class Spelling:
     compares: str = ""
     """How a comparison is written, as the operator's name: ``"gt"`` for ``a > b``."""
 
+    def turns(self, op: str) -> bool:
+        """Whether an operator compares with its operands exchanged: of ``x > p`` Python may ask ``p < x``."""
+        return bool(self.compares) and _TURNED.get(self.compares) == op
 
+
+_TURNED = {"gt": "lt", "lt": "gt", "ge": "le", "le": "ge"}
+"""Comparison -> the one that means the same with its operands exchanged."""
 UNKNOWN = Spelling()
 _Position = tuple[int, int, int, int]
 

@@ -138,9 +138,23 @@ def _makes_another_sort(site: Site, found: ast.expr) -> bool:
     """Whether what stands around a cut may need what it gave: an array or number, or a tensor made of a list."""
     if callee(found) in _COPIES and isinstance(found, ast.Call):
         inner = found.args[0]
+        if _has_numbers(inner) or _is_of_rows(site):
+            return True  # stack takes tensors alone, and of rows of one entry it makes another shape
         listed = isinstance(inner, ast.List | ast.Tuple | ast.ListComp) or _within(inner) is not None
         return not listed and not _is_tensor(site, inner)
     return callee(found) in _PLAIN
+
+
+def _has_numbers(node: ast.expr) -> bool:
+    """Whether a list, or one within it, has numbers written out among its entries."""
+    entries = [one for part in ast.walk(node) if isinstance(part, ast.List | ast.Tuple) for one in part.elts]
+    return any(isinstance(one, ast.Constant) for one in entries)
+
+
+def _is_of_rows(site: Site) -> bool:
+    """Whether what a call copies are tensors of one entry that have a dimension."""
+    given = [] if site.event is None else site.event.data.get("inputs", ())
+    return len(given) > 1 and any(site.flow.facts(one).shape for one in given)
 
 
 def _is_tensor(site: Site, node: ast.expr) -> bool:

@@ -11,12 +11,16 @@ from .site import Site, fix
 
 
 def _trained_again(site: Site) -> Iterator[Fix]:
-    """``train()`` at the beginning of each turn of the loop that evaluates; else where the function ends."""
+    """``train()`` is called where it is only named; or where each turn begins, or the function ends, that evaluates."""
     program, statement = site.program, site.statement
     network = method(statement.value, "eval", "train") if isinstance(statement, ast.Expr) else None
     if network is None:
         return
     text = f"{program.text(network)}.train()"
+    for one in program.statements:  # named and not called, which does nothing
+        if isinstance(one, ast.Expr) and f"{program.text(one.value)}()" == text:
+            yield from fix(f"call {program.text(one.value)}", program.replaced(one.value, text))
+            return
     loop = program.loop(statement)
     if loop is not None:
         yield from fix(f"{text} at the beginning of each turn", program.put_inside(loop, text))

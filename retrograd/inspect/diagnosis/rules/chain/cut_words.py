@@ -323,15 +323,20 @@ def _as_written(flow: Flow, row: int) -> str:
     return _SIGNS.get(event.written, event.op) if compared else event.op
 
 
+def _bracketed(text: str) -> str:
+    """Return an expression as it can be subtracted."""
+    return f"({text})" if isinstance(parsed_expression(text), ast.BinOp | ast.Compare | ast.IfExp) else text
+
+
 def _smooth(event: Event) -> str:
     """Return what has a derivative in place of an operation that has none."""
     if is_a(event.op, Trait.COMPARISON):
         given = [name for name in event.data.get("names", ()) if name] or ["x"]
         one, other = [*given, str(event.data.get("arguments", {}).get("1", "limit"))][:2]
         if event.op in ("eq", "ne"):
-            return f"torch.exp(-10 * ({one} - {operand(other)}) ** 2), which is near 1 where the two are equal"
+            return f"torch.exp(-10 * ({one} - {_bracketed(other)}) ** 2), which is near 1 where the two are equal"
         larger, smaller = (other, one) if event.op in ("lt", "le") else (one, other)
-        return f"torch.sigmoid(10 * ({larger} - {operand(smaller)})), which is near 1 where {larger} is the larger one"
+        return f"torch.sigmoid(10 * ({larger} - {_bracketed(smaller)})), near 1 where {larger} is the larger one"
     keys = operand((event.data.get("names") or [""])[0] or "x")
     ranks = f"torch.sigmoid(10 * ({keys}.unsqueeze(-1) - {keys}.unsqueeze(-2))).sum(-1) for ranks"
     weights = f"torch.softmax({keys}, dim), or the mean of all positions weighted by it"

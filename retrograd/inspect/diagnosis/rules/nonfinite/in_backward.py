@@ -7,7 +7,7 @@ from bisect import bisect_left
 from ....graphs.graph import Graph
 from ....operators import Trait, operator
 from ...base import Case
-from ...facts.call_inputs import LARGEST, expression, input_names
+from ...facts.call_inputs import LARGEST, expression, input_names, limits_of
 from ...facts.calls import CALLS
 from ...facts.finite import Finiteness, state_of
 from ...facts.flow import Flow, Reached
@@ -196,8 +196,10 @@ def _node_case(flow: Flow, states: Finiteness, run: Run, node: int) -> Case:
     else:
         kind, is_bad = "nan-origin", f"is {'NaN' if nan else 'infinite'}"
         zero = nan and pole is not None and not snapshot.measures["out_inf_count"][node]
-        where += ", and a mask on the result comes too late: zero times infinity is NaN" if zero else ""
-        remedy = _remedy(flow, states, row, first, masked="what follows" if zero else "", at_pole=pole is not None)
+        masked = zero and row is not None and _is_masked(flow, row)
+        too_late = "a mask on the result comes too late" if masked else "the gradient that arrives there is zero"
+        where += f", and {too_late}: zero times infinity is NaN" if zero else ""
+        remedy = _remedy(flow, states, row, first, masked="what follows" if masked else "", at_pole=pole is not None)
         if snapshot.kind[node] == "function":
             remedy = f"let backward of {op} return a finite number there, or keep {first} away from that point"
     return Case(
@@ -210,6 +212,19 @@ def _node_case(flow: Flow, states: Finiteness, run: Run, node: int) -> Case:
         marks=flow.marks(run, [row] if row is not None else [], "the first bad gradient is born here"),
         evidence={"node": f"n{node}", "place": place(source), "values": values},
     )
+
+
+def _is_masked(flow: Flow, row: int) -> bool:
+    """Whether what takes the result of a call, arranged at most, leaves entries out: by a mask, or zeros as factors."""
+    arranged = flow.descendants(flow.outputs(row), row, follow=lambda call: flow.does(call, Trait.ARRANGING)).tensors
+    for call in {call for one in arranged for call in flow.used_in.get(one, ()) if call > row}:
+        data = [one for one in flow.inputs(call) if not flow.has_history(one, call) and not flow.requires_grad(one)]
+        ends = [limits_of(flow, one, call) for one in data if flow.does(call, Trait.PRODUCT)]
+        if any(flow.facts(one).dtype == "bool" for one in data) or any(end and end[0] == 0.0 for end in ends):
+            return True
+        if flow.does(call, Trait.INDEXING) or flow.does(call, Trait.PART):
+            return True
+    return False
 
 
 def _dtype_of_gradient(flow: Flow, snapshot: Graph, node: int, row: int | None) -> str:

@@ -89,9 +89,9 @@ class Sites:
         assert frame is not None
         line = source_line(frame)
         self._mention(line)
-        texts = names.texts(caller)
         name, targets = names.cast(caller, op.name) or caller.function or row, tuple(names.targets(caller))
         does = operator(name)
+        texts = names.texts(caller, does.name)
         return Site(
             code=frame.f_code,
             line=line,

@@ -33,9 +33,12 @@ class Names:
         self._texts: BoundedDict[int, tuple[Spelling, list[str], list[str]]] = BoundedDict(50_000)
         """Id of a spelling -> the spelling, kept so that its id stays its own, texts of its operands, and targets."""
 
-    def texts(self, caller: Caller) -> list[str] | None:
+    def texts(self, caller: Caller, op: str = "") -> list[str] | None:
         """Return the source text of arguments that may be tensors; None if one of our modules is in between."""
-        return None if caller.module or caller.frame is None else self._known(caller.frame)[1]
+        if caller.module or caller.frame is None:
+            return None
+        spelling, texts, _ = self._known(caller.frame)
+        return texts[::-1] if spelling.turns(op) else texts
 
     def of_outputs(self, caller: Caller, outputs: Any) -> list[str]:
         """What the line assigns the outputs to."""
@@ -60,6 +63,9 @@ class Names:
 
     def written(self, caller: Caller, op: str) -> str:
         """What the line calls an operator, "" if it calls something else there."""
+        spelling = spelling_at(caller.frame)
+        if spelling.turns(op) and not caller.module:
+            return spelling.compares
         form = self.form(caller)
         return form if op in (canonical(form), canonical(f"__{form}__")) else ""
 

@@ -110,7 +110,7 @@ class Sites:
             texts=None if depends_on_values(call, spelling) else tuple(spelled(call, spelling)),
             target=assigned(spelling, 1),
             nested=line is not None and line.function != "<module>",
-            written=spelling.compares or _written(call, spelling.form),
+            written=spelling.compares if spelling.turns(call.rule.op) else _written(call, spelling.form),
             harmless=call.rule.kind == "operation" and "numpy" not in call.rule.op,
         )
 

@@ -7,9 +7,6 @@ from ....program.frames import read_locals
 from ....program.spelling import Spelling, is_number
 from .calls import Call
 
-_TURNED = {"gt": "lt", "lt": "gt", "ge": "le", "le": "ge"}
-"""Comparison -> the one that means the same with its operands exchanged: Python may ask the right one."""
-
 
 def spelled(call: Call, spelling: Spelling) -> list[str]:
     """Return the source text of each input of a call, "" where the line does not show it."""
@@ -22,7 +19,7 @@ def _operands(call: Call, spelling: Spelling) -> tuple[str, ...]:
     operands = spelling.operands
     if spelling.form == "BinOp" and _is_swapped(call, spelling):
         return operands[::-1]
-    if spelling.compares and _TURNED.get(spelling.compares) == call.rule.op:  # as ``x > p`` of a parameter is p < x
+    if spelling.turns(call.rule.op):
         return operands[::-1]
     count = len(call.args)
     if spelling.receiver and (call.rule.method or count == len(operands) + 1) and count != len(operands):
