@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -106,6 +106,8 @@ class Verdict:
     """Backward returns something even when the incoming gradient is zero."""
     missing: bool = False
     """Backward returned None."""
+    exchanged: int | None = None
+    """The argument whose derivative it is, while that one has this one's."""
     reason: str = ""
     """``"spread"``: it differs for a gradient whose entries share memory; ``"drawn"``: by the numbers it draws anew."""
 
@@ -207,7 +209,7 @@ def compare(rule: Map, arrays: list[Array], precision: Precision, cls: Any) -> V
             for argument, array in enumerate(place.arrays):
                 verdict = _argument(place, argument, direction_for(array, numbers), cls, numbers)
                 if verdict is not None and verdict.error:
-                    return verdict
+                    return replace(verdict, exchanged=_exchanged_with(place, argument, numbers))
                 agreed |= set() if verdict is None else {argument}
         if len(agreed) == len(arrays):
             break
@@ -249,6 +251,19 @@ def _argument(place: Place, argument: int, direction: Array, cls: Any, numbers: 
     if cls is not None and _is_meant(place, (argument, index), entry, cls):
         raise Deliberate
     return _difference(place, argument, (index, along, entry), _factor(place, argument, slope, numbers))
+
+
+def _exchanged_with(place: Place, argument: int, numbers: np.random.Generator) -> int | None:
+    """Return the argument that has the derivative of another one, while that has its own."""
+    direction, bound = direction_for(place.arrays[argument], numbers), place.precision.tolerance
+    mine = place.slope(argument, direction)
+    for other, array in enumerate(place.arrays):
+        if other != argument and array.shape == direction.shape:
+            theirs = place.slope(other, direction)
+            crossed = (mine._replace(numeric=theirs.numeric), theirs._replace(numeric=mine.numeric))
+            if mine.settled and theirs.settled and theirs.moved and all(one.error < bound for one in crossed):
+                return other
+    return None
 
 
 def _is_clear(place: Place, argument: int, along: Array, entry: Slope) -> bool:
@@ -343,6 +358,8 @@ def _event(kept_call: KeptCall, cls: Any, verdict: Verdict, order: int) -> Event
     data |= {"ones": verdict.ones, "constant": verdict.constant, "missing": verdict.missing, "incoming": incoming}
     if verdict.factor is not None:
         data["factor"] = verdict.factor
+    if verdict.exchanged is not None and not incoming and verdict.exchanged < len(varied):
+        data["exchanged"] = varied[verdict.exchanged]
     if verdict.reason:
         data["reason"] = verdict.reason
     code = None if rule is None else code_of(rule)

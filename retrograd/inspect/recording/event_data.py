@@ -321,9 +321,9 @@ class FunctionData(TypedDict, total=False):
     """Analytic by numeric derivative, where that is the same in all directions."""
     ones: bool
     constant: bool
-    """Backward returns something even when the incoming gradient is zero."""
+    """Backward returns something even when the incoming gradient is zero; ``missing``: it returned None."""
     missing: bool
-    """Backward returned None."""
+    exchanged: int  # the argument that has this one's derivative, and this one its
     reason: str
     """``"spread"``: backward differs for gradients whose entries share memory; ``"drawn"``: it draws numbers anew."""
     incoming: bool

@@ -176,11 +176,13 @@ def _measured_case(event: Event, entries: int) -> Case:
     if data.get("reason") in _REASONS:
         return _circumstance_case(event, event.source or backward_line(event))
     second = data.get("order") == 2
-    names, place = data.get("parameters", []), data.get("argument", 0)
-    name = names[place] if place < len(names) else f"input {place}"
+    name = _parameter(data, data.get("argument", 0))
     source = event.source or backward_line(event)
     factor = data.get("factor")
     share = f" ({factor:.4g} times as much, for every entry)" if factor and not data.get("missing") else ""
+    other = data.get("exchanged")
+    if other is not None:
+        source, share = backward_line(event), f", which it gives for {_parameter(data, other)}: the two are exchanged"
     to = "the incoming gradient" if data.get("incoming") else f"{name}{data.get('index') or ''}"
     nothing = (
         f"returns a gradient without a history in {name}, so zero" if second else f"returns None for {name}, so zero"
@@ -197,11 +199,19 @@ def _measured_case(event: Event, entries: int) -> Case:
     )
 
 
+def _parameter(data: dict[str, Any], place: int) -> str:
+    """Return the name of an argument of forward."""
+    names = data.get("parameters", [])
+    return names[place] if place < len(names) else f"input {place}"
+
+
 def _correction(data: dict[str, Any], name: str, entries: int) -> str:
     """Return what to change in a backward rule, as far as the numbers tell."""
     factor = data.get("factor")
     if data.get("order") == 2:
         return "compute what backward returns from saved inputs, with operations that record; gradgradcheck checks it"
+    if (other := data.get("exchanged")) is not None:
+        return f"return them in the order of what forward takes: {name} and {_parameter(data, other)} have each other's"
     if data.get("missing"):
         return f"return the gradient of {name} in its place instead of None"
     if data.get("constant"):
