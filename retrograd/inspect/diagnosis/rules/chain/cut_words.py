@@ -26,7 +26,7 @@ _DRAWING = "sample"
 """The method of distributions that has a twin with a derivative, ``rsample``."""
 
 
-_SIGNS = {"gt": ">", "lt": "<", "ge": ">=", "le": "<=", "eq": "==", "ne": "!="}
+_SIGNS = {ast.Gt: ">", ast.Lt: "<", ast.GtE: ">=", ast.LtE: "<=", ast.Eq: "==", ast.NotEq: "!="}
 
 
 class Cause(NamedTuple):
@@ -111,7 +111,7 @@ def _left_the_graph(flow: Flow, row: int, cause: Cause, root: str, reason: str) 
     given = event.data.get("names") or [""]
     name = given[0] or (flow.name(event.data["inputs"][0]) if event.data.get("inputs") else "a tensor")
     if reason in NO_DERIVATIVE:
-        return f"the path from {root} ends at {_as_written(flow, row)}{at(source)}, which has no derivative"
+        return f"the path from {root} ends at {_as_written(flow, event)}{at(source)}, which has no derivative"
     if reason in ("item", "tolist", "numpy"):
         run = next((run for run in flow.runs if run.begin > row), None)
         how = f"{event.written}(...)" if hasattr(builtins, event.written) else f".{event.written}()"
@@ -188,7 +188,7 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
     if cause.callee and not cause.own:
         return f"do not decorate {cause.callee} with torch.no_grad() when it is used in training"
     if reason in NO_DERIVATIVE:
-        return f"use a differentiable function in place of {_as_written(flow, row)}, such as {_smooth(event)}"
+        return f"use a differentiable function in place of {_as_written(flow, event)}, such as {_smooth(flow, event)}"
     if cause.mode == "inference_mode" or reason == "inference":
         return _NO_INFERENCE
     if reason in ("detach", "data") and (other := _instead_of_detach(flow, row, line)):
@@ -316,11 +316,19 @@ def _copies(function: str) -> bool:
     return is_a(function, Trait.ENTERING)
 
 
-def _as_written(flow: Flow, row: int) -> str:
+def _comparison(flow: Flow, event: Event) -> ast.Compare | None:
+    """Return the comparison in the line of a call that compares, None where it is written as a function."""
+    tree = flow.spelling.statement(event.source) if is_a(event.op, Trait.COMPARISON) else None
+    found = [one for one in ast.walk(tree) if isinstance(one, ast.Compare)] if tree is not None else []
+    names = set(filter(None, event.data.get("names", ())))
+    fitting = [one for one in found if names <= {ast.unparse(one.left), ast.unparse(one.comparators[0])}]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _as_written(flow: Flow, event: Event) -> str:
     """Return the name of an operator; of a comparison its sign, where the line has that."""
-    event, tree = flow.events[row], flow.spelling.statement(flow.events[row].source)
-    compared = tree is not None and any(isinstance(one, ast.Compare) for one in ast.walk(tree))
-    return _SIGNS.get(event.written, event.op) if compared else event.op
+    compared = _comparison(flow, event)
+    return event.op if compared is None else _SIGNS.get(type(compared.ops[0]), event.op)
 
 
 def _bracketed(text: str) -> str:
@@ -328,14 +336,16 @@ def _bracketed(text: str) -> str:
     return f"({text})" if isinstance(parsed_expression(text), ast.BinOp | ast.Compare | ast.IfExp) else text
 
 
-def _smooth(event: Event) -> str:
+def _smooth(flow: Flow, event: Event) -> str:
     """Return what has a derivative in place of an operation that has none."""
     if is_a(event.op, Trait.COMPARISON):
         given = [name for name in event.data.get("names", ()) if name] or ["x"]
         one, other = [*given, str(event.data.get("arguments", {}).get("1", "limit"))][:2]
-        if event.op in ("eq", "ne"):
+        if is_a(event.op, Trait.EQUALITY):
             return f"torch.exp(-10 * ({one} - {_bracketed(other)}) ** 2), which is near 1 where the two are equal"
-        larger, smaller = (other, one) if event.op in ("lt", "le") else (one, other)
+        if (compared := _comparison(flow, event)) is not None:
+            one, other = ast.unparse(compared.left), ast.unparse(compared.comparators[0])
+        larger, smaller = (other, one) if _as_written(flow, event)[0] == "<" else (one, other)
         return f"torch.sigmoid(10 * ({larger} - {_bracketed(smaller)})), near 1 where {larger} is the larger one"
     keys = operand((event.data.get("names") or [""])[0] or "x")
     ranks = f"torch.sigmoid(10 * ({keys}.unsqueeze(-1) - {keys}.unsqueeze(-2))).sum(-1) for ranks"
