@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from .. import late
 from ..core.batches import is_batched, refuse_choice, refuse_number
 from ..overriding.overrides import disabled_torch_function_impl
+from ..switches.transforming import made_in_derivative
 from . import detaching
 from .tensor import Tensor
 
@@ -23,8 +24,8 @@ class Batched(Tensor):
 
     @property
     def data(self) -> Tensor:
-        """The memory without history; ``RuntimeError`` until the batch is done."""
-        if is_batched(self):
+        """The memory without history; until the batch is done ``RuntimeError``, but in a derivative for each entry."""
+        if is_batched(self) and not made_in_derivative(self):
             raise RuntimeError("accessing `data` under vmap transform is not allowed. Use detach() instead")
         return detaching.data(self)  # type: ignore[no-any-return]
 

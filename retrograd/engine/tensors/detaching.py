@@ -13,7 +13,7 @@ from ..core.base import LAZY, TensorBase, is_inference, wrap
 from ..core.bits import bits_of, mark, memory_of
 from ..overriding.asked_functions import detached, is_asked
 from ..switches import state
-from ..switches.transforming import write_in_transform
+from ..switches.transforming import history_in_transform, write_in_transform
 
 
 def _alias(t: TensorBase) -> Any:
@@ -52,18 +52,26 @@ def detach_(self: Any) -> Any:
         observe.notify("cut", "detach_", self, self)
     storage_of(self)
     meta = self.need_meta()
-    if self._fn is not None and self._fn is not LAZY:
+    kept, keeps_tangent = history_in_transform(self) if state.STATE.levels else (None, False)
+    if self._fn is not None and self._fn is not LAZY and kept is None:
         meta.detached_at = stamp_write()
-    self._fn = None
-    meta.requires_grad, meta.retains_grad, meta.tangent = False, False, None
+    self._fn = kept
+    meta.requires_grad, meta.retains_grad = False, False
+    if not keeps_tangent:
+        meta.tangent = None
     return self
 
 
 def data(self: Any) -> Any:
-    """A leaf that shares memory but neither history nor version."""
+    """A leaf that shares memory but neither history nor version; within a derivative one without that one's history."""
     alias = detached(self, shares_version=False) if is_asked(self) else _alias(self)
     if self._is_view():
         storage_of(alias).root = root_array(self)
+    if state.STATE.levels and alias is not self:
+        alias._fn, keeps_tangent = history_in_transform(self, of_its_level=True)
+        if keeps_tangent and self._meta is not None:
+            meta = alias.need_meta()
+            meta.tangent, meta.tangent_level = self._meta.tangent, self._meta.tangent_level
     if observe.observers:
         observe.notify("cut", "data", self, alias)
     return alias

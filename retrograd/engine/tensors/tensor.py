@@ -337,6 +337,8 @@ class Tensor(TensorBase):
                 "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
                 "type: one of them is on device='meta'. Make a new Parameter instead."
             )
+        if STATE.levels and STATE.levels[-1].cut is not None:
+            raise RuntimeError("mutating directly with `.data` inside functorch transform is not allowed.")
         if self.requires_grad and not value._sig.differentiable:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         if value._sig.numpy != self._sig.numpy and self._meta is not None:

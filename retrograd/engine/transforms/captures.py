@@ -19,6 +19,7 @@ from ..aliasing.views import requires_grad
 from ..core.base import made
 from ..switches.state import STATE
 from ..switches.transforming import write_in_transform
+from .cuts import CutPoint
 
 
 class _Made:
@@ -28,8 +29,19 @@ class _Made:
     theirs is given to a new one.
     """
 
+    cut: CutPoint | None = None
+    """Where histories are cut, at a level that is differentiated."""
+    lent: frozenset[int] = frozenset()
+    """Memory of the level's that tensors from outside have as well: what belongs to the level there has a history."""
+
     def __init__(self, arguments: Iterable[Any]) -> None:
         self.owners = {id(_owner(t._array)) for t in arguments}
+
+    def made(self, t: Any) -> bool:
+        """Whether a tensor belongs to the level: by its history if it has one, else by its memory."""
+        by_history = None if self.cut is None else self.cut.made(t)
+        owner = id(_owner(t._array))
+        return owner in self.owners and owner not in self.lent if by_history is None else by_history
 
     def about_to_write(self, t: Any, name: str) -> None:
         """Do what is to be done before a write."""
@@ -38,8 +50,10 @@ class _Made:
 class _Derivative(_Made):
     """A level beneath which captured tensors may not be written, nor recorded writes be made to ``leaves``."""
 
-    def __init__(self, arguments: Iterable[Any], leaves: Iterable[Any]) -> None:
+    def __init__(self, arguments: Iterable[Any], leaves: Iterable[Any], cut: CutPoint, recorded: Iterable[Any]) -> None:
         super().__init__(arguments)
+        self.cut = cut
+        self.lent = frozenset(id(_owner(t._array)) for t in recorded)
         self.leaves = {id(t) for t in leaves}
 
     def about_to_write(self, t: Any, name: str) -> None:
@@ -148,9 +162,14 @@ _open_levels = 0
 _changing = reentrant_lock()
 
 
-def captures_refused(arguments: Iterable[Any], leaves: Iterable[Any]) -> AbstractContextManager[Any]:
-    """Within the block only ``arguments`` and what is made there may be written, ``leaves`` of them only unrecorded."""
-    return opened(_Derivative(arguments, leaves))
+def captures_refused(
+    arguments: Iterable[Any], leaves: Iterable[Any], cut: CutPoint, recorded: Iterable[Any] = ()
+) -> AbstractContextManager[Any]:
+    """Within the block only ``arguments`` and what is made there may be written, ``leaves`` of them only unrecorded.
+
+    ``recorded`` are those whose uses are recorded, in the memory of the caller's tensors.
+    """
+    return opened(_Derivative(arguments, leaves, cut, recorded))
 
 
 @contextmanager

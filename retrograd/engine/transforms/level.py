@@ -17,6 +17,7 @@ from ..switches.modes import enable_grad, inference_mode
 from ..switches.state import STATE
 from ..tensors.tensor import Tensor
 from .captures import captures_refused
+from .cuts import CutPoint, reaches_beyond
 from .function_rules import transforming
 
 
@@ -59,7 +60,7 @@ class Level:
     def __init__(self, values: Any, *, pushes: bool = False) -> None:
         leaves, self.spec = tree_flatten(values)
         self._recorded_outside = STATE.grad_enabled
-        self._depth = len(STATE.transforms) + 1
+        self.cut = CutPoint(len(STATE.transforms) + 1)
         self._pushes = pushes
         for leaf in leaves:
             if not isinstance(leaf, Tensor):
@@ -70,7 +71,7 @@ class Level:
 
     def _entered(self, t: Any) -> Any:
         leaf = new_leaf(ordinary(t).detach())
-        leaf.need_meta().depth = self._depth
+        leaf.need_meta().depth = self.cut.depth
         self._own.append(leaf)
         tangent = tangent_of(t)
         if tangent is not None:
@@ -88,7 +89,7 @@ class Level:
         inside = tree_map(_belonging, others)
         arguments = [t for t in tree_flatten(inside)[0] if isinstance(t, Tensor)]
         arguments += self.inputs
-        with captures_refused(arguments, () if self._pushes else self.inputs):
+        with captures_refused(arguments, () if self._pushes else self.inputs, self.cut, self.inputs):
             yield inside
 
     def gradients(self, outputs: list[Any], cotangents: list[Any], recorded_outside: bool | None = None) -> Any:
@@ -101,23 +102,29 @@ class Level:
         chosen = [(o, c) for o, c in zip(outputs, cotangents, strict=True) if o.requires_grad]
         if not chosen:
             return tree_unflatten([t.new_zeros(t.shape) for t in self.inputs], self.spec)
-        found = gradients_of(
-            [o for o, _ in chosen], self.inputs, [ordinary(c) for _, c in chosen], create_graph=True, allow_unused=True
-        )
+        found = self.pulled([o for o, _ in chosen], [ordinary(c) for _, c in chosen])
         made = [t.new_zeros(t.shape) if g is None else self.left(g) for g, t in zip(found, self.inputs, strict=True)]
         return tree_unflatten(made, self.spec)
+
+    def pulled(self, outputs: list[Any], cotangents: list[Any]) -> Any:
+        """The gradients of this level alone, ``None`` where nothing depends on an input."""
+        with self.cut.pulling():
+            return gradients_of(outputs, self.inputs, cotangents, create_graph=True, allow_unused=True)
 
     def left(self, t: Any, others: Sequence[Any] = ()) -> Any:
         """A result as seen from outside: without history if only this level's own leaves and ``others`` are in it.
 
         Nor has it one where nothing was recorded outside.
         """
-        own = {id(leaf) for leaf in (*self._own, *others)}
-        if not t.requires_grad or (self._recorded_outside and _reaches_more_than(own, t, self._depth)):
+        own = frozenset(id(leaf) for leaf in (*self._own, *others))
+        if not t.requires_grad or (self._recorded_outside and self._reaches_more_than(own, t)):
             return t
         tangent = tangent_of(t)
         made = t.detach()
         return made if tangent is None else make_dual(made, self.left(tangent, others))
+
+    def _reaches_more_than(self, own: frozenset[int], t: Any) -> bool:
+        return id(t) not in own if t.grad_fn is None else reaches_beyond(gradient_edge(t), self.cut.depth, own)
 
     def left_tree(self, tree: Any) -> Any:
         """All tensors of a result as seen from outside; ``RuntimeError`` for anything else."""
@@ -146,25 +153,3 @@ def _belonging(t: Any) -> Any:
     if tangent is not None:
         keep_tangent(alias, tangent)
     return alias
-
-
-def _reaches_more_than(own: set[int], t: Any, depth: int) -> bool:
-    """Whether the graph of ``t`` ends at a leaf that requires grad, is not among ``own``, nor of a level within."""
-    if t.grad_fn is None:
-        return id(t) not in own
-    stack, seen = [t.grad_fn], {t.grad_fn}
-    while stack:
-        node = stack.pop()
-        variable = getattr(node, "variable", None)
-        if (
-            variable is not None
-            and variable.requires_grad
-            and id(variable) not in own
-            and variable.need_meta().depth < depth
-        ):
-            return True
-        for following, _ in node.next_functions:
-            if following is not None and following not in seen:
-                seen.add(following)
-                stack.append(following)
-    return False

@@ -30,6 +30,7 @@ from ..switches.modes import inference_mode, set_grad_enabled
 from ..switches.state import STATE
 from ..tensors.tensor import Tensor
 from .captures import captures_refused
+from .cuts import CutPoint
 from .derivatives import ArgNums, chosen, jacrev, refuse_complex, replaced, tensors_only, with_aux
 from .function_rules import transforming
 from .level import Level, new_leaf, ordinary, recording
@@ -77,8 +78,9 @@ def _forward_level() -> Iterator[bool]:
 
 def _by_forward_mode(func: Callable[..., Any], primals: Any, tangents: list[Any], strict: bool, has_aux: bool) -> Any:
     leaves, spec = tree_flatten(primals)
+    cut = CutPoint(len(STATE.transforms), pushes_forward=True)
     duals = [make_dual(ordinary(p), ordinary(t)) for p, t in zip(leaves, tangents, strict=True)]
-    with captures_refused(duals, ()):
+    with captures_refused(duals, (), cut):
         output, aux = with_aux(func(*tree_unflatten(duals, spec)), has_aux, _JVP)
     outputs, nesting = tensors_only(output, _JVP)
     found = [_unpacked(out, strict) for out in outputs]
@@ -155,7 +157,7 @@ def _pushed(level: Level, outputs: list[Any], tangents: list[Any]) -> list[Any]:
     dummies = [d for _, d in reached]
     found: dict[int, Any] = {}
     if reached:
-        back = gradients_of([o for o, _ in reached], level.inputs, dummies, create_graph=True, allow_unused=True)
+        back = level.pulled([o for o, _ in reached], dummies)
         linear = [(g, t) for g, t in zip(back, tangents, strict=True) if g is not None and g.requires_grad]
         if linear:
             weights = [ordinary(t) for _, t in linear]

@@ -1,0 +1,111 @@
+"""Histories cut in nested derivatives: ``detach_`` and ``.data`` cut one level, ``detach`` all; against PyTorch."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from both_engines import assert_agree, differential
+
+import retrograd
+
+
+def _in_place(torch: Any, t: Any) -> Any:
+    made = t.clone()
+    made.detach_()
+    return made
+
+
+def _unrecorded(torch: Any, t: Any) -> Any:
+    with torch.no_grad():
+        return t * 1
+
+
+CUTS: dict[str, Callable[..., Any]] = {
+    "detach": lambda torch, t: t.detach(),
+    "detach_": _in_place,
+    "torch.detach_": lambda torch, t: torch.detach_(t * 1),
+    "data": lambda torch, t: t.data,
+    "data of a view": lambda torch, t: t.view(1).data[0],
+    "no_grad": _unrecorded,
+}
+DERIVATIVES: dict[str, Callable[..., Any]] = {
+    "grad": lambda torch, f, x: torch.func.grad(f)(x),
+    "vjp": lambda torch, f, x: torch.func.vjp(f, x)[1](torch.ones(()))[0],
+    "jvp": lambda torch, f, x: torch.func.jvp(f, (x,), (torch.ones(()),))[1],
+    "jacrev": lambda torch, f, x: torch.func.jacrev(f)(x),
+    "jacfwd": lambda torch, f, x: torch.func.jacfwd(f)(x),
+    "each": lambda torch, f, x: torch.func.vmap(torch.func.grad(f))(torch.stack([x, x + 1])).sum(),
+}
+# which value is cut: functions of the outer variable, the inner derivative and the cut
+PLACES: dict[str, Callable[..., Any]] = {
+    "inner": lambda x, inner, cut: inner(lambda y: y * cut(y) * y, x) * x,
+    "outer, within": lambda x, inner, cut: inner(lambda y: y * cut(x) * y, x) * x,
+    "both, within": lambda x, inner, cut: inner(lambda y: y * cut(x * y) * y, x) * x,
+    "argument": lambda x, inner, cut: inner(lambda y: y**3, cut(x)) * x,
+    "derivative": lambda x, inner, cut: cut(inner(lambda y: y**3, x)) * x,
+}
+
+
+def _differs(outer: str, inner: str, place: str, cut: str) -> bool:
+    """Known differences: the inner of two forward derivatives is computed by recording, which ``no_grad`` ends; a view
+    without history does not show that it was made within, so that ``.data`` takes the tangent from outside."""
+    forward = ("jvp", "jacfwd")
+    unrecorded = cut == "no_grad" and inner in forward and place in ("inner", "both, within")
+    return (outer in forward and unrecorded) or (
+        outer == "jvp" and cut == "data of a view" and place == "outer, within"
+    )
+
+
+@pytest.mark.parametrize("outer", DERIVATIVES)
+def test_cuts_in_nested_derivatives(outer: str) -> None:
+    """F-50: the number is PyTorch's whichever level's value is cut, and however."""
+    torch = pytest.importorskip("torch")
+    warnings.filterwarnings("ignore", message=r".*torch\.jit.*")
+    wrong = {}
+    for inner in DERIVATIVES:
+        for place in PLACES:
+            for cut in CUTS:
+                if not _differs(outer, inner, place, cut):
+                    wanted, found = (_number(engine, outer, inner, place, cut) for engine in (torch, retrograd))
+                    if wanted != pytest.approx(found, rel=1e-5):
+                        wrong[inner, place, cut] = wanted, found
+    assert not wrong
+
+
+def _number(torch: Any, outer: str, inner: str, place: str, cut: str) -> float:
+    def inside(f: Any, x: Any) -> Any:
+        return DERIVATIVES[inner](torch, f, x)
+
+    def f(x: Any) -> Any:
+        return PLACES[place](x, inside, lambda t: CUTS[cut](torch, t))
+
+    return float(DERIVATIVES[outer](torch, f, torch.tensor(1.3)))
+
+
+@differential
+def test_cuts_leave_the_programs_own_graph(torch: Any) -> Any:
+    """F-50: a gradient by a leaf that the function refers to goes through what was cut in a derivative."""
+    leaf, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0)
+    found = []
+    for cut in ("detach", "detach_", "data"):
+        value = torch.func.grad(lambda v, cut=cut: v * CUTS[cut](torch, v * leaf))(x)
+        gradient = torch.autograd.grad(value, leaf)[0] if value.requires_grad else None
+        found.append((value, value.requires_grad, gradient))
+    return found
+
+
+def test_data_is_not_set_within_derivatives() -> None:
+    """F-50: a tensor's memory is not replaced where derivatives are taken."""
+
+    def f(torch: Any) -> Any:
+        def of(v: Any) -> Any:
+            made = v * 2
+            made.data = torch.zeros(())
+            return made * v
+
+        return torch.func.grad(of)(torch.tensor(2.0))
+
+    assert_agree(f)
