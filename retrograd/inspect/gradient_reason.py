@@ -13,7 +13,7 @@ from ..errors import NotATensorError, UsageError
 from .blocks import debug, latest
 from .diagnosis import Flow, about, explanation, spoiling
 from .diagnosis.facts.runs import Run
-from .diagnosis.rules.nonfinite.by_hook import Hooks, named_hooks
+from .diagnosis.rules.nonfinite.in_forward import Hooks, named_hooks
 from .findings import Finding
 from .gradient_ways import Way, arrives, passes, way_from
 from .graphs.graph import Graph, SourceLine

@@ -13,7 +13,7 @@ from ..operators.collectives import Shares, shares
 from ..program.assignments import calls_argument, in_class_with
 from ..recording.events import Event
 from .copies import Copies, sums
-from .parting import Cause, Parting, backward_line, by_hand, copied, kept_alike, losses_only, silent
+from .meetings import Cause, Parting, backward_line, by_hand, copied, kept_alike, losses_only, silent
 
 
 def thawed(parting: Parting) -> Cause | None:

@@ -16,7 +16,7 @@ from ..facts.nodes import call_of, ran
 from ..facts.runs import Run
 from ..text.words import at, counted, listed, operator_word
 from ..thresholds import CALLS_OF_A_STEP, FADED, LAYERS_ASKED, MADE_BY_DEPTH, SERIES, VANISHED
-from .dominators import passed_by_all
+from .dependence import passed_by_all
 
 Step = tuple[int, int]
 """Row of the call that made a point of a descent, and the point before."""

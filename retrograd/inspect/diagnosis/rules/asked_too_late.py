@@ -9,8 +9,7 @@ from ...operators import Trait, is_a
 from ..base import Case, Check
 from ..facts.flow import Flow
 from ..facts.runs import Run
-from ..text.phrases import UNUSED
-from ..text.words import at, listed
+from ..text.words import UNUSED, at, listed
 
 
 def find(flow: Flow) -> Iterator[Case]:

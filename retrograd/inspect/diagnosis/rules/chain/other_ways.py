@@ -21,7 +21,7 @@ from ...roles.trained import expected_gradients
 from ...text.words import at, counted, listed
 from ...thresholds import CUTS_ALIKE, HABIT
 from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
-from .terms_for_nobody import serves_nobody
+from .functions import serves_nobody
 
 
 def only_penalised(flow: Flow, run: Run, sums: set[int]) -> set[int]:

@@ -1,4 +1,4 @@
-"""Finds the row of an exception that autograd raised; one without a row is told with all that is known of it."""
+"""Exceptions out of autograd: the rows that fit one, and its finding."""
 
 from __future__ import annotations
 
@@ -10,9 +10,29 @@ from ....graphs.graph import SourceLine
 from ...base import Case, Check, Kind, Stage
 from ...facts.failures import Raised, raised
 from ...facts.flow import Flow
+from .of_functions import OF_FUNCTIONS, OF_TRANSFORMS
+from .of_passes import OF_BACKWARD, OF_DERIVATIVES, OF_PROCESSES
+from .of_setup import OF_SETUP
+from .of_tensors import OF_LOSSES, OF_TENSORS, OF_WRITES
 from .row import Row
-from .rows import ROWS
 from .scene import Scene
+
+# All rows; the first that matches counts.
+
+ROWS = (
+    *OF_SETUP,
+    *OF_PROCESSES,
+    *OF_BACKWARD,
+    *OF_DERIVATIVES,
+    *OF_TENSORS,
+    *OF_LOSSES,
+    *OF_WRITES,
+    *OF_FUNCTIONS,
+    *OF_TRANSFORMS,
+)
+
+
+# Finds the row of an exception that autograd raised; one without a row is told with all that is known of it.
 
 KINDS = {
     "refused-backward": Kind("backward or `autograd.grad` is given what it cannot start from", "error", Stage.COST),

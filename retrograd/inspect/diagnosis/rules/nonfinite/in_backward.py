@@ -15,9 +15,8 @@ from ...facts.nodes import call_of, ran
 from ...facts.runs import Run
 from ...text.words import at, operator_word, place
 from .ancestors import ancestor
-from .by_hook import Hooks, bad_given, bad_made, hook_case
 from .cures import Sick, cure
-from .in_forward import hidden_by, in_forward
+from .in_forward import Hooks, bad_given, bad_made, hidden_by, hook_case, in_forward
 
 
 def behind_transforms(flow: Flow, states: Finiteness, reached: Reached) -> set[int]:

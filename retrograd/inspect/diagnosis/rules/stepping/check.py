@@ -7,15 +7,8 @@ from collections.abc import Iterator
 from ...base import Case, Check, Kind, Stage
 from ...facts.flow import Flow
 from .closures import closures
-from .creeping import creeping
-from .lost_updates import lost_updates
-from .moved_frozen import moved_frozen
-from .never_stepped import never_stepped
-from .other_turns import other_turns
-from .overshot import overshot
-from .scaled import scaled
-from .squared_rate import squared_rate
-from .unmoved import unmoved
+from .lengths import creeping, overshot, scaled, squared_rate, unmoved
+from .turns import lost_updates, moved_frozen, never_stepped, other_turns
 
 
 def find(flow: Flow) -> Iterator[Case]:

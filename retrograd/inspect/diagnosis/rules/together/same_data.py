@@ -8,7 +8,7 @@ from ....graphs.graph import SourceLine
 from ....lineup.copies import Copies, sums
 from ....lineup.gradients import node_norms
 from ....lineup.lineup import Lineup
-from ....lineup.parting import kept_alike
+from ....lineup.meetings import kept_alike
 from ....operators import Trait, is_a
 from ....recording.events import Event
 from ...base import Case
