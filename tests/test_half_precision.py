@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from both_engines import differential
 
 import retrograd as rg
 
@@ -184,3 +185,22 @@ def test_numbers_that_become_infinities_are_taken_in_silence():
         for t in (rg, torch):
             assert t.tensor([1e6, 1.0], dtype=t.float16).tolist() == [float("inf"), 1.0]
             assert t.tensor(-1e300).item() == float("-inf")
+
+
+@differential
+def test_rounded_quotients_and_products_of_lists(torch):
+    """Quotients by one number are rounded once and others at each step; ``_foreach_mul_`` rounds its number first."""
+    x, y = torch.linspace(-9, 9, 300), torch.linspace(0.02, 5, 300)
+    found = []
+    for dtype in (torch.float16, torch.bfloat16):
+        a, b = x.to(dtype), y.to(dtype)
+        one = torch.tensor(0.1)
+        for divisor in (0.1, one, one.double(), one.to(dtype), one.to(dtype).view(1), torch.tensor(3), b):
+            found += [torch.div(a, divisor, rounding_mode=mode) for mode in ("floor", "trunc")]
+            found += [a // divisor, a.clone().floor_divide_(divisor), a.clone().div_(divisor, rounding_mode="trunc")]
+        found += [torch.div(torch.tensor(7.0), b, rounding_mode=mode) for mode in ("floor", "trunc")]
+        lists = [a.clone(), b.clone()]
+        torch._foreach_mul_(lists, 0.3)
+        torch._foreach_mul_(lists, [1.7, 0.1])
+        found += [*lists, *torch._foreach_mul(lists, 0.3), *torch._foreach_add(lists, 0.3), (2 // b), (a // 0)]
+    return [(t.dtype, t.float()) for t in found]

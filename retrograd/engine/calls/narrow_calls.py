@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def computed(op: OpDef, arrays: list[Any]) -> Any:
     forward = op.forward
     if numpy in LOADED:
         _round_numbers(op, given, numpy)
-        forward = getattr(forward, "of_wider", forward)
+        forward = _forward_for(forward, numpy)
     made = quietly(forward, given)
     if isinstance(made, TensorBase):  # a sparse one, whose parts are computed by operators of their own
         return quietly(op.forward, arrays)
@@ -59,6 +60,14 @@ def computed(op: OpDef, arrays: list[Any]) -> Any:
         return narrowed(made, numpy)
     count = len(made) - len(op.aux)
     return (*[narrowed(out, numpy) for out in made[:count]], *made[count:])
+
+
+def _forward_for(forward: Any, numpy: Any) -> Any:
+    """The forward for operands of single precision; where intermediate results are rounded, it is told how."""
+    in_steps = getattr(forward, "in_steps", None)
+    if in_steps is None:
+        return getattr(forward, "of_wider", forward)
+    return functools.partial(in_steps, lambda value: widened(rounded(np.asarray(value), numpy)))
 
 
 def _dtype_of(op: OpDef, arrays: list[Any]) -> Any:

@@ -16,6 +16,11 @@ def is_half(x: Any) -> bool:
     return x.__class__ is np.ndarray and x.dtype == _HALF
 
 
+def through_half(x: Any) -> Any:
+    """Numbers of single precision, rounded to those that halves have."""
+    return np.asarray(x).astype(_HALF).astype(_WIDE)
+
+
 def dtype_of_sums(dtype: Any) -> Any:
     """The dtype in which elements of a dtype are summed, before the total is rounded."""
     return _WIDE if dtype == _HALF else dtype

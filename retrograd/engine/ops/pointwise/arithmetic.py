@@ -13,10 +13,12 @@ from ...core.base import TensorBase
 from ...core.bits import CONJUGATE, NEGATIVE
 from ...core.numbers_ import checked_number
 from ...core.registry import F
-from ...kernels.halves import exact, is_half, rounded_once
+from ...kernels.halves import exact, is_half, rounded_once, through_half
 from ...kernels.in_pieces import scaled_into
 from ...rules.by_number import number_minus, over, times
 from ...table.rows import elementwise, linear, underivable
+
+_SINGLE = np.dtype(np.float32)
 
 
 def scaled(g: Any, factor: Any) -> Any:
@@ -176,24 +178,50 @@ def whole_divisor(self: Any, other: Any) -> Any:
     return other
 
 
-def _floor_divide(self: Any, other: Any) -> Any:
-    """Division rounded down."""
-    return np.floor_divide(self, whole_divisor(self, other))
+def _quotient(self: Any, other: Any, rounding_mode: str) -> Any:
+    """A quotient of numbers in the dtype that they have, rounded down or towards zero."""
+    return np.floor_divide(self, other) if rounding_mode == "floor" else np.trunc(np.true_divide(self, other))
 
 
-_floor_divide.rounds = 0  # type: ignore[attr-defined]
+def _quotient_in_steps(step: Callable[[Any], Any], self: Any, other: Any, rounding_mode: str) -> Any:
+    """A quotient of halves given in single precision, each intermediate result rounded (``step``) as PyTorch does.
+
+    By a single number PyTorch computes all of it in single precision.
+    """
+    if np.size(other) == 1:
+        return _quotient(self, other, rounding_mode)
+    self = self if self.__class__ is np.ndarray else step(_SINGLE.type(self))
+    quotient = step(np.true_divide(self, other))
+    if rounding_mode == "trunc":
+        return np.trunc(quotient)
+    rest = np.fmod(self, other)
+    whole = step(np.true_divide(step(self - rest), other))
+    whole = np.where((rest != 0) & ((other < 0) != (rest < 0)), step(whole - 1), whole)
+    down = np.floor(whole)
+    down = np.where(step(whole - down) > 0.5, step(down + 1), down)
+    return np.where(other == 0, quotient, np.where(whole == 0, np.copysign(np.zeros_like(down), quotient), down))
 
 
-@rounded_once()
 def _div_rounded(self: Any, other: Any, rounding_mode: str) -> Any:
     """Division rounded down (``"floor"``) or towards zero (``"trunc"``)."""
-    if rounding_mode == "floor":
-        return _floor_divide(self, other)
     whole_divisor(self, other)
-    if np.result_type(self, other).kind in "iu":
+    if is_half(self) or is_half(other):
+        wide = [x.astype(_SINGLE) if is_half(x) else x for x in (self, other)]
+        return np.asarray(_quotient_in_steps(through_half, *wide, rounding_mode)).astype(np.float16)
+    if rounding_mode == "trunc" and np.result_type(self, other).kind in "iu":
         quotient = np.floor_divide(self, other)
         return quotient + ((quotient < 0) & (quotient * other != self))
-    return np.trunc(np.true_divide(self, other))
+    return _quotient(self, other, rounding_mode)
+
+
+def _floor_divide(self: Any, other: Any) -> Any:
+    """Division rounded down."""
+    return _div_rounded(self, other, "floor")
+
+
+_div_rounded.rounds = _floor_divide.rounds = 0  # type: ignore[attr-defined]
+_div_rounded.in_steps = _quotient_in_steps  # type: ignore[attr-defined]
+_floor_divide.in_steps = functools.partial(_quotient_in_steps, rounding_mode="floor")  # type: ignore[attr-defined]
 
 
 def zero_gradient(g: Any) -> Any:

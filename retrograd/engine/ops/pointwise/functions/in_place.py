@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ....calls.inplace import call_inplace
 from ....calls.promotion import cast
 from ....calls.wrappers import called
@@ -199,11 +201,21 @@ def _numbers_in(operand: str, scalars: Any) -> Any:
     return scalars
 
 
+def _as_first_factor(t: Any, number: Any) -> Any:
+    """A number as PyTorch's C++ multiplies by it in place: as first factor, which is rounded to the tensor's dtype."""
+    if not isinstance(number, float) or t._sig.kind != "f":
+        return number
+    with np.errstate(over="ignore"):
+        return float(t._sig.numpy.type(number))
+
+
 def _each(method: str, operands: tuple[str, ...]) -> Callable[..., Any]:
     """A method of every tensor of a list; in place the list itself is returned."""
 
     def one(t: Any, row: dict[str, Any], rest: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         number = "other" in row and not isinstance(row["other"], TensorBase)
+        if number and method == "mul_":
+            row = row | {"other": _as_first_factor(t, row["other"])}
         name = _IN_PLACE.get(method) or (_OF_NUMBERS.get(method, method) if number else method)
         placed = [value for operand, value in row.items() if operand not in _FACTORS]
         named = {operand: row[operand] for operand in _FACTORS if operand in row}
