@@ -108,8 +108,8 @@ class Meta:
     batches: Mapping[Any, int] = MappingProxyType({})
     """The batches of ``vmap`` of which this is an entry, each with how many bytes of its memory lie before the entry
     because others come first (see ``batches``)."""
-    depth: int = 0
-    """Of a leaf that a transform of ``torch.func`` made: how many of them it lies beneath, its own included."""
+    level: Any = None
+    """Of a leaf that a transform of ``torch.func`` made: where that cuts histories (``CutPoint``)."""
     wrapped_number: bool = False
     is_parameter: bool = False
     grad_dtype: Any = ...

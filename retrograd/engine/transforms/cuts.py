@@ -16,13 +16,13 @@ from ..switches.state import peek_number
 
 
 class CutPoint:
-    """A level as cuts know it: when it began, and whether it is being differentiated; it holds no tensor.
+    """A level as cuts and leaves know it; it holds no tensor.
 
-    ``pushes_forward`` says that its derivative is the tangents themselves; ``depth`` is that of its leaves.
+    ``is_open`` says that its function is running, ``pushes_forward`` that its derivative is the tangents themselves.
     """
 
-    def __init__(self, depth: int, *, pushes_forward: bool = False) -> None:
-        self.depth, self.pushes_forward = depth, pushes_forward
+    def __init__(self, *, pushes_forward: bool = False) -> None:
+        self.pushes_forward, self.is_open = pushes_forward, False
         self.began = peek_number()
         self._pulling = False
 
@@ -42,7 +42,7 @@ class CutPoint:
             return None
         node, _ = edge_parts(edge)
         if node.accumulates:
-            return bool(t.need_meta().depth >= self.depth)
+            return t.need_meta().level is self
         return node._number >= self.began
 
     def left_of(self, t: Any) -> tuple[Any, bool]:
@@ -50,7 +50,26 @@ class CutPoint:
         edge = gradient_edge(t)
         if self.pushes_forward:
             return edge, False
-        return (_Cut(self, edge, t._sig) if reaches_beyond(edge, self.depth) else None), True
+        return (_Cut(self, edge, t._sig) if self.reaches_beyond(edge) else None), True
+
+    def reaches_beyond(self, edge: Any, own: frozenset[int] = frozenset()) -> bool:
+        """Whether a graph ends at a leaf not among ``own`` (ids) that is the program's, or of another open level."""
+        if edge is None:
+            return False
+        stack = [edge_parts(edge)[0]]
+        seen = set(stack)
+        while stack:
+            node = stack.pop()
+            variable: Any = getattr(node, "variable", None)
+            if variable is not None and variable.requires_grad and id(variable) not in own:
+                level = variable.need_meta().level
+                if level is None or (level.is_open and level is not self):
+                    return True
+            for following, _ in node.next_functions:
+                if following is not None and following not in seen:
+                    seen.add(following)
+                    stack.append(following)
+        return False
 
     def stops(self) -> bool:
         """Whether gradients end at the level's cuts now."""
@@ -70,22 +89,3 @@ class _Cut(GraphNode):
 
     def _run(self, grads: list[Any], task: Any) -> tuple[Any, ...]:
         return (None if self.point.stops() else grads[0],)
-
-
-def reaches_beyond(edge: Any, depth: int, own: frozenset[int] = frozenset()) -> bool:
-    """Whether a graph ends at a leaf that requires grad, is not among ``own`` (ids), nor of a level so deep."""
-    if edge is None:
-        return False
-    stack = [edge_parts(edge)[0]]
-    seen = set(stack)
-    while stack:
-        node = stack.pop()
-        variable: Any = getattr(node, "variable", None)
-        counts = variable is not None and variable.requires_grad and id(variable) not in own
-        if counts and variable.need_meta().depth < depth:
-            return True
-        for following, _ in node.next_functions:
-            if following is not None and following not in seen:
-                seen.add(following)
-                stack.append(following)
-    return False

@@ -8,7 +8,6 @@ from typing import Any
 
 from ..core.registry import F
 from ..pytree.trees import tree_flatten, tree_unflatten
-from ..switches.state import STATE
 from ..tensors.tensor import Tensor
 from .level import Level, recording, without_saved_hooks
 
@@ -150,9 +149,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         for leaf in flat:
             if not (leaf is None or isinstance(leaf, Tensor)):
                 raise TypeError(f"gradients can be either Tensors or None, but got {type(leaf).__name__}")
-        recorded = STATE.grad_enabled
+        level.called()
         with recording("vjp"):
-            return level.gradients(leaves, flat, recorded)
+            return level.gradients(leaves, flat)
 
     return (result, vjp_fn, rest) if has_aux else (result, vjp_fn)
 

@@ -17,7 +17,7 @@ from ..switches.modes import enable_grad, inference_mode
 from ..switches.state import STATE
 from ..tensors.tensor import Tensor
 from .captures import captures_refused
-from .cuts import CutPoint, reaches_beyond
+from .cuts import CutPoint
 from .function_rules import transforming
 
 
@@ -60,7 +60,7 @@ class Level:
     def __init__(self, values: Any, *, pushes: bool = False) -> None:
         leaves, self.spec = tree_flatten(values)
         self._recorded_outside = STATE.grad_enabled
-        self.cut = CutPoint(len(STATE.transforms) + 1)
+        self.cut = CutPoint()
         self._pushes = pushes
         for leaf in leaves:
             if not isinstance(leaf, Tensor):
@@ -71,7 +71,7 @@ class Level:
 
     def _entered(self, t: Any) -> Any:
         leaf = new_leaf(ordinary(t).detach())
-        leaf.need_meta().depth = self.cut.depth
+        leaf.need_meta().level = self.cut
         self._own.append(leaf)
         tangent = tangent_of(t)
         if tangent is not None:
@@ -90,15 +90,18 @@ class Level:
         arguments = [t for t in tree_flatten(inside)[0] if isinstance(t, Tensor)]
         arguments += self.inputs
         with captures_refused(arguments, () if self._pushes else self.inputs, self.cut, self.inputs):
-            yield inside
+            self.cut.is_open = True
+            try:
+                yield inside
+            finally:
+                self.cut.is_open = False
 
-    def gradients(self, outputs: list[Any], cotangents: list[Any], recorded_outside: bool | None = None) -> Any:
-        """Vector-Jacobian product, zeros where nothing depends on an input.
+    def called(self) -> None:
+        """Results have a history if something is recorded now: they are called for later than the level began."""
+        self._recorded_outside = STATE.grad_enabled
 
-        It has a history if something outside was recorded: when it was called for, which may be later than the level.
-        """
-        if recorded_outside is not None:
-            self._recorded_outside = recorded_outside
+    def gradients(self, outputs: list[Any], cotangents: list[Any]) -> Any:
+        """Vector-Jacobian product, zeros where nothing depends on an input."""
         chosen = [(o, c) for o, c in zip(outputs, cotangents, strict=True) if o.requires_grad]
         if not chosen:
             return tree_unflatten([t.new_zeros(t.shape) for t in self.inputs], self.spec)
@@ -124,7 +127,7 @@ class Level:
         return made if tangent is None else make_dual(made, self.left(tangent, others))
 
     def _reaches_more_than(self, own: frozenset[int], t: Any) -> bool:
-        return id(t) not in own if t.grad_fn is None else reaches_beyond(gradient_edge(t), self.cut.depth, own)
+        return id(t) not in own if t.grad_fn is None else self.cut.reaches_beyond(gradient_edge(t), own)
 
     def left_tree(self, tree: Any) -> Any:
         """All tensors of a result as seen from outside; ``RuntimeError`` for anything else."""

@@ -78,7 +78,7 @@ def _forward_level() -> Iterator[bool]:
 
 def _by_forward_mode(func: Callable[..., Any], primals: Any, tangents: list[Any], strict: bool, has_aux: bool) -> Any:
     leaves, spec = tree_flatten(primals)
-    cut = CutPoint(len(STATE.transforms), pushes_forward=True)
+    cut = CutPoint(pushes_forward=True)
     duals = [make_dual(ordinary(p), ordinary(t)) for p, t in zip(leaves, tangents, strict=True)]
     with captures_refused(duals, (), cut):
         output, aux = with_aux(func(*tree_unflatten(duals, spec)), has_aux, _JVP)
@@ -291,6 +291,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         if not is_recorded:
             copies = tree_map(lambda p: p.clone() if isinstance(p, Tensor) else p, primals)
             return jvp(func, copies, tangents)[1]
+        level.called()
         with recording("linearize"):
             return tree_unflatten(_pushed(level, leaves, given), spec)
 
