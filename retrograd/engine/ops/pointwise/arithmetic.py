@@ -206,8 +206,8 @@ def _div_rounded(self: Any, other: Any, rounding_mode: str) -> Any:
     """Division rounded down (``"floor"``) or towards zero (``"trunc"``)."""
     whole_divisor(self, other)
     if is_half(self) or is_half(other):
-        wide = [x.astype(_SINGLE) if is_half(x) else x for x in (self, other)]
-        return np.asarray(_quotient_in_steps(through_half, *wide, rounding_mode)).astype(np.float16)
+        dividend, divisor = [x.astype(_SINGLE) if is_half(x) else x for x in (self, other)]
+        return np.asarray(_quotient_in_steps(through_half, dividend, divisor, rounding_mode)).astype(np.float16)
     if rounding_mode == "trunc" and np.result_type(self, other).kind in "iu":
         quotient = np.floor_divide(self, other)
         return quotient + ((quotient < 0) & (quotient * other != self))
