@@ -91,3 +91,64 @@ def test_rules_for_batches(torch: Any) -> Any:
     product, plus = torch.func.vmap(Scaled.apply, in_dims=(1, None), out_dims=(1, 0))(x, y)
     (product.sum() + plus.sum()).backward()
     return seen, product, plus, x.grad
+
+
+@differential
+def test_rules_for_batches_within_functions(torch: Any) -> Any:
+    """The Function's rule computes wherever entries reach it: in functions, nested batches, around and in derivatives.
+
+    This one gives other numbers than ``forward``, so that it shows which of them was asked.
+    """
+    func = torch.func
+
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any, y: Any) -> Any:
+            return x * y
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            x, y = ctx.saved_tensors
+            return g * y, g * x
+
+        @staticmethod
+        def jvp(ctx: Any, a: Any, b: Any) -> Any:
+            x, y = ctx.saved_tensors
+            return (0 if a is None else a * y) + (0 if b is None else b * x)
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any, y: Any) -> Any:
+            x, y = (t.movedim(d, 0) if d is not None else t[None] for t, d in zip((x, y), in_dims, strict=True))
+            assert info.batch_size in (*x.shape[:1], *y.shape[:1])
+            return 100 * Product.apply(x, y), 0
+
+    x, w = torch.arange(6.0).reshape(3, 2) + 1, torch.tensor([2.0, 3.0])
+    leaf = x.clone().requires_grad_()
+
+    def by_w(v: Any) -> Any:
+        return Product.apply(v, w)
+
+    def total(v: Any) -> Any:
+        return by_w(v).sum()
+
+    programs: dict[str, Any] = {
+        "function": lambda: func.vmap(by_w)(x),
+        "both": lambda: func.vmap(lambda v: Product.apply(v.sin(), v) + v, in_dims=1)(x),
+        "not of the batch": lambda: func.vmap(lambda v: v * Product.apply(w, w))(x),
+        "twice": lambda: func.vmap(lambda v: Product.apply(by_w(v), v))(x),
+        "gradients of entries": lambda: func.vmap(func.grad_and_value(total))(x),
+        "gradient of a batch": lambda: func.grad(lambda z: func.vmap(by_w)(z).sum())(x),
+        "by what is shared": lambda: func.grad(lambda q: func.vmap(lambda v: Product.apply(v, q))(x).sum())(w),
+        "along a direction": lambda: func.jvp(lambda z: func.vmap(total)(z).sum(), (x,), (x,)),
+        "directions of entries": lambda: func.vmap(lambda v: func.jvp(total, (v,), (v,)))(x),
+        "batches of batches": lambda: func.vmap(func.vmap(lambda v: Product.apply(v, v)))(x[..., None]),
+        "a batch within": lambda: func.vmap(lambda q: func.vmap(lambda v: Product.apply(v, q))(x))(x),
+        "Jacobian": lambda: func.jacrev(by_w)(w),
+        "backward": lambda: torch.autograd.grad(func.vmap(by_w)(leaf).sum(), leaf),
+    }
+    return {name: program() for name, program in programs.items()}

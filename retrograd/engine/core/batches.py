@@ -6,7 +6,7 @@ Outside ``vmap`` nothing looks for marks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -15,23 +15,32 @@ from ..aliasing.versions import storage_of
 from ..switches.state import STATE, enter_mode, leave_mode
 from .base import TensorBase
 
+RuleCall = Callable[["Batch", Any, tuple[Any, ...]], Any]
+
 
 class Batch:
     """One run of ``vmap``."""
 
-    def __init__(self, part: int, randomness: str) -> None:
+    def __init__(self, part: int, randomness: str, by_rule: RuleCall | None = None) -> None:
         self.is_open = True
         self.randomness = randomness
+        self.by_rule = by_rule
+        """Computes, by a rule for batches, what a call makes of one entry."""
+        self.depth = len(STATE.transforms)
         self.part = part
         """How many entries PyTorch would compute by one call."""
         self.entry = 0
         """The number of the entry that is computed."""
 
+    def is_innermost(self) -> bool:
+        """Whether no other transform is beneath it."""
+        return len(STATE.transforms) == self.depth
+
 
 @contextmanager
-def open_batch(part: int, randomness: str) -> Iterator[Batch]:
+def open_batch(part: int, randomness: str, by_rule: RuleCall | None = None) -> Iterator[Batch]:
     """A batch whose entries keep their mark until the end of the block."""
-    batch = Batch(part, randomness)
+    batch = Batch(part, randomness, by_rule)
     STATE.batches = (*STATE.batches, batch)
     enter_mode()
     try:
@@ -50,6 +59,17 @@ def between_batches() -> Iterator[None]:
         yield
     finally:
         STATE.batches = before
+
+
+@contextmanager
+def around_batch(batch: Batch) -> Iterator[None]:
+    """Within the block only the transforms around a batch are running."""
+    batches, transforms = STATE.batches, STATE.transforms
+    STATE.batches, STATE.transforms = batches[: batches.index(batch)], transforms[: batch.depth - 1]
+    try:
+        yield
+    finally:
+        STATE.batches, STATE.transforms = batches, transforms
 
 
 def batches_of(t: Any) -> frozenset[Batch]:

@@ -11,7 +11,7 @@ from typing import Any
 from .. import observe
 from ..aliasing.views import gradient_edge, requires_grad
 from ..core.base import TensorBase
-from ..core.batches import between_batches, spread
+from ..core.batches import between_batches, is_of, spread
 from ..forward_mode.forward_ad import tangent_of
 from ..nodes.node import GraphNode, edge_to
 from ..switches.modes import no_grad
@@ -128,16 +128,21 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         separate_context = cls.setup_context is not Function.setup_context
         args = _with_defaults(cls, args, kwargs) if separate_context else _positional(cls, args, kwargs)
         tensors = [a for a in args if isinstance(a, TensorBase)]
+        batch = _asking_batch(cls, tensors) if STATE.batches else None
+        if batch is not None and batch.is_innermost():
+            _check_flags(cls)
+            return batch.by_rule(batch, cls.vmap, args)
         executable = STATE.grad_enabled and not STATE.inference and any(requires_grad(t) for t in tensors)
         node = _prepared_node(cls, args, tensors, executable)
         _check_flags(cls)
         if observe.observers:
             observe.notify("function_began", node, args)
-        if STATE.batches and cls.vmap is not Function.vmap:
+        forward = cls.forward if batch is None else lambda *given: batch.by_rule(batch, cls.vmap, given)
+        if STATE.batches and batch is None and cls.vmap is not Function.vmap:
             with between_batches():  # a Function with a rule for batches may compute by any means
-                raw = _run_forward(cls, node, args, separate_context)
+                raw = _run_forward(cls, node, args, separate_context, forward)
         else:
-            raw = _run_forward(cls, node, args, separate_context)
+            raw = _run_forward(cls, node, args, separate_context, forward)
         outputs = raw if isinstance(raw, tuple) else (raw,)
         pending = Outputs(node, args, tuple(outputs), executable)
         pending.raise_versions()
@@ -153,6 +158,13 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if observe.observers:
             observe.notify("function_ended", node, args, results)
         return tuple(results) if isinstance(raw, tuple) else results[0]
+
+
+def _asking_batch(cls: Any, tensors: list[Any]) -> Any:
+    """The innermost batch, where the Function has a rule of its own for what differs from entry to entry of it."""
+    batch = STATE.batches[-1]
+    has_rule = cls.vmap is not Function.vmap and not cls.generate_vmap_rule and batch.by_rule is not None
+    return batch if has_rule and any(is_of(t, batch) for t in tensors) else None
 
 
 def _has_tangent(tensors: list[Any]) -> bool:
@@ -200,15 +212,17 @@ def _check_flags(cls: Any) -> None:
             raise RuntimeError(f"{flag} must be a bool, got {type(value).__name__}")
 
 
-def _run_forward(cls: Any, node: BackwardCFunction, args: tuple[Any, ...], separate_context: bool) -> Any:
-    """Call the user's ``forward`` (and ``setup_context``) without recording and without forward mode."""
+def _run_forward(
+    cls: Any, node: BackwardCFunction, args: tuple[Any, ...], separate_context: bool, forward: Callable[..., Any]
+) -> Any:
+    """Call ``forward``, the user's or what stands for it (and ``setup_context``): unrecorded, without forward mode."""
     forward_ad = STATE.forward_grad_enabled
     STATE.forward_grad_enabled = False
     try:
         with no_grad():
             if not separate_context:
-                return cls.forward(node, *args)
-            raw = cls.forward(*args)
+                return forward(node, *args)
+            raw = forward(*args)
             cls.setup_context(node, args, raw)
             return raw
     finally:

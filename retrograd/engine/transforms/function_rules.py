@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from ..core.batches import Batch, around_batch, is_of, spread
 from ..core.registry import F
 from ..function.function import Function
-from ..pytree.trees import broadcast_to, tree_flatten, tree_unflatten
+from ..pytree.trees import broadcast_to, tree_flatten, tree_map, tree_unflatten
 from ..switches.state import STATE
 from ..tensors.tensor import Tensor
 
@@ -64,6 +65,19 @@ def by_rule(rule: Any, info: VmapInfo, dims: list[int | None], args: tuple[Any, 
     found = [given.get(id(o), dim) for o, dim in zip(outputs, found, strict=True)]
     moved = [_moved(*entry, info.batch_size) for entry in zip(outputs, found, wanted, strict=True)]
     return tree_unflatten(moved, spec)
+
+
+def by_rule_of_entry(run: Batch, rule: Any, args: tuple[Any, ...]) -> Any:
+    """What a rule for batches makes of one entry of a batch, which it gets as a batch of one."""
+    leaves, nesting = tree_flatten(args)
+    own = [isinstance(leaf, Tensor) and is_of(leaf, run) for leaf in leaves]
+    with around_batch(run):
+        given = [F.unsqueeze(leaf, 0) if is_entry else leaf for leaf, is_entry in zip(leaves, own, strict=True)]
+        dims = [0 if is_entry else None for is_entry in own]
+        made = by_rule(rule, VmapInfo(1, run.randomness), dims, tree_unflatten(given, nesting), 0)
+        made = tree_map(lambda t: F.select(t, 0, 0), made)
+    spread([leaf for leaf in leaves if isinstance(leaf, Tensor)], tree_flatten(made)[0])
+    return made
 
 
 def _moved(output: Any, dim: Any, wanted: int, size: int) -> Any:

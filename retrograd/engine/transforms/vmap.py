@@ -21,7 +21,7 @@ from ..random import default_generator, get_rng_state, set_rng_state
 from ..switches.state import STATE
 from ..tensors.tensor import Tensor
 from .captures import Repetition, opened
-from .function_rules import VmapInfo, by_rule, rule_of, transforming
+from .function_rules import VmapInfo, by_rule, by_rule_of_entry, rule_of, transforming
 
 # Random numbers under `vmap` and `jacfwd`, where the program must say whether entries draw their own.
 
@@ -73,7 +73,7 @@ def vmap(
     numbers and decisions, sizes, writes to what is shared.  Each entry is one call, so ``chunk_size`` changes nothing
     but where ``as_strided`` counts from;
     only where ``func`` is a custom operator with a rule for batches, or the ``apply`` of a custom Function with a
-    ``vmap`` of its own, is that called, once.
+    ``vmap`` of its own, is that called, once; a Function that ``func`` calls has its ``vmap`` called for each entry.
 
     >>> import retrograd as torch
     >>> torch.func.vmap(torch.dot)(torch.ones(5, 3), torch.ones(5, 3)).shape
@@ -90,7 +90,11 @@ def vmap(
         rule = rule_of(func)
         if rule is not None:
             return by_rule(rule, VmapInfo(batch.size, randomness), batch.dims, args, out_dims)
-        with transforming("vmap"), open_batch(part, randomness) as run, opened(batch.repetition()) as repetition:
+        with (
+            transforming("vmap"),
+            open_batch(part, randomness, by_rule_of_entry) as run,
+            opened(batch.repetition()) as repetition,
+        ):
             results = batch.results(func, randomness, run, repetition)
         return _stacked(_name_of(func), results, out_dims, batch.size, run)
 
