@@ -126,7 +126,7 @@ class Flow(CallTable):
         end = len(self.events) if before is None else before
         came_from: dict[int, int | None] = {}
         asked: dict[tuple[int, int], int] = {}
-        level: list[tuple[int, int, int | None]] = [(start, after, None)]
+        level: list[tuple[int, int, int | None]] = [(start, after, None)] if goals else []
         while level:
             following: list[tuple[int, int, int | None]] = []
             for tensor, since, call in level:
