@@ -14,7 +14,7 @@ from ..base import Case
 from ..facts.flow import Flow
 from ..facts.nodes import call_of, ran
 from ..facts.runs import Run
-from ..text.words import at, counted, listed, operator_word
+from ..text.words import at, counted, named, operator_word
 from ..thresholds import CALLS_OF_A_STEP, FADED, LAYERS_ASKED, MADE_BY_DEPTH, SERIES, VANISHED
 from .dependence import passed_by_all
 
@@ -368,7 +368,7 @@ def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int], remedy: st
         kind="exploding" if grows else "vanishing",
         message=f"the gradient {verb} about {factor:.3g} times per step through {inside}{at(shown.source)}"
         f"{again or ':'} from {norms[0]:.1e} to {norms[1]:.1e} over {counted(len(line.nodes), 'step')}, down to "
-        f"{listed(flow.name(leaf) for leaf in leaves)}.",
+        f"{named(flow, leaves)}.",
         remedy=remedy or _remedy(op, grows=grows),
         source=shown.source,
         op=op,

@@ -13,7 +13,7 @@ from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..facts.ledger import last_before
 from ..text.spelling import receiver
-from ..text.words import at, listed, times
+from ..text.words import at, named, times
 from ..thresholds import BEYOND, HABIT
 
 KINDS = {
@@ -75,7 +75,7 @@ def _of_nothing(flow: Flow) -> Iterator[Case]:
             kind="unclipped-gradient",
             message=f"{event.op}{at(source)} clips nothing, {times(count)}: it is given an iterator that "
             "was read to its end before, as can be done only once, so the gradients of "
-            f"{listed(flow.name(leaf) for leaf in leaves)} are never clipped.",
+            f"{named(flow, leaves)} are never clipped.",
             remedy="keep the parameters in a list, where the iterator is made: list(...)",
             source=source,
             op=event.op,
@@ -170,7 +170,7 @@ def _case(flow: Flow, source: SourceLine | None, found: _Clipped, leaves: list[i
     return Case(
         kind="unclipped-gradient",
         message=f"{event.op}{at(source)} clips nothing that a step uses, {times(len(found.rows))}: {why}, so the "
-        f"gradients of {listed(flow.name(leaf) for leaf in leaves)} are never clipped.",
+        f"gradients of {named(flow, leaves)} are never clipped.",
         remedy=f"in this order: backward(), then {event.op}(...), then {stepping}",
         source=source,
         op=event.op,

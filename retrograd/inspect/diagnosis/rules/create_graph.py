@@ -14,7 +14,7 @@ from ..facts.runs import Run
 from ..facts.steps import TakenGradient, taken_gradients
 from ..roles.trained import expected_gradients, updated_by_hand
 from ..text.spelling import assigned
-from ..text.words import at, listed
+from ..text.words import at, named
 
 KINDS = {
     "missing-create-graph": Kind("a gradient used in a loss has no history", "error", Stage.OMISSION),
@@ -77,7 +77,7 @@ def _starving_case(flow: Flow, gradients: list[int], row: int, starving: set[int
 def _starved_case(flow: Flow, gradient: int, row: int, run: Run, leaves: list[int]) -> Case:
     """Return the case of leaves that get no gradient because the one that depends on them has no history."""
     event = flow.events[row]
-    names = listed(flow.name(leaf) for leaf in leaves)
+    names = named(flow, leaves)
     return Case(
         kind="missing-create-graph",
         message=f"{names} {'gets' if len(leaves) == 1 else 'get'} no gradient: {flow.root_name(run)} depends on "
@@ -191,7 +191,7 @@ def _update_case(flow: Flow, tensor: int, row: int, update: int | None) -> Case:
     """Return the case of an inner step whose gradient counts as a constant."""
     event, moved = flow.events[row], flow.events[update if update is not None else row]
     name = flow.name(tensor, event.source)
-    leaves = listed(flow.name(leaf) for leaf in event.data.get("inputs", ()))
+    leaves = named(flow, event.data.get("inputs", ()))
     return Case(
         kind="missing-create-graph",
         message=f"{name}, the gradient of {leaves} taken{at(event.source)} without create_graph=True, has no history, "

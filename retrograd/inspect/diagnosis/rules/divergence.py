@@ -13,7 +13,7 @@ from ..facts.flow import Flow
 from ..facts.ledger import last_before
 from ..facts.lines import calls_between, same_call
 from ..facts.runs import Run
-from ..text.words import at, in_code, listed
+from ..text.words import at, in_code, named
 
 KINDS = {
     "rank-divergence": Kind("ranks build different graphs", "error", Stage.STATEMENT),
@@ -98,7 +98,7 @@ def _updated(flow: Flow, leaves: set[int], first: Run, second: Run) -> bool:
 def _rank_case(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int], alike: Mapping[int, int]) -> Case:
     """Return the case of two runs; ``alike``: which leaf stands for another one, of which it is a rank's copy."""
     source, op = _fork(flow, *runs, alike) or _first_taking(flow, runs, one | other)
-    first, second = (listed(flow.name(leaf) for leaf in sorted(leaves)) for leaves in (one, other))
+    first, second = (named(flow, sorted(leaves)) for leaves in (one, other))
     sides_of = ((first, one, "first"), (second, other, "second"))
     sides = [
         f"{names} get{'s' * (len(leaves) == 1)} a gradient only in the {word}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ...graphs.graph import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
-from ..text.words import at, counted, listed
+from ..text.words import at, counted, named
 from ..thresholds import HABIT, STEADY
 
 KINDS = {"equal-units": Kind("all units of a layer are equal in every step", "error", Stage.STRUCTURE)}
@@ -52,7 +52,7 @@ def _begins_constant(flow: Flow, leaf: int) -> bool:
 
 def _begun_case(flow: Flow, leaves: list[int]) -> Case:
     """Return the case of one network whose layers began with one number each."""
-    names, source = listed(flow.name(leaf) for leaf in leaves), _filled(flow, leaves[0])
+    names, source = named(flow, leaves), _filled(flow, leaves[0])
     return Case(
         kind="equal-units",
         severity="warning",
@@ -67,7 +67,7 @@ def _begun_case(flow: Flow, leaves: list[int]) -> Case:
 
 def _case(flow: Flow, leaves: list[int]) -> Case:
     """Return the case of one network."""
-    names, source = listed(flow.name(leaf) for leaf in leaves), _filled(flow, leaves[0])
+    names, source = named(flow, leaves), _filled(flow, leaves[0])
     steps, one = flow.ledger.steps_of[leaves[0]], len(leaves) == 1
     return Case(
         kind="equal-units",

@@ -12,7 +12,7 @@ from ..base import Case, Check
 from ..facts.flow import Flow
 from ..roles.trained import is_parameter, kept_results, without_use
 from ..roles.unused import lines_to
-from ..text.words import at, counted, listed
+from ..text.words import at, counted, listed, named
 from ..thresholds import HABIT
 
 
@@ -161,9 +161,9 @@ def _copied(flow: Flow, leaves: list[int], idle: list[int]) -> list[int]:
 
 def _remade_case(flow: Flow, source: SourceLine | None, leaves: list[int], copied: list[int], passes: int) -> Case:
     """Return the case of one line."""
-    names = listed(flow.name(leaf) for leaf in leaves)
+    names = named(flow, leaves)
     if copied:
-        originals = listed(flow.name(leaf) for leaf in copied)
+        originals = named(flow, copied)
         what = f"each of {counted(passes, 'pass').replace('passs', 'passes')}{at(source)} goes through other tensors "
         what += f"than {originals}, which the optimizer has: through others made for that pass"
         remedy = f"use {originals} themselves, not a copy of them"

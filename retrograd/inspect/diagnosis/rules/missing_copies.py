@@ -16,7 +16,7 @@ from ...program.syntax import parsed_expression
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..text.spelling import called
-from ..text.words import at, counted, listed, place
+from ..text.words import at, counted, named, place
 
 KINDS = {"missing-copy": Kind("a network and what is to be its copy are one", "error", Stage.STATEMENT)}
 
@@ -88,7 +88,7 @@ def _kept_alive(flow: Flow, rows: list[int]) -> tuple[SourceLine, int] | None:
 
 def _restored_case(flow: Flow, line: SourceLine, kept: SourceLine, steps: int, leaves: list[int]) -> Case:
     """Return the case of parameters that come back as they are."""
-    names = listed(flow.name(leaf) for leaf in leaves)
+    names = named(flow, leaves)
     copied = "is copied onto itself" if len(leaves) == 1 else "are copied onto themselves"
     return Case(
         kind="missing-copy",
@@ -165,7 +165,7 @@ def _side_by_side(walked: ast.Call, variables: list[str], names: set[str]) -> _P
 def _case(flow: Flow, line: SourceLine, pair: _Pair, leaves: list[int]) -> Case:
     """Return the case of one line."""
     source = _alias(flow, line, pair) or line
-    names = listed(flow.name(leaf) for leaf in leaves)
+    names = named(flow, leaves)
     return Case(
         kind="missing-copy",
         message=f"{pair.copy} and {pair.original} share their parameters, neither has copies: {place(line)} copies "

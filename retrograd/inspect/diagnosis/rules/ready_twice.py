@@ -12,7 +12,7 @@ from ..facts.flow import Flow
 from ..facts.hooks import hangs_on, hook_that_failed
 from ..facts.nodes import checkpoint_around
 from ..facts.runs import Run
-from ..text.words import at, function_name, listed, times
+from ..text.words import at, function_name, named, times
 
 KINDS = {"ddp-ready-twice": Kind("the gradient hook of one parameter fires twice", "error", Stage.STATEMENT)}
 REDUCED = "DistributedDataParallel"
@@ -185,7 +185,7 @@ def _case(flow: Flow, first: int, second: int, leaves: list[int]) -> Case:
     when = "with no forward pass in between" if apart else "for one forward pass"
     return Case(
         kind="ddp-ready-twice",
-        message=f"the gradient hook of {listed(flow.name(leaf) for leaf in leaves)} fires twice {when}: "
+        message=f"the gradient hook of {named(flow, leaves)} fires twice {when}: "
         f"{why}; a reducer takes the parameter for ready before its gradient is complete.",
         remedy=remedy,
         source=source,

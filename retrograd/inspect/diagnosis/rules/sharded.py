@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ...recording.events import Event
 from ..base import Case, Check
 from ..facts.flow import Flow
-from ..text.words import at, listed
+from ..text.words import at, named
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -54,7 +54,7 @@ def _stepped_before(flow: Flow) -> Iterator[Case]:
                     kind="optimizer-mismatch",
                     message=f"{made.data.get('name') or made.op}, made{at(made.source)}, was given parameters that "
                     f"{wrapper.op}{at(wrapper.source)} has replaced since: gradients arrive in "
-                    f"{listed(flow.name(leaf) for leaf in trained)}, which no optimizer holds, and its steps change "
+                    f"{named(flow, trained)}, which no optimizer holds, and its steps change "
                     "nothing.",
                     remedy=f"make the optimizer after {wrapper.op}, of the parameters of the wrapped model",
                     source=made.source,

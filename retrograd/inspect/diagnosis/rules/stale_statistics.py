@@ -11,7 +11,7 @@ from ..base import Case, Check, Kind, Stage
 from ..facts.call_inputs import takes_batch_statistics
 from ..facts.flow import Flow
 from ..roles.trained import creation_row
-from ..text.words import at, listed
+from ..text.words import at, named
 from ..thresholds import HABIT
 
 KINDS = {
@@ -72,7 +72,7 @@ def _follows(flow: Flow, tensor: int) -> bool:
 
 def _case(flow: Flow, event: Event, moved: list[int], line: SourceLine | None) -> Case:
     """Return the case of one network."""
-    names, scope = listed(flow.name(one) for one in moved), event.data.get("scope", "").replace("/", ".")
+    names, scope = named(flow, moved), event.data.get("scope", "").replace("/", ".")
     where = scope or event.op
     return Case(
         kind="stale-statistics",

@@ -15,7 +15,7 @@ from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..facts.ledger import Step
 from ..facts.runs import Run
-from ..text.words import at, listed
+from ..text.words import at, listed, named
 
 KINDS = {
     "summed-on-every-rank": Kind("something counts once for each rank", "warning", Stage.STATEMENT),
@@ -191,7 +191,7 @@ def _gradients(flow: Flow, averaged: dict[int, Event]) -> Iterator[Case]:
         wrapper = averaged[leaves[0]]
         yield Case(
             kind="summed-on-every-rank",
-            message=f"the gradients of {listed(flow.name(leaf) for leaf in leaves)} are divided by the number of "
+            message=f"the gradients of {named(flow, leaves)} are divided by the number of "
             f"ranks, {wrapper.data['group_size']},{at(event.source)}: {wrapper.op} has averaged them already, so steps "
             "are that much too small.",
             remedy="leave the division by the world size out",

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from ...graphs.graph import SourceLine
 from ...program.places import inside_words, short_place
+
+if TYPE_CHECKING:
+    from ..facts.flow import Flow
 
 # Key phrases of exceptions, the same on both engines, by which a check knows its symptom.
 
@@ -64,6 +68,11 @@ def parameters(names: Iterable[str]) -> str:
     if len(words) <= SHOWN or not shared:
         return listed(words)
     return f"{len(words)} parameters of {'.'.join(shared)} ({words[0]}, …)"
+
+
+def named(flow: Flow, leaves: Iterable[int]) -> str:
+    """Return the names of leaves as a list of ``parameters``."""
+    return parameters(flow.name(leaf) for leaf in leaves)
 
 
 def counted(count: int, noun: str) -> str:

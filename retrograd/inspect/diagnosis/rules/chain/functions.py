@@ -12,7 +12,7 @@ from ...facts.flow import Flow
 from ...facts.lines import backward_line, made_inside
 from ...facts.runs import Run
 from ...queries.constants import Cut
-from ...text.words import at, listed
+from ...text.words import at, named
 from ...thresholds import NOTHING, STEADY
 
 # Trained leaves that a custom Function uses and whose gradient it never returns: not given, None, or zeros only.
@@ -83,7 +83,7 @@ def _passed(flow: Flow, row: int) -> Iterator[tuple[float | None, float | None]]
 
 def _zeros(flow: Flow, event: Event, leaves: list[int], count: int) -> Case:
     """Return the case of a Function through which nothing comes back."""
-    names = listed(flow.name(leaf) for leaf in leaves)
+    names = named(flow, leaves)
     return Case(
         kind="zero-gradient",
         message=f"{event.op}.backward{at(backward_line(event))} returned nothing but zeros each of the {count} times, "
@@ -153,7 +153,7 @@ def _passes_something(flow: Flow, rows: set[int]) -> bool:
 
 def _not_given(flow: Flow, event: Event, leaves: list[int]) -> Case:
     """Return the case of leaves that forward takes from somewhere else than its arguments."""
-    names, one = listed(flow.name(leaf) for leaf in leaves), len(leaves) == 1
+    names, one = named(flow, leaves), len(leaves) == 1
     them = "it" if one else "them"
     return Case(
         kind="broken-chain",
@@ -171,7 +171,7 @@ def _not_given(flow: Flow, event: Event, leaves: list[int]) -> Case:
 
 def _returns(flow: Flow, event: Event, name: str, leaves: list[int], what: str, source: SourceLine | None) -> Case:
     """Return the case of leaves whose gradient backward leaves out."""
-    names, one = listed(flow.name(leaf) for leaf in leaves), len(leaves) == 1
+    names, one = named(flow, leaves), len(leaves) == 1
     gets = "no gradient" if what == "None" else "a gradient of zero in every pass"
     return Case(
         kind="broken-chain",

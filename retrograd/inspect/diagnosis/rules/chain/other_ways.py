@@ -18,7 +18,7 @@ from ...queries.detached_values import leaving_words, term_cut
 from ...queries.distance import counts_by_size
 from ...roles.compared import alike
 from ...roles.trained import expected_gradients
-from ...text.words import at, counted, listed
+from ...text.words import at, counted, named
 from ...thresholds import CUTS_ALIKE, HABIT
 from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
 from .functions import serves_nobody
@@ -329,7 +329,7 @@ def _way_case(
     """
     event, cause, root = flow.events[cut.row], cause_of(flow, cut.row), flow.root_name(run)
     reason, taker = event.data.get("reason") or "copy", flow.events[cut.taker]
-    names = listed(flow.name(leaf) for leaf in leaves)
+    names = named(flow, leaves)
     taken = flow.spelling.spelled(cut.operand, cut.taker) if cut.operand is not None else ""
     goes_on, constant = f"{taken or 'its result'} goes on{at(taker.source)}", root
     if reason == "no_grad" and not penalty:  # the loss has a history, by other ways
@@ -338,7 +338,7 @@ def _way_case(
     if penalty:
         lacks = f"{names} get{'s' if len(leaves) == 1 else ''} no gradient but that of a penalty on nothing else"
     if served:
-        alone = listed(flow.name(leaf) for leaf in served)
+        alone = named(flow, served)
         lacks += f", and all that its term gives {alone} is cleared before a step uses it"
     return Case(
         kind="nondifferentiable" if reason in NO_DERIVATIVE else "broken-chain",
@@ -385,7 +385,7 @@ def _term_case(flow: Flow, run: Run, cut: Cut, severity: Severity) -> Case:
         starved = flow.leaves_behind(flow.behind([cut.given], cut.row)) - flow.got_gradient
     if starved:
         verb = "gets" if len(starved) == 1 else "get"
-        how += f"; {listed(flow.name(leaf) for leaf in sorted(starved))} {verb} no gradient at all"
+        how += f"; {named(flow, sorted(starved))} {verb} no gradient at all"
     return Case(
         kind="nondifferentiable" if reason in NO_DERIVATIVE else "broken-chain",
         message=f"{name} is a constant where {root} takes it{at(taker.source)}, so no gradient goes that way: {how}.",

@@ -17,7 +17,7 @@ from ...facts.nodes import call_of, ran
 from ...facts.runs import Run
 from ...queries.depth import grown
 from ...text.spelling import is_name
-from ...text.words import at, listed
+from ...text.words import at, listed, named
 from ...thresholds import HALF_OF_IT, LAYERS_ASKED, NOTHING, SMALLEST_NORMAL_HALF, STEADY
 from .constant_results import Losses, both_zero, constant_results, is_zero, lost_in, switched_off, vanished_value
 from .straight_pieces import straight_pieces
@@ -49,7 +49,7 @@ def hinge_of_infinity(flow: Flow, row: int, leaves: list[int]) -> Case | None:
     behind = sorted(flow.behind(flow.inputs(row), row, gradients=False).calls)
     born = next((call for call in behind if _makes_infinity(flow, call)), row)
     source = flow.events[born].source
-    names = listed(flow.name(leaf) for leaf in leaves)
+    names = named(flow, leaves)
     return Case(
         kind="zero-gradient",
         message=f"{names} get{'s' if len(leaves) == 1 else ''} a gradient of zero: {flow.events[born].op}{at(source)} "
@@ -175,7 +175,7 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int], st
         return None
     if is_a(event.op, Trait.FLAT, Trait.EXTREME) and _is_hinge(flow, row, run):
         return hinge_of_infinity(flow, row, leaves) or _hinge_of_all(flow, run, row, leaves)
-    they_get = f"{listed(flow.name(leaf) for leaf in leaves)} get{_s(leaves)}"
+    they_get = f"{named(flow, leaves)} get{_s(leaves)}"
     explained = _explained(event, limits, they_get) or vanished_value(flow, row, limits, they_get)
     explained = explained or both_zero(flow, row, they_get)
     explained = explained or switched_off(flow, (row, stopping), leaves, they_get) or drawn_numbers(event, they_get)
@@ -285,7 +285,7 @@ def _nearly_saturated(flow: Flow, run: Run) -> Iterator[Case]:
             yield Case(
                 kind="saturation",
                 message=f"{op}{at(event.source)} is saturated (its input reaches from {limits[0]:g} to {limits[1]:g}, "
-                f"slope zero for {flat:.0%} of the entries): {listed(flow.name(leaf) for leaf in leaves)} "
+                f"slope zero for {flat:.0%} of the entries): {named(flow, leaves)} "
                 f"get{_s(leaves)} next to no gradient.",
                 remedy=f"normalise the input of {op}, or start with smaller weights",
                 source=event.source,
@@ -372,7 +372,7 @@ def _underflow(flow: Flow, run: Run, begun: tuple[int, int], leaves: list[int], 
         kind="underflow",
         message=f"the gradient falls below the smallest {dtype} number {_HALF[dtype]:g} behind "
         f"{event.op}{at(event.source)} (it arrives with norm {norm:.2g} and underflows): "
-        f"{listed(flow.name(leaf) for leaf in leaves)} get{_s(leaves)} {left}.",
+        f"{named(flow, leaves)} get{_s(leaves)} {left}.",
         remedy="scale the loss and divide the gradients by the same (torch.amp.GradScaler does)"
         + (", or compute the loss in float32: .float()" if snapshot.dtype[node] in _HALF else ""),
         source=event.source,

@@ -11,7 +11,7 @@ from ...base import Case
 from ...facts.flow import Flow
 from ...facts.hooks import hangs_on
 from ...text.spelling import receiver
-from ...text.words import at, counted, function_name, listed
+from ...text.words import at, counted, function_name, listed, named
 from ...thresholds import ASKED_OF_A_LINE, HABIT
 
 _OF_MODULE = "BackwardHookFunction"
@@ -115,7 +115,7 @@ def _case(flow: Flow, line: _Line, leaves: list[int], *, partly: bool) -> Case:
     event = line.event
     hook = function_name(event.data.get("hook")) or "a hook"
     on = _on(flow, line)
-    names, ending = listed(flow.name(leaf) for leaf in leaves), "s" if len(leaves) == 1 else ""
+    names, ending = named(flow, leaves), "s" if len(leaves) == 1 else ""
     what = f"get{ending} nothing through {on}" if partly else f"get{ending} a gradient of zero"
     return Case(
         kind="zero-gradient",

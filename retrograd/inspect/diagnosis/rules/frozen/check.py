@@ -17,7 +17,7 @@ from ...facts.flow import Flow
 from ...facts.runs import Run
 from ...roles.trained import frozen_before, made_since, trained_then_frozen
 from ...text.spelling import variables_in
-from ...text.words import NO_GRAPH, NOT_REQUIRED, at, counted, in_code, listed
+from ...text.words import NO_GRAPH, NOT_REQUIRED, at, counted, in_code, listed, named
 from .in_optimizers import held_for_nothing
 
 _SWITCH = "requires_grad"
@@ -48,7 +48,7 @@ def _stray_case(flow: Flow, event: Event, leaves: list[int], *, value: bool) -> 
     """Return the case of one attribute."""
     path, one = event.data.get("path", ""), len(leaves) == 1
     frozen = flow.frozen_at(leaves[0])
-    names = listed(flow.name(leaf) for leaf in leaves)
+    names = named(flow, leaves)
     stay = f"stay{'s' if one else ''} frozen (requires_grad switched off{at(frozen)})"
     stay = stay if value else f"{'is' if one else 'are'} trained on"
     if event.op == _SWITCH:
@@ -197,7 +197,7 @@ def _spared_none(flow: Flow) -> Iterator[Case]:
 
 def _whole_case(flow: Flow, module: str, leaves: list[int], source: SourceLine) -> Case:
     """Return the case of one module."""
-    names = listed(flow.name(leaf) for leaf in leaves)
+    names = named(flow, leaves)
     return Case(
         kind="frozen-parameter",
         message=f"requires_grad was switched off{at(source)} for all {counted(len(leaves), 'parameter')} of {module} "
@@ -258,22 +258,22 @@ def _never_on(flow: Flow, run: Run) -> Iterator[Case]:
     floating = (one for one in sorted(behind.tensors) if flow.facts(one).floating)
     leaves = [one for one in floating if not any(flow.inputs(row) for row in flow.made_in.get(one, ()))]
     trained = [one for one in leaves if one in flow.optimized]  # what an optimizer has is to be trained, data are not
-    named = trained or [one for one in leaves if flow.spelling.has_name(one)] or leaves
-    if not named:
+    told = trained or [one for one in leaves if flow.spelling.has_name(one)] or leaves
+    if not told:
         return
-    names, root = listed(flow.name(one) for one in named), flow.root_name(run)
-    alone = len(named) == 1 and flow.spelling.has_name(named[0])
+    names, root = named(flow, told), flow.root_name(run)
+    alone = len(told) == 1 and flow.spelling.has_name(told[0])
     remedy = f"{in_code(names)}.requires_grad_(True)" if alone else "requires_grad_(True) of what is to be trained,"
     yield Case(
         kind="frozen-parameter",
-        message=f"nothing that {root} depends on requires grad: {names} {'was' if len(named) == 1 else 'were'} made "
-        f"without requires_grad=True{at(flow.facts(named[0]).source)}, so backward(){at(run.source)} has no graph.",
+        message=f"nothing that {root} depends on requires grad: {names} {'was' if len(told) == 1 else 'were'} made "
+        f"without requires_grad=True{at(flow.facts(told[0]).source)}, so backward(){at(run.source)} has no graph.",
         remedy=f"{remedy} before the forward pass",
-        source=flow.facts(named[0]).source,
+        source=flow.facts(told[0]).source,
         op="requires_grad_",
-        subjects=frozenset(named),
+        subjects=frozenset(told),
         explains_error=True,
-        evidence={"frozen": [flow.name(one) for one in named]},
+        evidence={"frozen": [flow.name(one) for one in told]},
     )
 
 
@@ -357,7 +357,7 @@ def _asked_in_vain(flow: Flow) -> Iterator[Case]:
 
 def _asked_case(flow: Flow, leaves: list[int], source: SourceLine | None, failed: Run, *, switched: bool) -> Case:
     """Return the case of one line that made leaves without ``requires_grad``, or switched it off."""
-    names, one = listed(flow.name(leaf) for leaf in leaves), len(leaves) == 1
+    names, one = named(flow, leaves), len(leaves) == 1
     done = "requires_grad was switched off" if switched else "made without requires_grad=True"
     return Case(
         kind="frozen-parameter",

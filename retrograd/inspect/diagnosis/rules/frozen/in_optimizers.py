@@ -10,7 +10,7 @@ from ...base import Case
 from ...facts.calls import held_by
 from ...facts.failures import run_without_graph
 from ...facts.flow import Flow
-from ...text.words import NO_GRAPH, at, counted, in_code, listed
+from ...text.words import NO_GRAPH, at, counted, in_code, listed, named
 
 
 def held_for_nothing(flow: Flow) -> Iterator[Case]:
@@ -29,7 +29,7 @@ def _never_trainable(flow: Flow) -> Iterator[Case]:
         lines = [flow.facts(leaf).source for leaf in leaves]
         if refused is None or not leaves or lines[0] is None or not _never_on(flow, leaves):
             continue
-        names, were = listed(flow.name(leaf) for leaf in leaves), "was" if len(leaves) == 1 else "were"
+        names, were = named(flow, leaves), "was" if len(leaves) == 1 else "were"
         case = _case(
             flow,
             leaves,
@@ -80,7 +80,7 @@ def _vain_case(flow: Flow, leaves: list[int], optimizer: SourceLine | None) -> C
     else:
         source, done = flow.frozen_at(leaves[0]), "frozen (requires_grad switched off)"
         remedy = "freeze only what is meant"
-    names, one = listed(flow.name(leaf) for leaf in leaves), len(leaves) == 1
+    names, one = named(flow, leaves), len(leaves) == 1
     return _case(
         flow,
         leaves,
@@ -149,7 +149,7 @@ def _again_case(flow: Flow, leaves: list[int], optimizer: SourceLine | None) -> 
         flow,
         leaves,
         source,
-        f"{listed(flow.name(leaf) for leaf in leaves)} were frozen (requires_grad switched off){at(source)} for an "
+        f"{named(flow, leaves)} were frozen (requires_grad switched off){at(source)} for an "
         f"earlier phase; the optimizer made{at(optimizer)} takes them in, but nothing switched them on again, so they "
         "get no gradient.",
         "p.requires_grad_(True) for these parameters before the optimizer is made",

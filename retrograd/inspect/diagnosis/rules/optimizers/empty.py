@@ -14,7 +14,7 @@ from ...facts.ledger import Optimizer
 from ...roles.trained import creation_row, without_use
 from ...text.generators import is_generator, mentions, reads_to_end, value_given
 from ...text.spelling import called, is_name
-from ...text.words import at, counted, listed, place
+from ...text.words import at, counted, listed, named, place
 from .forgotten_networks import feeds, loaded, used_as_they_are
 from .misgiven import misgiven_case, take_turns
 
@@ -124,7 +124,7 @@ def _empty(optimizer: Optimizer) -> list[int]:
 
 def _case(flow: Flow, optimizer: Optimizer, empty: list[int], leaves: list[int]) -> Case:
     """Return the case of one optimizer."""
-    names, groups = listed(flow.name(leaf) for leaf in leaves), len(optimizer.steps[-1].event.data["settings"])
+    names, groups = named(flow, leaves), len(optimizer.steps[-1].event.data["settings"])
     which = "all" if len(empty) == groups else listed(f"number {group}" for group in empty)
     return Case(
         kind="optimizer-mismatch",
@@ -178,8 +178,8 @@ def _has_a_loss(flow: Flow, leaves: set[int], held: set[int]) -> bool:
 
 def _twins_case(flow: Flow, missing: list[int], made: int, twin: int) -> Case:
     """Return the case of an optimizer that steps, beside another one, for what that one has."""
-    optimizer, names = flow.events[made], listed(flow.name(leaf) for leaf in missing)
-    held = listed(flow.name(leaf) for leaf in sorted(held_by(optimizer)))
+    optimizer, names = flow.events[made], named(flow, missing)
+    held = named(flow, sorted(held_by(optimizer)))
     them = "it" if len(missing) == 1 else "them"
     message = (
         f"the optimizer made{at(optimizer.source)} was given the tensors that the one made"

@@ -16,7 +16,7 @@ from ...facts.calls import held_by
 from ...facts.flow import Flow
 from ...facts.steps import optimizers_served
 from ...roles.trained import is_born_parameter
-from ...text.words import at, listed
+from ...text.words import at, named
 
 
 def forgotten(flow: Flow, missing: list[int], held: set[int]) -> Case | None:
@@ -112,7 +112,7 @@ def _uses(flow: Flow, leaf: int) -> Iterator[int]:
 
 def _case(flow: Flow, leaves: list[int]) -> Case:
     """Return the case of what one optimizer was not given; a judge that is meant to stay as it is can be frozen."""
-    names, them = listed(flow.name(leaf) for leaf in leaves), "it" if len(leaves) == 1 else "them"
+    names, them = named(flow, leaves), "it" if len(leaves) == 1 else "them"
     verb = "gets a gradient" if len(leaves) == 1 else "get gradients"
     made = next(iter(sorted(row for leaf, row in optimizers_served(flow).items() if leaf in leaves)), None)
     source = None if made is None else flow.events[made].source

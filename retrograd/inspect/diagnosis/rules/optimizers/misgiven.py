@@ -11,7 +11,7 @@ from ...base import Case
 from ...facts.calls import held_by
 from ...facts.flow import Flow
 from ...facts.steps import steps_with_runs
-from ...text.words import at, listed
+from ...text.words import at, listed, named
 from .forgotten_networks import feeds
 
 
@@ -38,7 +38,7 @@ def _idle(flow: Flow, missing: set[int]) -> int | None:
 def _idle_case(flow: Flow, missing: list[int], made: int) -> Case:
     """Return the case of an optimizer that was given another network than the one it steps for."""
     optimizer = flow.events[made]
-    names = listed(flow.name(leaf) for leaf in missing)
+    names = named(flow, missing)
     held = optimizer.data.get("parameters", {}).values()
     message = (
         f"the optimizer made{at(optimizer.source)} steps after backward passes that reach none of what it holds "
@@ -93,7 +93,7 @@ def take_turns(turns: list[object], one: object, other: object) -> bool:
 
 def _doubled_case(flow: Flow, missing: list[int], made: int, twin: int) -> Case:
     """Return the case of an optimizer that was given what another one has."""
-    optimizer, names = flow.events[made], listed(flow.name(leaf) for leaf in missing)
+    optimizer, names = flow.events[made], named(flow, missing)
     message = (
         f"the optimizer made{at(optimizer.source)} was given the tensors that the one made"
         f"{at(flow.events[twin].source)} has; it steps after gradients for {names}, which no optimizer has."

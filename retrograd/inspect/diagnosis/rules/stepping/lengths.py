@@ -11,7 +11,7 @@ from ...facts.flow import Flow
 from ...facts.ledger import Optimizer, Step, last_before
 from ...facts.runs import Run
 from ...queries.overshoot import Overshoot, overshoots
-from ...text.words import at, counted, listed, times
+from ...text.words import at, counted, listed, named, times
 from ...thresholds import (
     GROWN,
     HABIT,
@@ -92,7 +92,7 @@ def _rate_case(flow: Flow, optimizer: Optimizer, leaves: list[int], begin: int) 
     """Return the case of leaves whose group has a rate of zero from one step on."""
     steps = [step for step in optimizer.steps if leaves[0] in step.held]
     step, count = steps[begin], len(steps) - begin
-    names = listed(flow.name(leaf) for leaf in leaves)
+    names = named(flow, leaves)
     source = line_of_rate(flow, optimizer, step, leaves[0])
     one = len(leaves) == 1
     them, get = ("it", "gets a gradient, but its") if one else ("them", "get gradients, but their")
@@ -147,7 +147,7 @@ def _same(flow: Flow, optimizer: Optimizer, leaves: list[int]) -> str:
     """Say which leaves stay as they are, although gradients arrive."""
     rates = listed(dict.fromkeys(f"{optimizer.steps[0].setting(leaf, 'lr'):g}" for leaf in leaves))
     arrivals = (flow.events[row].data.get("grad_norm") or 0.0 for leaf in leaves for row in flow.accumulated[leaf])
-    names, are = listed(flow.name(leaf) for leaf in leaves), "is" if len(leaves) == 1 else "are"
+    names, are = named(flow, leaves), "is" if len(leaves) == 1 else "are"
     return (
         f"{names} {are} the same, bit by bit, after each of {len(optimizer.steps)} steps"
         f"{at(optimizer.steps[0].event.source)}, although gradients arrive (with norms up to {max(arrivals):.2g}) "
@@ -235,7 +235,7 @@ def _change(flow: Flow, step: Step, leaf: int) -> float | None:
 def _creeping_case(flow: Flow, optimizer: Optimizer, shares: dict[int, float]) -> Case:
     """Return the case of one optimizer."""
     step, leaf = optimizer.steps[0], next(iter(shares))
-    rate, names = step.setting(leaf, "lr"), listed(flow.name(one) for one in shares)
+    rate, names = step.setting(leaf, "lr"), named(flow, shares)
     source = line_of_rate(flow, optimizer, step, leaf)
     return Case(
         kind="optimizer-mismatch",

@@ -18,7 +18,7 @@ from ...facts.runs import Run
 from ...facts.steps import taken_gradients
 from ...roles.trained import used_gradients
 from ...text.spelling import rebound, receiver
-from ...text.words import at, counted, listed, times
+from ...text.words import at, counted, listed, named, times
 from ...thresholds import ASKED_OF_A_LINE, HABIT
 from .closures import optimizer_name
 
@@ -46,7 +46,7 @@ def never_stepped(flow: Flow) -> Iterator[Case]:
 
 def _case(flow: Flow, optimizer: Optimizer, leaves: list[int], runs: list[Run]) -> Case:
     """Return the case of one optimizer, at the step of another one that is taken in its place if there is one."""
-    name, names = optimizer_name(flow, optimizer), listed(flow.name(leaf) for leaf in leaves)
+    name, names = optimizer_name(flow, optimizer), named(flow, leaves)
     made, passes = optimizer.event.source, f"{len(runs):,} backward passes"
     instead = _step_instead(flow, optimizer, runs)
     gets = f"{passes}{at(runs[0].source)} bring gradients for {names}"

@@ -26,7 +26,7 @@ from ...roles.compared import (
     teaches_its_reader,
 )
 from ...text.spelling import is_call, is_name
-from ...text.words import at, listed
+from ...text.words import at, named
 from .learned_weights import learned_weights
 
 KINDS = {"missing-detach": Kind("gradient flows through a target", "warning", Stage.OMISSION)}
@@ -211,7 +211,7 @@ def _case(flow: Flow, row: int, target: int, run: Run) -> Case:
     likeness = is_likeness(flow, row) or _one_line_made_both(flow, row)
     spelled = spelled or (_written(flow, target, row) if likeness else "")
     name = spelled if likeness and spelled else flow.name(target, source or event.source)
-    leaves = listed(flow.name(leaf) for leaf in sorted(flow.leaves_behind(flow.behind([target], row))))
+    leaves = named(flow, sorted(flow.leaves_behind(flow.behind([target], row))))
     text = flow.spelling.text(source)
     remedy = f"{text}  # with .detach() behind the target, or the target computed under torch.no_grad()"
     if name.isidentifier():

@@ -10,7 +10,7 @@ from ...facts.flow import Flow
 from ...facts.lines import few_of_each_line
 from ...queries.distance import counts_by_size
 from ...roles.compared import compared_with_data
-from ...text.words import at, listed
+from ...text.words import at, named
 
 _LINEAR = (Trait.LINEAR, Trait.SCALING, Trait.ARRANGING)
 """What makes an advantage of values and rewards."""
@@ -107,14 +107,14 @@ def _case(flow: Flow, weight: int, row: int) -> Case:
     name = flow.spelling.spelled(weight, row) or flow.name(weight, event.source)
     made = flow.last_producer(weight, row, gradients=True)
     behind = flow.leaves_behind(flow.behind([weight], row))
-    leaves = listed(flow.name(leaf) for leaf in sorted(behind))
-    named = name.isidentifier() or "." in name
+    leaves = named(flow, sorted(behind))
+    has_name = name.isidentifier() or "." in name
     made_at = at(flow.events[made].source) if made is not None else ""
     return Case(
         kind="missing-detach",
         message=f"{name}, made{made_at}, weighs a log-probability{at(event.source)} without detach(): gradients flow "
         f"through it into {leaves}, trained that way to change the weight instead of to predict well.",
-        remedy=f"{name}.detach() in place of {name} in that line" if named else "detach() the weight in that line",
+        remedy=f"{name}.detach() in place of {name} in that line" if has_name else "detach() the weight in that line",
         source=event.source,
         op=event.op,
         marks=flow.marks(flow.run_after(row), [row], "a weight that is not detached"),
