@@ -65,7 +65,7 @@ def parameters(names: Iterable[str]) -> str:
         if len(set(parts)) > 1:
             break
         shared.append(parts[0])
-    if len(words) <= SHOWN or not shared:
+    if len(words) <= SHOWN + 1 or not shared:
         return listed(words)
     return f"{len(words)} parameters of {'.'.join(shared)} ({words[0]}, …)"
 
