@@ -15,6 +15,7 @@ import re
 import tokenize
 import types
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,12 @@ def _starred(call: ast.Call) -> bool:
     return any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords)
 
 
+@cache
+def _functions() -> frozenset[str]:
+    """The functions of our engine by name; an attribute that it lacks would be searched for each time."""
+    return frozenset(name for name in dir(retrograd) if callable(getattr(retrograd, name, None)))
+
+
 def _tensor_sites(text: str, count: int) -> tuple[dict[int, bool], set[int]]:
     """Number of a site -> whether its operands were tensors each time; the program is run for that, unrecorded.
 
@@ -89,11 +96,10 @@ def _tensor_sites(text: str, count: int) -> tuple[dict[int, bool], set[int]]:
     grown: set[int] = set()
     engine: Any = retrograd
     tensor = engine.Tensor
-    offered = frozenset(dir(engine))
 
     def note(number: int, *given: object, function: str = "") -> None:
         fits = all(isinstance(one, tensor) for one in given) and bool(given)
-        seen[number] = seen.get(number, True) and fits and (not function or function in offered)
+        seen[number] = seen.get(number, True) and fits and (not function or function in _functions())
 
     def operate(number: int, name: str, left: Any, right: Any) -> Any:
         note(number, left, right)
