@@ -202,5 +202,6 @@ def test_rounded_quotients_and_products_of_lists(torch):
         lists = [a.clone(), b.clone()]
         torch._foreach_mul_(lists, 0.3)
         torch._foreach_mul_(lists, [1.7, 0.1])
-        found += [*lists, *torch._foreach_mul(lists, 0.3), *torch._foreach_add(lists, 0.3), (2 // b), (a // 0)]
+        found += [*lists, *torch._foreach_mul(lists, 0.3), *torch._foreach_add(lists, 0.3)]
+        found += [2 // b, a // 0, a**3, b**-2]
     return [(t.dtype, t.float()) for t in found]

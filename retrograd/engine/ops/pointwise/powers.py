@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,13 @@ def _pow_scalar(self: Any, exponent: Any) -> Any:
     return np.power(self, exponent)
 
 
+def _pow_scalar_in_steps(step: Callable[[Any], Any], self: Any, exponent: Any) -> Any:
+    """A power of bfloat16 numbers given in single precision: each product is rounded (``step``), as PyTorch's are."""
+    if exponent == 3:
+        return step(self * self) * self
+    return np.reciprocal(step(self * self)) if exponent == -2 else _pow_scalar(self, exponent)
+
+
 def integer_power(self: Any, exponent: Any) -> Any:
     """Powers of integers; those with a negative exponent are cut off to 0, 1 or -1."""
     if self.dtype.kind != "i" or not (np.asarray(exponent) < 0).any():
@@ -75,7 +83,7 @@ def _pow_exponent(g: Any, self: Any, exponent: Any, result: Any) -> Any:
     return g * conj(slope)
 
 
-_pow_scalar.rounds = 2  # type: ignore[attr-defined]
+_pow_scalar.rounds, _pow_scalar.in_steps = 2, _pow_scalar_in_steps  # type: ignore[attr-defined]
 elementwise("_pow_scalar", _pow_scalar, node="PowBackward0", tensors="self", self=_pow_self)
 elementwise(
     "_pow_tensor", integer_power, node="PowBackward1",
