@@ -258,6 +258,19 @@ def test_gradients_that_one_rank_changes_alone() -> None:
     assert told(*(rank(n, dict.fromkeys(NAMES, ALIKE), *extra[0]) for n in range(2))) == []
 
 
+def test_gradients_that_one_rank_changes_before_a_step_by_hand() -> None:
+    """No optimizer needs to step for the copies to part; where one rank steps for all, nothing parts."""
+    scaled = Event("inplace", op="mul", source=line(6), data={"gradient_of": 1, "target": 0})
+    ranks = [rank(n, dict.fromkeys(NAMES, ALIKE), *reduced(*NAMES), *[scaled] * n) for n in range(2)]
+    for one in ranks:
+        one.events = [event for event in one.events if event.kind != "optimizer"]
+    (found,) = told(*ranks)
+    assert (found.kind, found.line) == ("unreduced-gradient", 6)
+
+    server = rank(1, dict.fromkeys(NAMES, ALIKE), *reduced(*NAMES), scaled)
+    assert told(ranks[0], server) == []
+
+
 def test_gradients_of_a_wrapper_that_one_rank_clips_alone() -> None:
     """A wrapper adds gradients up by itself, in its backward."""
     inner = [Event("inplace", op="mul", source=line(8), data={"gradient_of": one, "target": one}) for one in (0, 1)]

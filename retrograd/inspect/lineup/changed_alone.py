@@ -38,8 +38,10 @@ class ChangedAlone:
 def changed_alone(copies: Sequence[Copies]) -> ChangedAlone | None:
     """Return the first line that changes on some ranks alone what all of them had added up."""
     told = [_changes(one.run) for one in copies]
-    stepped = [{name for name, held in one.held.items() if held} for one in copies]  # not where one rank steps for all
-    reduced = set.intersection(*stepped, *({name for name, _ in one} for one in told)) if told else set()
+    stepped = [{name for name, held in one.held.items() if held} for one in copies]  # none where steps are by hand
+    named = [{name for name, _ in one} for one in told]
+    reduced = set.intersection(*named) if named else set()
+    reduced -= {name for name in reduced if 0 < sum(name in one for one in stepped) < len(stepped)}  # one steps for all
     lines: dict[tuple[SourceLine, str], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for number, one in enumerate(told):
         for (name, _), changes in one.items():
