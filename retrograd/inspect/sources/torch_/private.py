@@ -54,6 +54,7 @@ _NAMES = {
     "transforms": _Name(("_C._functorch.get_interpreter_stack",), _nothing),
     "is_wrapped": _Name(("_C._functorch.is_functorch_wrapped_tensor",), _none),
     "unwrap": _Name(("_C._functorch.get_unwrapped",), lambda tensor: tensor),
+    "is_in_a_job": _Name(("distributed.is_initialized",), _none),
     "default_store": _Name(("distributed.distributed_c10d._get_default_store",), None),
     "prefix_store": _Name(("_C._distributed_c10d.PrefixStore",), None),
     "gloo": _Name(("_C._distributed_c10d.ProcessGroupGloo",), None),
@@ -93,6 +94,7 @@ class Private:
     transforms: Any
     is_wrapped: Any
     unwrap: Any
+    is_in_a_job: Any
     default_store: Any
     """Where the processes of a job find each other; None of what a PyTorch without gloo has not."""
     prefix_store: Any

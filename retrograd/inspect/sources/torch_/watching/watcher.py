@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import sleep  # as it is now: a program may replace it
 from typing import Any
 
 from .....locks import reentrant_lock
@@ -118,10 +119,21 @@ class Watcher:
         if self._installed is not None:
             self._installed.undo()
             self._installed = None
+            safely(_let_collectives_end)
         self._lasting.forget()
         forget_judgements()
         forget_places()
         forget_stacks()
+
+
+def _let_collectives_end() -> None:
+    """Give the threads of gloo time to let go of finished work, which holds the function mode that it was called under.
+
+    The last to hold a mode takes Python's lock to free it, and a ``Reducer`` that is freed keeps that lock while it
+    waits for these threads: if both met, the program would hang.
+    """
+    if private().is_in_a_job():
+        sleep(0.005)
 
 
 WATCHER = Watcher()
