@@ -15,6 +15,8 @@ from .state import STATE, enter_mode, leave_mode, set_grad_enabled_here
 
 def is_grad_enabled() -> bool:
     """Whether operations are recorded in this thread."""
+    if STATE.through is not None:
+        return bool(STATE.through.enabled)
     return STATE.grad_enabled or STATE.grad_enabled_above
 
 
@@ -34,7 +36,8 @@ def _tell(action: str, switched: Any, grad: bool, inference: bool) -> None:
 
 def _switch(switched: Any, enabled: bool, action: str) -> bool:
     """Switch recording in this thread, which an object or a function does; what it was before."""
-    before = set_grad_enabled_here(enabled)
+    through = STATE.through
+    before = set_grad_enabled_here(enabled) if through is None else through.switch(enabled)
     if observe.observers:
         _tell(action, switched, before, STATE.inference)
     return before
@@ -191,8 +194,7 @@ class set_grad_enabled(ModeContext):  # noqa: N801
     def __init__(self, mode: bool) -> None:
         check_bool("set_grad_enabled", "enabled", mode, 1)
         self.mode = mode
-        self.prev = STATE.grad_enabled
-        _switch(self, mode, "set")
+        self.prev = _switch(self, mode, "set")
 
     def __repr__(self) -> str:
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"

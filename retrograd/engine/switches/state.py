@@ -49,6 +49,8 @@ class ThreadState(threading.local):
     """Whether a ``__torch_dispatch__`` is running: what it does is how one operator computes, and is not observed."""
     grad_switches: int = 0
     """How often ``grad_enabled`` was switched off."""
+    through: Any = None
+    """Set where the program's grad modes are only noted, as tangents pass through all of them."""
     grad_enabled_above: bool = False
     """What ``grad_enabled`` was where the handler was asked, which is what it is told."""
     inference: bool = False

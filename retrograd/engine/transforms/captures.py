@@ -6,6 +6,7 @@ observer notes what is made while a level is open. Any other tensor, and what sh
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -36,12 +37,16 @@ class _Made:
 
     def __init__(self, arguments: Iterable[Any]) -> None:
         self.owners = {id(_owner(t._array)) for t in arguments}
+        self.views: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        """Views of memory from outside that were made in the level, by id."""
 
     def made(self, t: Any) -> bool:
-        """Whether a tensor belongs to the level: by its history if it has one, else by its memory."""
+        """Whether a tensor belongs to the level: by its history if it has one, else by its memory, or as a view."""
         by_history = None if self.cut is None else self.cut.made(t)
+        if by_history is not None:
+            return by_history
         owner = id(_owner(t._array))
-        return owner in self.owners and owner not in self.lent if by_history is None else by_history
+        return (owner in self.owners and owner not in self.lent) or id(t) in self.views
 
     def about_to_write(self, t: Any, name: str) -> None:
         """Do what is to be done before a write."""
@@ -133,6 +138,10 @@ class _Watch:
                 owner = _owner(t._array)
                 if not any(owner is other for other in given):
                     _keep(owner)
+                    continue
+                if not any(t is other for other in inputs):
+                    for level in STATE.levels:
+                        level.views[id(t)] = t
 
     def writing(self, op: Any, args: Any) -> None:
         """Levels see to what was not made in them; ``RuntimeError`` where it may not be written."""

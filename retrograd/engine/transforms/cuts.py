@@ -18,11 +18,13 @@ from ..switches.state import peek_number
 class CutPoint:
     """A level as cuts and leaves know it; it holds no tensor.
 
-    ``is_open`` says that its function is running, ``pushes_forward`` that its derivative is the tangents themselves.
+    ``is_open`` says that its function is running, ``pushes_forward`` that its derivative is the tangents themselves,
+    ``records_directions`` that its derivative is along directions, and computed by recording.
     """
 
-    def __init__(self, *, pushes_forward: bool = False) -> None:
+    def __init__(self, *, pushes_forward: bool = False, records_directions: bool = False) -> None:
         self.pushes_forward, self.is_open = pushes_forward, False
+        self.records_directions = records_directions
         self.began = peek_number()
         self._pulling = False
 
@@ -56,24 +58,73 @@ class CutPoint:
         """Whether a graph ends at a leaf not among ``own`` (ids) that is the program's, or of another open level."""
         if edge is None:
             return False
-        stack = [edge_parts(edge)[0]]
-        seen = set(stack)
-        while stack:
-            node = stack.pop()
-            variable: Any = getattr(node, "variable", None)
-            if variable is not None and variable.requires_grad and id(variable) not in own:
-                level = variable.need_meta().level
-                if level is None or (level.is_open and level is not self):
-                    return True
-            for following, _ in node.next_functions:
-                if following is not None and following not in seen:
-                    seen.add(following)
-                    stack.append(following)
-        return False
+        ends = (node.variable for node in reached([edge_parts(edge)[0]]) if node.accumulates)
+        return any(self._is_beyond(leaf) for leaf in ends if id(leaf) not in own)
+
+    def _is_beyond(self, leaf: Any) -> bool:
+        if not leaf.requires_grad:
+            return False
+        level = leaf.need_meta().level
+        return level is None or (level.is_open and level is not self)
 
     def stops(self) -> bool:
         """Whether gradients end at the level's cuts now."""
         return self._pulling
+
+
+def reached(nodes: list[Any]) -> Iterator[Any]:
+    """Nodes, and all that gradients reach from them."""
+    stack, seen = list(nodes), set(nodes)
+    while stack:
+        node = stack.pop()
+        yield node
+        for following, _ in node.next_functions:
+            if following is not None and following not in seen:
+                seen.add(following)
+                stack.append(following)
+
+
+class Through:
+    """Grad modes that a program switches beneath a derivative along directions which is computed by recording.
+
+    Tangents pass through them, so everything is recorded; ``spans`` has the numbers of nodes that, for gradients,
+    would not be there.
+    """
+
+    def __init__(self, enabled: bool) -> None:
+        self.enabled = enabled
+        self._since = 0 if enabled else peek_number()
+        self._spans: list[tuple[int, int]] = []
+
+    def switch(self, enabled: bool) -> bool:
+        """Note that the program switches recording on or off; what it was before."""
+        before, self.enabled = self.enabled, enabled
+        if before and not enabled:
+            self._since = peek_number()
+        elif enabled and not before:
+            self._spans.append((self._since, peek_number()))
+        return before
+
+    def refuse_gradients(self, outputs: list[Any]) -> None:
+        """``RuntimeError`` if gradients of somebody else's would pass where the program had recording off."""
+        if not self._spans:
+            return
+        edges = [edge for edge in map(gradient_edge, outputs) if edge is not None]
+        quiet = [n for n in reached([edge_parts(e)[0] for e in edges]) if self._was_off(n._number)]
+        for node in reached(quiet):
+            if node.accumulates and node.variable.requires_grad and not _pushes(node.variable):
+                raise RuntimeError(
+                    "jvp within a jvp: no_grad() in the function would have to stop the gradients of a tensor that "
+                    "requires grad, but not tangents. Only one of both can be done here: detach that tensor first."
+                )
+
+    def _was_off(self, number: int) -> bool:
+        return any(since <= number < until for since, until in self._spans)
+
+
+def _pushes(leaf: Any) -> bool:
+    level = leaf.need_meta().level
+    return level is not None and level.records_directions
 
 
 class _Cut(GraphNode):

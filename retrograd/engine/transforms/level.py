@@ -17,15 +17,29 @@ from ..switches.modes import enable_grad, inference_mode
 from ..switches.state import STATE
 from ..tensors.tensor import Tensor
 from .captures import captures_refused
-from .cuts import CutPoint
+from .cuts import CutPoint, Through
 from .function_rules import transforming
 
 
 @contextmanager
 def recording(kind: str) -> Iterator[None]:
     """Beneath a transform of this kind operations are recorded, whatever mode its caller is in."""
-    with inference_mode(False), enable_grad(), transforming(kind):
-        yield
+    through, STATE.through = STATE.through, None
+    try:
+        with inference_mode(False), enable_grad(), transforming(kind):
+            yield
+    finally:
+        STATE.through = through
+
+
+@contextmanager
+def through_modes(enabled: bool) -> Iterator[Through]:
+    """In the block the program's grad modes stop no recording; ``enabled`` is what it finds."""
+    outside, STATE.through = STATE.through, Through(enabled)
+    try:
+        yield STATE.through
+    finally:
+        STATE.through = outside
 
 
 @contextmanager
@@ -60,7 +74,7 @@ class Level:
     def __init__(self, values: Any, *, pushes: bool = False) -> None:
         leaves, self.spec = tree_flatten(values)
         self._recorded_outside = STATE.grad_enabled
-        self.cut = CutPoint()
+        self.cut = CutPoint(records_directions=pushes)
         self._pushes = pushes
         for leaf in leaves:
             if not isinstance(leaf, Tensor):

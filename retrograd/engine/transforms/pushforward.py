@@ -26,14 +26,14 @@ from ..forward_mode.forward_ad import (
     unpack_dual,
 )
 from ..pytree.trees import tree_flatten, tree_map, tree_unflatten
-from ..switches.modes import inference_mode, set_grad_enabled
+from ..switches.modes import inference_mode, is_grad_enabled, set_grad_enabled
 from ..switches.state import STATE
 from ..tensors.tensor import Tensor
 from .captures import captures_refused
 from .cuts import CutPoint
 from .derivatives import ArgNums, chosen, jacrev, refuse_complex, replaced, tensors_only, with_aux
 from .function_rules import transforming
-from .level import Level, new_leaf, ordinary, recording
+from .level import Level, new_leaf, ordinary, recording, through_modes
 from .vmap import check_randomness, drawing_refused
 
 _JVP = "jvp(f, primals, tangents)"
@@ -110,10 +110,12 @@ def _primal_of(value: Any) -> Any:
 
 def _by_transposing_twice(func: Callable[..., Any], primals: Any, tangents: list[Any], has_aux: bool) -> Any:
     level = Level(primals, pushes=True)
+    enabled = is_grad_enabled()
     with recording("jvp"):
-        with level.guarded():
+        with level.guarded(), through_modes(enabled) as through:
             output, aux = with_aux(func(*level.values()), has_aux, _JVP)
         leaves, spec = tensors_only(output, _JVP)
+        through.refuse_gradients(leaves)
         pushed = tree_unflatten(_pushed(level, leaves, tangents), spec)
         results = (level.left_tree(output), pushed)
         return (*results, level.left_tree(aux)) if has_aux else results
